@@ -1,0 +1,164 @@
+/** The catalog: every code, what it means, what to do. The docs page is generated from it. `status` is for HTTP. */
+export const ERRORS = {
+  RUN_NOT_FOUND: {
+    status: 404,
+    means: "No run has this id.",
+    fix: "Check the id, or whether retention has removed the run.",
+  },
+  RUN_EXISTS: {
+    status: 409,
+    means: "A run with this id exists, and the conflict policy is `fail`, or its workflow or input differs.",
+    fix: "Choose another id, or pass `onConflict: \"use\"` to get the run that exists.",
+  },
+  RUN_ENDED: {
+    status: 409,
+    means: "The run is completed, failed or cancelled, and a terminal run cannot change.",
+    fix: "Start a new run.",
+  },
+  RUN_FAILED: {
+    status: 409,
+    means: "`result()` was asked of a run that failed. `cause` holds the failure.",
+    fix: "Look at the cause and at the run's journal.",
+  },
+  RUN_CANCELLED: {
+    status: 409,
+    means: "`result()` was asked of a run that was cancelled, or a step body was told so through its signal.",
+    fix: "Nothing, if the cancellation was meant.",
+  },
+  RUN_PAUSED: {
+    status: 409,
+    means: "The operation needs a run that is not paused.",
+    fix: "Resume the run first.",
+  },
+  RUN_NOT_PAUSED: { status: 409, means: "Only a paused run can be resumed.", fix: "Nothing: the run is not paused." },
+  WORKFLOW_UNKNOWN: {
+    status: 404,
+    means: "The engine has no workflow of this name.",
+    fix: "Pass it in `workflows` of createEngine.",
+  },
+  WORKFLOW_DUPLICATE: {
+    status: 400,
+    means: "Two workflows of one name were registered.",
+    fix: "Give each its own name.",
+  },
+  HISTORY_DIVERGED: {
+    status: 409,
+    means: "The code asked for something else than its journal holds. The run is paused; its journal is unharmed.",
+    fix: "Deploy code that fits the journal, then resume the run. The message names the location and both sides.",
+  },
+  POISONED: {
+    status: 500,
+    means: "The run ended its workers again and again without making progress, so it was parked as failed.",
+    fix: "Find what ends the process in the step that its journal stops before.",
+  },
+  STEP_FAILED: {
+    status: 500,
+    means: "A step's body failed for good: its attempts are used up, or the failure may not be retried.",
+    fix: "`cause` holds what the body threw.",
+  },
+  STEP_TIMEOUT: {
+    status: 504,
+    means: "A step's body took longer than its `timeout`.",
+    fix: "Raise the timeout, make the body watch `signal`, or set `retryOnTimeout`.",
+  },
+  CHILD_FAILED: {
+    status: 500,
+    means: "A child run failed or was cancelled. `cause` holds its failure.",
+    fix: "Catch it, or start the child with `propagateFailure: false` to get the failure as a value.",
+  },
+  CRITICAL: {
+    status: 500,
+    means: "User code threw a CriticalError: it is never retried.",
+    fix: "See the message.",
+  },
+  OWNERSHIP_LOST: {
+    status: 409,
+    means: "Another worker has taken the run over. What this one did for it since then was dropped.",
+    fix: "Nothing: the run goes on elsewhere. Frequent losses mean that the lease is too short, or a step blocks the loop.",
+  },
+  ENGINE_STOPPED: { status: 503, means: "The engine is shut down, or shutting down.", fix: "Create another engine." },
+  ENGINE_BROKEN: {
+    status: 500,
+    means: "A rule that must always hold did not, and the engine stopped before it could write a wrong state.",
+    fix: "Report it with the message. Restarting is safe: nothing wrong was written.",
+  },
+  STORE_UNAVAILABLE: {
+    status: 503,
+    means: "The store did not answer within `storageRetryPolicy`. Whether the operation happened is not known.",
+    fix: "Repeat it with the same id once the store is back: an id makes it happen once.",
+  },
+  STORE_UNSUPPORTED: {
+    status: 500,
+    means: "The store can't keep its promises as it is: an old library, a newer schema, a driver that is missing.",
+    fix: "The message says which and what to install or change.",
+  },
+  PAYLOAD_UNSUPPORTED: {
+    status: 400,
+    means: "A value holds something that would not come back the same. The message gives its path.",
+    fix: "Pass plain data: JSON, undefined, Date, BigInt, Map, Set, Uint8Array, Error.",
+  },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    means: "A value is larger than `payloadBytesMax`.",
+    fix: "Store it elsewhere and pass a reference, or raise the limit.",
+  },
+  PAYLOAD_CORRUPT: {
+    status: 500,
+    means: "A stored value can't be read: it was damaged, or written with another codec.",
+    fix: "Give the engine the codec that wrote it.",
+  },
+  SCHEMA_REFUSED: {
+    status: 400,
+    means: "A value does not fit the schema given for it. The message lists the issues with their paths.",
+    fix: "Correct the value, or the schema.",
+  },
+  ID_INVALID: {
+    status: 400,
+    means: "An id is empty, longer than 255 characters, holds a control character or half a surrogate pair, or `//`.",
+    fix: "Use another id.",
+  },
+  NAME_INVALID: {
+    status: 400,
+    means: "A name is empty, longer than 255 characters, or holds a control character or half a surrogate pair.",
+    fix: "Use another name.",
+  },
+  DURATION_INVALID: {
+    status: 400,
+    means: "A duration is not a whole number of ms ≥ 0, a text such as `10 minutes`, or ISO 8601 such as `PT10S`.",
+    fix: "Correct it.",
+  },
+  OPTION_INVALID: { status: 400, means: "An option has a value it can't have.", fix: "The message says which are allowed." },
+  CURSOR_INVALID: {
+    status: 400,
+    means: "A page cursor was not made by this list.",
+    fix: "Pass the cursor of the page before, unchanged, with the same query.",
+  },
+  CTX_MISUSED: {
+    status: 400,
+    means: "A ctx operation was called where it can't work: inside a step body, or after its run had ended.",
+    fix: "Call ctx operations in the workflow's own code, and await them.",
+  },
+  LETTER_NOT_FOUND: {
+    status: 404,
+    means: "No dead letter has this id: it never was one, or it was replayed or removed.",
+    fix: "List the dead letters.",
+  },
+} as const satisfies Record<string, { status: number; means: string; fix: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** What the public API throws. Test `code`; the message says what happened, to which id, and what to do. */
+export class PawlError extends Error {
+  override readonly name = "PawlError";
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Thrown by user code to say: this fails for good, do not try again. */
+export class CriticalError extends Error {
+  override readonly name = "CriticalError";
+  readonly code = "CRITICAL";
+}

@@ -1,0 +1,33 @@
+import type { Payload } from "./run.ts";
+import type { LeftoverPolicy } from "./transition.ts";
+
+/** What lies in a run's inbox until the run receives it. */
+export interface InboxEntry {
+  /** 1, 2, 3 … per run, in order of arrival. */
+  readonly n: number;
+  readonly kind: "message" | "event" | "child" | "cancel";
+  /** Unique per run. */
+  readonly id: string;
+  /** The message's name, the event's topic, the child's location; empty for a cancel. */
+  readonly name: string;
+  readonly value: Payload;
+  /** For a child: how it ended. */
+  readonly status: string | null;
+  readonly at: number;
+  readonly onTargetTerminated: LeftoverPolicy;
+}
+
+/** A message or event that nobody could receive. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly kind: "message" | "event";
+  /** The run it was meant for, or the topic. */
+  readonly target: string;
+  readonly name: string;
+  readonly value: Payload;
+  readonly reason: "targetNotFound" | "targetTerminated" | "overflow" | "expired";
+  /** The target's status when that was the reason. */
+  readonly status: string | null;
+  readonly sentAt: number;
+  readonly deadAt: number;
+}

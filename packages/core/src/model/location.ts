@@ -1,0 +1,37 @@
+/**
+ * The path of names to a command: `order/~3/charge`. Names are escaped, so no two paths of different names are the same
+ * text; a name used again in its scope gets `#2`, `#3`.
+ */
+
+const RESERVED = /[%/~#]/g;
+
+/** A name as one segment of a location. */
+export function nameSegment(name: string): string {
+  return name.replace(RESERVED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The name that a segment was made from, without its `#n`. */
+export function segmentName(segment: string): string {
+  const end = segment.indexOf("#");
+  return decodeURIComponent((end < 0 ? segment : segment.slice(0, end)).replace(/%(?!(25|2F|7E|23))/g, "%25"));
+}
+
+/** A scope of names: knows which were used, and gives each command its location. */
+export interface Scope {
+  readonly prefix: string;
+  /** How often each name was used; made when the first name is. */
+  used: Map<string, number> | null;
+}
+
+export function rootScope(): Scope {
+  return { prefix: "", used: null };
+}
+
+/** The location of the next command of this name in the scope. */
+export function nextLocation(scope: Scope, name: string): string {
+  scope.used ??= new Map();
+  const count = (scope.used.get(name) ?? 0) + 1;
+  scope.used.set(name, count);
+  const segment = scope.prefix + nameSegment(name);
+  return count === 1 ? segment : `${segment}#${count}`;
+}

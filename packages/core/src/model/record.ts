@@ -1,0 +1,38 @@
+import type { Payload } from "./run.ts";
+
+/**
+ * What a record tells. `retry` is the one kind that completes nothing: the step at its location is open still, and tries
+ * again at the time in its detail.
+ */
+export type RecordKind =
+  | "step"
+  | "retry"
+  | "sleep"
+  | "listen"
+  | "event"
+  | "select"
+  | "child"
+  | "spawn"
+  | "send"
+  | "emit";
+
+/** How a command ended. A timeout is its own outcome: no payload can be mistaken for it. */
+export type Outcome = "ok" | "failed" | "timedOut";
+
+/** One line of a run's journal. */
+export interface JournalRecord {
+  /** 1, 2, 3 … per run, without a gap. */
+  readonly seq: number;
+  readonly location: string;
+  readonly kind: RecordKind;
+  readonly outcome: Outcome;
+  /** The value when `ok`, the failure when `failed`. */
+  readonly payload: Payload;
+  /** How many times a step body was tried; 0 for what has no body. */
+  readonly attempts: number;
+  readonly startedAt: number;
+  /** When it completed, by the store's clock; never smaller than the record before it. */
+  readonly at: number;
+  /** What else a reader needs, by kind: the arm that won, the time of the next try, the child's id. */
+  readonly detail: string | null;
+}

@@ -1,0 +1,169 @@
+import type { JournalRecord } from "./record.ts";
+import type { NewRun, Payload, Status, TerminalStatus, Wait } from "./run.ts";
+
+/** What becomes of messages that a run has not received when it ends. */
+export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
+
+/** Whom an event that nobody waits for is kept for. */
+export type DeliverPolicy = "afterWait" | "afterCreate" | "all";
+export type ConsumePolicy = "one" | "all";
+
+export interface MessagePost {
+  readonly kind: "message";
+  readonly to: string;
+  /** Unique in the target's inbox: the same id again is a duplicate. */
+  readonly id: string;
+  readonly name: string;
+  readonly value: Payload;
+  readonly at: number;
+  readonly onTargetTerminated: LeftoverPolicy;
+  /** The run that sends it, or null for a caller from outside. What a run can't deliver becomes a dead letter. */
+  readonly from: string | null;
+}
+
+export interface EventPost {
+  readonly kind: "event";
+  readonly topic: string;
+  /** Unique among events: the same id again is a duplicate. */
+  readonly id: string;
+  readonly value: Payload;
+  readonly at: number;
+  readonly expireAt: number;
+  readonly deliver: DeliverPolicy;
+  readonly consume: ConsumePolicy;
+  /** How many events may be pending on the topic; the oldest beyond it become dead letters. */
+  readonly pendingMax: number;
+}
+
+/** A run's word to other runs, applied in the same commit as its own transition. */
+export type Post =
+  | MessagePost
+  | EventPost
+  /** Starts a run if there is none with this id. */
+  | { readonly kind: "start"; readonly run: NewRun }
+  /** Tells the parent that the child it started at `location` has ended. */
+  | {
+      readonly kind: "childEnd";
+      readonly to: string;
+      readonly location: string;
+      readonly child: string;
+      readonly status: TerminalStatus;
+      readonly outcome: Payload;
+      readonly at: number;
+    }
+  /** Asks a run to cancel itself. */
+  | { readonly kind: "cancel"; readonly to: string; readonly id: string; readonly reason: Payload; readonly at: number }
+  /** Asks every open child of the run, whose policy says so, to cancel itself. */
+  | { readonly kind: "closeChildren"; readonly of: string; readonly reason: Payload; readonly at: number };
+
+/** What an owner, or one who takes a run over, makes of its row. */
+export type RunState =
+  /** Goes on; `wait` is set where some branch waits while another works. */
+  | { readonly status: "running"; readonly wait: Wait | null; readonly inboxSeen: number }
+  /** Rests until a post matches or the deadline comes. Ready at once if the inbox holds more than `inboxSeen`. */
+  | { readonly status: "suspended"; readonly wait: Wait; readonly inboxSeen: number }
+  /** Given back in the middle of work: any worker may claim it now. */
+  | { readonly status: "released"; readonly at: number }
+  /** Stopped by an operator or by a divergence; `reason` says why. */
+  | { readonly status: "paused"; readonly reason: Payload }
+  /** Claimable again after a pause. */
+  | { readonly status: "resumed"; readonly at: number }
+  /** The same run, from the start, with another input: the journal is cut, the inbox stays. */
+  | {
+      readonly status: "continued";
+      readonly workflow: string;
+      readonly version: number;
+      readonly input: Payload;
+      readonly baseSeq: number;
+      readonly at: number;
+    }
+  /** The end. Its waits and subscriptions go with it, and its inbox is cleared by each message's own policy. */
+  | { readonly status: TerminalStatus; readonly outcome: Payload; readonly at: number };
+
+/** Something kept beside the runs: human tasks, deployments, schedules, snapshots. */
+export interface StoredDocument {
+  readonly kind: string;
+  readonly id: string;
+  /** The run it belongs to: it goes when the run's rows go. */
+  readonly runId: string | null;
+  readonly body: Payload;
+  /** At most four, indexed by store: `a` to `d`, meaning given by the kind. */
+  readonly attributes: { readonly [name in "a" | "b" | "c" | "d"]?: string };
+}
+
+export type DocumentChange =
+  | { readonly put: StoredDocument }
+  | { readonly remove: { readonly kind: string; readonly id: string } };
+
+/** What a store applies, or refuses, as a whole. */
+export type Transition =
+  /** Guard: no run has this id. */
+  | { readonly kind: "create"; readonly run: NewRun }
+  /** The owner's. Guard: the run is not terminal and has this epoch. */
+  | {
+      readonly kind: "append";
+      readonly runId: string;
+      readonly epoch: number;
+      /** The row's turn after this transition; equal to the row's when `state` is null, one more when not. */
+      readonly turn: number;
+      /** Consecutive; the first follows the newest record of the run. */
+      readonly records: readonly JournalRecord[];
+      /** Numbers of inbox entries that these records received. */
+      readonly taken: readonly number[];
+      readonly posts: readonly Post[];
+      readonly documents: readonly DocumentChange[];
+      /** Null: the row does not change. */
+      readonly state: RunState | null;
+      /** Set when the decision rests on the inbox: refused if the inbox has moved on. */
+      readonly inbox: number | null;
+      /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
+      readonly notBefore: number | null;
+    }
+  /** From outside; raises the epoch, so the owner is fenced. Guard: the run is not terminal and has this epoch. */
+  | {
+      readonly kind: "control";
+      readonly runId: string;
+      readonly epoch: number;
+      readonly state: RunState;
+      readonly posts: readonly Post[];
+      /** Says which call it is, so that the same call sent twice gets the same answer. */
+      readonly controlId: string;
+    }
+  /** From outside, to a run or a topic. No guard: a post always has an answer. */
+  | { readonly kind: "post"; readonly post: MessagePost | EventPost | Extract<Post, { kind: "cancel" }> }
+  /** Takes a dead letter away and, unless `post` is null, posts it again. Guard: the letter is there. */
+  | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
+  /** Documents alone. */
+  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] };
+
+export type PostAnswer =
+  /** `runs` were waiting and have it. */
+  | { readonly kind: "delivered"; readonly runs: number }
+  | { readonly kind: "queued" }
+  | { readonly kind: "dropped" }
+  | { readonly kind: "duplicate" }
+  | { readonly kind: "targetNotFound" }
+  | { readonly kind: "targetTerminated"; readonly status: TerminalStatus };
+
+export type Refusal =
+  /** create: the id is taken, by another call. */
+  | { readonly reason: "exists"; readonly status: Status; readonly epoch: number }
+  | { readonly reason: "notFound" }
+  | { readonly reason: "terminal"; readonly status: TerminalStatus }
+  /** The run has another epoch: the writer owns it no longer. */
+  | { readonly reason: "fenced"; readonly epoch: number }
+  /** The inbox has moved on since the decision. */
+  | { readonly reason: "inbox"; readonly inboxLast: number }
+  /** The deadline has not come by the store's clock. */
+  | { readonly reason: "early"; readonly now: number };
+
+export type Answer =
+  /** `post` answers a `post` or `letter`; `again` says that the same transition had been applied before. */
+  | { readonly kind: "applied"; readonly post: PostAnswer | null; readonly again: boolean }
+  | ({ readonly kind: "refused" } & Refusal);
+
+/** A run that has become ready in a commit. */
+export interface Wake {
+  readonly runId: string;
+  readonly owner: string | null;
+}

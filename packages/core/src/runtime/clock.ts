@@ -1,0 +1,26 @@
+/** Time, as the engine sees it. */
+export interface Clock {
+  /** Epoch ms. */
+  now(): number;
+  /** Calls back once, at or after `at`; the returned function cancels. */
+  wakeAt(at: number, callback: () => void): () => void;
+}
+
+/** Longest single hop of a timer: `setTimeout` fires at once above 2^31 - 1 ms. */
+const HOP_MS_MAX = 2 ** 30;
+
+/** The machine's clock. Long waits are made of hops, and a hop that comes early goes on waiting. */
+export function systemClock(): Clock {
+  return {
+    now: () => Date.now(),
+    wakeAt(at, callback) {
+      let timer: NodeJS.Timeout;
+      const arm = (): void => {
+        const leftMs = at - Date.now();
+        timer = setTimeout(leftMs > 0 ? arm : callback, Math.min(Math.max(leftMs, 0), HOP_MS_MAX));
+      };
+      arm();
+      return () => clearTimeout(timer);
+    },
+  };
+}

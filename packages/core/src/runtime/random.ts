@@ -1,0 +1,40 @@
+/** Randomness and ids, as the engine sees them. */
+export interface Random {
+  /** In [0, 1). */
+  next(): number;
+  /** An id that is unique and sorts by time of creation. */
+  id(now: number): string;
+}
+
+/** The machine's randomness; ids are UUIDs of version 7. */
+export function systemRandom(): Random {
+  return { next: () => Math.random(), id: (now) => uuid7(now, () => Math.random()) };
+}
+
+/** A repeatable sequence: the same seed gives the same numbers and ids. */
+export function seededRandom(seed: number): Random {
+  const next = seededSequence(seed);
+  return { next, id: (now) => uuid7(now, next) };
+}
+
+/** Numbers in [0, 1) by the mulberry32 recurrence. */
+export function seededSequence(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+function uuid7(now: number, next: () => number): string {
+  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
+  const bytes = Array.from({ length: 10 }, () => Math.floor(next() * 256));
+  bytes[0] = 0x70 | ((bytes[0] ?? 0) & 0x0f);
+  bytes[2] = 0x80 | ((bytes[2] ?? 0) & 0x3f);
+  const hex = bytes.map((byte) => HEX[byte]).join("");
+  return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+}

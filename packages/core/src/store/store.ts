@@ -1,0 +1,150 @@
+import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { Run, Status } from "../model/run.ts";
+import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
+
+/**
+ * Where rows live. A store applies; it decides nothing.
+ *
+ * S1. `commit` is one atomic, durable batch: its transitions are applied in order, each as a whole or not at all. A refused
+ *     one is an answer and leaves no trace; those beside it are applied.
+ * S2. Every transition may be sent again after an unknown outcome, and answers as it did the first time (`again: true`).
+ * S3. A post that a run waits for makes the run ready (`wakeAt` = now) in the same commit; so does a wait that finds its
+ *     message or event already there.
+ * S4. All comparisons with the present use the store's own clock.
+ * S5. A method that can't reach its database throws `StoreError`; nothing else is thrown for reasons of state.
+ */
+export interface Store {
+  /** Creates or migrates the schema. Called once, before anything else. */
+  open(world: StoreWorld): Promise<void>;
+  /** The store's clock, epoch ms; an estimate where the database is elsewhere. */
+  now(): number;
+  commit(batch: readonly Transition[]): Promise<Commit>;
+  /**
+   * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,
+   * `claims` counted, `startedAt` set the first time. Only of `workflows`.
+   */
+  claim(request: ClaimRequest): Promise<readonly Run[]>;
+  /** Ids of the runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
+  due(worker: string, limit: number): Promise<readonly string[]>;
+  /** The earliest `wakeAt` among the runs that `worker` owns or nobody owns; null if none has one. */
+  nextDueAt(worker: string): Promise<number | null>;
+  /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */
+  load(runId: string, afterSeq?: number): Promise<Loaded | null>;
+  /** Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. */
+  heartbeat(worker: string, leaseMs: number): Promise<Heartbeat>;
+  /** Ends a worker: its runs are free at once. */
+  retire(worker: string): Promise<void>;
+  /** Removes what is old, a bounded number of rows; says how many, so that the caller can go on. */
+  prune(request: PruneRequest): Promise<Pruned>;
+  /** Calls back when something may have changed by another process's hand. A hint: may come late, twice or never. */
+  watch(listener: (hint: Hint) => void): () => void;
+  close(): Promise<void>;
+  readonly reader: Reader;
+}
+
+/** The part of the outside world that a store is given. */
+export interface StoreWorld {
+  now(): number;
+  /** Calls back repeatedly, about every `ms`, until the returned function is called. */
+  every(ms: number, callback: () => void): () => void;
+}
+
+export interface Commit {
+  readonly answers: readonly Answer[];
+  /** Runs that became ready in this commit. */
+  readonly wakes: readonly Wake[];
+}
+
+export interface ClaimRequest {
+  readonly worker: string;
+  readonly limit: number;
+  readonly workflows: readonly string[];
+}
+
+export interface Loaded {
+  readonly run: Run;
+  /** The document of kind `snapshot` whose id is the run's, if there is one; `seq` is its attribute `a`. */
+  readonly snapshot: StoredDocument | null;
+  /** In order of seq. */
+  readonly records: readonly JournalRecord[];
+  /** What has not been received, in order of arrival. */
+  readonly inbox: readonly InboxEntry[];
+}
+
+export interface Heartbeat {
+  /** False: others took this worker for dead and its runs may have been freed. It is registered anew. */
+  readonly alive: boolean;
+  /** How many runs of dead workers were freed. */
+  readonly freed: number;
+}
+
+export interface PruneRequest {
+  /** Terminal runs that ended before this go, with their journal, inbox and documents. Null: none. */
+  readonly runsEndedBefore: number | null;
+  /** Only runs of these statuses; all terminal ones when left out. */
+  readonly statuses?: readonly Status[];
+  /** Received inbox entries and events from before this go: no duplicate of them is recognised any more. Null: none. */
+  readonly receivedBefore: number | null;
+  readonly limit: number;
+}
+
+export interface Pruned {
+  readonly runs: number;
+  readonly entries: number;
+  /** Events whose time was over: they are dead letters now. */
+  readonly expired: number;
+  /** False: there was more than `limit`. */
+  readonly done: boolean;
+}
+
+/** Runs that may have changed; null: any may have. */
+export interface Hint {
+  readonly runIds: readonly string[] | null;
+}
+
+/** Reads for people and clients. Never part of a decision. */
+export interface Reader {
+  get(runId: string): Promise<Run | null>;
+  /** Newest first by (createdAt, id); a run created while one pages appears on no later page. */
+  list(query: ListQuery): Promise<Page<Run>>;
+  count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number>;
+  journal(runId: string, query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly JournalRecord[]>;
+  inbox(runId: string): Promise<readonly InboxEntry[]>;
+  children(runId: string, query: PageQuery): Promise<Page<Run>>;
+  deadLetters(query: PageQuery): Promise<Page<DeadLetter>>;
+  deadLetter(id: string): Promise<DeadLetter | null>;
+  /** By (kind, id); `where` compares attributes for equality. */
+  documents(query: DocumentQuery): Promise<Page<StoredDocument>>;
+  document(kind: string, id: string): Promise<StoredDocument | null>;
+  workers(): Promise<readonly WorkerRow[]>;
+}
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ListQuery extends PageQuery {
+  readonly status?: readonly Status[];
+  readonly workflow?: string;
+  readonly tag?: string;
+  readonly createdAfter?: number;
+  readonly createdBefore?: number;
+}
+
+export interface DocumentQuery extends PageQuery {
+  readonly kind: string;
+  readonly where?: StoredDocument["attributes"];
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Null: this was the last page. */
+  readonly cursor: string | null;
+}
+
+export interface WorkerRow {
+  readonly id: string;
+  readonly expiresAt: number;
+}
