@@ -8,7 +8,7 @@ export const ERRORS = {
   RUN_EXISTS: {
     status: 409,
     means: "A run with this id exists, and the conflict policy is `fail`, or its workflow or input differs.",
-    fix: "Choose another id, or pass `onConflict: \"use\"` to get the run that exists.",
+    fix: 'Choose another id, or pass `onConflict: "use"` to get the run that exists.',
   },
   RUN_ENDED: {
     status: 409,
@@ -127,7 +127,11 @@ export const ERRORS = {
     means: "A duration is not a whole number of ms ≥ 0, a text such as `10 minutes`, or ISO 8601 such as `PT10S`.",
     fix: "Correct it.",
   },
-  OPTION_INVALID: { status: 400, means: "An option has a value it can't have.", fix: "The message says which are allowed." },
+  OPTION_INVALID: {
+    status: 400,
+    means: "An option has a value it can't have.",
+    fix: "The message says which are allowed.",
+  },
   CURSOR_INVALID: {
     status: 400,
     means: "A page cursor was not made by this list.",

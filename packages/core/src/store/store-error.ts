@@ -8,12 +8,7 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly outcome: "notApplied" | "unknown";
   readonly code: "STORE_BUSY" | "STORE_FULL" | "STORE_UNAVAILABLE";
-  constructor(
-    code: StoreError["code"],
-    outcome: StoreError["outcome"],
-    message: string,
-    options?: ErrorOptions,
-  ) {
+  constructor(code: StoreError["code"], outcome: StoreError["outcome"], message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
     this.outcome = outcome;

@@ -109,7 +109,10 @@ export interface Reader {
   /** Newest first by (createdAt, id); a run created while one pages appears on no later page. */
   list(query: ListQuery): Promise<Page<Run>>;
   count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number>;
-  journal(runId: string, query: { readonly afterSeq: number; readonly limit: number }): Promise<readonly JournalRecord[]>;
+  journal(
+    runId: string,
+    query: { readonly afterSeq: number; readonly limit: number },
+  ): Promise<readonly JournalRecord[]>;
   inbox(runId: string): Promise<readonly InboxEntry[]>;
   children(runId: string, query: PageQuery): Promise<Page<Run>>;
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>;
