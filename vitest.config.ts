@@ -1,8 +1,19 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+const source = (path: string): string => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
+
 export default defineConfig({
+  // Tests run against the sources: a result never depends on when `dist` was built. The packed package has its own check.
+  resolve: {
+    alias: [
+      { find: /^pawl$/, replacement: source("index.ts") },
+      { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
+      { find: /^pawl\/testing$/, replacement: source("testing/index.ts") },
+    ],
+  },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "sim/src/**/*.test.ts", "examples/src/**/*.test.ts", "docs/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "{sim,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
     pool: "forks",
     testTimeout: 30_000,
   },

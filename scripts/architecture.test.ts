@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import { architectureFindings, LAYERS } from "./architecture.mjs";
+import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
+
+test("every import of this repository is in the table", () => {
+  expect(architectureFindings(readSources(repositoryPaths().filter(isCode))).map(printed)).toEqual([]);
+});
+
+/** Checks a made-up repository: paths and their text. */
+function findings(files: Readonly<Record<string, string>>): readonly string[] {
+  return architectureFindings(Object.entries(files).map(([path, text]) => ({ path, text }))).map(printed);
+}
+
+const core = "packages/core/src";
+
+/** A core in which the file at `from` imports the one at `to`. */
+function importing(from: string, to: string): readonly string[] {
+  const up = "../".repeat(from.split("/").length - 1) || "./";
+  return findings({ [`${core}/${from}`]: `import { x } from "${up}${to}";`, [`${core}/${to}`]: "export const x = 1;" });
+}
+
+describe("the table of layers", () => {
+  test("has these folders", () => {
+    expect(Object.keys(LAYERS)).toEqual([
+      "model",
+      "runtime",
+      "rules",
+      "store",
+      "coordinator",
+      "workflow",
+      "runner",
+      ".",
+      "testing",
+    ]);
+  });
+
+  test.each([
+    ["rules/decide.ts", "model/run.ts"],
+    ["store/sqlite/store.ts", "store/store.ts"],
+    ["store/memory.ts", "model/run.ts"],
+    ["coordinator/queue.ts", "rules/decide.ts"],
+    ["coordinator/queue.ts", "store/store.ts"],
+    ["coordinator/queue.ts", "store/store-error.ts"],
+    ["runner/session.ts", "workflow/ctx.ts"],
+    ["engine.ts", "coordinator/queue.ts"],
+    ["engine.ts", "store/memory.ts"],
+    ["testing/engine.ts", "engine.ts"],
+    ["rules/decide.test.ts", "testing/engine.ts"],
+  ])("lets %s import %s", (from, to) => {
+    expect(importing(from, to)).toEqual([]);
+  });
+
+  test.each([
+    ["model/run.ts", "runtime/clock.ts"],
+    ["runtime/clock.ts", "model/run.ts"],
+    ["rules/decide.ts", "runtime/assert.ts"],
+    ["rules/decide.ts", "store/store.ts"],
+    ["store/sqlite/store.ts", "runtime/clock.ts"],
+    ["coordinator/queue.ts", "store/memory.ts"],
+    ["coordinator/queue.ts", "runner/session.ts"],
+    ["runner/session.ts", "coordinator/queue.ts"],
+    ["runner/session.ts", "store/sqlite/store.ts"],
+    ["workflow/ctx.ts", "runner/session.ts"],
+    ["runner/session.ts", "engine.ts"],
+    ["engine.ts", "testing/engine.ts"],
+    ["somewhere/else.ts", "model/run.ts"],
+    ["rules/decide.ts", "model/run.test.ts"],
+  ])("does not let %s import %s", (from, to) => {
+    expect(importing(from, to)).toHaveLength(1);
+  });
+
+  test("sees types, dynamic imports and import types", () => {
+    const texts = [
+      `import type { X } from "../engine.ts";`,
+      `const x = await import("../engine.ts");`,
+      `type X = import("../engine.ts").X;`,
+      `import "../engine.ts";`,
+    ];
+    for (const text of texts) {
+      expect(findings({ [`${core}/rules/a.ts`]: text, [`${core}/engine.ts`]: "export type X = 1;" })).toEqual([
+        `${core}/rules/a.ts:1 imports ../engine.ts: rules may import model`,
+      ]);
+    }
+  });
+
+  test("does not take a comment or a string for an import", () => {
+    expect(
+      findings({ [`${core}/rules/a.ts`]: `// import "../engine.ts";\nconst x = 'import "../engine.ts"';` }),
+    ).toEqual([]);
+  });
+});
+
+describe("modules from elsewhere", () => {
+  test.each([
+    ["rules/a.ts", "node:fs"],
+    ["model/a.ts", "zod"],
+    ["engine.ts", "pawl"],
+    ["engine.ts", "vitest"],
+    ["runner/a.ts", "@photostructure/sqlite"],
+  ])("the core's %s may not import %s", (path, name) => {
+    expect(findings({ [`${core}/${path}`]: `import "${name}";` })).toHaveLength(1);
+  });
+
+  test("a store may import Node's modules and the SQLite driver", () => {
+    const text = `import "node:fs"; import "@photostructure/sqlite";`;
+    expect(findings({ [`${core}/store/sqlite/a.ts`]: text })).toEqual([]);
+  });
+
+  test("the other packages see the core by its three entries only", () => {
+    const text = `import "pawl"; import "pawl/sqlite"; import "pawl/testing"; import "node:fs"; import "zod";`;
+    expect(findings({ "sim/src/a.ts": text })).toEqual([]);
+    expect(findings({ "sim/src/a.ts": `import "pawl/dist/engine.js";` })).toHaveLength(1);
+    const reached = { "bench/src/a.ts": `import "../../${core}/engine.ts";`, [`${core}/engine.ts`]: "" };
+    expect(findings(reached)).toEqual([
+      `bench/src/a.ts:1 imports ../../${core}/engine.ts: another package is imported by its name`,
+    ]);
+  });
+});
+
+describe("circles", () => {
+  test("of two and of three files are found once", () => {
+    const two = { "sim/src/a.ts": `import "./b.ts";`, "sim/src/b.ts": `import "./a.ts";` };
+    expect(findings(two)).toEqual(["sim/src/b.ts:1 closes a circle: sim/src/a.ts → sim/src/b.ts → sim/src/a.ts"]);
+    const three = { ...two, "sim/src/b.ts": `import "./c.ts";`, "sim/src/c.ts": `import type {} from "./a.ts";` };
+    expect(findings(three)).toHaveLength(1);
+  });
+
+  test("a file that many import is none", () => {
+    const text = `import "./d.ts";`;
+    const diamond = { "sim/src/a.ts": `import "./b.ts"; import "./c.ts";`, "sim/src/b.ts": text, "sim/src/c.ts": text };
+    expect(findings({ ...diamond, "sim/src/d.ts": "export {};" })).toEqual([]);
+  });
+});
+
+describe("exports", () => {
+  test("a default export is found, except in a configuration", () => {
+    expect(findings({ "sim/src/a.ts": "export default 1;" })).toHaveLength(1);
+    expect(findings({ "sim/src/a.ts": "const a = 1; export { a as default };" })).toHaveLength(1);
+    expect(findings({ "vitest.config.ts": "export default 1;" })).toEqual([]);
+  });
+
+  test.each([`export { x } from "./b.ts";`, `export * from "./b.ts";`, `import { x } from "./b.ts"; export { x };`])(
+    "%s is for an entry only",
+    (text) => {
+      const b = { "sim/src/b.ts": "export const x = 1;", [`${core}/b.ts`]: "export const x = 1;" };
+      expect(findings({ "sim/src/index.ts": text, ...b })).toHaveLength(1);
+      expect(findings({ [`${core}/index.ts`]: text, ...b })).toHaveLength(text.includes("*") ? 1 : 0);
+    },
+  );
+});

@@ -1,0 +1,14 @@
+import { architectureFindings } from "./architecture.mjs";
+import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
+import { trackedFindings } from "./tracked.mjs";
+import { worldFindings } from "./world.mjs";
+
+/** The checks that no formatter, linter or compiler does. */
+
+const sources = readSources(repositoryPaths());
+const code = sources.filter(({ path }) => isCode(path));
+const findings = [...architectureFindings(code), ...worldFindings(code), ...trackedFindings(sources)];
+
+for (const finding of findings) console.error(printed(finding));
+console.log(`${sources.length} files checked, ${findings.length} findings`);
+if (findings.length > 0) process.exitCode = 1;

@@ -1,0 +1,108 @@
+import { isCode, isTest } from "./sources.mjs";
+import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
+
+/**
+ * The core gets time, randomness, logging and the network handed in, or there is no simulation. This check finds code that
+ * reaches for them by itself.
+ *
+ * @import { Finding, Source } from "./sources.mjs"
+ * @import { Node } from "./syntax.mjs"
+ */
+
+const HANDED_IN = ["packages/core/src/runtime/", "packages/core/src/testing/"];
+
+/** Global names that may not be used at all. */
+const GLOBALS = new Set(["setTimeout", "setInterval", "setImmediate", "fetch", "console"]);
+
+/** Members of global objects. */
+const MEMBERS = new Map([
+  ["Date", new Set(["now"])],
+  ["Math", new Set(["random"])],
+  ["performance", new Set(["now", "timeOrigin"])],
+  ["crypto", new Set(["randomUUID", "getRandomValues"])],
+  ["process", new Set(["hrtime", "env", "uptime"])],
+]);
+
+/** Modules that bring the same in by another door; `*` stands for every name. */
+const MODULES = new Map([
+  ["timers", new Set(["*"])],
+  ["timers/promises", new Set(["*"])],
+  ["perf_hooks", new Set(["*"])],
+  ["http", new Set(["*"])],
+  ["https", new Set(["*"])],
+  ["net", new Set(["*"])],
+  [
+    "crypto",
+    new Set(["default", "randomUUID", "randomBytes", "randomInt", "randomFill", "randomFillSync", "webcrypto"]),
+  ],
+]);
+
+/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+export function worldFindings(sources) {
+  return sources.filter(({ path }) => isInside(path)).flatMap((source) => findingsIn(source));
+}
+
+/** @param {string} path */
+function isInside(path) {
+  if (!path.startsWith("packages/core/src/") || !isCode(path) || isTest(path)) return false;
+  return !HANDED_IN.some((folder) => path.startsWith(folder));
+}
+
+/** @param {Source} source @returns {readonly Finding[]} */
+function findingsIn({ path, text }) {
+  const used = [...descendants(parse(path, text))].flatMap((place) => {
+    const name = reached(place);
+    return name === null ? [] : [{ name, line: lineOf(text, place.node.start) }];
+  });
+  const imported = readModule(path, text).imports.flatMap(({ specifier, names, line }) =>
+    reachedByImport(specifier, names).map((name) => ({ name, line })),
+  );
+  return [...used, ...imported].map(({ name, line }) => ({
+    path,
+    line,
+    text: `uses ${name}; only runtime/ and testing/ may: take it as a parameter`,
+  }));
+}
+
+/**
+ * The name of what is reached for at this place, or null.
+ *
+ * @param {{ node: Node, parent: Node, key: string }} place
+ */
+function reached({ node, parent, key }) {
+  const callee = nameOf(node.callee);
+  if (node.type === "NewExpression" && callee === "Date" && isEmpty(node.arguments)) return "new Date()";
+  if (node.type === "CallExpression" && callee === "Date") return "Date()";
+  if (node.type === "MemberExpression") {
+    const object = nameOf(node.object);
+    const property = nameOf(node.property);
+    if (object === "globalThis" && (GLOBALS.has(property) || MEMBERS.has(property))) return `globalThis.${property}`;
+    return MEMBERS.get(object)?.has(property) ? `${object}.${property}` : null;
+  }
+  return node.type === "Identifier" && GLOBALS.has(nameOf(node)) && isReference(parent, key) ? nameOf(node) : null;
+}
+
+/** @param {unknown} value */
+function isEmpty(value) {
+  return Array.isArray(value) && value.length === 0;
+}
+
+/**
+ * Whether an identifier at `key` of `parent` is a use of a variable, not the name of a member or of an import.
+ *
+ * @param {Node} parent
+ * @param {string} key
+ */
+function isReference(parent, key) {
+  if (parent.type === "ImportSpecifier") return false;
+  return (key !== "property" && key !== "key") || parent.computed === true;
+}
+
+/** @param {string} specifier @param {readonly string[]} names @returns {readonly string[]} */
+function reachedByImport(specifier, names) {
+  const module = specifier.replace(/^node:/, "");
+  const forbidden = MODULES.get(module);
+  if (forbidden === undefined) return [];
+  if (forbidden.has("*") || names.includes("*")) return [`the module ${module}`];
+  return names.filter((name) => forbidden.has(name)).map((name) => `${name} of ${module}`);
+}
