@@ -1,0 +1,90 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ownEnvironment } from "./node24.mjs";
+import { ROOT } from "./sources.mjs";
+
+/** Packs the core, installs it in an empty folder and uses it there as a stranger would. */
+
+const CORE = join(ROOT, "packages", "core");
+const folder = mkdtempSync(join(tmpdir(), "pawl-packed-"));
+
+/** @param {string} file @param {readonly string[]} args @param {string} cwd */
+function run(file, args, cwd) {
+  const result = spawnSync(file, args, {
+    cwd,
+    env: ownEnvironment(),
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  console.log(`$ ${[file, ...args].join(" ")}\n${result.stdout}${result.stderr}`);
+  if (result.error !== undefined) throw result.error;
+  if (result.status !== 0) throw new Error(`${file} ${args.join(" ")} ended with exit code ${result.status}`);
+  return result.stdout;
+}
+
+const CONSUMER = `
+import { createEngine, workflow } from "pawl";
+import { sqliteStore } from "pawl/sqlite";
+import * as testing from "pawl/testing";
+
+const greet = workflow("greet", async (ctx, name: string) => {
+  const text = await ctx.step("compose", () => \`hello \${name}\`);
+  return { text };
+});
+
+const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [greet] });
+const run = await engine.start(greet, "world", { id: "greeting" });
+const result: { readonly text: string } = await run.result();
+await engine.shutdown();
+if (result.text !== "hello world") throw new Error(\`unexpected: \${JSON.stringify(result)}\`);
+if (Object.keys(testing).length === 0) throw new Error("pawl/testing exports nothing");
+console.log("a workflow ran in the packed package");
+`;
+
+const COMPILER_OPTIONS = {
+  target: "es2022",
+  lib: ["es2023"],
+  module: "nodenext",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  // The declarations themselves are checked too: a package must not need more than Node's types.
+  skipLibCheck: false,
+  typeRoots: [join(ROOT, "node_modules", "@types")],
+  types: ["node"],
+};
+
+function main() {
+  const packed = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], CORE));
+  /** @type {{ filename: string, files: readonly { path: string }[] }} */
+  const { filename, files } = packed[0];
+  checkFiles(files.map((file) => file.path));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${filename}`], folder);
+  for (const entry of Object.keys(JSON.parse(readFileSync(join(CORE, "package.json"), "utf8")).exports)) {
+    run(process.execPath, ["--input-type=module", "-e", `await import("pawl${entry.slice(1)}");`], folder);
+  }
+  writeFileSync(join(folder, "consumer.ts"), CONSUMER);
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ["consumer.ts"] }),
+  );
+  run(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "."], folder);
+  run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder);
+}
+
+/** @param {readonly string[]} paths */
+function checkFiles(paths) {
+  const strange = paths.filter((path) => /tsbuildinfo|\.test\.|\.test-d\./.test(path));
+  if (strange.length > 0) throw new Error(`these files do not belong in a package: ${strange.join(", ")}`);
+  const missing = ["LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"].filter((path) => !paths.includes(path));
+  if (missing.length > 0) throw new Error(`these files are missing in the package: ${missing.join(", ")}`);
+}
+
+try {
+  main();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findNode24 } from "./node24.mjs";
+import { runSection, stopOnSignals } from "./sections.mjs";
+import { ROOT } from "./sources.mjs";
+
+/**
+ * The test command: everything that must hold before a change is good. `npm test -- check unit` runs only those sections.
+ *
+ * @import { Section } from "./sections.mjs"
+ */
+
+const SEEDS = "1500";
+const KILLS = "20";
+
+process.chdir(ROOT);
+stopOnSignals();
+const folder = mkdtempSync(join(tmpdir(), "pawl-test-"));
+const VITEST = join("node_modules", "vitest", "vitest.mjs");
+const STRICT = `${process.env.NODE_OPTIONS ?? ""} --unhandled-rejections=strict`.trim();
+
+/** @param {string} script @param {readonly string[]} args */
+const npmRun = (script, ...args) => ({ file: "npm", args: ["run", "--silent", script, "--", ...args] });
+
+/** @param {string} name @param {string} title @param {string} node @param {readonly string[]} filters @returns {Section} */
+function vitest(name, title, node, filters) {
+  const report = join(folder, `${name}.json`);
+  const args = [VITEST, "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...filters];
+  return { name, title, report, commands: [{ file: node, args, env: { NODE_OPTIONS: STRICT, NO_COLOR: "1" } }] };
+}
+
+/** @returns {readonly Section[]} */
+function node24Section() {
+  const node = findNode24();
+  if (node !== null) return [vitest("node24", `the core on Node 24 (${node})`, node, ["packages/core"])];
+  console.log("\n!! NOT TESTED ON NODE 24: name one in PAWL_NODE24");
+  if (process.env.CI !== "true") return [];
+  const text = "CI must test on Node 24, and there is none";
+  return [
+    { name: "node24", title: "the core on Node 24", commands: [{ file: "sh", args: ["-c", `echo ${text}; exit 1`] }] },
+  ];
+}
+
+/** @type {Readonly<Record<string, string>>} */
+const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
+
+/** By name; made when it is its turn. @type {Readonly<Record<string, () => readonly Section[]>>} */
+const SECTIONS = {
+  check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
+  build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
+  unit: () => [vitest("unit", "tests", process.execPath, [])],
+  package: () => [
+    {
+      name: "package",
+      title: "the packed package in an empty folder",
+      commands: [{ file: process.execPath, args: [join("scripts", "packed.mjs")] }],
+    },
+  ],
+  node24: node24Section,
+  sim: () =>
+    "sim" in scripts
+      ? [{ name: "sim", title: `the simulator, ${SEEDS} seeds`, commands: [npmRun("sim", "--seeds", SEEDS)] }]
+      : [],
+  chaos: () =>
+    "chaos" in scripts
+      ? [
+          {
+            name: "chaos",
+            title: `real crashes, ${KILLS} kills`,
+            commands: [npmRun("chaos", "--store", "sqlite", "--kills", KILLS)],
+          },
+        ]
+      : [],
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in SECTIONS));
+if (unknown.length > 0) {
+  console.error(`no section ${unknown.join(", ")}; there are ${Object.keys(SECTIONS).join(", ")}`);
+  process.exit(2);
+}
+
+let passed = 0;
+let failed = 0;
+for (const [name, make] of Object.entries(SECTIONS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  for (const section of make()) {
+    const counts = await runSection(section, folder);
+    passed += counts.passed;
+    failed += counts.failed;
+  }
+}
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exit(failed > 0 ? 1 : 0);
