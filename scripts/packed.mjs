@@ -18,7 +18,8 @@ function run(file, args, cwd) {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
-  console.log(`$ ${[file, ...args].join(" ")}\n${result.stdout}${result.stderr}`);
+  console.log(`$ ${[file, ...args].join(" ")}`);
+  if (result.status !== 0) console.log(`${result.stdout}${result.stderr}`);
   if (result.error !== undefined) throw result.error;
   if (result.status !== 0) throw new Error(`${file} ${args.join(" ")} ended with exit code ${result.status}`);
   return result.stdout;
@@ -60,6 +61,7 @@ function main() {
   const packed = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], CORE));
   /** @type {{ filename: string, files: readonly { path: string }[] }} */
   const { filename, files } = packed[0];
+  console.log(`${filename}: ${files.length} files`);
   checkFiles(files.map((file) => file.path));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${filename}`], folder);
@@ -72,7 +74,7 @@ function main() {
     JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ["consumer.ts"] }),
   );
   run(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "."], folder);
-  run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder);
+  console.log(run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder));
 }
 
 /** @param {readonly string[]} paths */

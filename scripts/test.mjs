@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findNode24 } from "./node24.mjs";
@@ -33,7 +33,7 @@ function vitest(name, title, node, filters) {
 /** @returns {readonly Section[]} */
 function node24Section() {
   const node = findNode24();
-  if (node !== null) return [vitest("node24", `the core on Node 24 (${node})`, node, ["packages/core"])];
+  if (node !== null) return [vitest("node24", "the core on Node 24", node, ["packages/core"])];
   console.log("\n!! NOT TESTED ON NODE 24: name one in PAWL_NODE24");
   if (process.env.CI !== "true") return [];
   const text = "CI must test on Node 24, and there is none";
@@ -91,5 +91,6 @@ for (const [name, make] of Object.entries(SECTIONS)) {
     failed += counts.failed;
   }
 }
+if (failed === 0) rmSync(folder, { recursive: true, force: true });
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exit(failed > 0 ? 1 : 0);
