@@ -1,0 +1,139 @@
+import type { JournalRecord } from "../model/record.ts";
+import { isTerminal, type NewRun } from "../model/run.ts";
+import type { Answer, DocumentChange, Transition } from "../model/transition.ts";
+import { applyPost, type DirectPost } from "./apply-post.ts";
+import { applyState } from "./apply-state.ts";
+import type { Batch } from "./batch.ts";
+import type { RunHead } from "./tables.ts";
+
+/**
+ * What each transition does to the rows. Guards come first, and nothing is written before the last of them has passed: a
+ * refused transition leaves no trace.
+ */
+
+type Append = Extract<Transition, { kind: "append" }>;
+type Control = Extract<Transition, { kind: "control" }>;
+type Letter = Extract<Transition, { kind: "letter" }>;
+
+const APPLIED: Answer = { kind: "applied", post: null, again: false };
+const AGAIN: Answer = { kind: "applied", post: null, again: true };
+const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
+
+export function applyTransition(batch: Batch, transition: Transition): Answer {
+  switch (transition.kind) {
+    case "create":
+      return applyCreate(batch, transition.run);
+    case "append":
+      return applyAppend(batch, transition);
+    case "control":
+      return applyControl(batch, transition);
+    case "post":
+      return answerPost(batch, transition.post);
+    case "letter":
+      return applyLetter(batch, transition);
+    case "documents":
+      applyDocuments(batch, transition.documents);
+      return APPLIED;
+  }
+}
+
+function applyCreate(batch: Batch, run: NewRun): Answer {
+  const head = batch.tables.runs.head(run.id);
+  if (head === null) {
+    batch.create(run);
+    return APPLIED;
+  }
+  if (head.startId === run.startId) return AGAIN;
+  return { kind: "refused", reason: "exists", status: head.status, epoch: head.epoch };
+}
+
+function applyAppend(batch: Batch, append: Append): Answer {
+  const { tables } = batch;
+  if (isPlain(append) && tables.journal.appendGuarded(append.runId, append.epoch, append.records)) return APPLIED;
+  const head = tables.runs.head(append.runId);
+  if (head === null) return NOT_FOUND;
+  const refusal = guardAppend(batch, head, append);
+  if (refusal !== null) return refusal;
+  if (append.records.length > 0) tables.journal.append(head, append.records);
+  for (const n of append.taken) tables.inbox.take(head, n);
+  applyDocuments(batch, append.documents);
+  if (append.state !== null) applyState(batch, { ...head, turn: append.turn }, append.state);
+  for (const post of append.posts) applyPost(batch, post);
+  return APPLIED;
+}
+
+/** The common case: records alone, whose guard is a part of the statement that writes them. */
+function isPlain(append: Append): boolean {
+  return (
+    append.state === null &&
+    append.records.length > 0 &&
+    append.posts.length === 0 &&
+    append.taken.length === 0 &&
+    append.documents.length === 0 &&
+    append.inbox === null &&
+    append.notBefore === null
+  );
+}
+
+/** Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition. */
+function guardAppend(batch: Batch, head: RunHead, append: Append): Answer | null {
+  if (head.epoch !== append.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  if (append.state !== null ? head.turn >= append.turn : holdsFirst(batch, head, append.records)) return AGAIN;
+  if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
+  if (append.inbox !== null && head.inboxLast !== append.inbox) {
+    return { kind: "refused", reason: "inbox", inboxLast: head.inboxLast };
+  }
+  if (append.notBefore !== null && append.notBefore > batch.now) {
+    return { kind: "refused", reason: "early", now: batch.now };
+  }
+  return null;
+}
+
+function holdsFirst(batch: Batch, head: RunHead, records: readonly JournalRecord[]): boolean {
+  const [first] = records;
+  return first !== undefined && (first.seq <= head.baseSeq || batch.tables.journal.has(head, first.seq));
+}
+
+function applyControl(batch: Batch, control: Control): Answer {
+  const head = batch.tables.runs.head(control.runId);
+  if (head === null) return NOT_FOUND;
+  if (head.controlId === control.controlId) return AGAIN;
+  if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
+  if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  const taken = { ...head, epoch: head.epoch + 1, turn: 0, owner: null, controlId: control.controlId };
+  applyState(batch, taken, control.state);
+  for (const post of control.posts) applyPost(batch, post);
+  return APPLIED;
+}
+
+function answerPost(batch: Batch, post: DirectPost): Answer {
+  const answer = applyPost(batch, post);
+  return { kind: "applied", post: answer, again: answer.kind === "duplicate" };
+}
+
+/**
+ * The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that
+ * is gone while its post is known was taken away by this very transition.
+ */
+function applyLetter(batch: Batch, { letterId, post }: Letter): Answer {
+  const { tables } = batch;
+  const letter = tables.letters.get(letterId);
+  if (letter === null) return post !== null && isKnown(batch, post) ? answerPost(batch, post) : NOT_FOUND;
+  tables.letters.remove(letterId);
+  const event = letter.kind === "event" ? tables.events.get(letter.postId) : null;
+  if (event !== null && !event.pending && event.holder === null) tables.events.remove(event);
+  return post === null ? APPLIED : answerPost(batch, post);
+}
+
+function isKnown(batch: Batch, post: DirectPost): boolean {
+  if (post.kind === "event") return batch.tables.events.get(post.id) !== null;
+  const head = batch.tables.runs.head(post.to);
+  return head !== null && batch.tables.inbox.knows(head, post.kind, post.id);
+}
+
+function applyDocuments(batch: Batch, documents: readonly DocumentChange[]): void {
+  for (const change of documents) {
+    if ("put" in change) batch.tables.documents.put(change.put);
+    else batch.tables.documents.remove(change.remove.kind, change.remove.id);
+  }
+}

@@ -1,0 +1,54 @@
+import type { NewRun } from "../model/run.ts";
+import type { Wake } from "../model/transition.ts";
+import type { RunHead, Tables } from "./tables.ts";
+
+/** One commit under way: the rows, the time it happens at, and what it makes ready. */
+export class Batch {
+  readonly tables: Tables;
+  readonly now: number;
+  readonly #wakes = new Map<string, Wake>();
+
+  constructor(tables: Tables, now: number) {
+    this.tables = tables;
+    this.now = now;
+  }
+
+  get wakes(): readonly Wake[] {
+    return this.#wakes.size === 0 ? [] : [...this.#wakes.values()];
+  }
+
+  wake(head: Pick<RunHead, "id" | "owner">): void {
+    this.#wakes.set(head.id, { runId: head.id, owner: head.owner });
+  }
+
+  /** Tells of a run that nobody owns, if it may be claimed at once. */
+  wakeClaimable(head: Pick<RunHead, "id" | "owner" | "wakeAt">): void {
+    if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
+  }
+
+  create(run: NewRun): void {
+    const owned = run.owner !== null;
+    const head: Omit<RunHead, "key"> = {
+      id: run.id,
+      workflow: run.workflow,
+      startId: run.startId,
+      createdAt: run.createdAt,
+      status: owned ? "running" : "pending",
+      epoch: 1,
+      turn: 0,
+      owner: run.owner,
+      wakeAt: owned ? null : run.startAt,
+      inboxLast: 0,
+      baseSeq: 0,
+      generation: 0,
+      claims: 0,
+      claimSeq: 0,
+      startedAt: owned ? run.createdAt : null,
+      endedAt: null,
+      controlId: null,
+      topics: 0,
+    };
+    this.tables.runs.insert(run, head);
+    this.wakeClaimable(head);
+  }
+}

@@ -1,0 +1,39 @@
+import { PawlError } from "../model/errors.ts";
+
+/** A place in a list, as text that only the list it belongs to can read. */
+export type CursorPart = string | number;
+
+/** `list` names the list and its order, so that a cursor of another one is refused. */
+export function writeCursor(list: string, place: readonly CursorPart[]): string {
+  return Buffer.from(JSON.stringify([list, ...place]), "utf8").toString("base64url");
+}
+
+/** The place, or null when there is no cursor: the first page. */
+export function readCursor<const Shape extends readonly ("string" | "number")[]>(
+  list: string,
+  shape: Shape,
+  cursor: string | undefined,
+): Place<Shape> | null {
+  if (cursor === undefined) return null;
+  const parts = parse(cursor);
+  const fits = parts[0] === list && parts.length === shape.length + 1;
+  if (!fits || !shape.every((type, index) => typeof parts[index + 1] === type)) {
+    throw new PawlError("CURSOR_INVALID", `the cursor does not belong to the list of ${list}; start at the first page`);
+  }
+  return parts.slice(1) as Place<Shape>;
+}
+
+type Place<Shape extends readonly ("string" | "number")[]> = {
+  -readonly [Index in keyof Shape]: Shape[Index] extends "string" ? string : number;
+};
+
+function parse(cursor: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    return Array.isArray(parsed) ? parsed : [];
+  } catch (cause) {
+    throw new PawlError("CURSOR_INVALID", "the cursor is not one that a page came with; start at the first page", {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,54 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
+import type { RunHead } from "../tables.ts";
+
+/** One run in memory, with all that belongs to it. */
+export interface Cell {
+  readonly facts: Pick<NewRun, "tags" | "parent">;
+  head: RunHead;
+  version: number;
+  input: Payload;
+  wait: Wait | null;
+  outcome: Payload;
+  /** Consecutive by seq. */
+  journal: JournalRecord[];
+  readonly inbox: Map<number, InboxEntry>;
+  /** Every entry the run has had, by kind and id. */
+  readonly known: Map<string, { readonly n: number; readonly at: number }>;
+  readonly topics: Set<string>;
+  readonly topicSeen: Map<string, number>;
+  /** Grows with each change of the head, so that what was noted about an earlier one is known to be stale. */
+  dueStamp: number;
+}
+
+export type Cells = Map<string, Cell>;
+
+export function newCell(run: NewRun, head: RunHead): Cell {
+  return {
+    facts: { tags: run.tags, parent: run.parent },
+    head,
+    version: run.version,
+    input: run.input,
+    wait: null,
+    outcome: null,
+    journal: [],
+    inbox: new Map(),
+    known: new Map(),
+    topics: new Set(),
+    topicSeen: new Map(),
+    dueStamp: 0,
+  };
+}
+
+export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
+  const cell = cells.get(head.id);
+  if (cell === undefined) throw new Error(`run ${head.id} is not there`);
+  return cell;
+}
+
+export function runOf(cell: Cell): Run {
+  const { key: _key, controlId: _controlId, topics: _topics, ...head } = cell.head;
+  const { version, input, wait, outcome } = cell;
+  return { ...head, ...cell.facts, version, input, wait, outcome };
+}

@@ -1,0 +1,127 @@
+import type { Cell } from "./cell.ts";
+
+/**
+ * When runs are due: one queue for each owner, and one for each workflow's runs that nobody owns. An entry is not taken out
+ * when its run changes: its stamp says that it is stale, and it is dropped when it comes up or when too many have gathered.
+ */
+export class DueQueues {
+  readonly #owned = new Map<string, DueQueue>();
+  readonly #free = new Map<string, DueQueue>();
+
+  note(cell: Cell): void {
+    cell.dueStamp += 1;
+    const { owner, workflow, wakeAt } = cell.head;
+    if (wakeAt === null) return;
+    const queues = owner === null ? this.#free : this.#owned;
+    const name = owner ?? workflow;
+    const queue = queues.get(name) ?? new DueQueue();
+    queues.set(name, queue);
+    queue.push({ cell, wakeAt, stamp: cell.dueStamp });
+  }
+
+  /** Due at `now`, the longest first, at most `limit`; nothing is taken out. */
+  due(owner: string, now: number, limit: number): Cell[] {
+    return peek([this.#owned.get(owner)], now, limit);
+  }
+
+  claimable(workflows: readonly string[], now: number, limit: number): Cell[] {
+    return peek(
+      [...new Set(workflows)].map((workflow) => this.#free.get(workflow)),
+      now,
+      limit,
+    );
+  }
+
+  nextAt(owner: string): number | null {
+    let next: number | null = null;
+    for (const queue of [this.#owned.get(owner), ...this.#free.values()]) {
+      const wakeAt = queue?.first()?.wakeAt ?? null;
+      if (wakeAt !== null && (next === null || wakeAt < next)) next = wakeAt;
+    }
+    return next;
+  }
+}
+
+interface DueEntry {
+  readonly cell: Cell;
+  readonly wakeAt: number;
+  readonly stamp: number;
+}
+
+function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: number): Cell[] {
+  const taken: { readonly queue: DueQueue; readonly entry: DueEntry }[] = [];
+  while (taken.length < limit) {
+    let next: (typeof taken)[number] | null = null;
+    for (const queue of queues) {
+      const entry = queue?.first() ?? null;
+      if (queue === undefined || entry === null || entry.wakeAt > now) continue;
+      if (next === null || isBefore(entry, next.entry)) next = { queue, entry };
+    }
+    if (next === null) break;
+    next.queue.pop();
+    taken.push(next);
+  }
+  for (const { queue, entry } of taken) queue.push(entry);
+  return taken.map(({ entry }) => entry.cell);
+}
+
+function isBefore(left: DueEntry, right: DueEntry): boolean {
+  return left.wakeAt < right.wakeAt || (left.wakeAt === right.wakeAt && left.cell.head.key < right.cell.head.key);
+}
+
+const COMPACT_MIN = 64;
+
+/** A binary heap that passes over stale entries. */
+class DueQueue {
+  #heap: DueEntry[] = [];
+  #compactAt = COMPACT_MIN;
+
+  first(): DueEntry | null {
+    for (;;) {
+      const entry = this.#heap[0];
+      if (entry === undefined) return null;
+      if (entry.stamp === entry.cell.dueStamp) return entry;
+      this.pop();
+    }
+  }
+
+  push(entry: DueEntry): void {
+    if (this.#heap.length >= this.#compactAt) this.#compact();
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(entry);
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const other = heap[above];
+      if (other === undefined || !isBefore(entry, other)) break;
+      heap[at] = other;
+      at = above;
+    }
+    heap[at] = entry;
+  }
+
+  pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      const left = heap[2 * at + 1];
+      if (left === undefined) break;
+      const right = heap[2 * at + 2];
+      const goesRight = right !== undefined && isBefore(right, left);
+      const child = goesRight ? right : left;
+      if (!isBefore(child, last)) break;
+      heap[at] = child;
+      at = 2 * at + (goesRight ? 2 : 1);
+    }
+    heap[at] = last;
+  }
+
+  /** A sorted array is a heap. */
+  #compact(): void {
+    const fresh = this.#heap.filter((entry) => entry.stamp === entry.cell.dueStamp);
+    this.#heap = fresh.sort((left, right) => (isBefore(left, right) ? -1 : 1));
+    this.#compactAt = Math.max(COMPACT_MIN, 2 * fresh.length);
+  }
+}

@@ -1,0 +1,110 @@
+import type { Run } from "../../model/run.ts";
+import type { Transition } from "../../model/transition.ts";
+import { applyTransition } from "../apply.ts";
+import { Batch } from "../batch.ts";
+import { beat, claimRuns, retireWorker } from "../ownership.ts";
+import { pruneRows } from "../prune.ts";
+import type {
+  ClaimRequest,
+  Commit,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+} from "../store.ts";
+import { MemoryReader } from "./memory-reader.ts";
+import { MemoryTables } from "./memory-tables.ts";
+
+/** Everything in this process's memory, gone with it. For tests, and for work that may be lost. */
+export function memoryStore(): Store {
+  return new MemoryStore();
+}
+
+/** Each method does its work before it returns, so a commit is atomic, and as durable as the process. */
+class MemoryStore implements Store {
+  readonly #tables = new MemoryTables();
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  readonly reader: Reader = new MemoryReader(this.#tables);
+  #world: StoreWorld | null = null;
+
+  async open(world: StoreWorld): Promise<void> {
+    this.#world = world;
+  }
+
+  now(): number {
+    if (this.#world === null) throw new Error("the store is not open");
+    return this.#world.now();
+  }
+
+  async commit(transitions: readonly Transition[]): Promise<Commit> {
+    const batch = this.#batch();
+    const answers = transitions.map((transition) => applyTransition(batch, transition));
+    this.#tell(transitions, batch);
+    return { answers, wakes: batch.wakes };
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+    return claimRuns(this.#batch(), request);
+  }
+
+  async due(worker: string, limit: number): Promise<readonly string[]> {
+    return this.#tables.runs.queues.due(worker, this.now(), limit).map((cell) => cell.head.id);
+  }
+
+  async nextDueAt(worker: string): Promise<number | null> {
+    return this.#tables.runs.queues.nextAt(worker);
+  }
+
+  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    const run = this.#tables.runs.get(runId);
+    const cell = this.#tables.cells.get(runId);
+    if (run === null || cell === undefined) return null;
+    const snapshot = this.#tables.documents.get("snapshot", runId);
+    const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
+    const records = cell.journal.filter((record) => record.seq > after);
+    return { run, snapshot, records, inbox: [...cell.inbox.values()] };
+  }
+
+  async heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
+    return beat(this.#batch(), worker, leaseMs);
+  }
+
+  async retire(worker: string): Promise<void> {
+    retireWorker(this.#batch(), worker);
+  }
+
+  async prune(request: PruneRequest): Promise<Pruned> {
+    return pruneRows(this.#batch(), request);
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+  }
+
+  #batch(): Batch {
+    return new Batch(this.#tables, this.now());
+  }
+
+  /** Several engines may share one memory store: each is told what changed, by whatever hand. */
+  #tell(transitions: readonly Transition[], batch: Batch): void {
+    if (this.#listeners.size === 0) return;
+    const runIds = new Set(batch.wakes.map((wake) => wake.runId));
+    for (const transition of transitions) {
+      if (transition.kind === "create") runIds.add(transition.run.id);
+      else if (transition.kind === "control") runIds.add(transition.runId);
+      else if (transition.kind === "append" && transition.state !== null) runIds.add(transition.runId);
+    }
+    if (runIds.size === 0) return;
+    const hint = { runIds: [...runIds] };
+    for (const listener of this.#listeners) queueMicrotask(() => listener(hint));
+  }
+}

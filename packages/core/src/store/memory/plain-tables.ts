@@ -1,0 +1,76 @@
+import type { StoredDocument } from "../../model/transition.ts";
+import type { DocumentTable, LetterRow, LetterTable, WorkerTable } from "../tables.ts";
+
+export class MemoryLetterTable implements LetterTable {
+  #last = 0;
+  readonly #letters = new Map<string, { readonly n: number; readonly letter: LetterRow }>();
+
+  get(id: string): LetterRow | null {
+    return this.#letters.get(id)?.letter ?? null;
+  }
+
+  insert(letter: LetterRow): void {
+    if (this.#letters.has(letter.id)) return;
+    this.#last += 1;
+    this.#letters.set(letter.id, { n: this.#last, letter });
+  }
+
+  remove(id: string): void {
+    this.#letters.delete(id);
+  }
+
+  /** The newest first, of those below `n`. */
+  below(n: number, limit: number): readonly { readonly n: number; readonly letter: LetterRow }[] {
+    const older = [...this.#letters.values()].filter((row) => row.n < n);
+    return older.reverse().slice(0, limit);
+  }
+}
+
+export class MemoryDocumentTable implements DocumentTable {
+  readonly #kinds = new Map<string, Map<string, StoredDocument>>();
+
+  get(kind: string, id: string): StoredDocument | null {
+    return this.#kinds.get(kind)?.get(id) ?? null;
+  }
+
+  ofKind(kind: string): StoredDocument[] {
+    return [...(this.#kinds.get(kind)?.values() ?? [])];
+  }
+
+  put(document: StoredDocument): void {
+    const kind = this.#kinds.get(document.kind) ?? new Map<string, StoredDocument>();
+    this.#kinds.set(document.kind, kind.set(document.id, document));
+  }
+
+  remove(kind: string, id: string): void {
+    this.#kinds.get(kind)?.delete(id);
+  }
+
+  removeOf(runId: string): void {
+    for (const kind of this.#kinds.values()) {
+      for (const document of kind.values()) if (document.runId === runId) kind.delete(document.id);
+    }
+  }
+}
+
+export class MemoryWorkerTable implements WorkerTable {
+  readonly rows = new Map<string, number>();
+
+  expiresAt(worker: string): number | null {
+    return this.rows.get(worker) ?? null;
+  }
+
+  save(worker: string, expiresAt: number): void {
+    this.rows.set(worker, expiresAt);
+  }
+
+  remove(worker: string): void {
+    this.rows.delete(worker);
+  }
+
+  dead(now: number, limit: number): readonly string[] {
+    const dead = [...this.rows].filter(([, expiresAt]) => expiresAt <= now);
+    dead.sort(([leftId, left], [rightId, right]) => left - right || (leftId < rightId ? -1 : 1));
+    return dead.slice(0, limit).map(([worker]) => worker);
+  }
+}

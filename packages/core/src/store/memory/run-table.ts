@@ -1,0 +1,116 @@
+import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
+import type { EndedQuery, RunHead, RunTable } from "../tables.ts";
+import { type Cell, type Cells, cellOf, newCell, runOf } from "./cell.ts";
+import { DueQueues } from "./due-queues.ts";
+import { SetsByName } from "./sets-by-name.ts";
+
+export class MemoryRunTable implements RunTable {
+  #lastKey = 0;
+  readonly queues = new DueQueues();
+  readonly #cells: Cells;
+  readonly #owned = new SetsByName<Cell>();
+  readonly #children = new SetsByName<Cell>();
+
+  constructor(cells: Cells) {
+    this.#cells = cells;
+  }
+
+  head(runId: string): RunHead | null {
+    return this.#cells.get(runId)?.head ?? null;
+  }
+
+  get(runId: string): Run | null {
+    const cell = this.#cells.get(runId);
+    return cell === undefined ? null : runOf(cell);
+  }
+
+  wait(head: RunHead): Wait | null {
+    return cellOf(this.#cells, head).wait;
+  }
+
+  insert(run: NewRun, head: Omit<RunHead, "key">): void {
+    this.#lastKey += 1;
+    const cell = newCell(run, { ...head, key: this.#lastKey });
+    this.#cells.set(run.id, cell);
+    if (run.parent !== null) this.#children.add(run.parent.runId, cell);
+    if (head.owner !== null) this.#owned.add(head.owner, cell);
+    this.queues.note(cell);
+  }
+
+  saveOwner(head: RunHead): void {
+    this.#save(head);
+  }
+
+  saveInbox(head: RunHead): void {
+    this.#save(head);
+  }
+
+  saveWait(head: RunHead, wait: Wait | null): void {
+    this.#save(head).wait = wait;
+  }
+
+  saveOutcome(head: RunHead, outcome: Payload): void {
+    const cell = this.#save(head);
+    cell.wait = null;
+    cell.outcome = outcome;
+  }
+
+  saveProgram(head: RunHead, { version, input }: Pick<Run, "version" | "input">): void {
+    const cell = this.#save(head);
+    cell.wait = null;
+    cell.version = version;
+    cell.input = input;
+  }
+
+  openChildren(runId: string): readonly RunHead[] {
+    return this.children(runId)
+      .filter((cell) => cell.facts.parent?.onClose === "cancel" && !isTerminal(cell.head.status))
+      .map((cell) => cell.head);
+  }
+
+  children(runId: string): Cell[] {
+    return [...this.#children.of(runId)];
+  }
+
+  claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[] {
+    return this.queues.claimable(workflows, now, limit).map((cell) => cell.head);
+  }
+
+  ownedBy(worker: string, limit: number): readonly RunHead[] {
+    return [...this.#owned.of(worker)].slice(0, limit).map((cell) => cell.head);
+  }
+
+  ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {
+    const heads: RunHead[] = [];
+    for (const cell of this.#cells.values()) {
+      const { endedAt, status, id } = cell.head;
+      if (endedAt === null || endedAt >= before || !statuses.includes(status)) continue;
+      if (!this.#hasOpenParent(cell) && !this.#children.has(id)) heads.push(cell.head);
+    }
+    heads.sort((left, right) => Number(left.endedAt) - Number(right.endedAt) || left.key - right.key);
+    return heads.slice(0, limit);
+  }
+
+  remove(head: RunHead): void {
+    const cell = cellOf(this.#cells, head);
+    if (cell.facts.parent !== null) this.#children.remove(cell.facts.parent.runId, cell);
+    this.#cells.delete(head.id);
+  }
+
+  #hasOpenParent(cell: Cell): boolean {
+    const parent = cell.facts.parent === null ? null : this.head(cell.facts.parent.runId);
+    return parent !== null && !isTerminal(parent.status);
+  }
+
+  #save(head: RunHead): Cell {
+    const cell = cellOf(this.#cells, head);
+    const before = cell.head;
+    cell.head = head;
+    if (before.owner !== head.owner) {
+      if (before.owner !== null) this.#owned.remove(before.owner, cell);
+      if (head.owner !== null) this.#owned.add(head.owner, cell);
+    }
+    this.queues.note(cell);
+    return cell;
+  }
+}

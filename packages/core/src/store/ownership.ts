@@ -1,0 +1,70 @@
+import { isTerminal, type Run } from "../model/run.ts";
+import type { Batch } from "./batch.ts";
+import type { ClaimRequest, Heartbeat } from "./store.ts";
+import type { RunHead } from "./tables.ts";
+
+/** How many runs of dead workers one heartbeat frees. */
+const FREED_MAX = 1_000;
+
+/** Makes the worker the owner of runs that are due; gives them as they are then. */
+export function claimRuns(batch: Batch, { worker, workflows, limit }: ClaimRequest): readonly Run[] {
+  const { tables, now } = batch;
+  return tables.runs.claimable(workflows, now, limit).flatMap((head) => {
+    const newest = tables.journal.newestSeq(head);
+    tables.runs.saveOwner({
+      ...head,
+      status: "running",
+      epoch: head.epoch + 1,
+      turn: 0,
+      owner: worker,
+      wakeAt: null,
+      claims: newest > head.claimSeq ? 1 : head.claims + 1,
+      claimSeq: newest,
+      startedAt: head.startedAt ?? now,
+    });
+    return tables.runs.get(head.id) ?? [];
+  });
+}
+
+/**
+ * A worker that others may have taken for dead is registered anew, and its runs are free: it can't know which of them were
+ * claimed by others in the meantime.
+ */
+export function beat(batch: Batch, worker: string, leaseMs: number): Heartbeat {
+  const { tables, now } = batch;
+  const expiresAt = tables.workers.expiresAt(worker);
+  const alive = expiresAt !== null && expiresAt > now;
+  let freed = alive ? 0 : freeAll(batch, worker);
+  tables.workers.save(worker, now + leaseMs);
+  for (const dead of tables.workers.dead(now, FREED_MAX)) {
+    if (freed >= FREED_MAX) break;
+    const left = FREED_MAX - freed;
+    const runs = tables.runs.ownedBy(dead, left + 1);
+    for (const head of runs.slice(0, left)) free(batch, head);
+    freed += Math.min(runs.length, left);
+    if (runs.length <= left) tables.workers.remove(dead);
+  }
+  return { alive, freed };
+}
+
+export function retireWorker(batch: Batch, worker: string): void {
+  freeAll(batch, worker);
+  batch.tables.workers.remove(worker);
+}
+
+function freeAll(batch: Batch, worker: string): number {
+  let freed = 0;
+  for (;;) {
+    const runs = batch.tables.runs.ownedBy(worker, FREED_MAX);
+    for (const head of runs) free(batch, head);
+    freed += runs.length;
+    if (runs.length < FREED_MAX) return freed;
+  }
+}
+
+/** A suspended run waits on as it did; one in the middle of work has to be claimed. */
+function free(batch: Batch, head: RunHead): void {
+  const rests = head.status === "suspended" || isTerminal(head.status);
+  const wakeAt = rests ? head.wakeAt : batch.now;
+  batch.tables.runs.saveOwner({ ...head, owner: null, epoch: head.epoch + 1, turn: 0, wakeAt });
+}

@@ -1,0 +1,40 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { PostAnswer } from "../model/transition.ts";
+import type { Batch } from "./batch.ts";
+import type { RunHead } from "./tables.ts";
+
+const QUEUED: PostAnswer = { kind: "queued" };
+const DUPLICATE: PostAnswer = { kind: "duplicate" };
+const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
+
+/**
+ * Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
+ * that was due before keeps its place among the due ones.
+ */
+export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): PostAnswer {
+  const { tables, now } = batch;
+  const inboxLast = head.inboxLast + 1;
+  if (!tables.inbox.add(head, { n: inboxLast, ...entry })) return DUPLICATE;
+  if (!isAwaited(batch, head, entry)) {
+    tables.runs.saveInbox({ ...head, inboxLast });
+    return QUEUED;
+  }
+  if (head.topics > 0) tables.topics.unsubscribe(head);
+  const wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
+  const ready = { ...head, inboxLast, wakeAt, topics: 0 };
+  tables.runs.saveInbox(ready);
+  batch.wake(ready);
+  return DELIVERED;
+}
+
+function isAwaited(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): boolean {
+  switch (entry.kind) {
+    case "message":
+      return batch.tables.runs.wait(head)?.messages.includes(entry.name) ?? false;
+    case "child":
+      return batch.tables.runs.wait(head)?.children ?? false;
+    case "event":
+    case "cancel":
+      return true;
+  }
+}

@@ -1,0 +1,191 @@
+import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
+import type { ConsumePolicy, DeliverPolicy, StoredDocument } from "../model/transition.ts";
+
+/**
+ * The rows of a store, one small synchronous step at a time. What a transition means is written once, in `apply*.ts`, over
+ * this interface; a store that reaches its rows without waiting implements it, and thereby behaves like every other.
+ *
+ * T1. All calls of one commit happen inside one transaction: they stay together or leave no trace.
+ * T2. A method does one thing and asks for no reason; guards are in the code that calls it.
+ */
+export interface Tables {
+  readonly runs: RunTable;
+  readonly journal: JournalTable;
+  readonly inbox: InboxTable;
+  readonly topics: TopicTable;
+  readonly events: EventTable;
+  readonly letters: LetterTable;
+  readonly documents: DocumentTable;
+  readonly workers: WorkerTable;
+}
+
+/** The part of a run's row that decides: small, whatever the size of its input and outcome. */
+export interface RunHead
+  extends Pick<
+    Run,
+    | "id"
+    | "workflow"
+    | "startId"
+    | "createdAt"
+    | "status"
+    | "epoch"
+    | "turn"
+    | "owner"
+    | "wakeAt"
+    | "inboxLast"
+    | "baseSeq"
+    | "generation"
+    | "claims"
+    | "claimSeq"
+    | "startedAt"
+    | "endedAt"
+  > {
+  /** The store's own number for the run. */
+  readonly key: number;
+  /** The last call from outside that took the run over. */
+  readonly controlId: string | null;
+  /** How many topics the run is subscribed to. */
+  readonly topics: number;
+}
+
+export interface RunTable {
+  head(runId: string): RunHead | null;
+  get(runId: string): Run | null;
+  /** What the row says the run waits for. */
+  wait(head: RunHead): Wait | null;
+  insert(run: NewRun, head: Omit<RunHead, "key">): void;
+  /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */
+  saveOwner(head: RunHead): void;
+  /** Writes what a post changes: the inbox's number, when the run is due, the number of its topics. */
+  saveInbox(head: RunHead): void;
+  saveWait(head: RunHead, wait: Wait | null): void;
+  /** Writes the head and the outcome; the wait goes. */
+  saveOutcome(head: RunHead, outcome: Payload): void;
+  /** Writes the head and what the run is from here on; the wait goes. */
+  saveProgram(head: RunHead, program: Pick<Run, "workflow" | "version" | "input">): void;
+  /** Children that are not terminal and are to be cancelled when their parent ends, the oldest first. */
+  openChildren(runId: string): readonly RunHead[];
+  /** Due at `now`, unowned, of these workflows; the longest due first. */
+  claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[];
+  ownedBy(worker: string, limit: number): readonly RunHead[];
+  /** Terminal runs that may go, the longest ended first: no open parent, and no child that is there still. */
+  ended(query: EndedQuery): readonly RunHead[];
+  remove(head: RunHead): void;
+}
+
+export interface EndedQuery {
+  readonly before: number;
+  readonly statuses: readonly Status[];
+  readonly limit: number;
+}
+
+export interface JournalTable {
+  /** The base when there is no record. */
+  newestSeq(head: RunHead): number;
+  has(head: RunHead, seq: number): boolean;
+  append(head: RunHead, records: readonly JournalRecord[]): void;
+  /** Appends if the run is there, is not terminal, has this epoch and none of these records; else false, and no trace. */
+  appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean;
+  /** Removes the records up to this seq. */
+  cut(head: RunHead, seqMax: number): void;
+}
+
+export interface InboxTable {
+  /** False, and nothing is added, when the run has had an entry of this kind and id. */
+  add(head: RunHead, entry: InboxEntry): boolean;
+  knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean;
+  /** The entry is gone, its id is known still. */
+  take(head: RunHead, n: number): void;
+  /** What has not been received, in order of arrival. */
+  open(head: RunHead): readonly InboxEntry[];
+  takeAll(head: RunHead): void;
+  /** Forgets ids of received entries from before this; says how many. */
+  forgetBefore(before: number, limit: number): number;
+  removeAll(head: RunHead): void;
+}
+
+export interface TopicTable {
+  /** Makes the topics that the run is subscribed to exactly these; those that stay keep their place. */
+  subscribe(head: RunHead, topics: readonly string[]): void;
+  unsubscribe(head: RunHead): void;
+  longestWaiter(topic: string): RunHead | null;
+  /** The longest waiter first. */
+  waiters(topic: string): readonly RunHead[];
+  /** The newest event with `consume: "all"` that the run has had of this topic; 0: none. */
+  seen(head: RunHead, topic: string): number;
+  setSeen(head: RunHead, topic: string, n: number): void;
+  forgetSeen(head: RunHead): void;
+}
+
+export interface EventRow {
+  /** In the order in which the store got them; never used twice. */
+  readonly n: number;
+  readonly id: string;
+  readonly topic: string;
+  /** Null once nobody can get it from here. */
+  readonly value: Payload;
+  readonly at: number;
+  readonly expireAt: number;
+  readonly deliver: DeliverPolicy;
+  readonly consume: ConsumePolicy;
+  readonly pendingMax: number;
+  /** Whether a run that subscribes later may get it. What is not pending is kept to know the id again. */
+  readonly pending: boolean;
+  /** Whether some run has it or had it. */
+  readonly received: boolean;
+  /** The run whose inbox got an event with `consume: "one"`. */
+  readonly holder: string | null;
+}
+
+export interface DeliverableQuery {
+  readonly topic: string;
+  readonly consume: ConsumePolicy;
+  readonly afterN: number;
+  /** Events that are over at this time are passed by. */
+  readonly now: number;
+  /** Events with `deliver: "afterCreate"` from before this are passed by. */
+  readonly createdAt: number;
+}
+
+export interface EventTable {
+  get(id: string): EventRow | null;
+  insert(event: Omit<EventRow, "n">): EventRow;
+  save(event: EventRow): void;
+  remove(event: EventRow): void;
+  /** The oldest pending event of the topic that a run of this age may get. */
+  oldestDeliverable(query: DeliverableQuery): EventRow | null;
+  oldestPending(topic: string): EventRow | null;
+  /** Adds to the number of pending events of a topic, and says what it is then. */
+  countPending(topic: string, change: 1 | -1): number;
+  expired(now: number, limit: number): readonly EventRow[];
+  /** Removes events from before this that are neither pending nor in an inbox; says how many. */
+  removeBefore(before: number, limit: number): number;
+}
+
+/** A dead letter, and the id that its message or event had. */
+export interface LetterRow extends DeadLetter {
+  readonly postId: string;
+}
+
+export interface LetterTable {
+  get(id: string): LetterRow | null;
+  /** Nothing happens when there is one with this id. */
+  insert(letter: LetterRow): void;
+  remove(id: string): void;
+}
+
+export interface DocumentTable {
+  put(document: StoredDocument): void;
+  remove(kind: string, id: string): void;
+  removeOf(runId: string): void;
+}
+
+export interface WorkerTable {
+  expiresAt(worker: string): number | null;
+  save(worker: string, expiresAt: number): void;
+  remove(worker: string): void;
+  /** Workers whose time was over at `now`, the longest dead first. */
+  dead(now: number, limit: number): readonly string[];
+}
