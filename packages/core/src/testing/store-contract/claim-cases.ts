@@ -1,0 +1,188 @@
+import { append, completed, create, event, message, post, record, suspended, T0 } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+export const claimCases: readonly Case[] = [
+  {
+    name: "due runs are claimed the longest due first, at most as many as asked",
+    run: async (t) => {
+      await t.applied(
+        create("c", { startAt: T0 - 1 }),
+        create("a", { startAt: T0 - 3 }),
+        create("b", { startAt: T0 - 2 }),
+      );
+      t.expect(await t.claimIds("v", 2)).toEqual(["a", "b"]);
+      t.expect(await t.claimIds("v", 2)).toEqual(["c"]);
+      t.expect(await t.claimIds("v", 2)).toEqual([]);
+    },
+  },
+  {
+    name: "a claimed run has its owner, the next epoch, turn 0, and the time of its first claim",
+    run: async (t) => {
+      await t.applied(create("r"));
+      t.world.advance(5);
+      const [run] = await t.claim("v");
+      const claimed = {
+        owner: "v",
+        epoch: 2,
+        turn: 0,
+        status: "running",
+        startedAt: T0 + 5,
+        wakeAt: null,
+        claims: 1,
+        claimSeq: 0,
+      };
+      t.expect(run).toMatchObject(claimed);
+      t.expect(run).toEqual(await t.run("r"));
+    },
+  },
+  {
+    name: "a run is not claimed before it is due",
+    run: async (t) => {
+      await t.applied(create("r", { startAt: T0 + 10 }));
+      t.world.advance(9);
+      t.expect(await t.claimIds("v")).toEqual([]);
+      t.world.advance(1);
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+    },
+  },
+  {
+    name: "only runs of the asked workflows are claimed",
+    run: async (t) => {
+      await t.applied(create("a", { workflow: "x" }), create("b", { workflow: "y" }), create("c", { workflow: "z" }));
+      t.expect(await t.claimIds("v", 10, ["y", "z", "unknown"])).toEqual(["b", "c"]);
+      t.expect(await t.claimIds("v", 10, [])).toEqual([]);
+      t.expect(await t.claimIds("v", 10, ["x", "x"])).toEqual(["a"]);
+    },
+  },
+  {
+    name: "20 claimers at once get each of 200 runs exactly once",
+    run: async (t) => {
+      const ids = Array.from({ length: 200 }, (_, index) => `r${String(index).padStart(3, "0")}`);
+      await t.applied(...ids.map((id) => create(id)));
+      const claimers = Array.from({ length: 20 }, (_, index) => t.claimIds(`v${index}`, 15));
+      const claimed = (await Promise.all(claimers)).flat();
+      t.expect(claimed.sort()).toEqual(ids);
+    },
+  },
+  {
+    name: "a run that somebody owns is never claimed, whatever is due",
+    run: async (t) => {
+      await t.waiting("r", { until: T0 + 1, messages: ["approve"] });
+      t.world.advance(100);
+      await t.posted(message("r", "m"));
+      t.expect(await t.claimIds("v")).toEqual([]);
+      t.expect(await t.store.due("w", 10)).toEqual(["r"]);
+    },
+  },
+  {
+    name: "claims without progress are counted, and progress begins the count anew",
+    run: async (t) => {
+      await t.applied(create("r"));
+      const claims: [number, number][] = [];
+      for (const progress of [false, false, true, false]) {
+        const [run] = await t.claim("v");
+        if (run === undefined) throw new Error("nothing was claimed");
+        claims.push([run.claims, run.claimSeq]);
+        if (progress) await t.applied(append("r", { epoch: run.epoch, records: [record(1), record(2)] }));
+        await t.store.heartbeat("v", 10);
+        t.world.advance(10);
+        await t.store.heartbeat("u", 10);
+      }
+      t.expect(claims).toEqual([
+        [1, 0],
+        [2, 0],
+        [3, 0],
+        [1, 2],
+      ]);
+    },
+  },
+  {
+    name: "a run that suspends or is released has no claims against it",
+    run: async (t) => {
+      await t.applied(create("a"), create("b"));
+      await t.claim("v");
+      const suspend = append("a", { epoch: 2, state: suspended() });
+      await t.applied(suspend, append("b", { epoch: 2, state: { status: "released", at: T0 } }));
+      t.expect([(await t.run("a")).claims, (await t.run("b")).claims]).toEqual([0, 0]);
+    },
+  },
+  {
+    name: "a claim keeps what the run waits for, so that it misses nothing while it is brought back",
+    run: async (t) => {
+      await t.waiting("r", { topics: ["t"], messages: ["approve"], until: T0 + 5 });
+      await t.store.retire("w");
+      t.world.advance(5);
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+      const { wakes } = await t.applied(post(event("t", "e", { deliver: "afterWait" })));
+      t.expect(wakes).toEqual([{ runId: "r", owner: "v" }]);
+    },
+  },
+  {
+    name: "a continued run begins again with another input and keeps its inbox and its owner",
+    run: async (t) => {
+      await t.owned("r");
+      await t.sendUnawaited("r", "m");
+      const snapshot = { kind: "snapshot", id: "r", runId: "r", body: "{}", attributes: { a: "1" } };
+      await t.applied(append("r", { records: [record(1), record(2)], documents: [{ put: snapshot }] }));
+      t.world.advance(7);
+      const fresh = { workflow: "order2", version: 3, input: '"again"', baseSeq: 3, at: T0 + 7 };
+      await t.applied(append("r", { records: [record(3)], state: { status: "continued", ...fresh } }));
+      t.expect(await t.run("r")).toMatchObject({
+        workflow: "order2",
+        version: 3,
+        input: '"again"',
+        baseSeq: 3,
+        generation: 1,
+        status: "running",
+        owner: "w",
+        wakeAt: null,
+        startedAt: T0 + 7,
+        inboxLast: 1,
+      });
+      t.expect(await t.seqs("r")).toEqual([]);
+      await t.applied(append("r", { turn: 1, records: [record(4)] }));
+      t.expect(await t.store.load("r")).toMatchObject({ snapshot: null, records: [{ seq: 4 }], inbox: [{ id: "m" }] });
+    },
+  },
+  {
+    name: "the next due time is the earliest of what the worker owns and what nobody owns",
+    run: async (t) => {
+      t.expect(await t.store.nextDueAt("w")).toBe(null);
+      await t.applied(create("free", { startAt: T0 + 30, workflow: "unknown" }));
+      await t.waiting("mine", { until: T0 + 20 });
+      await t.applied(create("theirs", { owner: "v" }), append("theirs", { state: suspended({ until: T0 + 10 }) }));
+      t.expect([await t.store.nextDueAt("w"), await t.store.nextDueAt("v")]).toEqual([T0 + 20, T0 + 10]);
+      await t.applied(append("mine", { turn: 2, state: completed() }));
+      t.expect(await t.store.nextDueAt("w")).toBe(T0 + 30);
+    },
+  },
+  {
+    name: "due runs are listed the longest due first, by the store's clock, and stay due until they change",
+    run: async (t) => {
+      for (const [id, until] of [
+        ["a", 30],
+        ["b", 10],
+        ["c", 20],
+        ["d", 40],
+      ] as const)
+        await t.waiting(id, { until: T0 + until });
+      t.world.advance(30);
+      t.expect(await t.store.due("w", 10)).toEqual(["b", "c", "a"]);
+      t.expect(await t.store.due("w", 2)).toEqual(["b", "c"]);
+      await t.applied(append("b", { turn: 2, state: suspended({ until: T0 + 10 * 365 * 24 * 3600 * 1000 }) }));
+      t.expect(await t.store.due("w", 10)).toEqual(["c", "a"]);
+      t.expect(await t.store.due("v", 10)).toEqual([]);
+    },
+  },
+  {
+    name: "a clock that steps back wakes nobody early and loses no deadline",
+    run: async (t) => {
+      await t.waiting("r", { until: T0 + 10 });
+      t.world.advance(-3_600_000);
+      t.expect(await t.store.due("w", 10)).toEqual([]);
+      t.expect(await t.store.nextDueAt("w")).toBe(T0 + 10);
+      t.world.advance(3_600_010);
+      t.expect(await t.store.due("w", 10)).toEqual(["r"]);
+    },
+  },
+];

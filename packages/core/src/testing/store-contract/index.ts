@@ -1,0 +1,68 @@
+import type { Store } from "../../store/store.ts";
+import { claimCases } from "./claim-cases.ts";
+import { eventCases } from "./event-cases.ts";
+import { fenceCases } from "./fence-cases.ts";
+import { guardCases } from "./guard-cases.ts";
+import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
+import { documentCases, letterCases } from "./letter-cases.ts";
+import { messageCases } from "./message-cases.ts";
+import { readingCases } from "./reading-cases.ts";
+import { resubmissionCases } from "./resubmission-cases.ts";
+import { retentionCases } from "./retention-cases.ts";
+import { textCases } from "./text-cases.ts";
+import { type Case, manualWorld, Trial } from "./trial.ts";
+import { workerCases } from "./worker-cases.ts";
+
+const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
+  ["guards", guardCases],
+  ["fences", fenceCases],
+  ["sent again", resubmissionCases],
+  ["messages and children", messageCases],
+  ["events", eventCases],
+  ["claims and time", claimCases],
+  ["workers", workerCases],
+  ["retention", retentionCases],
+  ["dead letters", letterCases],
+  ["documents", documentCases],
+  ["text and size", textCases],
+  ["reading", readingCases],
+];
+
+/**
+ * Tries a store against everything that the engine relies on. Each case gets a store of its own.
+ *
+ * ```ts
+ * import { describe, expect, it } from "vitest";
+ * storeContract("memory", async () => ({ store: memoryStore() }), { describe, it, expect });
+ * ```
+ */
+export function storeContract(name: string, factory: StoreFactory, harness: Harness): void {
+  const { describe, it, expect } = harness;
+  describe(`the ${name} store`, () => {
+    for (const [group, cases] of GROUPS) {
+      describe(group, () => {
+        for (const { name: sentence, run } of cases) {
+          it(sentence, async () => tryCase(await factory(), expect, run));
+        }
+      });
+    }
+  });
+}
+
+async function tryCase(subject: ContractSubject, expect: Harness["expect"], run: Case["run"]): Promise<void> {
+  const world = manualWorld();
+  const stores: Store[] = [];
+  const open = async (store: Store): Promise<Store> => {
+    stores.push(store);
+    await store.open(world);
+    return store;
+  };
+  try {
+    const { another } = subject;
+    const store = await open(subject.store);
+    await run(new Trial({ store, world, expect, another: another === undefined ? null : () => open(another()) }));
+  } finally {
+    for (const store of stores) await store.close();
+    await subject.dispose?.();
+  }
+}

@@ -1,0 +1,31 @@
+import type { StoreWorld } from "../../store/store.ts";
+
+/** A world whose clock moves when it is told to. */
+export class ManualWorld implements StoreWorld {
+  #now: number;
+  readonly #callbacks = new Set<() => void>();
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+  }
+
+  every(_ms: number, callback: () => void): () => void {
+    this.#callbacks.add(callback);
+    return () => {
+      this.#callbacks.delete(callback);
+    };
+  }
+
+  /** Calls back everyone who asked to be called repeatedly. */
+  tick(): void {
+    for (const callback of [...this.#callbacks]) callback();
+  }
+}

@@ -1,0 +1,268 @@
+import {
+  append,
+  cancel,
+  childEnd,
+  completed,
+  control,
+  event,
+  message,
+  newRun,
+  post,
+  record,
+  suspended,
+  T0,
+  wait,
+} from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+export const messageCases: readonly Case[] = [
+  {
+    name: "a message that the run waits for makes it ready and tells its owner",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["approve"], until: T0 + 1000 });
+      t.world.advance(10);
+      const { answers, wakes } = await t.commit(post(message("r", "m")));
+      t.expect(answers).toEqual([{ kind: "applied", post: { kind: "delivered", runs: 1 }, again: false }]);
+      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(await t.run("r")).toMatchObject({ status: "suspended", wakeAt: T0 + 10, inboxLast: 1, owner: "w" });
+      t.expect(await t.store.due("w", 10)).toEqual(["r"]);
+    },
+  },
+  {
+    name: "a message that the run does not wait for lies in its inbox and wakes nobody",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["other"], until: T0 + 1000 });
+      const { answers, wakes } = await t.commit(post(message("r", "m")));
+      t.expect(answers).toEqual([{ kind: "applied", post: { kind: "queued" }, again: false }]);
+      t.expect(wakes).toEqual([]);
+      t.expect((await t.run("r")).wakeAt).toBe(T0 + 1000);
+      t.expect(await t.inbox("r")).toEqual([
+        {
+          n: 1,
+          kind: "message",
+          id: "m",
+          name: "approve",
+          value: '"m"',
+          status: null,
+          at: T0,
+          onTargetTerminated: "discard",
+        },
+      ]);
+    },
+  },
+  {
+    name: "a message sent before the run waits makes it ready when it suspends",
+    run: async (t) => {
+      await t.owned("r");
+      t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "queued" });
+      const commit = await t.applied(append("r", { state: suspended({ messages: ["approve"], until: T0 + 99 }) }));
+      t.expect(commit.wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect((await t.run("r")).wakeAt).toBe(T0);
+    },
+  },
+  {
+    name: "what the run has seen does not wake it when it suspends",
+    run: async (t) => {
+      await t.owned("r");
+      await t.sendUnawaited("r", "m");
+      const commit = await t.applied(append("r", { state: suspended({ until: T0 + 99 }, 1) }));
+      t.expect(commit.wakes).toEqual([]);
+      t.expect(await t.run("r")).toMatchObject({ wakeAt: T0 + 99, inboxLast: 1 });
+    },
+  },
+  {
+    name: "a message before or after the suspension, in one batch or in two, always finds the run ready",
+    run: async (t) => {
+      await t.owned("a", "b", "c", "d");
+      const suspend = (id: string) => append(id, { state: suspended({ messages: ["approve"] }) });
+      const send = (id: string) => post(message(id, "m"));
+      await t.applied(suspend("a"), send("a"));
+      await t.applied(send("b"), suspend("b"));
+      await t.applied(suspend("c"));
+      await t.applied(send("c"));
+      await t.applied(send("d"));
+      await t.applied(suspend("d"));
+      t.expect(await t.store.due("w", 10)).toEqual(["a", "b", "c", "d"]);
+    },
+  },
+  {
+    name: "of a message and a decision that did not see it, the guard refuses the decision",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["approve"], until: T0 + 10 });
+      t.world.advance(10);
+      t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "delivered", runs: 1 });
+      const timedOut = append("r", {
+        turn: 2,
+        records: [record(1, { outcome: "timedOut" })],
+        inbox: 0,
+        notBefore: T0 + 10,
+      });
+      t.expect(await t.answer(timedOut)).toEqual({ kind: "refused", reason: "inbox", inboxLast: 1 });
+      await t.applied(append("r", { records: [record(1)], taken: [1], inbox: 1 }));
+    },
+  },
+  {
+    name: "messages arrive in order and each is received once",
+    run: async (t) => {
+      await t.owned("r");
+      for (let n = 1; n <= 5; n += 1) await t.posted(message("r", `m${n}`, { value: null, name: n % 2 ? "a" : "b" }));
+      t.expect((await t.inbox("r")).map((entry) => entry.n)).toEqual([1, 2, 3, 4, 5]);
+      await t.applied(append("r", { records: [record(1), record(2)], taken: [1, 4] }));
+      t.expect(await t.inboxIds("r")).toEqual(["m2", "m3", "m5"]);
+      t.expect((await t.store.load("r"))?.inbox.map((entry) => entry.n)).toEqual([2, 3, 5]);
+      t.expect((await t.run("r")).inboxLast).toBe(5);
+    },
+  },
+  {
+    name: "leftovers of a run that ends go by each message's own policy",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(
+        post(message("r", "gone", { onTargetTerminated: "discard" })),
+        post(message("r", "dead", { onTargetTerminated: "deadLetter", name: "pay" })),
+        post(message("r", "shared", { onTargetTerminated: "broadcast", name: "news", value: '"v"' })),
+        post(cancel("r")),
+      );
+      await t.applied(append("r", { state: completed() }));
+      t.expect(await t.inbox("r")).toEqual([]);
+      t.expect((await t.store.reader.deadLetters({ limit: 10 })).items).toEqual([
+        {
+          id: "r//dead",
+          kind: "message",
+          target: "r",
+          name: "pay",
+          value: '"dead"',
+          reason: "targetTerminated",
+          status: "completed",
+          sentAt: T0,
+          deadAt: T0,
+        },
+      ]);
+      await t.waiting("later", { topics: ["news"] });
+      t.expect((await t.inbox("later")).map(({ kind, name, value }) => [kind, name, value])).toEqual([
+        ["event", "news", '"v"'],
+      ]);
+    },
+  },
+  {
+    name: "messages to a run that has ended follow their policy, and those of a run become dead letters",
+    run: async (t) => {
+      await t.completed("r");
+      const ended = { kind: "targetTerminated", status: "completed" };
+      await t.waiting("listener", { topics: ["news"] });
+      t.expect(await t.posted(message("r", "m1"))).toEqual(ended);
+      t.expect(await t.posted(message("r", "m2", { onTargetTerminated: "deadLetter" }))).toEqual(ended);
+      t.expect(await t.posted(message("r", "m3", { onTargetTerminated: "broadcast", name: "news" }))).toEqual(ended);
+      t.expect(await t.posted(message("r", "m4", { from: "x" }))).toEqual(ended);
+      t.expect(await t.posted(message("none", "m5", { from: "x" }))).toEqual({ kind: "targetNotFound" });
+      t.expect(await t.letterReasons()).toEqual(["targetNotFound", "targetTerminated", "targetTerminated"]);
+      t.expect((await t.inbox("listener")).map((entry) => entry.value)).toEqual(['"m3"']);
+    },
+  },
+  {
+    name: "a cancel makes every open run ready: running, suspended, paused and pending",
+    run: async (t) => {
+      await t.owned("running");
+      await t.waiting("suspended", { until: T0 + 1000 });
+      await t.owned("paused");
+      await t.applied(control("paused", { state: { status: "paused", reason: null } }));
+      await t.applied({ kind: "create", run: newRun("pending", { startAt: T0 + 1000 }) });
+      const commit = await t.applied(...["running", "suspended", "paused", "pending"].map((id) => post(cancel(id))));
+      t.expect(commit.wakes).toEqual([
+        { runId: "running", owner: "w" },
+        { runId: "suspended", owner: "w" },
+        { runId: "paused", owner: null },
+        { runId: "pending", owner: null },
+      ]);
+      t.expect(await t.store.due("w", 10)).toEqual(["running", "suspended"]);
+      t.expect(await t.claimIds("v")).toEqual(["paused", "pending"]);
+      t.expect((await t.inbox("paused")).map(({ kind, value }) => [kind, value])).toEqual([["cancel", '"stop"']]);
+    },
+  },
+  {
+    name: "the end of a child wakes a parent that waits for children, and only such a one",
+    run: async (t) => {
+      await t.waiting("parent", { children: true });
+      await t.waiting("busy", { messages: ["x"] });
+      await t.owned("child");
+      const { wakes } = await t.applied(
+        append("child", {
+          state: completed(),
+          posts: [childEnd("parent", "child", "pay/card"), childEnd("busy", "child")],
+        }),
+      );
+      t.expect(wakes).toEqual([{ runId: "parent", owner: "w" }]);
+      t.expect(await t.inbox("parent")).toEqual([
+        {
+          n: 1,
+          kind: "child",
+          id: "child:pay/card:child",
+          name: "pay/card",
+          value: '"out"',
+          status: "completed",
+          at: T0,
+          onTargetTerminated: "discard",
+        },
+      ]);
+      t.expect(await t.inboxIds("busy")).toEqual(["child:child:child"]);
+    },
+  },
+  {
+    name: "a message, a child and an event of one id are three entries",
+    run: async (t) => {
+      await t.waiting("r", { topics: ["t"] });
+      await t.owned("x");
+      t.expect(await t.posted(event("t", "e"))).toEqual({ kind: "delivered", runs: 1 });
+      await t.applied(append("x", { posts: [childEnd("r", "c")] }));
+      t.expect(await t.posted(message("r", "event:e"))).toEqual({ kind: "queued" });
+      t.expect(await t.posted(message("r", "child:child:c"))).toEqual({ kind: "queued" });
+      t.expect((await t.inbox("r")).length).toBe(4);
+    },
+  },
+  {
+    name: "starting a child is idempotent, and a child that is due is told of",
+    run: async (t) => {
+      await t.owned("p", "q");
+      const start = {
+        kind: "start" as const,
+        run: newRun("c", { parent: { runId: "p", location: "c", onClose: "cancel" } }),
+      };
+      const { wakes } = await t.applied(append("p", { records: [record(1)], posts: [start] }));
+      t.expect(wakes).toEqual([{ runId: "c", owner: null }]);
+      await t.applied(append("q", { posts: [{ ...start, run: { ...start.run, startId: "other", input: '"x"' } }] }));
+      t.expect(await t.run("c")).toMatchObject({ status: "pending", startId: "start-c", parent: { runId: "p" } });
+      const later = newRun("later", { startAt: T0 + 1 });
+      t.expect((await t.applied(append("q", { posts: [{ kind: "start", run: later }] }))).wakes).toEqual([]);
+    },
+  },
+  {
+    name: "closing a run asks its open children to cancel, as their policy says",
+    run: async (t) => {
+      await t.owned("p");
+      const child = (id: string, onClose: "cancel" | "abandon") =>
+        ({ kind: "create", run: newRun(id, { owner: "v", parent: { runId: "p", location: id, onClose } }) }) as const;
+      await t.applied(child("c1", "cancel"), child("c2", "abandon"), child("c3", "cancel"), child("c4", "cancel"));
+      await t.applied(append("c3", { state: completed() }));
+      const close = { kind: "closeChildren", of: "p", reason: '"closed"', at: T0 } as const;
+      const { wakes } = await t.applied(append("p", { state: completed(), posts: [close] }));
+      t.expect(wakes).toEqual([
+        { runId: "c1", owner: "v" },
+        { runId: "c4", owner: "v" },
+      ]);
+      t.expect(await t.inboxIds("c1")).toEqual(["close:p"]);
+      t.expect([await t.inboxIds("c2"), await t.inboxIds("c3")]).toEqual([[], []]);
+    },
+  },
+  {
+    name: "a run that works while a branch of it waits is told of what the branch waits for",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(
+        append("r", { state: { status: "running", wait: wait({ messages: ["approve"] }), inboxSeen: 0 } }),
+      );
+      const { wakes } = await t.applied(post(message("r", "m")));
+      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(await t.run("r")).toMatchObject({ status: "running", wakeAt: T0 });
+    },
+  },
+];

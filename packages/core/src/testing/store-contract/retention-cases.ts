@@ -1,0 +1,109 @@
+import { append, completed, create, document, event, message, record, suspended, T0 } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+const ALL = { runsEndedBefore: T0 + 1_000_000, receivedBefore: null, limit: 100 };
+
+export const retentionCases: readonly Case[] = [
+  {
+    name: "a run that ended long ago goes with its journal, inbox and documents",
+    run: async (t) => {
+      await t.owned("r");
+      await t.sendUnawaited("r", "m");
+      const put = document("task", "t1", { runId: "r" });
+      await t.applied(append("r", { records: [record(1)], taken: [1], documents: [{ put }] }));
+      await t.applied(append("r", { state: completed() }));
+      t.expect(await t.store.prune({ ...ALL, runsEndedBefore: T0 })).toMatchObject({ runs: 0 });
+      t.expect(await t.store.prune({ ...ALL, runsEndedBefore: T0 + 1 })).toEqual({
+        runs: 1,
+        entries: 0,
+        expired: 0,
+        done: true,
+      });
+      t.expect([await t.store.load("r"), await t.store.reader.get("r"), await t.seqs("r"), await t.inbox("r")]).toEqual(
+        [null, null, [], []],
+      );
+      t.expect(await t.store.reader.document("task", "t1")).toBe(null);
+      t.expect(await t.posted(message("r", "m2"))).toEqual({ kind: "targetNotFound" });
+      await t.applied(create("r", { owner: "w", startId: "anew" }), append("r", { records: [record(1)] }));
+      t.expect(await t.seqs("r")).toEqual([1]);
+    },
+  },
+  {
+    name: "a run that is not terminal stays, however old",
+    run: async (t) => {
+      await t.applied(create("pending"));
+      await t.owned("running", "paused");
+      await t.waiting("suspended", {});
+      await t.applied(append("paused", { state: { status: "paused", reason: null } }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 0, done: true });
+      t.expect(await t.store.reader.count({})).toBe(4);
+    },
+  },
+  {
+    name: "live ancestry stays: neither the ended children of an open parent go, nor the ended parents of an open child",
+    run: async (t) => {
+      const child = (id: string, runId: string) =>
+        create(id, { owner: "w", parent: { runId, location: id, onClose: "abandon" } });
+      await t.owned("open", "ended");
+      await t.applied(child("a", "open"), child("b", "ended"), child("c", "b"));
+      for (const id of ["a", "ended", "b"]) await t.applied(append(id, { state: completed() }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 0, done: true });
+      await t.applied(append("c", { state: completed() }), append("open", { state: completed() }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 5, done: true });
+    },
+  },
+  {
+    name: "pruning is bounded and says when there is more",
+    run: async (t) => {
+      for (const id of ["a", "b", "c"]) await t.completed(id);
+      t.expect(await t.store.prune({ ...ALL, limit: 2 })).toMatchObject({ runs: 2, done: false });
+      t.expect(await t.store.prune({ ...ALL, limit: 2 })).toMatchObject({ runs: 1, done: true });
+    },
+  },
+  {
+    name: "only runs of the asked statuses go",
+    run: async (t) => {
+      await t.completed("a");
+      await t.owned("b");
+      await t.applied(append("b", { state: { status: "failed", outcome: null, at: T0 } }));
+      t.expect(await t.store.prune({ ...ALL, statuses: ["completed", "running"] })).toMatchObject({ runs: 1 });
+      t.expect((await t.run("b")).status).toBe("failed");
+    },
+  },
+  {
+    name: "received entries are forgotten, those that lie there still are not",
+    run: async (t) => {
+      await t.owned("r");
+      for (const id of ["m1", "m2"]) await t.sendUnawaited("r", id);
+      await t.applied(append("r", { records: [record(1)], taken: [1] }));
+      const forget = { runsEndedBefore: null, limit: 10 };
+      t.expect(await t.store.prune({ ...forget, receivedBefore: T0 })).toMatchObject({ entries: 0 });
+      t.expect(await t.posted(message("r", "m1"))).toEqual({ kind: "duplicate" });
+      t.expect(await t.store.prune({ ...forget, receivedBefore: T0 + 1 })).toMatchObject({ entries: 1, done: true });
+      t.expect(await t.posted(message("r", "m2"))).toEqual({ kind: "duplicate" });
+      t.expect(await t.posted(message("r", "m1"))).toEqual({ kind: "queued" });
+      t.expect((await t.inbox("r")).map(({ n, id }) => [n, id])).toEqual([
+        [2, "m2"],
+        [3, "m1"],
+      ]);
+    },
+  },
+  {
+    name: "events that are over are forgotten; those pending, and those in an inbox, are not",
+    run: async (t) => {
+      await t.waiting("a", { topics: ["t"] });
+      await t.posted(event("t", "held"));
+      await t.waiting("b", { topics: ["t"] });
+      await t.posted(event("t", "taken"));
+      await t.applied(append("b", { turn: 2, taken: [1], state: suspended({}, 1) }));
+      await t.posted(event("t", "pending"));
+      const pruned = await t.store.prune({ runsEndedBefore: null, receivedBefore: T0 + 1, limit: 10 });
+      t.expect(pruned).toEqual({ runs: 0, entries: 2, expired: 0, done: true });
+      t.expect(await t.posted(event("t", "held"))).toEqual({ kind: "duplicate" });
+      t.expect(await t.posted(event("t", "pending"))).toEqual({ kind: "duplicate" });
+      await t.applied(append("a", { turn: 2, state: completed() }));
+      await t.waiting("c", { topics: ["t"] });
+      t.expect(await t.inboxIds("c")).toEqual(["event:held"]);
+    },
+  },
+];

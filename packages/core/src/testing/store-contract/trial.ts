@@ -1,0 +1,114 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { NewRun, Run, Wait } from "../../model/run.ts";
+import type { Answer, PostAnswer, Transition } from "../../model/transition.ts";
+import type { Commit, Store } from "../../store/store.ts";
+import { append, create, message, post, suspended, T0 } from "./builders.ts";
+import type { Expect } from "./harness.ts";
+import { ManualWorld } from "./manual-world.ts";
+
+/** One case: what must hold, and how it is tried. */
+export interface Case {
+  readonly name: string;
+  run(trial: Trial): Promise<void>;
+}
+
+/** A store under trial, with short words for what cases do most. */
+export class Trial {
+  readonly store: Store;
+  readonly world: ManualWorld;
+  readonly expect: Expect;
+  /** Opens another store over the same data; null where a store can't have one. */
+  readonly another: (() => Promise<Store>) | null;
+
+  constructor(parts: { store: Store; world: ManualWorld; expect: Expect; another: (() => Promise<Store>) | null }) {
+    this.store = parts.store;
+    this.world = parts.world;
+    this.expect = parts.expect;
+    this.another = parts.another;
+  }
+
+  commit(...transitions: Transition[]): Promise<Commit> {
+    return this.store.commit(transitions);
+  }
+
+  async answer(transition: Transition): Promise<Answer> {
+    const { answers } = await this.commit(transition);
+    if (answers[0] === undefined) throw new Error("a transition got no answer");
+    return answers[0];
+  }
+
+  /** Commits what must be applied, for the first time. */
+  async applied(...transitions: Transition[]): Promise<Commit> {
+    const commit = await this.commit(...transitions);
+    for (const answer of commit.answers) this.expect(answer).toMatchObject({ kind: "applied", again: false });
+    return commit;
+  }
+
+  /** The answer to a post from outside. */
+  async posted(what: Extract<Transition, { kind: "post" }>["post"]): Promise<PostAnswer | null> {
+    const answer = await this.answer(post(what));
+    return answer.kind === "applied" ? answer.post : null;
+  }
+
+  /** Runs that worker `w` owns, at epoch 1. */
+  async owned(...ids: string[]): Promise<void> {
+    await this.applied(...ids.map((id) => create(id, { owner: "w" })));
+  }
+
+  /** A run that worker `w` owns and that is suspended, at epoch 1 and turn 1. */
+  async waiting(id: string, wait: Partial<Wait>, over: Partial<NewRun> = {}): Promise<void> {
+    await this.applied(create(id, { owner: "w", ...over }), append(id, { state: suspended(wait) }));
+  }
+
+  async completed(id: string): Promise<void> {
+    const state = { status: "completed", outcome: '"done"', at: this.world.now() } as const;
+    await this.applied(create(id, { owner: "w" }), append(id, { state }));
+  }
+
+  async run(id: string): Promise<Run> {
+    const run = await this.store.reader.get(id);
+    if (run === null) throw new Error(`run ${id} is not there`);
+    return run;
+  }
+
+  inbox(id: string): Promise<readonly InboxEntry[]> {
+    return this.store.reader.inbox(id);
+  }
+
+  async inboxIds(id: string): Promise<string[]> {
+    return (await this.inbox(id)).map((entry) => entry.id);
+  }
+
+  async seqs(id: string): Promise<number[]> {
+    const journal = await this.store.reader.journal(id, { afterSeq: 0, limit: 100_000 });
+    return journal.map((record) => record.seq);
+  }
+
+  claim(worker: string, limit = 10, workflows: readonly string[] = ["order"]): Promise<readonly Run[]> {
+    return this.store.claim({ worker, limit, workflows });
+  }
+
+  async claimIds(worker: string, limit = 10, workflows: readonly string[] = ["order"]): Promise<string[]> {
+    return (await this.claim(worker, limit, workflows)).map((run) => run.id);
+  }
+
+  /** How many dead letters there are, by reason. */
+  async letterReasons(): Promise<string[]> {
+    const { items } = await this.store.reader.deadLetters({ limit: 1000 });
+    return items.map((letter) => letter.reason);
+  }
+
+  /** Everything that can be read of a run, to show that something changed nothing. */
+  async snapshot(id: string): Promise<unknown> {
+    return { loaded: await this.store.load(id, 0), letters: await this.store.reader.deadLetters({ limit: 1000 }) };
+  }
+
+  /** A message that wakes nobody, to move the inbox on. */
+  async sendUnawaited(to: string, id: string): Promise<void> {
+    this.expect(await this.posted(message(to, id, { name: "unawaited" }))).toEqual({ kind: "queued" });
+  }
+}
+
+export function manualWorld(): ManualWorld {
+  return new ManualWorld(T0);
+}

@@ -1,0 +1,116 @@
+import { append, completed, create, message, record, suspended, T0 } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+export const workerCases: readonly Case[] = [
+  {
+    name: "a worker's first heartbeat registers it, the next ones keep it alive",
+    run: async (t) => {
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
+      t.world.advance(99);
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: true, freed: 0 });
+      t.expect(await t.store.reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 199 }]);
+    },
+  },
+  {
+    name: "runs of a dead worker are free: those at work at once, those that rest when they are due",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("busy");
+      await t.waiting("resting", { until: T0 + 500, messages: ["approve"] });
+      t.world.advance(100);
+      t.expect(await t.store.heartbeat("v", 100)).toEqual({ alive: false, freed: 2 });
+      t.expect(await t.run("busy")).toMatchObject({
+        owner: null,
+        epoch: 2,
+        turn: 0,
+        wakeAt: T0 + 100,
+        status: "running",
+      });
+      t.expect(await t.run("resting")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500, status: "suspended" });
+      t.expect(await t.claimIds("v")).toEqual(["busy"]);
+      t.expect((await t.commit({ kind: "post", post: message("resting", "m") })).wakes).toEqual([
+        { runId: "resting", owner: null },
+      ]);
+      t.expect(await t.claimIds("v")).toEqual(["resting"]);
+    },
+  },
+  {
+    name: "a live worker's runs are never freed",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r");
+      t.world.advance(99);
+      t.expect((await t.store.heartbeat("v", 100)).freed).toBe(0);
+      t.expect((await t.run("r")).owner).toBe("w");
+    },
+  },
+  {
+    name: "a worker that comes back late is told so, and its own runs are free",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r");
+      t.world.advance(100);
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 1 });
+      t.expect(await t.run("r")).toMatchObject({ owner: null, epoch: 2 });
+      const late = await t.answer(append("r", { records: [record(1)] }));
+      t.expect(late).toEqual({ kind: "refused", reason: "fenced", epoch: 2 });
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: true, freed: 0 });
+    },
+  },
+  {
+    name: "a worker that others have reaped is told so",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r");
+      t.world.advance(100);
+      await t.store.heartbeat("v", 100);
+      t.expect(await t.store.reader.workers()).toEqual([{ id: "v", expiresAt: T0 + 200 }]);
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
+      t.expect((await t.run("r")).owner).toBe("v");
+    },
+  },
+  {
+    name: "reaping is bounded: a dead worker stays known until its last run is free",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      const ids = Array.from({ length: 1500 }, (_, index) => `r${index}`);
+      await t.owned(...ids);
+      t.world.advance(100);
+      t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(1000);
+      t.expect((await t.store.reader.workers()).map((worker) => worker.id)).toEqual(["v", "w"]);
+      t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(500);
+      t.expect((await t.store.reader.workers()).map((worker) => worker.id)).toEqual(["v"]);
+      t.expect((await t.claim("v", 2000)).length).toBe(1500);
+    },
+  },
+  {
+    name: "a worker that retires leaves its runs free at once",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("busy", "ended");
+      await t.waiting("resting", { until: T0 + 500 });
+      await t.applied(append("ended", { state: completed() }));
+      await t.store.retire("w");
+      t.expect(await t.store.reader.workers()).toEqual([]);
+      t.expect(await t.claimIds("v")).toEqual(["busy"]);
+      t.expect(await t.run("resting")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500 });
+      t.expect(await t.run("ended")).toMatchObject({ owner: null, epoch: 1 });
+    },
+  },
+  {
+    name: "a heartbeat without an epoch harms no newer claim: what was reaped and claimed by another stays theirs",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.applied(create("r"));
+      await t.claim("w");
+      t.world.advance(100);
+      await t.store.heartbeat("v", 1000);
+      await t.claim("v");
+      await t.applied(append("r", { epoch: 4, state: suspended() }));
+      await t.store.heartbeat("w", 100);
+      await t.store.retire("w");
+      t.expect(await t.run("r")).toMatchObject({ owner: "v", epoch: 4, status: "suspended" });
+    },
+  },
+];
