@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { PawlError } from "./errors.ts";
+import { createCodec } from "./payload.ts";
+
+const codec = createCodec(null, { bytesMax: 2 ** 20, warnBytes: 2 ** 20, onLarge: () => {} });
+
+function refusal(value: unknown): string {
+  try {
+    codec.encode(value, "output of step charge");
+  } catch (error) {
+    expect(error).toBeInstanceOf(PawlError);
+    expect(error).toMatchObject({ code: "PAYLOAD_UNSUPPORTED" });
+    return (error as PawlError).message.replace("output of step charge: ", "");
+  }
+  return "accepted";
+}
+
+class Order {
+  id = 1;
+}
+
+function nest(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = { a: value };
+  return value;
+}
+
+const cycle: { self?: unknown; list: unknown[] } = { list: [] };
+cycle.list.push({ up: cycle });
+
+const sparse = [1, 2, 3];
+delete sparse[1];
+
+const revoked = Proxy.revocable({}, {});
+revoked.revoke();
+
+test("the message says what the value was, the path and the reason", () => {
+  expect(() => codec.encode({ items: [1, 2, 3, { fn: () => 1 }] }, "output of step charge")).toThrow(
+    new PawlError("PAYLOAD_UNSUPPORTED", "output of step charge: $.items[3].fn is a function"),
+  );
+});
+
+test.each<[string, unknown, string]>([
+  ["a function", () => 1, "$ is a function"],
+  ["a class", Order, "$ is a function"],
+  ["a symbol", { a: Symbol("x") }, "$.a is a symbol"],
+  ["a symbol key", { a: { [Symbol("x")]: 1 } }, "$.a has a symbol as a key: Symbol(x)"],
+  ["a class instance", [{ order: new Order() }], "$[0].order is an instance of Order"],
+  ["an instance of a class without a name", [new (class {})()], "$[0] is an instance of a class without a name"],
+  ["an array's subclass", new (class Rows extends Array {})(), "$ is an instance of Rows"],
+  ["a map's subclass", { m: new (class Cache extends Map {})() }, "$.m is an instance of Cache"],
+  ["a cycle", cycle, "$.list[0].up is a cycle: it is inside itself"],
+  ["a cycle through a map", new Map([["a", cycle]]), "$.a.list[0].up is a cycle: it is inside itself"],
+  ["a WeakMap", { a: new WeakMap() }, "$.a is an instance of WeakMap"],
+  ["a Promise", { a: Promise.resolve() }, "$.a is an instance of Promise"],
+  ["a typed array of other bytes", { a: new Float64Array(2) }, "$.a is an instance of Float64Array"],
+  ["clamped bytes", new Uint8ClampedArray(2), "$ is an instance of Uint8ClampedArray"],
+  ["an ArrayBuffer", { a: new ArrayBuffer(2) }, "$.a is an instance of ArrayBuffer"],
+  ["a RegExp", { a: /x/ }, "$.a is an instance of RegExp"],
+  ["a boxed number", { a: Object(1) }, "$.a is an instance of Number"],
+  ["a URL", new URL("https://example.org"), "$ is an instance of URL"],
+  [
+    "a getter",
+    {
+      a: {
+        get b() {
+          return 1;
+        },
+      },
+    },
+    "$.a.b is a getter or setter",
+  ],
+  ["a setter", { set b(_value: number) {} }, "$.b is a getter or setter"],
+  ["a property that is not enumerable", Object.defineProperty({}, "b", { value: 1 }), "$.b is not enumerable"],
+  ["a hole", { a: sparse }, "$.a[1] is a hole in the array"],
+  ["an array with one far element", Object.assign([], { 4000000: 1 }), "$[0] is a hole in the array"],
+  ["the result of a match", { m: "abc".match(/b/) }, "$.m is an array with a property of its own: index"],
+  [
+    "an array with a symbol",
+    Object.assign([1], { [Symbol.for("s")]: 1 }),
+    "$ is an array with a property of its own: Symbol(s)",
+  ],
+  [
+    "a date with a property",
+    Object.assign(new Date(0), { zone: "CET" }),
+    "$ has properties of its own that would be lost",
+  ],
+  ["a map with a property", Object.assign(new Map(), { a: 1 }), "$ has properties of its own that would be lost"],
+  ["a false date", { a: Object.create(Date.prototype) }, "$.a is an instance of Date"],
+  ["a false map", { a: Object.create(Map.prototype) }, "$.a is an instance of Map"],
+  ["a false array", { a: Object.create(Array.prototype) }, "$.a is an instance of Array"],
+  ["a key that is no name", { "a b": { "": () => 1 } }, '$["a b"][""] is a function'],
+  ["a key of a map", new Map([[() => 1, 1]]), "$[key 0] is a function"],
+  ["a value of a map by a key that is no string", new Map([[1, () => 1]]), "$[value 0] is a function"],
+  ["a member of a set", { s: new Set([1, () => 1]) }, "$.s[1] is a function"],
+  ["a function beside a cycle", { fn: () => 1, cycle }, "$.fn is a function"],
+  ["a namespace object", Math, "$.abs is not enumerable"],
+  ["a toJSON function", { a: 1, toJSON: () => 2 }, "$.toJSON is a function"],
+  ["501 levels", nest(501), `$${".a".repeat(50).slice(0, -1)}…${".a".repeat(50)} is nested deeper than 500 levels`],
+  [
+    "a revoked proxy",
+    { a: revoked.proxy },
+    "$.a can't be read: Cannot perform 'getPrototypeOf' on a proxy that has been revoked",
+  ],
+])("%s is refused", (_, value, message) => {
+  expect(refusal(value)).toBe(message);
+});
+
+test("a value of 100,000 levels gets the typed error, not a stack overflow", () => {
+  expect(refusal(nest(100_000))).toMatch(/nested deeper than 500 levels$/);
+});
+
+test("no getter of the user runs", () => {
+  let calls = 0;
+  const value = {
+    a: 1,
+    get b() {
+      return ++calls;
+    },
+  };
+  expect(refusal(value)).toBe("$.b is a getter or setter");
+  expect(calls).toBe(0);
+});
+
+test("a proxy that throws gets the typed error with its path", () => {
+  const trap = (): never => {
+    throw new Error("trapped");
+  };
+  for (const name of ["getPrototypeOf", "ownKeys", "getOwnPropertyDescriptor"] as const) {
+    expect(refusal({ a: [new Proxy({ x: 1 }, { [name]: trap })] })).toBe("$.a[0] can't be read: trapped");
+  }
+  expect(refusal({ a: new Proxy({ x: 1 }, { get: trap }) })).toBe("$ can't be read: trapped");
+});
+
+test("a proxy that grows without end gets the typed error", () => {
+  const endless = (): object =>
+    new Proxy(
+      { next: 1 },
+      {
+        getOwnPropertyDescriptor: () => ({ value: endless(), enumerable: true, configurable: true, writable: true }),
+        get: (_, key) => (key === "next" ? endless() : undefined),
+      },
+    );
+  expect(refusal(endless())).toMatch(/nested deeper than 500 levels$/);
+});
+
+test("whatever value it is, encode answers with a payload or a typed error that has a path", () => {
+  const anything = fc.anything({
+    withBigInt: true,
+    withBoxedValues: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withTypedArray: true,
+    withSparseArray: true,
+    withNullPrototype: true,
+    withObjectString: true,
+  });
+  fc.assert(
+    fc.property(anything, (value) => {
+      const text = refusal({ value });
+      if (text !== "accepted") expect(text).toMatch(/^\$\.value.* is (an instance of|a hole)/);
+    }),
+    { numRuns: 2_000 },
+  );
+});

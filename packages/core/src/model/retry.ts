@@ -1,0 +1,101 @@
+import { textOf } from "./careful-read.ts";
+import { type Duration, parseDuration } from "./duration.ts";
+import { PawlError } from "./errors.ts";
+
+/** When and how often a failed step body is tried again. */
+export interface RetryPolicy {
+  /** Tries in all, the first included. */
+  readonly maxAttempts: number;
+  /** The wait after the first failure. */
+  readonly initialMs: number;
+  /** How much longer each wait is than the one before. */
+  readonly factor: number;
+  /** No wait is longer, jitter aside. */
+  readonly maxMs: number;
+  /** By which part of itself, at most, a wait is made longer or shorter at random; 0 to 1. */
+  readonly jitter: number;
+}
+
+export type ShouldRetry = (error: Error, attempt: number) => boolean;
+
+/** What a user says of retries; what is left out comes from the default. A number of `initialMs` and `maxMs` is ms. */
+export interface RetryOptions {
+  readonly maxAttempts?: number;
+  readonly initialMs?: Duration;
+  readonly factor?: number;
+  readonly maxMs?: Duration;
+  readonly jitter?: number;
+  /** False: this failure is final. Called with the failure and the number of tries so far. */
+  readonly shouldRetry?: ShouldRetry;
+}
+
+export interface ResolvedRetry extends RetryPolicy {
+  readonly shouldRetry: ShouldRetry | null;
+}
+
+export const DEFAULT_RETRY: ResolvedRetry = {
+  maxAttempts: 3,
+  initialMs: 1_000,
+  factor: 2,
+  maxMs: 300_000,
+  jitter: 0.1,
+  shouldRetry: null,
+};
+
+export const ATTEMPTS_MAX = 1_000_000;
+const FACTOR_MAX = 1_000;
+const OPTIONS: ReadonlySet<string> = new Set(Object.keys(DEFAULT_RETRY));
+
+/** The whole policy. `false` is one try and no more. */
+export function resolveRetry(options: RetryOptions | false | undefined, fallback: ResolvedRetry): ResolvedRetry {
+  if (options === undefined) return fallback;
+  if (options === false) return { ...fallback, maxAttempts: 1 };
+  if (typeof options !== "object" || options === null) throw invalid("retry", options, "false or an object");
+  for (const key of Object.keys(options)) {
+    if (!OPTIONS.has(key)) throw invalid("retry", key, `made of ${[...OPTIONS].join(", ")}`);
+  }
+  const { maxAttempts = fallback.maxAttempts, factor = fallback.factor, jitter = fallback.jitter } = options;
+  const shouldRetry = options.shouldRetry ?? fallback.shouldRetry;
+  if (!(Number.isInteger(maxAttempts) && maxAttempts >= 1 && maxAttempts <= ATTEMPTS_MAX)) {
+    throw invalid("retry.maxAttempts", maxAttempts, `a whole number from 1 to ${ATTEMPTS_MAX}`);
+  }
+  if (!(typeof factor === "number" && factor >= 1 && factor <= FACTOR_MAX)) {
+    throw invalid("retry.factor", factor, `a number from 1 to ${FACTOR_MAX}`);
+  }
+  if (!(typeof jitter === "number" && jitter >= 0 && jitter <= 1)) {
+    throw invalid("retry.jitter", jitter, "a number from 0 to 1");
+  }
+  if (shouldRetry !== null && typeof shouldRetry !== "function") {
+    throw invalid("retry.shouldRetry", shouldRetry, "a function");
+  }
+  return { maxAttempts, factor, jitter, shouldRetry, ...resolveWaits(options, fallback) };
+}
+
+/** An `initialMs` above the default `maxMs` raises it, and a `maxMs` below the default `initialMs` lowers that. */
+function resolveWaits(options: RetryOptions, fallback: RetryPolicy): Pick<RetryPolicy, "initialMs" | "maxMs"> {
+  const initialMs = options.initialMs === undefined ? null : parseDuration(options.initialMs, "retry.initialMs");
+  const maxMs = options.maxMs === undefined ? null : parseDuration(options.maxMs, "retry.maxMs");
+  if (initialMs !== null && maxMs !== null) {
+    if (maxMs < initialMs) throw invalid("retry.maxMs", maxMs, `at least retry.initialMs, ${initialMs}`);
+    return { initialMs, maxMs };
+  }
+  if (initialMs !== null) return { initialMs, maxMs: Math.max(initialMs, fallback.maxMs) };
+  if (maxMs !== null) return { initialMs: Math.min(maxMs, fallback.initialMs), maxMs };
+  return { initialMs: fallback.initialMs, maxMs: fallback.maxMs };
+}
+
+function invalid(option: string, value: unknown, allowed: string): PawlError {
+  return new PawlError("OPTION_INVALID", `${option} must be ${allowed}, not ${textOf(value)}`);
+}
+
+/**
+ * The wait, in whole ms, after try number `attempt` (1, 2, 3 …) has failed. `random01` in [0, 1) places it in the range
+ * of the jitter. A power that overflows is Infinity, which the bound turns into `maxMs`: waits never wrap around.
+ */
+export function retryDelayMs(policy: RetryPolicy, attempt: number, random01: number): number {
+  const { initialMs, factor, maxMs, jitter } = policy;
+  if (initialMs === 0) return 0;
+  const steadyMs = Math.min(initialMs * factor ** Math.max(0, attempt - 1), maxMs);
+  const delayMs = Math.ceil(steadyMs * (1 + jitter * (2 * random01 - 1)));
+  return Math.max(0, Math.min(delayMs, Math.floor(maxMs * (1 + jitter))));
+}
