@@ -27,6 +27,11 @@ export interface Store {
   claim(request: ClaimRequest): Promise<readonly Run[]>;
   /** Ids of the runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
   due(worker: string, limit: number): Promise<readonly string[]>;
+  /**
+   * The runs that `worker` owns and that are `running`, with their epochs. Changes nothing. What the worker does not know of
+   * (the answer to its claim was lost) it learns here, and what it has lost is missing.
+   */
+  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
   /** The earliest `wakeAt` among the runs that `worker` owns or nobody owns; null if none has one. */
   nextDueAt(worker: string): Promise<number | null>;
   /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */

@@ -1,0 +1,117 @@
+import type { Transition } from "../model/transition.ts";
+import { retryDelayMs, type RetryPolicy } from "../model/retry.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Random } from "../runtime/random.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { Commit, Store } from "../store/store.ts";
+
+export interface Committed {
+  readonly commit: Commit;
+  /** The batch was sent more than once, so an answer "again" may be about its own first time. */
+  readonly resent: boolean;
+  /** Places in the batch of ops whose callers were not kept waiting any longer; the commit has no answers for them. */
+  readonly given: ReadonlySet<number>;
+}
+
+/**
+ * Sends batches to the store until it answers.
+ *
+ * T1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
+ *     idempotent.
+ * T2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
+ *     until the store is back, and `onUp` is called.
+ */
+export class Committer {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #policy: RetryPolicy;
+  readonly #log: Log;
+  readonly #onDown: (error: Error) => void;
+  readonly #onUp: () => void;
+  #down = false;
+
+  constructor(parts: {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly policy: RetryPolicy;
+    readonly log: Log;
+    readonly onDown: (error: Error) => void;
+    readonly onUp: () => void;
+  }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#policy = parts.policy;
+    this.#log = parts.log;
+    this.#onDown = parts.onDown;
+    this.#onUp = parts.onUp;
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+
+  /** `mayLetGo` says which places of the batch have a caller who can be told that the store is not there. */
+  async commit(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
+    let left = batch;
+    let given: ReadonlySet<number> = new Set();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const commit = left.length === 0 ? { answers: [], wakes: [] } : await this.#store.commit(left);
+        this.#reached();
+        return { commit, resent: attempt > 1, given };
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        if (attempt === this.#policy.maxAttempts) {
+          given = new Set([...batch.keys()].filter(mayLetGo));
+          left = batch.filter((_, index) => !given.has(index));
+          this.#lost(error);
+          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, given };
+        }
+        await this.#pause(attempt);
+      }
+    }
+  }
+
+  /** A read, tried again by the same policy; after it, the last error is thrown. */
+  async reading<T>(read: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const value = await read();
+        this.#reached();
+        return value;
+      } catch (error) {
+        if (!(error instanceof StoreError)) throw error;
+        if (attempt >= this.#policy.maxAttempts) {
+          this.#lost(error);
+          throw error;
+        }
+        await this.#pause(attempt);
+      }
+    }
+  }
+
+  #pause(attempt: number): Promise<void> {
+    const delayMs = retryDelayMs(this.#policy, Math.min(attempt, 1000), this.#random.next());
+    return new Promise((resolve) => {
+      this.#clock.wakeAt(this.#clock.now() + delayMs, resolve);
+    });
+  }
+
+  #lost(error: StoreError): void {
+    if (this.#down) return;
+    this.#down = true;
+    this.#log("error", "the store does not answer; claiming stops until it does", { code: error.code, error: error.message });
+    this.#onDown(error);
+  }
+
+  #reached(): void {
+    if (!this.#down) return;
+    this.#down = false;
+    this.#log("info", "the store answers again", {});
+    this.#onUp();
+  }
+}

@@ -1,0 +1,235 @@
+import type { AppendOp, Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
+import { PawlError } from "../model/errors.ts";
+import type { Answer, Transition, Wake } from "../model/transition.ts";
+import { conclude, type Conclusion } from "../rules/conclude.ts";
+import { decide } from "../rules/decide.ts";
+import { assert } from "../runtime/assert.ts";
+import type { Turns } from "../runtime/turns.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { Commit, Store } from "../store/store.ts";
+import type { Committer } from "./committer.ts";
+
+/** One that owns a run and gathers what is to be added to it until the next batch is taken. */
+export interface AppendSource {
+  readonly runId: string;
+  /** What has gathered since the last call; null if nothing has. */
+  takeAppend(): AppendOp | null;
+  /** The commit that holds what was taken is durable, or it was refused. */
+  appended(outcome: Outcomes["append"]): void;
+}
+
+export interface CoordinatorLimits {
+  /** Transitions in one commit. */
+  readonly batchMax: number;
+  /** Ops that may wait; callers beyond it wait to be let in. */
+  readonly queueMax: number;
+}
+
+type Entry =
+  | { readonly kind: "op"; readonly op: Op; readonly view: RunView | null; settle(conclusion: Conclusion): void; fail(error: Error): void }
+  | { readonly kind: "source"; readonly source: AppendSource };
+
+/** How often an op from outside is decided anew because the run changed hands meanwhile. */
+const AGAIN_MAX = 100;
+
+/**
+ * The one writer of this process. Ops come in, each batch becomes one commit, answers and wake-ups go out.
+ *
+ * C1. An outcome or a wake-up is given only after the commit that contains it is durable.
+ * C2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
+ *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition.
+ * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
+ * C4. A failed assertion stops everything before a wrong state is written.
+ */
+export class Coordinator {
+  readonly #store: Store;
+  readonly #committer: Committer;
+  readonly #turns: Turns;
+  readonly #limits: CoordinatorLimits;
+  readonly #onWakes: (wakes: readonly Wake[]) => void;
+  readonly #onBroken: (error: unknown) => void;
+  readonly #owned = new Map<string, { view: RunView }>();
+  /** Wait for room in the queue, in order. */
+  readonly #outside: Array<() => void> = [];
+  #queue: Entry[] = [];
+  #armed = false;
+  #busy = false;
+  #broken: Error | null = null;
+  #idle: Array<() => void> = [];
+
+  constructor(parts: {
+    readonly store: Store;
+    readonly committer: Committer;
+    readonly turns: Turns;
+    readonly limits: CoordinatorLimits;
+    readonly onWakes: (wakes: readonly Wake[]) => void;
+    readonly onBroken: (error: unknown) => void;
+  }) {
+    this.#store = parts.store;
+    this.#committer = parts.committer;
+    this.#turns = parts.turns;
+    this.#limits = parts.limits;
+    this.#onWakes = parts.onWakes;
+    this.#onBroken = parts.onBroken;
+  }
+
+  /** Makes this process's knowledge of a run it owns known; its appends are decided on it. */
+  own(view: RunView): void {
+    this.#owned.set(view.id, { view });
+  }
+
+  disown(runId: string): void {
+    this.#owned.delete(runId);
+  }
+
+  /** The source has something to add; it will be asked when the next batch is taken. */
+  enlist(source: AppendSource): void {
+    this.#queue.push({ kind: "source", source });
+    this.#arm();
+  }
+
+  async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
+    for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
+      const view = await this.#viewFor(op);
+      await this.#room();
+      const conclusion = await new Promise<Conclusion>((settle, fail) => {
+        this.#queue.push({ kind: "op", op, view, settle, fail });
+        this.#arm();
+      });
+      if (conclusion.kind === "outcome") return conclusion.outcome as OutcomeOf<O>;
+    }
+    throw unavailable(op);
+  }
+
+  /** The outcomes stand at the places of their ops. */
+  async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
+    const outcomes = await Promise.all(ops.map((op) => this.submit(op)));
+    return outcomes as unknown as { [I in keyof Ops]: OutcomeOf<Ops[I]> };
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  async drained(): Promise<void> {
+    while (this.#busy || this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** What is known of the run that an op from outside is about. It may be stale by the time of the commit: the guard decides. */
+  async #viewFor(op: Op): Promise<RunView | null> {
+    if (!("opId" in op)) return null;
+    try {
+      const run = await this.#committer.reading(() => this.#store.reader.get(op.runId));
+      return run === null ? null : { ...run, seq: -1 };
+    } catch (error) {
+      throw error instanceof StoreError ? unavailable(op, error) : error;
+    }
+  }
+
+  async #room(): Promise<void> {
+    if (this.#broken !== null) throw this.#broken;
+    if (this.#queue.length >= this.#limits.queueMax) await new Promise<void>((resolve) => this.#outside.push(resolve));
+  }
+
+  #arm(): void {
+    if (this.#armed || this.#busy || this.#broken !== null) return;
+    this.#armed = true;
+    this.#turns.atTurnEnd(() => {
+      this.#armed = false;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#busy || this.#broken !== null) return;
+    this.#busy = true;
+    try {
+      const entries = this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
+      this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
+      await this.#commit(entries);
+    } catch (error) {
+      this.#break(error);
+      return;
+    }
+    this.#busy = false;
+    while (this.#outside.length > 0 && this.#queue.length < this.#limits.queueMax) this.#outside.shift()?.();
+    if (this.#queue.length > 0) this.#arm();
+    else for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #commit(entries: readonly Entry[]): Promise<void> {
+    const now = this.#store.now();
+    const asked: Array<{ readonly entry: Entry; readonly op: Op }> = [];
+    const batch: Transition[] = [];
+    for (const entry of entries) {
+      const op = entry.kind === "op" ? entry.op : entry.source.takeAppend();
+      if (op === null) continue;
+      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.source.runId)?.view ?? null);
+      const decision = decide(view, op, now);
+      if (decision.kind === "outcome") {
+        settle(entry, decision);
+      } else {
+        asked.push({ entry, op });
+        batch.push(decision.transition);
+      }
+    }
+    if (batch.length === 0) return;
+    const result = await this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
+    this.#conclude(asked, batch, result.commit, result.resent, result.given);
+  }
+
+  #conclude(
+    asked: ReadonlyArray<{ readonly entry: Entry; readonly op: Op }>,
+    batch: readonly Transition[],
+    commit: Commit,
+    resent: boolean,
+    givenUp: ReadonlySet<number>,
+  ): void {
+    let next = 0;
+    for (const [index, { entry, op }] of asked.entries()) {
+      if (givenUp.has(index)) {
+        if (entry.kind === "op") entry.fail(unavailable(op));
+        continue;
+      }
+      const answer = commit.answers[next++];
+      const transition = batch[index];
+      assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
+      if (transition.kind === "append") this.#advance(transition, answer);
+      settle(entry, conclude(op, answer, resent));
+    }
+    if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
+  }
+
+  #advance(transition: Extract<Transition, { kind: "append" }>, answer: Answer): void {
+    const owned = this.#owned.get(transition.runId);
+    if (owned === undefined || answer.kind !== "applied") return;
+    const { view } = owned;
+    const seq = view.seq + transition.records.length;
+    const { state } = transition;
+    if (state === null) owned.view = { ...view, seq };
+    else if (state.status === "continued") owned.view = { ...view, seq, turn: transition.turn };
+    else if (state.status === "released" || state.status === "resumed") this.#owned.delete(transition.runId);
+    else owned.view = { ...view, seq, turn: transition.turn, status: state.status };
+  }
+
+  #break(error: unknown): void {
+    this.#broken = new PawlError("ENGINE_BROKEN", `the engine stopped before it could write a wrong state: ${String(error)}`, {
+      cause: error,
+    });
+    for (const entry of this.#queue) if (entry.kind === "op") entry.fail(this.#broken);
+    this.#queue = [];
+    for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();
+    this.#onBroken(error);
+  }
+}
+
+function settle(entry: Entry, conclusion: Conclusion): void {
+  if (entry.kind === "op") entry.settle(conclusion);
+  else if (conclusion.kind === "outcome") entry.source.appended(conclusion.outcome as Outcomes["append"]);
+}
+
+function unavailable(op: Op, cause?: Error): PawlError {
+  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
+  return new PawlError(
+    "STORE_UNAVAILABLE",
+    `the store did not answer: whether the ${what} happened is not known. Repeat it with the same id`,
+    { cause },
+  );
+}

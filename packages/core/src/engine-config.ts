@@ -1,0 +1,123 @@
+import { type Duration, parseDuration } from "./model/duration.ts";
+import { PawlError } from "./model/errors.ts";
+import type { CodecHook } from "./model/payload.ts";
+import { type ResolvedRetry, type RetryOptions, resolveRetry } from "./model/retry.ts";
+import { type Clock, systemClock } from "./runtime/clock.ts";
+import { consoleLog, type Log } from "./runtime/log.ts";
+import { type Random, systemRandom } from "./runtime/random.ts";
+import { nodeTurns, type Turns } from "./runtime/turns.ts";
+import type { Store } from "./store/store.ts";
+import type { AnyWorkflow } from "./workflow/ctx.ts";
+
+export interface EngineOptions {
+  readonly store: Store;
+  /** What this engine can run. Without any it is a client: it starts, sends and reads, and leaves the work to others. */
+  readonly workflows?: readonly AnyWorkflow[];
+  /** Runs that are worked on at a time. Suspended ones don't count. Default 1,000. */
+  readonly concurrency?: number;
+  /** Suspended runs that stay in memory, so that waking them replays nothing. Default 10,000. */
+  readonly hotRuns?: number;
+  /** Bytes of payloads that suspended runs in memory may hold. Default 256 MiB. */
+  readonly hotBytes?: number;
+  /** How long a silent worker is taken for alive. Default 15 s. */
+  readonly lease?: Duration;
+  /** How often the store is asked for work, whatever hints come. Default 1 s. */
+  readonly poll?: Duration;
+  /** After how many claims without progress a run is parked as failed, code `POISONED`. Default 5. */
+  readonly claimsMax?: number;
+  /** How the store is asked again when it fails; after that the worker stops claiming until the store is back. */
+  readonly storageRetryPolicy?: RetryOptions;
+  /** Timers that lie closer together than this come together. Default 1 ms. */
+  readonly timerResolution?: Duration;
+  /** Whether awaiting a failed child throws. Default true; false gives `undefined` in its place. */
+  readonly propagateChildFailures?: boolean;
+  /** Events that may wait on a topic; the oldest beyond it become dead letters. Default 10,000. */
+  readonly maxPendingEventsPerType?: number;
+  /** How long an event is kept for those who come later. Default 7 days. */
+  readonly eventRetention?: Duration;
+  /** The largest value that is stored, in bytes. Default 2 MiB; a warning is logged above an eighth of it. */
+  readonly payloadBytesMax?: number;
+  /** Applied to every value that is stored, failures included: compression, encryption. */
+  readonly codec?: CodecHook;
+  readonly log?: Log;
+  /** The outside world. Tests and the simulator give their own. */
+  readonly world?: Partial<World>;
+}
+
+export interface World {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly turns: Turns;
+}
+
+export interface EngineConfig {
+  readonly store: Store;
+  readonly workflows: ReadonlyMap<string, AnyWorkflow>;
+  readonly concurrency: number;
+  readonly hotRuns: number;
+  readonly hotBytes: number;
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly claimsMax: number;
+  readonly storageRetry: ResolvedRetry;
+  readonly timerResolutionMs: number;
+  readonly propagateChildFailures: boolean;
+  readonly pendingMax: number;
+  readonly eventRetentionMs: number;
+  readonly payloadBytesMax: number;
+  readonly codec: CodecHook | null;
+  readonly log: Log;
+  readonly world: World;
+}
+
+const STORAGE_RETRY: ResolvedRetry = { maxAttempts: 8, initialMs: 20, factor: 2, maxMs: 2_000, jitter: 0.2, shouldRetry: null };
+
+/** The options with their defaults, checked. */
+export function resolveConfig(options: EngineOptions): EngineConfig {
+  const { world = {} } = options;
+  return {
+    store: options.store,
+    workflows: registry(options.workflows ?? []),
+    concurrency: count(options.concurrency ?? 1_000, "concurrency"),
+    hotRuns: count(options.hotRuns ?? 10_000, "hotRuns"),
+    hotBytes: count(options.hotBytes ?? 256 * 1024 * 1024, "hotBytes"),
+    leaseMs: positive(options.lease ?? "15s", "lease"),
+    pollMs: positive(options.poll ?? "1s", "poll"),
+    claimsMax: count(options.claimsMax ?? 5, "claimsMax"),
+    storageRetry: resolveRetry(options.storageRetryPolicy, STORAGE_RETRY),
+    timerResolutionMs: positive(options.timerResolution ?? 1, "timerResolution"),
+    propagateChildFailures: options.propagateChildFailures ?? true,
+    pendingMax: count(options.maxPendingEventsPerType ?? 10_000, "maxPendingEventsPerType"),
+    eventRetentionMs: positive(options.eventRetention ?? "7 days", "eventRetention"),
+    payloadBytesMax: count(options.payloadBytesMax ?? 2 * 1024 * 1024, "payloadBytesMax"),
+    codec: options.codec ?? null,
+    log: options.log ?? consoleLog(),
+    world: {
+      clock: world.clock ?? systemClock(),
+      random: world.random ?? systemRandom(),
+      turns: world.turns ?? nodeTurns(),
+    },
+  };
+}
+
+function registry(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+  const byName = new Map<string, AnyWorkflow>();
+  for (const workflow of workflows) {
+    if (byName.has(workflow.name)) {
+      throw new PawlError("WORKFLOW_DUPLICATE", `two workflows are named ${workflow.name}; give each its own name`);
+    }
+    byName.set(workflow.name, workflow);
+  }
+  return byName;
+}
+
+function count(value: number, option: string): number {
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be a whole number above 0`);
+}
+
+function positive(duration: Duration, option: string): number {
+  const ms = parseDuration(duration, option);
+  if (ms > 0) return ms;
+  throw new PawlError("OPTION_INVALID", `${option} is ${duration}; it has to be longer than 0`);
+}

@@ -1,0 +1,93 @@
+import type { JournalRecord } from "./record.ts";
+import type { NewRun, Parent, Payload, Status, TerminalStatus } from "./run.ts";
+import type { DocumentChange, EventPost, MessagePost, Post, RunState } from "./transition.ts";
+
+/** What the owner of a run has to add to it since its last commit. */
+export interface AppendOp {
+  readonly kind: "append";
+  readonly runId: string;
+  readonly epoch: number;
+  readonly records: readonly JournalRecord[];
+  readonly taken: readonly number[];
+  readonly posts: readonly Post[];
+  readonly documents: readonly DocumentChange[];
+  readonly state: RunState | null;
+  readonly inbox: number | null;
+  readonly notBefore: number | null;
+}
+
+/** An intent, as data. */
+export type Op =
+  | { readonly kind: "start"; readonly run: NewRun }
+  | AppendOp
+  | { readonly kind: "send"; readonly post: MessagePost }
+  | { readonly kind: "emit"; readonly post: EventPost }
+  | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
+  | { readonly kind: "pause"; readonly runId: string; readonly opId: string; readonly reason: Payload }
+  | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
+  | {
+      readonly kind: "fail";
+      readonly runId: string;
+      readonly opId: string;
+      readonly epoch: number;
+      readonly failure: Payload;
+    }
+  | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
+  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] };
+
+export type SendOutcome =
+  /** The run was waiting for it. */
+  | { readonly kind: "delivered" }
+  /** It lies in the run's inbox. */
+  | { readonly kind: "queued"; readonly id: string }
+  | { readonly kind: "duplicate"; readonly id: string }
+  | { readonly kind: "targetNotFound" }
+  | { readonly kind: "targetTerminated"; readonly status: TerminalStatus };
+
+export type EmitOutcome =
+  | { readonly kind: "delivered"; readonly runs: number }
+  | { readonly kind: "queued"; readonly id: string }
+  | { readonly kind: "duplicate"; readonly id: string }
+  /** Nobody waited, and `deliver` was `afterWait`. */
+  | { readonly kind: "dropped" };
+
+export type ControlOutcome =
+  | { readonly kind: "done" }
+  /** The run ended first; nothing changed. */
+  | { readonly kind: "ended"; readonly status: TerminalStatus }
+  | { readonly kind: "notFound" }
+  /** The run is in a status that this op does not apply to. */
+  | { readonly kind: "refused"; readonly status: Status };
+
+/** Why an owner's append was not applied: it owns the run no longer, or what it decided on has changed. */
+export type LostReason = "fenced" | "ended" | "gone" | "inbox" | "early";
+
+/** The answer to each kind of op. */
+export interface Outcomes {
+  start: { readonly kind: "started" } | { readonly kind: "exists"; readonly status: Status };
+  append: { readonly kind: "appended" } | { readonly kind: "lost"; readonly reason: LostReason };
+  send: SendOutcome;
+  emit: EmitOutcome;
+  cancel: ControlOutcome;
+  pause: ControlOutcome;
+  resume: ControlOutcome;
+  fail: ControlOutcome;
+  letter:
+    | { readonly kind: "replayed"; readonly outcome: SendOutcome | EmitOutcome }
+    | { readonly kind: "removed" }
+    | { readonly kind: "notFound" };
+  documents: { readonly kind: "done" };
+}
+
+export type OutcomeOf<O extends Op> = Outcomes[O["kind"]];
+
+/** What a decision about a run needs to know of it. */
+export interface RunView {
+  readonly id: string;
+  readonly status: Status;
+  readonly epoch: number;
+  readonly turn: number;
+  /** The newest seq; known to the owner alone, -1 for others. */
+  readonly seq: number;
+  readonly parent: Parent | null;
+}

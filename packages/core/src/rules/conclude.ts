@@ -1,0 +1,114 @@
+import type { EmitOutcome, Op, Outcomes, SendOutcome } from "../model/op.ts";
+import type { Answer, EventPost, MessagePost, PostAnswer } from "../model/transition.ts";
+
+/** What a store's answer means for the op that asked; `again`: the run has changed since it was read, read and decide anew. */
+export type Conclusion = { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] } | { readonly kind: "again" };
+
+/**
+ * Pure. An answer that the op's transition can't have is a bug, and throws. `resent`: the batch was sent more than once, so
+ * a "duplicate" may be this very post, and it counts as accepted.
+ */
+export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
+  switch (op.kind) {
+    case "start":
+      if (answer.kind === "applied") return outcome({ kind: "started" });
+      if (answer.reason === "exists") return outcome({ kind: "exists", status: answer.status });
+      return impossible(op, answer);
+    case "append":
+      return outcome(concludeAppend(op, answer));
+    case "send":
+      return outcome(sendOutcome(op.post, posted(op, answer, resent)));
+    case "emit":
+      return outcome(emitOutcome(op.post, posted(op, answer, resent)));
+    case "cancel":
+    case "pause":
+    case "resume":
+    case "fail":
+      return concludeControl(op, answer);
+    case "letter":
+      if (answer.kind === "refused") return outcome({ kind: "notFound" });
+      return outcome(op.post === null ? { kind: "removed" } : { kind: "replayed", outcome: replayed(op.post, posted(op, answer, resent)) });
+    case "documents":
+      return outcome({ kind: "done" });
+  }
+}
+
+function concludeAppend(op: Op, answer: Answer): Outcomes["append"] {
+  if (answer.kind === "applied") return { kind: "appended" };
+  switch (answer.reason) {
+    case "fenced":
+    case "inbox":
+    case "early":
+      return { kind: "lost", reason: answer.reason };
+    case "terminal":
+      return { kind: "lost", reason: "ended" };
+    case "notFound":
+      return { kind: "lost", reason: "gone" };
+    case "exists":
+      return impossible(op, answer);
+  }
+}
+
+function concludeControl(op: Op, answer: Answer): Conclusion {
+  if (answer.kind === "applied") return outcome({ kind: "done" });
+  switch (answer.reason) {
+    case "fenced":
+      return { kind: "again" };
+    case "terminal":
+      return outcome({ kind: "ended", status: answer.status });
+    case "notFound":
+      return outcome({ kind: "notFound" });
+    case "exists":
+    case "inbox":
+    case "early":
+      return impossible(op, answer);
+  }
+}
+
+function posted(op: Op, answer: Answer, resent: boolean): PostAnswer {
+  if (answer.kind !== "applied" || answer.post === null) return impossible(op, answer);
+  return resent && answer.post.kind === "duplicate" ? { kind: "queued" } : answer.post;
+}
+
+function replayed(post: MessagePost | EventPost, answer: PostAnswer): SendOutcome | EmitOutcome {
+  return post.kind === "message" ? sendOutcome(post, answer) : emitOutcome(post, answer);
+}
+
+function sendOutcome(post: MessagePost, answer: PostAnswer): SendOutcome {
+  switch (answer.kind) {
+    case "delivered":
+      return { kind: "delivered" };
+    case "queued":
+    case "duplicate":
+      return { kind: answer.kind, id: post.id };
+    case "targetNotFound":
+      return { kind: "targetNotFound" };
+    case "targetTerminated":
+      return answer;
+    case "dropped":
+      throw new Error(`message ${post.id} was answered as dropped`);
+  }
+}
+
+function emitOutcome(post: EventPost, answer: PostAnswer): EmitOutcome {
+  switch (answer.kind) {
+    case "delivered":
+      return { kind: "delivered", runs: answer.runs };
+    case "queued":
+    case "duplicate":
+      return { kind: answer.kind, id: post.id };
+    case "dropped":
+      return { kind: "dropped" };
+    case "targetNotFound":
+    case "targetTerminated":
+      throw new Error(`event ${post.id} was answered as ${answer.kind}`);
+  }
+}
+
+function outcome(value: Outcomes[Op["kind"]]): Conclusion {
+  return { kind: "outcome", outcome: value };
+}
+
+function impossible(op: Op, answer: Answer): never {
+  throw new Error(`op ${op.kind} can't be answered with ${JSON.stringify(answer)}`);
+}

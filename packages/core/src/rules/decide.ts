@@ -1,0 +1,98 @@
+import type { AppendOp, ControlOutcome, Op, Outcomes, RunView } from "../model/op.ts";
+import { isTerminal, type Parent, type Payload, type TerminalStatus } from "../model/run.ts";
+import type { Post, RunState, Transition } from "../model/transition.ts";
+
+/** What comes of an op: a transition for the store, or an answer without one. */
+export type Decision =
+  | { readonly kind: "transition"; readonly transition: Transition }
+  | { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] };
+
+/** Pure: the same view, op and time give the same decision. `view` is null for a run that the op is not about, or that is not there. */
+export function decide(view: RunView | null, op: Op, now: number): Decision {
+  switch (op.kind) {
+    case "start":
+      return transition({ kind: "create", run: op.run });
+    case "append":
+      return decideAppend(view, op);
+    case "send":
+    case "emit":
+      return transition({ kind: "post", post: op.post });
+    case "cancel":
+      return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
+    case "pause":
+      return view?.status === "paused" ? answer({ kind: "done" }) : control(view, op, { status: "paused", reason: op.reason });
+    case "resume":
+      return view !== null && !isTerminal(view.status) && view.status !== "paused"
+        ? answer({ kind: "refused", status: view.status })
+        : control(view, op, { status: "resumed", at: now });
+    case "fail":
+      return view !== null && view.epoch !== op.epoch
+        ? answer({ kind: "refused", status: view.status })
+        : control(view, op, { status: "failed", outcome: op.failure, at: now });
+    case "letter":
+      return transition({ kind: "letter", letterId: op.letterId, post: op.post });
+    case "documents":
+      return transition({ kind: "documents", documents: op.documents });
+  }
+}
+
+/** An owner adds to its run: only what follows the newest record, only while the run is not terminal, only under its own epoch. */
+function decideAppend(view: RunView | null, op: AppendOp): Decision {
+  if (view === null) return answer({ kind: "lost", reason: "gone" });
+  if (view.epoch !== op.epoch) return answer({ kind: "lost", reason: "fenced" });
+  if (isTerminal(view.status)) return answer({ kind: "lost", reason: "ended" });
+  let seq = view.seq;
+  for (const record of op.records) {
+    seq += 1;
+    if (record.seq !== seq) throw new Error(`run ${op.runId}: record ${record.seq} offered where ${seq} follows`);
+  }
+  const { state } = op;
+  return transition({
+    kind: "append",
+    runId: op.runId,
+    epoch: op.epoch,
+    turn: state === null ? view.turn : view.turn + 1,
+    records: op.records,
+    taken: op.taken,
+    posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state)],
+    documents: op.documents,
+    state,
+    inbox: op.inbox,
+    notBefore: op.notBefore,
+  });
+}
+
+function control(view: RunView | null, op: { readonly runId: string; readonly opId: string }, state: RunState): Decision {
+  if (view === null) return answer({ kind: "notFound" });
+  if (isTerminal(view.status)) return answer({ kind: "ended", status: view.status });
+  return transition({
+    kind: "control",
+    runId: op.runId,
+    epoch: view.epoch,
+    state,
+    posts: endPosts(view, state),
+    controlId: op.opId,
+  });
+}
+
+/** The one place that says what an end means to others: the parent hears of it, the children are closed. */
+function endPosts(view: { readonly id: string; readonly parent: Parent | null }, state: RunState): readonly Post[] {
+  if (!isEnd(state)) return [];
+  const { at, outcome, status } = state;
+  const close: Post = { kind: "closeChildren", of: view.id, reason: null, at };
+  if (view.parent === null) return [close];
+  const { runId: to, location } = view.parent;
+  return [close, { kind: "childEnd", to, location, child: view.id, status, outcome, at }];
+}
+
+function isEnd(state: RunState): state is { status: TerminalStatus; outcome: Payload; at: number } {
+  return state.status === "completed" || state.status === "failed" || state.status === "cancelled";
+}
+
+function transition(change: Transition): Decision {
+  return { kind: "transition", transition: change };
+}
+
+function answer(outcome: Outcomes[Op["kind"]] | ControlOutcome): Decision {
+  return { kind: "outcome", outcome };
+}

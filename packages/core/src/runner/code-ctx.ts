@@ -1,0 +1,148 @@
+import type { Duration } from "../model/duration.ts";
+import { hash128, hash32 } from "../model/hash.ts";
+import { nextLocation } from "../model/location.ts";
+import { seededSequence } from "../runtime/random.ts";
+import type {
+  ChildHandle,
+  ChildOptions,
+  Ctx,
+  Received,
+  SelectArm,
+  Selected,
+  SendOptions,
+  StepFailure,
+  StepInfo,
+  StepOptions,
+  TimedOut,
+  TryResult,
+  WaitOptions,
+  WaitWithTimeout,
+} from "../workflow/ctx.ts";
+import type { Workflow } from "../workflow/ctx.ts";
+import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import type { Branch } from "./ops/branch.ts";
+import { child, startChild } from "./ops/child.ts";
+import { continueAs } from "./ops/continue-as.ts";
+import { awaitEvent, listen, listenN } from "./ops/listen.ts";
+import { emit, send } from "./ops/post.ts";
+import { select } from "./ops/select.ts";
+import { sleep, sleepUntil } from "./ops/sleep.ts";
+import { step, tryStep } from "./ops/step.ts";
+
+type Timed = WaitOptions & { readonly timeout?: Duration };
+
+/** The ctx of one branch. Each operation lives in its own file under ops/. */
+export class CodeCtx implements Ctx {
+  readonly #branch: Branch;
+
+  constructor(branch: Branch) {
+    this.#branch = branch;
+  }
+
+  get runId(): string {
+    return this.#branch.host.runId;
+  }
+  get workflow(): string {
+    return this.#branch.workflow.name;
+  }
+  get attempt(): number {
+    return Math.max(1, this.#branch.host.run.claims);
+  }
+  get signal(): AbortSignal {
+    return this.#branch.host.signal;
+  }
+
+  step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>> {
+    return step(this.#branch, name, body, options);
+  }
+  tryStep<Value>(
+    name: string,
+    body: (info: StepInfo) => Value,
+    options?: StepOptions,
+  ): Promise<TryResult<Awaited<Value>, StepFailure>> {
+    return tryStep(this.#branch, name, body, options);
+  }
+
+  sleep(duration: Duration, options?: WaitOptions): Promise<void> {
+    return sleep(this.#branch, duration, options);
+  }
+  sleepUntil(time: Date | number, options?: WaitOptions): Promise<void> {
+    return sleepUntil(this.#branch, time, options);
+  }
+
+  listen<Value = unknown>(message: string | MessageType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  listen<Value = unknown>(message: string | MessageType<Value>, options?: WaitOptions): Promise<Received<Value>>;
+  listen<Value>(message: string | MessageType<Value>, options?: Timed): Promise<Received<Value> | TimedOut> {
+    return listen(this.#branch, message, options);
+  }
+  listenN<Value = unknown>(
+    message: string | MessageType<Value>,
+    count: number,
+    options?: Timed,
+  ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }> {
+    return listenN(this.#branch, message, count, options);
+  }
+  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options?: WaitOptions): Promise<Received<Value>>;
+  awaitEvent<Value>(topic: string | TopicType<Value>, options?: Timed): Promise<Received<Value> | TimedOut> {
+    return awaitEvent(this.#branch, topic, options);
+  }
+  select<const Arms extends Readonly<Record<string, SelectArm>>>(arms: Arms, options?: WaitOptions): Promise<Selected<Arms>> {
+    return select(this.#branch, arms, options);
+  }
+
+  child<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: ChildOptions & { readonly propagateFailure: false },
+  ): Promise<Output | undefined>;
+  child<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options?: ChildOptions & { readonly propagateFailure?: boolean },
+  ): Promise<Output>;
+  child<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options?: ChildOptions & { readonly propagateFailure?: boolean },
+  ): Promise<Output | undefined> {
+    return child(this.#branch, workflow, input, options);
+  }
+  startChild<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<ChildHandle<Output>> {
+    return startChild(this.#branch, workflow, input, options);
+  }
+  continueAs(input: unknown): Promise<never>;
+  continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
+  continueAs(...args: readonly [unknown] | readonly [Workflow, unknown]): Promise<never> {
+    return args.length === 1 ? continueAs(this.#branch, this.#branch.workflow, args[0]) : continueAs(this.#branch, args[0], args[1]);
+  }
+
+  send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void> {
+    return send(this.#branch, runId, message, value, options);
+  }
+  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions & { readonly id?: string }): Promise<void> {
+    return emit(this.#branch, topic, value, options);
+  }
+
+  now(): number {
+    return this.#branch.host.now();
+  }
+  random(): number {
+    return seededSequence(hash32(this.#nextSeed("random")))();
+  }
+  uuid(): string {
+    const hex = hash128(this.#nextSeed("uuid"));
+    const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
+  }
+  log(text: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    const { host, settings } = this.#branch;
+    if (host.live) settings.log("info", text, { run: host.runId, ...fields });
+  }
+
+  /** Different at each call, the same in every replay. */
+  #nextSeed(name: string): string {
+    const { run } = this.#branch.host;
+    return `${run.id}/${run.generation}/${nextLocation(this.#branch.scope, name)}`;
+  }
+}

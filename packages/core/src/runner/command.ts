@@ -1,0 +1,63 @@
+import type { Outcome, RecordKind } from "../model/record.ts";
+import type { RetryPolicy } from "../model/retry.ts";
+import type { Post } from "../model/transition.ts";
+import type { StepInfo } from "../workflow/ctx.ts";
+
+/** How a command ended, as the program gets it. */
+export type Completion =
+  | { readonly outcome: "ok"; readonly value: unknown; readonly detail: string | null }
+  | { readonly outcome: "failed"; readonly error: Error; readonly detail: string | null }
+  | { readonly outcome: "timedOut" };
+
+interface Issued {
+  /** The kind of the record that will complete it. */
+  readonly record: RecordKind;
+  readonly location: string;
+  /** The program's time when it was issued. */
+  readonly issuedAt: number;
+  /** Hands the completion to the program. Called once. */
+  settle(completion: Completion): void;
+}
+
+export interface StepCommand extends Issued {
+  readonly kind: "step";
+  readonly body: (info: StepInfo) => unknown;
+  readonly retry: RetryPolicy;
+  readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
+  readonly timeoutMs: number | null;
+  readonly retryOnTimeout: boolean;
+  readonly ephemeral: boolean;
+  readonly idempotencyKey: string | null;
+  /** Tries that failed and are recorded. */
+  attempts: number;
+  /** When the next try may begin, after a failed one. */
+  retryAt: number;
+}
+
+/** One thing that can end a wait. */
+export type Arm =
+  | { readonly kind: "message"; readonly name: string; readonly as: string }
+  | { readonly kind: "event"; readonly topic: string; readonly as: string }
+  | { readonly kind: "child"; readonly location: string; readonly as: string };
+
+export interface WaitCommand extends Issued {
+  readonly kind: "wait";
+  readonly arms: readonly Arm[];
+  /** How many entries end it; they are received together. */
+  readonly count: number;
+  /** Its value is the list of what it received; at the deadline, of what is there. */
+  readonly many: boolean;
+  readonly until: number | null;
+  /** What the deadline means: the sleep is over (`ok`), the `timer` arm won (`ok`), or time is up (`timedOut`). */
+  readonly atDeadline: { readonly outcome: Extract<Outcome, "ok" | "timedOut">; readonly detail: string | null };
+}
+
+export interface PostCommand extends Issued {
+  readonly kind: "post";
+  readonly post: Post;
+  /** What the program gets, at once. */
+  readonly value: unknown;
+  readonly detail: string | null;
+}
+
+export type Command = StepCommand | WaitCommand | PostCommand;

@@ -1,0 +1,106 @@
+import type { AppendOp } from "../model/op.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { DocumentChange, Post, RunState } from "../model/transition.ts";
+
+const NOTHING: readonly never[] = [];
+
+/** A record before it has its place in the journal. */
+export type RecordDraft = Omit<JournalRecord, "seq" | "at">;
+
+/** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
+export class Draft {
+  readonly #now: () => number;
+  #seq: number;
+  #lastAt: number;
+  #records: JournalRecord[] = [];
+  #taken: number[] | null = null;
+  #posts: Post[] | null = null;
+  #documents: DocumentChange[] | null = null;
+  #state: RunState | null = null;
+  #inbox: number | null = null;
+  #notBefore: number | null = null;
+
+  constructor(now: () => number, seq: number, lastAt: number) {
+    this.#now = now;
+    this.#seq = seq;
+    this.#lastAt = lastAt;
+  }
+
+  /** Of the newest record. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** The present, never before the newest record. */
+  get at(): number {
+    return Math.max(this.#lastAt, this.#now());
+  }
+
+  record(record: RecordDraft): JournalRecord {
+    this.#lastAt = this.at;
+    this.#seq += 1;
+    const placed = { ...record, seq: this.#seq, at: this.#lastAt };
+    this.#records.push(placed);
+    return placed;
+  }
+
+  take(entry: number): void {
+    this.#taken ??= [];
+    this.#taken.push(entry);
+  }
+
+  post(post: Post): void {
+    this.#posts ??= [];
+    this.#posts.push(post);
+  }
+
+  /** A later document of the same kind and id takes the place of an earlier one. */
+  document(change: DocumentChange): void {
+    const key = documentKey(change);
+    this.#documents = [...(this.#documents ?? []).filter((other) => documentKey(other) !== key), change];
+  }
+
+  state(state: RunState): void {
+    this.#state = state;
+  }
+
+  /** A decision rests on the inbox holding nothing after `seen`: the oldest such decision guards the whole. */
+  guardInbox(seen: number): void {
+    this.#inbox = this.#inbox === null ? seen : Math.min(this.#inbox, seen);
+  }
+
+  /** A decision rests on this time having come. */
+  guardTime(at: number): void {
+    this.#notBefore = this.#notBefore === null ? at : Math.max(this.#notBefore, at);
+  }
+
+  /** Everything gathered, as one op; null if there is nothing. */
+  takeOp(runId: string, epoch: number): AppendOp | null {
+    if (this.#records.length === 0 && this.#state === null && this.#documents === null) return null;
+    const op: AppendOp = {
+      kind: "append",
+      runId,
+      epoch,
+      records: this.#records,
+      taken: this.#taken ?? NOTHING,
+      posts: this.#posts ?? NOTHING,
+      documents: this.#documents ?? NOTHING,
+      state: this.#state,
+      inbox: this.#inbox,
+      notBefore: this.#notBefore,
+    };
+    this.#records = [];
+    this.#taken = null;
+    this.#posts = null;
+    this.#documents = null;
+    this.#state = null;
+    this.#inbox = null;
+    this.#notBefore = null;
+    return op;
+  }
+}
+
+function documentKey(change: DocumentChange): string {
+  const { kind, id } = "put" in change ? change.put : change.remove;
+  return JSON.stringify([kind, id]);
+}

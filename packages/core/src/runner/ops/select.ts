@@ -1,0 +1,60 @@
+import { parseDuration } from "../../model/duration.ts";
+import { PawlError } from "../../model/errors.ts";
+import { checkName } from "../../model/names.ts";
+import type { SelectArm, Selected, WaitOptions } from "../../workflow/ctx.ts";
+import type { Arm } from "../command.ts";
+import { type Branch, issued, valueOf } from "./branch.ts";
+import { childLocation } from "./child.ts";
+import { messageName, topicName } from "./listen.ts";
+import { parseTime } from "./sleep.ts";
+import { waitCommand } from "./wait.ts";
+
+export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
+  branch: Branch,
+  arms: Arms,
+  options: WaitOptions = {},
+): Promise<Selected<Arms>> {
+  return issued(
+    branch,
+    (settle) => {
+      const timer = earliestTimer(branch, arms);
+      const posts = Object.entries(arms).flatMap(([key, arm]) => postArm(key, arm));
+      if (posts.length === 0 && timer === null) throw new PawlError("OPTION_INVALID", "select was given nothing to wait for");
+      return waitCommand(branch, settle, {
+        record: "select",
+        name: checkName(options.name ?? "select", "name of select"),
+        arms: posts,
+        until: timer?.at ?? null,
+        atDeadline: { outcome: "ok", detail: timer?.key ?? null },
+      });
+    },
+    (completion) => {
+      const value = valueOf(completion);
+      const key = completion.outcome === "ok" ? (completion.detail ?? "") : "";
+      const arm = arms[key];
+      const message = arm !== undefined && ("message" in arm || "event" in arm);
+      return { key, value: message ? (value as { value: unknown }).value : value } as Selected<Arms>;
+    },
+  );
+}
+
+function postArm(key: string, arm: SelectArm): readonly Arm[] {
+  if ("message" in arm) return [{ kind: "message", name: checkName(messageName(arm.message), "message name"), as: key }];
+  if ("event" in arm) return [{ kind: "event", topic: checkName(topicName(arm.event), "topic"), as: key }];
+  if ("child" in arm) return [{ kind: "child", location: childLocation(arm.child), as: key }];
+  return [];
+}
+
+function earliestTimer(branch: Branch, arms: Readonly<Record<string, SelectArm>>): { readonly key: string; readonly at: number } | null {
+  let earliest: { readonly key: string; readonly at: number } | null = null;
+  for (const [key, arm] of Object.entries(arms)) {
+    const at =
+      "after" in arm
+        ? branch.host.now() + parseDuration(arm.after, `arm ${key} of select`)
+        : "until" in arm
+          ? parseTime(arm.until, `arm ${key} of select`)
+          : null;
+    if (at !== null && (earliest === null || at < earliest.at)) earliest = { key, at };
+  }
+  return earliest;
+}

@@ -1,0 +1,57 @@
+import { parseDuration } from "../../model/duration.ts";
+import { nextLocation } from "../../model/location.ts";
+import { checkName } from "../../model/names.ts";
+import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
+import type { StepFailure, StepInfo, StepOptions, TryResult } from "../../workflow/ctx.ts";
+import type { Completion, StepCommand } from "../command.ts";
+import { type Branch, issued, valueOf } from "./branch.ts";
+
+export function step<Value>(branch: Branch, name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>> {
+  return issued(branch, (settle) => stepCommand(branch, name, body, options, settle), valueOf as (completion: Completion) => Awaited<Value>);
+}
+
+export function tryStep<Value>(
+  branch: Branch,
+  name: string,
+  body: (info: StepInfo) => Value,
+  options?: StepOptions,
+): Promise<TryResult<Awaited<Value>, StepFailure>> {
+  return issued(
+    branch,
+    (settle) => stepCommand(branch, name, body, options, settle),
+    (completion): TryResult<Awaited<Value>, StepFailure> => {
+      if (completion.outcome !== "failed") return { ok: true, value: valueOf(completion) as Awaited<Value> };
+      const kind = (completion.detail ?? "exhausted") as StepFailure["kind"];
+      return { ok: false, failure: { kind, step: name, error: completion.error } };
+    },
+  );
+}
+
+const NO_OPTIONS: StepOptions = {};
+
+function stepCommand(
+  branch: Branch,
+  name: string,
+  body: (info: StepInfo) => unknown,
+  options: StepOptions = NO_OPTIONS,
+  settle: (completion: Completion) => void,
+): StepCommand {
+  const { timeout } = options;
+  const retry = options.retry === undefined ? branch.retry : resolveRetry(options.retry, DEFAULT_RETRY);
+  return {
+    kind: "step",
+    record: "step",
+    location: nextLocation(branch.scope, checkName(name, "step name")),
+    issuedAt: branch.host.now(),
+    body,
+    retry,
+    shouldRetry: retry.shouldRetry ?? null,
+    timeoutMs: timeout === undefined ? null : parseDuration(timeout, `timeout of step ${name}`),
+    retryOnTimeout: options.retryOnTimeout ?? false,
+    ephemeral: options.ephemeral ?? false,
+    idempotencyKey: options.idempotencyKey ?? null,
+    attempts: 0,
+    retryAt: 0,
+    settle,
+  };
+}

@@ -1,0 +1,32 @@
+import { nextLocation } from "../../model/location.ts";
+import type { Arm, Completion, WaitCommand } from "../command.ts";
+import type { RecordKind } from "../../model/record.ts";
+import type { Branch } from "./branch.ts";
+
+/** A wait for any of `arms`, or for the deadline. */
+export function waitCommand(
+  branch: Branch,
+  settle: (completion: Completion) => void,
+  wait: {
+    readonly record: RecordKind;
+    readonly name: string;
+    readonly arms: readonly Arm[];
+    readonly until: number | null;
+    readonly atDeadline: WaitCommand["atDeadline"];
+    readonly count?: number;
+    readonly many?: boolean;
+  },
+): WaitCommand {
+  return {
+    kind: "wait",
+    record: wait.record,
+    location: nextLocation(branch.scope, wait.name),
+    issuedAt: branch.host.now(),
+    arms: wait.arms,
+    count: wait.count ?? 1,
+    many: wait.many ?? false,
+    until: wait.until,
+    atDeadline: wait.atDeadline,
+    settle,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Codec } from "../model/payload.ts";
+import type { InboxEntry } from "../model/inbox.ts";
+import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
+import type { Run } from "../model/run.ts";
+import type { RunState } from "../model/transition.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Random } from "../runtime/random.ts";
+import type { Turns } from "../runtime/turns.ts";
+
+/** A session, as its world sees it. */
+export interface Interpreter {
+  readonly runId: string;
+  readonly run: Run;
+  /** The newest seq it knows of. */
+  readonly seq: number;
+  /** The next deadline among its open commands, by the store's clock. */
+  readonly until: number | null;
+  readonly resting: boolean;
+  /** What it may hold of payloads, estimated. */
+  readonly bytes: number;
+  /** How it ended, once `ended` was called. */
+  readonly end: RunState | null;
+  start(): void;
+  /** Something has arrived: what the store holds of the run. */
+  refresh(run: Run, inbox: readonly InboxEntry[]): void;
+  /** A deadline may have come. */
+  wake(): void;
+  /** Gives the run back in the middle of work; what is gathered is kept. */
+  release(): void;
+  /** Nothing it does counts from here on; its bodies are told why. */
+  abandon(reason: Error): void;
+  /** What has gathered since the last call; null if nothing has. */
+  takeAppend(): AppendOp | null;
+  /** The commit that holds what was taken is durable, or it was refused. */
+  appended(outcome: Outcomes["append"]): void;
+}
+
+/** What all sessions of a worker share. */
+export interface SessionWorld {
+  /** The store's clock. */
+  now(): number;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly random: Random;
+  readonly codec: Codec;
+  readonly log: Log;
+  /** Calls user code so that what goes astray in it is known to belong to the run. */
+  within(runId: string, call: () => void): void;
+  /** The session has something to add to its run. */
+  enlist(session: Interpreter): void;
+  /** What the session had to add is durable. */
+  committed(session: Interpreter, op: AppendOp): void;
+  /** The session works again after it had rested. */
+  woke(session: Interpreter): void;
+  /** The session rests, durably, until something arrives or `session.until` comes. */
+  rested(session: Interpreter): void;
+  /** The run's end, or its continuation as a fresh generation, is durable. */
+  ended(session: Interpreter): void;
+  /** What the session last added was refused: it is to be forgotten. */
+  lost(session: Interpreter, reason: LostReason): void;
+}

@@ -1,0 +1,33 @@
+import type { Codec } from "../model/payload.ts";
+import type { Command } from "./command.ts";
+import type { DocumentChange, StoredDocument } from "../model/transition.ts";
+
+/** The state of a program that is data, after the record `seq` was delivered to it. */
+export interface Snapshot {
+  readonly seq: number;
+  readonly at: number;
+  readonly state: unknown;
+  /** Tries of steps that are open still, by location: their records may lie before the snapshot. */
+  readonly retries: Readonly<Record<string, { readonly attempts: number; readonly retryAt: number }>>;
+}
+
+export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): DocumentChange {
+  const { seq, ...rest } = snapshot;
+  const body = codec.encode(rest, `snapshot of run ${runId}`);
+  return { put: { kind: "snapshot", id: runId, runId, body, attributes: { a: String(seq) } } };
+}
+
+export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {
+  const rest = codec.decode(document.body) as Omit<Snapshot, "seq">;
+  return { ...rest, seq: Number(document.attributes.a) };
+}
+
+/** The tries of the steps among `commands` that have failed at least once. */
+export function openRetries(commands: Iterable<Command>): Snapshot["retries"] {
+  const retries: Record<string, { attempts: number; retryAt: number }> = {};
+  for (const command of commands) {
+    if (command.kind !== "step" || command.attempts === 0) continue;
+    retries[command.location] = { attempts: command.attempts, retryAt: command.retryAt };
+  }
+  return retries;
+}

@@ -1,0 +1,138 @@
+import { PawlError } from "../model/errors.ts";
+import { type Failure, toError, toFailure } from "../model/failure.ts";
+import { retryDelayMs } from "../model/retry.ts";
+import type { Payload } from "../model/run.ts";
+import { durationText } from "../model/duration.ts";
+import { failurePayload } from "./failure-payload.ts";
+import { Body } from "./body.ts";
+import type { Completion, StepCommand } from "./command.ts";
+import type { SessionWorld } from "./session-world.ts";
+
+/** How one try of a step ended. */
+export type TryEnd =
+  | { readonly kind: "completed"; readonly outcome: "ok" | "failed"; readonly payload: Payload; readonly completion: Completion; readonly detail: string | null }
+  /** It may be tried again at `retryAt`. */
+  | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
+
+/** Why a step failed for good. */
+export type StepFailureKind = "critical" | "timeout" | "exhausted";
+
+/**
+ * The step bodies of one session.
+ *
+ * B1. A body starts only when every record up to the seq it was held for is durable.
+ * B2. What a body brings after it was aborted is dropped.
+ */
+export class Steps {
+  readonly #world: SessionWorld;
+  readonly #runId: string;
+  readonly #onEnd: (body: Body, end: TryEnd) => void;
+  readonly #held: Array<{ readonly step: StepCommand; readonly afterSeq: number }> = [];
+  readonly #bodies = new Set<Body>();
+  #durableSeq: number;
+
+  constructor(world: SessionWorld, runId: string, durableSeq: number, onEnd: (body: Body, end: TryEnd) => void) {
+    this.#world = world;
+    this.#runId = runId;
+    this.#durableSeq = durableSeq;
+    this.#onEnd = onEnd;
+  }
+
+  /** Whether a body runs or is about to. */
+  get busy(): boolean {
+    return this.#bodies.size > 0 || this.#held.length > 0;
+  }
+
+  /** Starts the step's body when everything up to `afterSeq` is durable. */
+  hold(step: StepCommand, afterSeq: number): void {
+    if (afterSeq <= this.#durableSeq) this.#start(step);
+    else this.#held.push({ step, afterSeq });
+  }
+
+  durable(seq: number): void {
+    this.#durableSeq = seq;
+    while (this.#held[0] !== undefined && this.#held[0].afterSeq <= seq) {
+      const next = this.#held.shift();
+      if (next !== undefined) this.#start(next.step);
+    }
+  }
+
+  abort(reason: Error): void {
+    this.#held.length = 0;
+    for (const body of this.#bodies) body.abort(reason);
+    this.#bodies.clear();
+  }
+
+  #start(step: StepCommand): void {
+    const body = new Body(this.#runId, step, this.#world.now());
+    this.#bodies.add(body);
+    const { timeoutMs } = step;
+    if (timeoutMs !== null) {
+      const { clock } = this.#world;
+      body.limit(
+        (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
+        () => this.#timedOut(body, timeoutMs),
+      );
+    }
+    this.#world.within(this.#runId, () =>
+      body.run(
+        (value) => this.#returned(body, value),
+        (error) => this.#threw(body, error),
+      ),
+    );
+  }
+
+  #timedOut(body: Body, timeoutMs: number): Error {
+    const error = new PawlError(
+      "STEP_TIMEOUT",
+      `step ${body.step.location} of run ${this.#runId} took longer than its timeout of ${durationText(timeoutMs)} (try ${body.attempt})`,
+    );
+    this.#fail(body, error, body.step.retryOnTimeout, "timeout");
+    return error;
+  }
+
+  #returned(body: Body, value: unknown): void {
+    let kept: { readonly payload: Payload; readonly value: unknown };
+    try {
+      kept = this.#world.codec.roundTrip(value, `output of step ${body.step.location}`);
+    } catch (error) {
+      // The effect has happened; trying again would bring the same value.
+      this.#fail(body, error, false, "critical");
+      return;
+    }
+    const completion: Completion = { outcome: "ok", value: kept.value, detail: null };
+    this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail: null });
+  }
+
+  #threw(body: Body, error: unknown): void {
+    const critical = (error as { code?: unknown } | null | undefined)?.code === "CRITICAL";
+    this.#fail(body, error, !critical, critical ? "critical" : "exhausted");
+  }
+
+  #fail(body: Body, thrown: unknown, mayRetry: boolean, kind: StepFailureKind): void {
+    const { step, attempt } = body;
+    const failure = toFailure(thrown);
+    const payload = failurePayload(this.#world.codec, thrown, `failure of step ${step.location}`);
+    if (mayRetry && attempt < step.retry.maxAttempts && this.#wantsRetry(step, toError(failure), attempt)) {
+      const delayMs = retryDelayMs(step.retry, attempt, this.#world.random.next());
+      this.#end(body, { kind: "retry", payload, retryAt: this.#world.now() + delayMs });
+      return;
+    }
+    const error = toError(this.#world.codec.decode(payload) as Failure);
+    this.#end(body, { kind: "completed", outcome: "failed", payload, completion: { outcome: "failed", error, detail: kind }, detail: kind });
+  }
+
+  #wantsRetry(step: StepCommand, error: Error, attempt: number): boolean {
+    if (step.shouldRetry === null) return true;
+    try {
+      return step.shouldRetry(error, attempt);
+    } catch (thrown) {
+      this.#world.log("warn", "shouldRetry threw; the step is not tried again", { run: this.#runId, step: step.location, error: String(thrown) });
+      return false;
+    }
+  }
+
+  #end(body: Body, end: TryEnd): void {
+    if (this.#bodies.delete(body)) this.#onEnd(body, end);
+  }
+}

@@ -1,0 +1,137 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import { type OpenWait, type Wait, WAIT_OPEN_MAX } from "../model/run.ts";
+import type { Arm, WaitCommand } from "./command.ts";
+
+/** A wait and the inbox entries that end it. */
+export interface Match {
+  readonly wait: WaitCommand;
+  readonly entries: readonly InboxEntry[];
+}
+
+/**
+ * The open waits of one run and what lies in its inbox.
+ *
+ * W1. Entries of one name go, oldest first, to the waits for that name in the order in which they were issued.
+ * W2. Looking for a match costs the same whatever the number of open waits and of entries of other names.
+ */
+export class Waits {
+  /** Open waits by what they wait for, first issued first. */
+  readonly #queues = new Map<string, WaitCommand[]>();
+  /** Entries that nobody has received, by the same keys, oldest first. */
+  #entries: Map<string, InboxEntry[]> | null = null;
+  readonly #open = new Set<WaitCommand>();
+  /** Keys at which something has changed. */
+  readonly #touched = new Set<string>();
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  has(wait: WaitCommand): boolean {
+    return this.#open.has(wait);
+  }
+
+  add(wait: WaitCommand): void {
+    this.#open.add(wait);
+    for (const arm of wait.arms) {
+      const key = armKey(arm);
+      const queue = this.#queues.get(key);
+      if (queue === undefined) this.#queues.set(key, [wait]);
+      else queue.push(wait);
+      this.#touched.add(key);
+    }
+  }
+
+  remove(wait: WaitCommand): void {
+    if (!this.#open.delete(wait)) return;
+    for (const arm of wait.arms) {
+      const key = armKey(arm);
+      const queue = (this.#queues.get(key) ?? []).filter((other) => other !== wait);
+      if (queue.length === 0) this.#queues.delete(key);
+      else this.#queues.set(key, queue);
+      this.#touched.add(key);
+    }
+  }
+
+  /** New entries, in order of arrival. */
+  arrive(entries: readonly InboxEntry[]): void {
+    for (const entry of entries) {
+      const key = `${entry.kind}:${entry.name}`;
+      this.#entries ??= new Map();
+      const list = this.#entries.get(key);
+      if (list === undefined) this.#entries.set(key, [entry]);
+      else list.push(entry);
+      this.#touched.add(key);
+    }
+  }
+
+  /** Takes a wait that the inbox can end, with its entries; null if there is none. */
+  takeMatch(): Match | null {
+    for (const key of this.#touched) {
+      const wait = this.#queues.get(key)?.[0];
+      const entries = wait === undefined ? null : this.#entriesFor(wait, wait.count);
+      if (wait !== undefined && entries !== null) {
+        this.remove(wait);
+        for (const entry of entries) this.#drop(entry);
+        return { wait, entries };
+      }
+      this.#touched.delete(key);
+    }
+    return null;
+  }
+
+  /** Takes what there is for a wait whose time is up. */
+  takeRest(wait: WaitCommand): readonly InboxEntry[] {
+    const entries = this.#entriesFor(wait, 0) ?? [];
+    this.remove(wait);
+    for (const entry of entries) this.#drop(entry);
+    return entries;
+  }
+
+  /** What the store has to know to wake the run. */
+  toWait(until: number | null): Wait {
+    const messages: string[] = [];
+    const topics: string[] = [];
+    let children = false;
+    for (const key of this.#queues.keys()) {
+      if (key.startsWith("message:")) messages.push(key.slice("message:".length));
+      else if (key.startsWith("event:")) topics.push(key.slice("event:".length));
+      else children = true;
+    }
+    const open: OpenWait[] = [];
+    for (const wait of this.#open) {
+      if (open.length === WAIT_OPEN_MAX) break;
+      open.push({ location: wait.location, kind: wait.record, until: wait.until });
+    }
+    return { messages, topics, children, until, open, openCount: this.#open.size };
+  }
+
+  /** The oldest entries, up to its count, for the arms at which the wait is the first; null if there are fewer than `least`. */
+  #entriesFor(wait: WaitCommand, least: number): readonly InboxEntry[] | null {
+    const found: InboxEntry[] = [];
+    for (const arm of wait.arms) {
+      const key = armKey(arm);
+      if (this.#queues.get(key)?.[0] === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
+    }
+    if (found.length < least) return null;
+    return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
+  }
+
+  #drop(entry: InboxEntry): void {
+    const key = `${entry.kind}:${entry.name}`;
+    const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
+    if (rest.length === 0) this.#entries?.delete(key);
+    else this.#entries?.set(key, rest);
+  }
+}
+
+function armKey(arm: Arm): string {
+  switch (arm.kind) {
+    case "message":
+      return `message:${arm.name}`;
+    case "event":
+      return `event:${arm.topic}`;
+    case "child":
+      return `child:${arm.location}`;
+  }
+}

@@ -1,0 +1,134 @@
+import { PawlError } from "../model/errors.ts";
+import type { LostReason, RunView } from "../model/op.ts";
+import { isTerminal, type Run } from "../model/run.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Loaded } from "../store/store.ts";
+import type { ProgramFactory } from "./program.ts";
+import { Session } from "./session.ts";
+import type { Interpreter, SessionWorld } from "./session-world.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface WorkshopParts {
+  readonly worker: string;
+  readonly programs: ReadonlyMap<string, ProgramFactory>;
+  readonly sessions: Sessions;
+  readonly log: Log;
+  /** Reads a run; null when the store could not be reached. */
+  readonly read: (runId: string, afterSeq?: number) => Promise<{ readonly loaded: Loaded | null } | null>;
+  readonly own: (view: RunView) => void;
+  readonly disown: (runId: string) => void;
+  readonly onLost: (run: Run, reason: string) => void;
+  /** A run that can't be interpreted at all: its input or a record can't be read. */
+  readonly onUnreadable: (run: Run, error: unknown) => void;
+}
+
+/**
+ * Makes sessions of the runs that this worker owns, brings them what arrives, and forgets them.
+ *
+ * F1. A run has at most one session in this process.
+ * F2. What arrives while a run is read makes it be read once more: nothing that came is missed.
+ * F3. A session whose run has another owner or epoch is forgotten.
+ */
+export class Workshop {
+  readonly #parts: WorkshopParts;
+  readonly #world: SessionWorld;
+  /** Runs that are being read; true: something came meanwhile. */
+  readonly #reading = new Map<string, boolean>();
+  #closed = false;
+
+  constructor(parts: WorkshopParts, world: SessionWorld) {
+    this.#parts = parts;
+    this.#world = world;
+  }
+
+  /** No session is made any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Interprets a run that this worker owns, unless it does so already. */
+  interpret(loaded: Loaded): void {
+    const { run } = loaded;
+    const { programs, sessions, own, log, onUnreadable } = this.#parts;
+    const program = programs.get(run.workflow);
+    if (this.#closed || sessions.get(run.id) !== undefined) return;
+    if (program === undefined) {
+      log("error", "a run of a workflow that is not registered here is owned here", { run: run.id, workflow: run.workflow });
+      return;
+    }
+    try {
+      const session = new Session(this.#world, loaded, program);
+      own({ id: run.id, status: run.status, epoch: run.epoch, turn: run.turn, seq: session.seq, parent: run.parent });
+      sessions.add(session);
+      session.start();
+    } catch (error) {
+      this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
+      onUnreadable(run, error);
+    }
+  }
+
+  /** Something may have come for a run that this worker owns: it is read, for the session it has or for a fresh one. */
+  arrived(runId: string): void {
+    if (this.#reading.has(runId)) {
+      this.#reading.set(runId, true);
+      return;
+    }
+    const session = this.#parts.sessions.get(runId);
+    if (session !== undefined && !session.resting) void this.#read(runId);
+    else this.#parts.sessions.whenRoom(() => void this.#read(runId));
+  }
+
+  /** Compares what is worked on here with what the store says that this worker holds. */
+  reconcile(held: ReadonlyArray<{ readonly id: string; readonly epoch: number }>): void {
+    const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
+    for (const session of this.#parts.sessions.all()) {
+      if (session.resting || epochs.get(session.runId) === session.run.epoch) epochs.delete(session.runId);
+      else epochs.set(session.runId, 0);
+    }
+    for (const runId of epochs.keys()) this.arrived(runId);
+  }
+
+  /** Its last append was refused. Where only the moment was wrong, the run is read and goes on. */
+  lost(session: Interpreter, reason: LostReason): void {
+    const { run } = session;
+    this.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} is lost to this worker (${reason}); what was not committed is dropped`));
+    if (reason === "inbox" || reason === "early") this.arrived(run.id);
+    else this.#parts.onLost(run, reason);
+  }
+
+  forget(runId: string, reason: Error): void {
+    const session = this.#parts.sessions.get(runId);
+    if (session === undefined) return;
+    this.#parts.sessions.remove(session);
+    this.#parts.disown(runId);
+    session.abandon(reason);
+  }
+
+  async #read(runId: string): Promise<void> {
+    if (this.#reading.has(runId)) {
+      this.#reading.set(runId, true);
+      return;
+    }
+    this.#reading.set(runId, false);
+    const hot = this.#parts.sessions.get(runId);
+    const answer = await this.#parts.read(runId, hot?.seq);
+    const again = this.#reading.get(runId) === true;
+    this.#reading.delete(runId);
+    if (answer !== null) this.#settle(runId, hot, answer.loaded);
+    if (again) this.arrived(runId);
+  }
+
+  #settle(runId: string, hot: Interpreter | undefined, loaded: Loaded | null): void {
+    const session = this.#parts.sessions.get(runId);
+    const ours = loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
+    if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
+      this.lost(session, "fenced");
+    } else if (session !== undefined && session === hot && ours) {
+      session.refresh(loaded.run, loaded.inbox);
+    } else if (session === undefined && ours) {
+      // Read for a session that is gone: only what came after its records was read.
+      if (hot === undefined) this.interpret(loaded);
+      else this.arrived(runId);
+    }
+  }
+}

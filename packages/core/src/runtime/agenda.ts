@@ -1,0 +1,67 @@
+import type { Clock } from "./clock.ts";
+import { Deadlines } from "./deadlines.ts";
+
+interface Appointment {
+  readonly callback: () => void;
+  open: boolean;
+}
+
+/**
+ * Many wake-ups on one timer of the clock: the earliest is armed. Times are rounded up to whole multiples of
+ * `resolutionMs`, so that wake-ups that lie close together come together.
+ */
+export class Agenda implements Clock {
+  readonly #clock: Clock;
+  readonly #resolutionMs: number;
+  readonly #deadlines = new Deadlines<Appointment>();
+  #armedAt = Number.POSITIVE_INFINITY;
+  #disarm: (() => void) | null = null;
+
+  constructor(clock: Clock, resolutionMs: number) {
+    this.#clock = clock;
+    this.#resolutionMs = resolutionMs;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  wakeAt(at: number, callback: () => void): () => void {
+    const appointment: Appointment = { callback, open: true };
+    this.#deadlines.add(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs, appointment);
+    this.#arm();
+    return () => {
+      appointment.open = false;
+    };
+  }
+
+  /** Nothing is called any more. */
+  clear(): void {
+    this.#disarm?.();
+    this.#armedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #arm(): void {
+    const at = this.#deadlines.earliest(isOpen);
+    if (at === null || at >= this.#armedAt) return;
+    this.#disarm?.();
+    this.#armedAt = at;
+    this.#disarm = this.#clock.wakeAt(at, () => this.#ring());
+  }
+
+  #ring(): void {
+    this.#disarm = null;
+    if (this.#armedAt === Number.NEGATIVE_INFINITY) return;
+    this.#armedAt = Number.POSITIVE_INFINITY;
+    const now = this.#clock.now();
+    for (let due = this.#deadlines.takeDue(now, isOpen); due !== null; due = this.#deadlines.takeDue(now, isOpen)) {
+      due.open = false;
+      due.callback();
+    }
+    this.#arm();
+  }
+}
+
+function isOpen(appointment: Appointment): boolean {
+  return appointment.open;
+}

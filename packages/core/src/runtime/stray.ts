@@ -1,0 +1,41 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+interface Place {
+  readonly runId: string;
+  readonly onStray: (runId: string, error: unknown) => void;
+}
+
+/** Which run the user code at hand works for. One for all engines of the process: the listener below has to be the only one of ours. */
+const place = new AsyncLocalStorage<Place>();
+let users = 0;
+
+/** Knows which run a piece of user code works for, so that a rejection that nobody handles is told of with its run and ends no process. */
+export interface StrayRejections {
+  within(runId: string, call: () => void): void;
+  stop(): void;
+}
+
+export function catchStrays(onStray: Place["onStray"]): StrayRejections {
+  if (users === 0) process.on("unhandledRejection", caught);
+  users += 1;
+  let stopped = false;
+  return {
+    within: (runId, call) => place.run({ runId, onStray }, call),
+    stop() {
+      if (stopped) return;
+      stopped = true;
+      users -= 1;
+      if (users === 0) process.off("unhandledRejection", caught);
+    },
+  };
+}
+
+function caught(error: unknown): void {
+  const there = place.getStore();
+  if (there !== undefined) {
+    there.onStray(there.runId, error);
+    return;
+  }
+  // Not a run's: it goes its usual way, which is to end the process unless somebody else listens.
+  if (process.listenerCount("unhandledRejection") === 1) throw error;
+}

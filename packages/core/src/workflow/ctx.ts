@@ -1,0 +1,188 @@
+import type { Duration } from "../model/duration.ts";
+import type { RetryOptions } from "../model/retry.ts";
+import type { ParentClosePolicy } from "../model/run.ts";
+import type { StandardSchema } from "../model/schema.ts";
+import type { LeftoverPolicy } from "../model/transition.ts";
+import type { EventOptions, MessageType, TopicType } from "./messages.ts";
+
+/** What a step body is given. */
+export interface StepInfo {
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** Aborted on timeout, on cancel and when the run is lost to another worker. */
+  readonly signal: AbortSignal;
+  /** The same for every try of this step of this run: hand it to services that know such keys. */
+  readonly idempotencyKey: string;
+}
+
+export interface StepOptions {
+  /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
+  readonly retry?: RetryOptions | false;
+  /** How long one try may take. Default: as long as it likes. */
+  readonly timeout?: Duration;
+  /** Whether a try that took too long is tried again. Default: the step fails at once. */
+  readonly retryOnTimeout?: boolean;
+  /** Written with whatever comes next instead of in a commit of its own: cheaper, and run again if a crash comes first. */
+  readonly ephemeral?: boolean;
+  /** In place of the key made of run and location. */
+  readonly idempotencyKey?: string;
+}
+
+/** Why a step failed for good. */
+export interface StepFailure {
+  readonly kind: "critical" | "timeout" | "exhausted";
+  readonly step: string;
+  readonly error: Error;
+}
+
+export type TryResult<Value, Why> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly failure: Why };
+
+/** A message or event that was received. */
+export interface Received<Value> {
+  readonly timedOut: false;
+  readonly value: Value;
+  readonly id: string;
+  /** When it was sent, epoch ms. */
+  readonly sentAt: number;
+}
+
+/** The wait's time was up. No payload can be mistaken for it. */
+export interface TimedOut {
+  readonly timedOut: true;
+}
+
+export interface WaitOptions {
+  /** Name in the journal. Default: what is waited for. */
+  readonly name?: string;
+}
+
+export interface WaitWithTimeout extends WaitOptions {
+  readonly timeout: Duration;
+}
+
+/** What `ctx.select` can wait for. */
+export type SelectArm =
+  | { readonly message: string | MessageType<unknown> }
+  | { readonly event: string | TopicType<unknown> }
+  | { readonly child: ChildHandle<unknown> }
+  | { readonly after: Duration }
+  | { readonly until: Date | number };
+
+type SelectValue<Arm> = Arm extends { message: MessageType<infer Value> }
+  ? Value
+  : Arm extends { event: TopicType<infer Value> }
+    ? Value
+    : Arm extends { child: ChildHandle<infer Output> }
+      ? Output
+      : Arm extends { message: string } | { event: string }
+        ? unknown
+        : undefined;
+
+/** Which arm won, and what it brought. */
+export type Selected<Arms> = { [Key in keyof Arms & string]: { readonly key: Key; readonly value: SelectValue<Arms[Key]> } }[keyof Arms & string];
+
+export interface ChildOptions {
+  /** Name in the journal, and part of the child's id. Default: the workflow's name. */
+  readonly name?: string;
+  /** What happens to it when this run ends first. Default `cancel`. */
+  readonly onParentClose?: ParentClosePolicy;
+  readonly tags?: readonly string[];
+}
+
+export interface ChildHandle<Output> {
+  readonly runId: string;
+  /** Resolves with its output, or rejects with code `CHILD_FAILED` and the child's failure as cause. */
+  result(): Promise<Output>;
+}
+
+export interface SendOptions {
+  /** Makes sending it again harmless. Default: made of run and location. */
+  readonly id?: string;
+  /** What becomes of it if the target ends without having received it. Default `discard`. */
+  readonly onTargetTerminated?: LeftoverPolicy;
+}
+
+/** What a workflow's code may ask for. Every call that returns a promise is durable: after a crash it gives what it gave. */
+export interface Ctx {
+  readonly runId: string;
+  readonly workflow: string;
+  /** How often the run was claimed without making progress; 1 when all is well. */
+  readonly attempt: number;
+  /** Aborted when the run is cancelled, or lost to another worker. */
+  readonly signal: AbortSignal;
+
+  /** Runs `body` once and keeps what it returns. The only place for effects. */
+  step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>>;
+  /** As `step`, with a failure for good as a value. */
+  tryStep<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<TryResult<Awaited<Value>, StepFailure>>;
+
+  sleep(duration: Duration, options?: WaitOptions): Promise<void>;
+  sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;
+
+  /** Waits for a message sent to this run. */
+  listen<Value = unknown>(message: string | MessageType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  listen<Value = unknown>(message: string | MessageType<Value>, options?: WaitOptions): Promise<Received<Value>>;
+  /** Waits until `count` messages have come, or time is up: then gives those that are there. */
+  listenN<Value = unknown>(
+    message: string | MessageType<Value>,
+    count: number,
+    options?: WaitOptions & { readonly timeout?: Duration },
+  ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }>;
+  /** Waits for an event on a topic. */
+  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options?: WaitOptions): Promise<Received<Value>>;
+  /** Waits for the first of several things. The losers are only unregistered: their messages stay. */
+  select<const Arms extends Readonly<Record<string, SelectArm>>>(arms: Arms, options?: WaitOptions): Promise<Selected<Arms>>;
+
+  /** Starts a run of another workflow and waits for its output. */
+  child<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: ChildOptions & { readonly propagateFailure: false },
+  ): Promise<Output | undefined>;
+  child<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options?: ChildOptions & { readonly propagateFailure?: boolean },
+  ): Promise<Output>;
+  /** Starts a run of another workflow and goes on. */
+  startChild<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<ChildHandle<Output>>;
+  /** Ends this generation and begins the next: the same run and inbox, a fresh journal. Never returns. */
+  continueAs(input: unknown): Promise<never>;
+  continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
+
+  /** Sends a message to a run. What can't be delivered becomes a dead letter. */
+  send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void>;
+  /** Emits an event on a topic. */
+  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions & { readonly id?: string }): Promise<void>;
+
+  /** The time of the last completion, epoch ms: the same in every replay. */
+  now(): number;
+  /** In [0, 1): the same in every replay. */
+  random(): number;
+  /** The same in every replay. */
+  uuid(): string;
+  /** Logs once: not again in replay. */
+  log(text: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** A registered definition: a name and the function that is run durably. */
+export interface Workflow<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly version: number;
+  readonly options: WorkflowOptions<Input, Output>;
+  run(ctx: Ctx, input: Input): Promise<Output>;
+}
+
+/** A workflow of whatever input and output: what lists and registries hold. */
+export type AnyWorkflow = Workflow;
+
+export interface WorkflowOptions<Input, Output> {
+  /** A Standard Schema; each start is checked by it. */
+  readonly input?: StandardSchema<unknown, Input>;
+  /** A Standard Schema; a run whose output does not fit fails. */
+  readonly output?: StandardSchema<unknown, Output>;
+  /** For steps that say nothing of retries. */
+  readonly retry?: RetryOptions | false;
+  readonly version?: number;
+}

@@ -1,0 +1,28 @@
+import { checkName } from "../model/names.ts";
+import type { Ctx, Workflow, WorkflowOptions } from "./ctx.ts";
+
+/**
+ * Defines a workflow.
+ *
+ * ```ts
+ * const greet = workflow("greet", async (ctx, name: string) => {
+ *   return await ctx.step("say", () => `hello ${name}`);
+ * });
+ * ```
+ */
+export function workflow<Input, Output>(name: string, run: (ctx: Ctx, input: Input) => Promise<Output>): Workflow<Input, Output>;
+export function workflow<Input, Output>(
+  name: string,
+  options: WorkflowOptions<Input, Output>,
+  run: (ctx: Ctx, input: NoInfer<Input>) => Promise<NoInfer<Output>>,
+): Workflow<Input, Output>;
+export function workflow<Input, Output>(
+  name: string,
+  second: WorkflowOptions<Input, Output> | Workflow<Input, Output>["run"],
+  third?: Workflow<Input, Output>["run"],
+): Workflow<Input, Output> {
+  const options = typeof second === "function" ? {} : second;
+  const run = typeof second === "function" ? second : third;
+  if (run === undefined) throw new TypeError(`workflow ${name} has no function`);
+  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run };
+}
