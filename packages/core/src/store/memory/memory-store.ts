@@ -55,6 +55,11 @@ class MemoryStore implements Store {
     return this.#tables.runs.queues.due(worker, this.now(), limit).map((cell) => cell.head.id);
   }
 
+  async held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+    const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
+    return owned.filter((head) => head.status === "running").map(({ id, epoch }) => ({ id, epoch }));
+  }
+
   async nextDueAt(worker: string): Promise<number | null> {
     return this.#tables.runs.queues.nextAt(worker);
   }

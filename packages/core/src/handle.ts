@@ -1,0 +1,221 @@
+import type { EventHub } from "./engine-events.ts";
+import { PawlError } from "./model/errors.ts";
+import { type Failure, toError } from "./model/failure.ts";
+import type { SendOutcome } from "./model/op.ts";
+import type { Codec } from "./model/payload.ts";
+import type { JournalRecord } from "./model/record.ts";
+import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
+import type { Clock } from "./runtime/clock.ts";
+import type { ListQuery, Page, Store } from "./store/store.ts";
+import type { RunEnd } from "./worker.ts";
+import type { SendOptions } from "./workflow/ctx.ts";
+import type { MessageType } from "./workflow/messages.ts";
+
+/** A run with its values decoded. */
+export type RunSummary = Omit<Run, "input" | "outcome"> & {
+  readonly input: unknown;
+  /** Of a completed run. */
+  readonly output: unknown;
+  /** Of a failed or cancelled run; of a paused one, why it is. */
+  readonly error: Error | null;
+};
+
+/** A record with its value decoded. */
+export type RecordView = Omit<JournalRecord, "payload"> & { readonly value: unknown; readonly error: Error | null };
+
+/** One run, by id. */
+export interface RunHandle<Output = unknown> {
+  readonly id: string;
+  /** Resolves with the output; rejects with code `RUN_FAILED` or `RUN_CANCELLED` and the failure as cause. */
+  result(): Promise<Output>;
+  status(): Promise<Status>;
+  send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
+  /** False: it had ended before. */
+  cancel(reason?: string): Promise<boolean>;
+  pause(reason?: string): Promise<void>;
+  resume(): Promise<void>;
+  /** Its records, oldest first. */
+  journal(): Promise<readonly RecordView[]>;
+  /** Its records as they are committed, from the first on; ends when the run does. */
+  watch(): AsyncIterable<RecordView>;
+}
+
+export interface RunsParts {
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly pollMs: number;
+  readonly hub: EventHub;
+  /** Whether this process hears of the run's end by itself. */
+  readonly hears: (runId: string) => boolean;
+  readonly send: <Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions) => Promise<SendOutcome>;
+  readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
+  readonly pause: (runId: string, reason?: string) => Promise<void>;
+  readonly resume: (runId: string) => Promise<void>;
+}
+
+const PAGE_MAX = 1_000;
+const JOURNAL_PAGE = 500;
+
+/** Runs as callers see them: handles, reads, and waiting for ends wherever they happen. */
+export class Runs {
+  readonly #parts: RunsParts;
+  readonly #waiting = new Map<string, Set<(end: RunEnd | null) => void>>();
+  #unwatch: () => void = () => {};
+  #cancelPoll: () => void = () => {};
+  #closed = false;
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to hear of what other processes do. */
+  watch(): void {
+    this.#unwatch = this.#parts.store.watch(() => this.#lookAgain());
+    const poll = (): void => {
+      const { clock, pollMs } = this.#parts;
+      this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
+        this.#lookAgain();
+        poll();
+      });
+    };
+    poll();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#unwatch();
+    this.#cancelPoll();
+    for (const [runId, waiting] of this.#waiting) {
+      this.#waiting.delete(runId);
+      for (const hear of waiting) hear(null);
+    }
+  }
+
+  /** A run has ended by this process's hand. */
+  ended(runId: string, end: RunEnd): void {
+    const waiting = this.#waiting.get(runId);
+    if (waiting === undefined) return;
+    this.#waiting.delete(runId);
+    for (const hear of waiting) hear(end);
+  }
+
+  handle<Output>(id: string): RunHandle<Output> {
+    const { send, cancel, pause, resume } = this.#parts;
+    return {
+      id,
+      result: () => this.#result(id) as Promise<Output>,
+      status: async () => (await this.#existing(id)).status,
+      send: (message, value, options) => send(id, message, value, options),
+      cancel: (reason) => cancel(id, reason),
+      pause: (reason) => pause(id, reason),
+      resume: () => resume(id),
+      journal: () => this.#journal(id),
+      watch: () => this.#watchRun(id),
+    };
+  }
+
+  async get(runId: string): Promise<RunSummary | null> {
+    const run = await this.#parts.store.reader.get(runId);
+    return run === null ? null : this.#summary(run);
+  }
+
+  async list(query: Partial<ListQuery>): Promise<Page<RunSummary>> {
+    const limit = query.limit ?? 100;
+    if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
+      throw new PawlError("OPTION_INVALID", `limit is ${limit}; it has to be a whole number from 1 to ${PAGE_MAX}`);
+    }
+    const page = await this.#parts.store.reader.list({ ...query, limit });
+    return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
+  }
+
+  async #result(runId: string): Promise<unknown> {
+    for (;;) {
+      const heard = this.#nextEnd(runId);
+      const run = this.#parts.hears(runId) ? null : await this.#existing(runId);
+      const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
+      if (end !== null) return this.#output(runId, end);
+      if (this.#closed) throw new PawlError("ENGINE_STOPPED", `the engine was shut down before run ${runId} ended; it goes on when one runs again`);
+    }
+  }
+
+  /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
+  #nextEnd(runId: string): Promise<RunEnd | null> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(runId) ?? new Set();
+      this.#waiting.set(runId, waiting);
+      waiting.add(resolve);
+    });
+  }
+
+  #lookAgain(): void {
+    for (const [runId, waiting] of this.#waiting) {
+      if (this.#parts.hears(runId)) continue;
+      this.#waiting.delete(runId);
+      for (const hear of waiting) hear(null);
+    }
+  }
+
+  #output(runId: string, end: RunEnd): unknown {
+    const value = this.#parts.codec.decode(end.outcome);
+    if (end.status === "completed") return value;
+    const cause = value === undefined ? undefined : toError(value as Failure);
+    const code = end.status === "failed" ? "RUN_FAILED" : "RUN_CANCELLED";
+    throw new PawlError(code, `run ${runId} ${end.status === "failed" ? "failed" : "was cancelled"}${cause === undefined ? "" : `: ${cause.message}`}`, { cause });
+  }
+
+  async #existing(runId: string): Promise<Run> {
+    const run = await this.#parts.store.reader.get(runId);
+    if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
+    return run;
+  }
+
+  async #journal(runId: string): Promise<readonly RecordView[]> {
+    const { baseSeq } = await this.#existing(runId);
+    const all: RecordView[] = [];
+    for (let afterSeq = baseSeq; ; ) {
+      const records = await this.#parts.store.reader.journal(runId, { afterSeq, limit: JOURNAL_PAGE });
+      all.push(...records.map((record) => this.#record(record)));
+      afterSeq = records.at(-1)?.seq ?? afterSeq;
+      if (records.length < JOURNAL_PAGE) return all;
+    }
+  }
+
+  async *#watchRun(runId: string): AsyncGenerator<RecordView> {
+    let afterSeq = 0;
+    for (;;) {
+      let wakeUp = (): void => {};
+      const changed = new Promise<void>((resolve) => {
+        wakeUp = resolve;
+      });
+      const off = this.#parts.hub.on("record", (event) => {
+        if (event.runId === runId) wakeUp();
+      });
+      void this.#nextEnd(runId).then(wakeUp);
+      const run = await this.#existing(runId);
+      const records = await this.#parts.store.reader.journal(runId, { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE });
+      for (const record of records) {
+        afterSeq = record.seq;
+        yield this.#record(record);
+      }
+      const over = isTerminal(run.status) || this.#closed;
+      if (records.length === 0 && !over) await changed;
+      off();
+      if (over && records.length === 0) return;
+    }
+  }
+
+  #summary(run: Run): RunSummary {
+    const { input, outcome, ...rest } = run;
+    const { codec } = this.#parts;
+    const value = codec.decode(outcome);
+    const error = run.status === "completed" || outcome === null ? null : toError(value as Failure);
+    return { ...rest, input: codec.decode(input), output: run.status === "completed" ? value : undefined, error };
+  }
+
+  #record(record: JournalRecord): RecordView {
+    const { payload, ...rest } = record;
+    const value = this.#parts.codec.decode(payload as Payload);
+    return { ...rest, value: record.outcome === "failed" ? undefined : value, error: record.outcome === "failed" ? toError(value as Failure) : null };
+  }
+}

@@ -1,0 +1,74 @@
+export { createEngine, type Engine, type RecoveryReport, type StartOptions } from "./engine.ts";
+export type { EngineOptions, World } from "./engine-config.ts";
+export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
+export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
+export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
+export type { Duration } from "./model/duration.ts";
+export { CriticalError, ERRORS, type ErrorCode, PawlError } from "./model/errors.ts";
+export type { Failure } from "./model/failure.ts";
+export type { DeadLetter, InboxEntry } from "./model/inbox.ts";
+export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
+export type { CodecHook } from "./model/payload.ts";
+export type { JournalRecord, Outcome, RecordKind } from "./model/record.ts";
+export type { RetryOptions } from "./model/retry.ts";
+export type { NewRun, Parent, ParentClosePolicy, Payload, Run, Status, TerminalStatus, Wait } from "./model/run.ts";
+export type { StandardSchema } from "./model/schema.ts";
+export type {
+  Answer,
+  ConsumePolicy,
+  DeliverPolicy,
+  DocumentChange,
+  EventPost,
+  LeftoverPolicy,
+  MessagePost,
+  Post,
+  PostAnswer,
+  RunState,
+  StoredDocument,
+  Transition,
+  Wake,
+} from "./model/transition.ts";
+export type { Clock } from "./runtime/clock.ts";
+export type { Log, LogLevel } from "./runtime/log.ts";
+export { type Random, seededRandom } from "./runtime/random.ts";
+export type { Turns } from "./runtime/turns.ts";
+export { memoryStore } from "./store/memory/memory-store.ts";
+export type {
+  ClaimRequest,
+  Commit,
+  DocumentQuery,
+  Heartbeat,
+  Hint,
+  ListQuery,
+  Loaded,
+  Page,
+  PageQuery,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+  WorkerRow,
+} from "./store/store.ts";
+export { StoreError } from "./store/store-error.ts";
+export type {
+  AnyWorkflow,
+  ChildHandle,
+  ChildOptions,
+  Ctx,
+  Received,
+  SelectArm,
+  Selected,
+  SendOptions,
+  StepFailure,
+  StepInfo,
+  StepOptions,
+  TimedOut,
+  TryResult,
+  WaitOptions,
+  WaitWithTimeout,
+  Workflow,
+  WorkflowOptions,
+} from "./workflow/ctx.ts";
+export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
+export { workflow } from "./workflow/workflow.ts";
