@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+/** Runs a program by importing it, and gives what it printed. */
+async function printed(load: () => Promise<unknown>): Promise<readonly string[]> {
+  const lines: string[] = [];
+  vi.spyOn(console, "log").mockImplementation((line: unknown) => {
+    lines.push(String(line));
+  });
+  await load();
+  return lines;
+}
+
+describe("every example runs and prints what it says", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it("order-approval: one order is approved, the other times out and is refunded", async () => {
+    expect(await printed(() => import("./order-approval.ts"))).toEqual([
+      "a: shipped",
+      "a: approved by ann",
+      "b: refunded 250 cents",
+      "b: nobody approved",
+    ]);
+  });
+
+  it("fan-out: steps run beside each other and the one that fails is tried again", async () => {
+    const lines = await printed(() => import("./fan-out.ts"));
+    expect(lines[0]).toBe("indexed 4 pages");
+    expect(lines.slice(1).sort()).toEqual([
+      "fetch about: 3 tries",
+      "fetch contact: 1 tries",
+      "fetch docs: 1 tries",
+      "fetch home: 1 tries",
+      "index: 1 tries",
+    ]);
+  });
+
+  it("polling: a run that is continued keeps one round in its journal", async () => {
+    expect(await printed(() => import("./polling.ts"))).toEqual([
+      "render was done in round 4",
+      "continued 3 times; its journal holds 1 record",
+    ]);
+  });
+
+  it("saga: what was booked is cancelled, newest first", async () => {
+    expect(await printed(() => import("./saga.ts"))).toEqual([
+      "booked: flight to Oslo, car in Oslo, hotel in Oslo",
+      "cancelled: car in Rome",
+      "cancelled: flight to Rome",
+      "the hotel is full",
+    ]);
+  });
+
+  it("typed-messages: the highest bid wins and a wrong one is refused", async () => {
+    expect(await printed(() => import("./typed-messages.ts"))).toEqual([
+      "refused: SCHEMA_REFUSED",
+      "a lamp goes to bob for 900",
+    ]);
+  });
+});
