@@ -1,0 +1,5 @@
+export { type Crashable, crashable } from "./crashable.ts";
+export { type Intercept, intercepted, type StoreCall } from "./intercepted.ts";
+export type { ContractSubject, Expect, Harness, StoreFactory } from "./store-contract/harness.ts";
+export { storeContract } from "./store-contract/index.ts";
+export { VirtualClock, type VirtualWorld, virtualClock, virtualWorld } from "./virtual-world.ts";

@@ -1,0 +1,59 @@
+import type { Transition } from "../model/transition.ts";
+import type { Reader, Store } from "../store/store.ts";
+
+/** One call of a store, on its way. */
+export interface StoreCall {
+  readonly method: Exclude<keyof Store, "now" | "watch" | "reader"> | "read";
+  /** What a commit is to apply; empty for other calls. */
+  readonly batch: readonly Transition[];
+}
+
+/** Answers a call: by `proceed`, or instead of it. */
+export type Intercept = <T>(call: StoreCall, proceed: () => Promise<T>) => Promise<T>;
+
+const READS = [
+  "get",
+  "list",
+  "count",
+  "journal",
+  "inbox",
+  "children",
+  "deadLetters",
+  "deadLetter",
+  "documents",
+  "document",
+  "workers",
+] as const satisfies readonly (keyof Reader)[];
+
+/** A store whose calls pass through `intercept`, which may count, delay, fail or swallow them. */
+export function intercepted(store: Store, intercept: Intercept): Store {
+  const through = <T>(
+    method: StoreCall["method"],
+    proceed: () => Promise<T>,
+    batch: readonly Transition[] = [],
+  ): Promise<T> => intercept({ method, batch }, proceed);
+  return {
+    now: () => store.now(),
+    watch: (listener) => store.watch(listener),
+    open: (world) => through("open", () => store.open(world)),
+    commit: (batch) => through("commit", () => store.commit(batch), batch),
+    claim: (request) => through("claim", () => store.claim(request)),
+    due: (worker, limit) => through("due", () => store.due(worker, limit)),
+    held: (worker) => through("held", () => store.held(worker)),
+    nextDueAt: (worker) => through("nextDueAt", () => store.nextDueAt(worker)),
+    load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
+    heartbeat: (worker, leaseMs) => through("heartbeat", () => store.heartbeat(worker, leaseMs)),
+    retire: (worker) => through("retire", () => store.retire(worker)),
+    prune: (request) => through("prune", () => store.prune(request)),
+    close: () => through("close", () => store.close()),
+    reader: readerThrough(store.reader, (proceed) => through("read", proceed)),
+  };
+}
+
+function readerThrough(reader: Reader, through: <T>(proceed: () => Promise<T>) => Promise<T>): Reader {
+  const calls = READS.map((name) => {
+    const call = reader[name].bind(reader) as (...args: unknown[]) => Promise<unknown>;
+    return [name, (...args: unknown[]) => through(() => call(...args))] as const;
+  });
+  return Object.fromEntries(calls) as unknown as Reader;
+}

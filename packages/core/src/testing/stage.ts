@@ -1,0 +1,121 @@
+import { createEngine, type Engine } from "../engine.ts";
+import type { EngineOptions } from "../engine-config.ts";
+import type { RunHandle } from "../handle.ts";
+import { isTerminal } from "../model/run.ts";
+import type { LogLevel } from "../runtime/log.ts";
+import type { Store } from "../store/store.ts";
+import { type Crashable, crashable } from "./crashable.ts";
+import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+
+/** Data of its own, and stores over it: each as another process would have it. */
+export interface StageStore {
+  connect(): Store;
+  dispose?(): Promise<void>;
+}
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly text: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Long enough for others to take the runs of a worker that has crashed. */
+const TAKE_OVER = "6 s";
+const ROUNDS_MAX = 500;
+
+type StageEngineOptions = Omit<EngineOptions, "store" | "world"> & {
+  readonly crashAt?: { readonly commit: number; readonly applied: boolean };
+  /** Stands between the engine and its store. */
+  readonly through?: (store: Store) => Store;
+};
+
+/** One world, one database, and the engines that work on it: to be crashed, stopped and started again. */
+export class Stage {
+  readonly world: VirtualWorld = virtualWorld();
+  readonly log: LogLine[] = [];
+  readonly #data: StageStore;
+  readonly #engines = new Map<Engine, Crashable>();
+  /** Every connection; a process that has crashed closes none. */
+  readonly #stores: Store[] = [];
+
+  constructor(data: StageStore) {
+    this.#data = data;
+  }
+
+  async engine(options: StageEngineOptions = {}): Promise<Engine> {
+    const { crashAt, through, ...rest } = options;
+    const connected = this.#data.connect();
+    this.#stores.push(connected);
+    const process = crashable(through === undefined ? connected : through(connected), crashAt);
+    const engine = await createEngine({
+      lease: "3 s",
+      log: (level, text, fields) => this.log.push({ level, text, fields }),
+      ...rest,
+      store: process.store,
+      world: process.inWorld(this.world),
+    });
+    this.#engines.set(engine, process);
+    return engine;
+  }
+
+  /** The engine's process ends without a word. */
+  crash(engine: Engine): void {
+    this.#engines.get(engine)?.crash();
+  }
+
+  crashed(engine: Engine): boolean {
+    return this.#engines.get(engine)?.crashed ?? false;
+  }
+
+  commits(engine: Engine): number {
+    return this.#engines.get(engine)?.commits ?? 0;
+  }
+
+  /** Crashes one and gives another time to take its runs over. */
+  async takeOver(dead: Engine, options: StageEngineOptions): Promise<Engine> {
+    this.crash(dead);
+    const heir = await this.engine(options);
+    await this.world.advance(TAKE_OVER);
+    return heir;
+  }
+
+  /** The result of a run that has ended, or comes to its end without any time passing. */
+  async result<Output>(run: RunHandle<Output>): Promise<Output> {
+    await this.world.settle();
+    const status = await run.status();
+    if (!isTerminal(status)) throw new Error(`run ${run.id} is ${status} when everything has come to rest`);
+    return await run.result();
+  }
+
+  /** What the run's result is rejected with. */
+  async failure(run: RunHandle): Promise<Error & { readonly code?: unknown }> {
+    const error = await this.result(run).then(
+      (value) => new Error(`run ${run.id} completed with ${String(value)}`),
+      (reason: unknown) => reason as Error,
+    );
+    return error;
+  }
+
+  /** Lets time pass, a second at a time, until the run has ended. `each` is called before each second. */
+  async finish<Output>(run: RunHandle<Output>, each?: () => Promise<void>): Promise<Output> {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      await this.world.settle();
+      await each?.();
+      if (isTerminal(await run.status())) return await this.result(run);
+      await this.world.advance("1 s");
+    }
+    throw new Error(`run ${run.id} is ${await run.status()} after ${ROUNDS_MAX} seconds`);
+  }
+
+  /** Ends everything, whatever is under way. */
+  async close(): Promise<void> {
+    for (const [engine, process] of this.#engines) {
+      if (process.crashed) continue;
+      const stopped = engine.shutdown({ drainMs: 0 });
+      await this.world.advance("1 s");
+      await stopped;
+    }
+    for (const store of this.#stores) await store.close();
+    await this.#data.dispose?.();
+  }
+}

@@ -1,0 +1,139 @@
+import type { World } from "../engine-config.ts";
+import { type Duration, parseDuration } from "../model/duration.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { Deadlines } from "../runtime/deadlines.ts";
+import { seededRandom } from "../runtime/random.ts";
+import { nodeTurns, type Turns } from "../runtime/turns.ts";
+
+/** 2024-01-01T00:00:00Z. */
+const START_AT = 1_704_067_200_000;
+/** After this many turns without anything to do, everything has come to rest. */
+const QUIET_TURNS = 3;
+const TURNS_MAX = 1_000_000;
+
+interface Timer {
+  readonly callback: () => void;
+  open: boolean;
+}
+
+/** Time that moves when it is told to. */
+export class VirtualClock implements Clock {
+  readonly #timers = new Deadlines<Timer>();
+  #now: number;
+
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  wakeAt(at: number, callback: () => void): () => void {
+    const timer = { callback, open: true };
+    this.#timers.add(at, timer);
+    return () => {
+      timer.open = false;
+    };
+  }
+
+  /** When the next timer is due; null if there is none. */
+  get nextAt(): number | null {
+    return this.#timers.earliest(isOpen);
+  }
+
+  /** Sets the time, forwards or back. Fires nothing. */
+  set(now: number): void {
+    this.#now = now;
+  }
+
+  /** Fires the earliest timer whose time has come; false if there is none. */
+  fire(): boolean {
+    const timer = this.#timers.takeDue(this.#now, isOpen);
+    if (timer === null) return false;
+    timer.open = false;
+    timer.callback();
+    return true;
+  }
+}
+
+/** A world for tests: its time moves when it is told to, its randomness and ids are the same in each run. */
+export interface VirtualWorld extends World {
+  readonly clock: VirtualClock;
+  now(): number;
+  /** Lets everything that is under way come to rest. No time passes. */
+  settle(): Promise<void>;
+  /** Lets time pass: timers fire one after the other, each when everything has come to rest from the one before. */
+  advance(duration: Duration): Promise<void>;
+  /** Moves the clock at once, as for a process that was stopped meanwhile; then fires what is due. May be negative. */
+  leap(ms: number): Promise<void>;
+}
+
+export function virtualClock(now = START_AT): VirtualClock {
+  return new VirtualClock(now);
+}
+
+export function virtualWorld(options: { readonly now?: number; readonly seed?: number } = {}): VirtualWorld {
+  const clock = virtualClock(options.now);
+  const turns = new CountedTurns();
+  const fireUntil = async (at: number): Promise<void> => {
+    await turns.settle();
+    for (let next = clock.nextAt; next !== null && next <= at; next = clock.nextAt) {
+      clock.set(Math.max(next, clock.now()));
+      clock.fire();
+      await turns.settle();
+    }
+  };
+  return {
+    clock,
+    turns,
+    random: seededRandom(options.seed ?? 1),
+    now: () => clock.now(),
+    settle: () => turns.settle(),
+    async advance(duration) {
+      const at = clock.now() + parseDuration(duration, "duration of advance");
+      await fireUntil(at);
+      clock.set(at);
+    },
+    async leap(ms) {
+      clock.set(clock.now() + ms);
+      await fireUntil(clock.now());
+    },
+  };
+}
+
+/** Node's turns, counted: so that it is known when nobody waits for one. */
+class CountedTurns implements Turns {
+  readonly #turns = nodeTurns();
+  #asked = 0;
+
+  atRest(callback: () => void): void {
+    this.#asked += 1;
+    this.#turns.atRest(() => {
+      this.#asked -= 1;
+      callback();
+    });
+  }
+
+  atTurnEnd(callback: () => void): void {
+    this.#asked += 1;
+    this.#turns.atTurnEnd(() => {
+      this.#asked -= 1;
+      callback();
+    });
+  }
+
+  async settle(): Promise<void> {
+    let quiet = 0;
+    for (let turn = 0; turn < TURNS_MAX; turn += 1) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      quiet = this.#asked === 0 ? quiet + 1 : 0;
+      if (quiet === QUIET_TURNS) return;
+    }
+    throw new Error(`there was something to do for ${TURNS_MAX} turns on end: does a workflow loop without a wait?`);
+  }
+}
+
+function isOpen(timer: Timer): boolean {
+  return timer.open;
+}
