@@ -1,11 +1,11 @@
+import { DeadLetters } from "./dead-letters.ts";
 import { type EngineConfig, type EngineOptions, resolveConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf, statusEvent } from "./engine-events.ts";
-import { DeadLetters } from "./dead-letters.ts";
 import { type RunHandle, type RunSummary, Runs } from "./handle.ts";
 import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
-import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { checkName, checkRunId, checkTarget } from "./model/names.ts";
+import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun, Run, Status } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
@@ -78,7 +78,8 @@ export class Engine {
     this.#codec = createCodec(config.codec, {
       bytesMax: payloadBytesMax,
       warnBytes: Math.floor(payloadBytesMax / 8),
-      onLarge: (what, bytes) => log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
+      onLarge: (what, bytes) =>
+        log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
     });
     this.#hub = new EventHub(log);
     this.#worker = new Worker(config, this.#codec, this.#hub, (runId, end) => this.#runs.ended(runId, end));
@@ -108,7 +109,11 @@ export class Engine {
   }
 
   /** Starts a run. Resolves when the run is durable. */
-  async start<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options: StartOptions = {}): Promise<RunHandle<Output>> {
+  async start<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: StartOptions = {},
+  ): Promise<RunHandle<Output>> {
     const { random } = this.#config.world;
     const { store } = this.#config;
     const now = store.now();
@@ -151,7 +156,12 @@ export class Engine {
     return await this.#runs.list(query);
   }
 
-  async send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options: SendOptions = {}): Promise<SendOutcome> {
+  async send<Value>(
+    runId: string,
+    message: string | MessageType<Value>,
+    value: Value,
+    options: SendOptions = {},
+  ): Promise<SendOutcome> {
     const name = checkName(messageName(message), "message name");
     const schema = typeof message === "string" ? null : message.schema;
     const checked = schema === null ? value : checkSchema(schema, value, `message ${name}`);
@@ -171,7 +181,11 @@ export class Engine {
     });
   }
 
-  async emit<Value>(topic: string | TopicType<Value>, value: Value, options: EventOptions & { readonly id?: string } = {}): Promise<EmitOutcome> {
+  async emit<Value>(
+    topic: string | TopicType<Value>,
+    value: Value,
+    options: EventOptions & { readonly id?: string } = {},
+  ): Promise<EmitOutcome> {
     const at = this.#config.store.now();
     const id = options.id === undefined ? this.#config.world.random.id(at) : checkName(options.id, "event id");
     const post = eventPost(topic, value, { ...options, id }, at, { ...this.#config, codec: this.#codec });
@@ -190,7 +204,11 @@ export class Engine {
 
   /** Stops a run where it is, until it is resumed. A step body that is under way is aborted, and runs again then. */
   async pause(runId: string, reason?: string): Promise<void> {
-    const outcome = await this.#control(runId, "pause", new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`));
+    const outcome = await this.#control(
+      runId,
+      "pause",
+      new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`),
+    );
     if (outcome === "ended") throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
   }
 
@@ -199,7 +217,8 @@ export class Engine {
     const id = checkTarget(runId);
     const outcome = await this.submit({ kind: "resume", runId: id, opId: this.#opId() });
     if (outcome.kind === "notFound") throw notFound(id);
-    if (outcome.kind === "ended") throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
+    if (outcome.kind === "ended")
+      throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
     if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
     await this.#tell(id, "run.resumed");
     this.#worker.kick();
@@ -212,7 +231,10 @@ export class Engine {
     const [pending, running, suspended, paused] = await Promise.all(
       (["pending", "running", "suspended", "paused"] as const).map((status) => reader.count({ status: [status] })),
     );
-    return { ...round, open: { pending: pending ?? 0, running: running ?? 0, suspended: suspended ?? 0, paused: paused ?? 0 } };
+    return {
+      ...round,
+      open: { pending: pending ?? 0, running: running ?? 0, suspended: suspended ?? 0, paused: paused ?? 0 },
+    };
   }
 
   /** Calls back at each such event; the returned function ends it. */
@@ -222,7 +244,8 @@ export class Engine {
 
   /** The layer below: an op as data. */
   async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`);
+    if (this.#stopped !== null)
+      throw new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`);
     return await this.#worker.coordinator.submit(op);
   }
 
@@ -245,7 +268,12 @@ export class Engine {
 
   async #control(runId: string, kind: "cancel" | "pause", error: PawlError): Promise<"done" | "ended"> {
     const id = checkTarget(runId);
-    const outcome = await this.submit({ kind, runId: id, opId: this.#opId(), reason: failurePayload(this.#codec, error, "reason") });
+    const outcome = await this.submit({
+      kind,
+      runId: id,
+      opId: this.#opId(),
+      reason: failurePayload(this.#codec, error, "reason"),
+    });
     if (outcome.kind === "notFound") throw notFound(id);
     if (outcome.kind === "ended") return "ended";
     this.#worker.letGo(id, error);
@@ -253,7 +281,11 @@ export class Engine {
     return "done";
   }
 
-  async #tell(runId: string, kind: "run.cancelled" | "run.paused" | "run.resumed", error: Error | null = null): Promise<void> {
+  async #tell(
+    runId: string,
+    kind: "run.cancelled" | "run.paused" | "run.resumed",
+    error: Error | null = null,
+  ): Promise<void> {
     if (!this.#hub.hears(kind)) return;
     const run = await this.#config.store.reader.get(runId);
     if (run === null) return;
@@ -263,7 +295,11 @@ export class Engine {
 
   async #existing<Output>(asked: NewRun, input: unknown, onConflict: "use" | "fail"): Promise<RunHandle<Output>> {
     const run = await this.#config.store.reader.get(asked.id);
-    const plain = createCodec(null, { bytesMax: Number.MAX_SAFE_INTEGER, warnBytes: Number.MAX_SAFE_INTEGER, onLarge: () => {} });
+    const plain = createCodec(null, {
+      bytesMax: Number.MAX_SAFE_INTEGER,
+      warnBytes: Number.MAX_SAFE_INTEGER,
+      onLarge: () => {},
+    });
     const same =
       run !== null &&
       run.workflow === asked.workflow &&
@@ -271,7 +307,12 @@ export class Engine {
     if (onConflict === "use" && (same || (run !== null && run.generation > 0 && run.workflow === asked.workflow))) {
       return this.#runs.handle<Output>(asked.id);
     }
-    const why = onConflict === "fail" ? "onConflict is fail" : run?.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run?.workflow}`;
+    const why =
+      onConflict === "fail"
+        ? "onConflict is fail"
+        : run?.workflow === asked.workflow
+          ? "its input is another"
+          : `it is of workflow ${run?.workflow}`;
     throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
   }
 

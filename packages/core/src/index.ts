@@ -1,7 +1,7 @@
+export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
 export { createEngine, type Engine, type RecoveryReport, type StartOptions } from "./engine.ts";
 export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
-export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
 export type { Duration } from "./model/duration.ts";
 export { CriticalError, ERRORS, type ErrorCode, PawlError } from "./model/errors.ts";
@@ -51,6 +51,7 @@ export type {
   WorkerRow,
 } from "./store/store.ts";
 export { StoreError } from "./store/store-error.ts";
+export type { Arm, Command, Completion, PostCommand, StepCommand, StepInfo, WaitCommand } from "./workflow/command.ts";
 export type {
   AnyWorkflow,
   ChildHandle,
@@ -61,7 +62,6 @@ export type {
   Selected,
   SendOptions,
   StepFailure,
-  StepInfo,
   StepOptions,
   TimedOut,
   TryResult,
@@ -71,4 +71,5 @@ export type {
   WorkflowOptions,
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
-export { workflow } from "./workflow/workflow.ts";
+export type { Ending, Program, ProgramFactory, ProgramHost } from "./workflow/program.ts";
+export { programWorkflow, workflow } from "./workflow/workflow.ts";

@@ -11,7 +11,6 @@ import type { Payload, Run } from "./model/run.ts";
 import type { RunState, Wake } from "./model/transition.ts";
 import { codeProgram } from "./runner/code-program.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
-import type { ProgramFactory } from "./runner/program.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
@@ -19,6 +18,7 @@ import { Agenda } from "./runtime/agenda.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import type { Loaded } from "./store/store.ts";
 import { StoreError } from "./store/store-error.ts";
+import type { ProgramFactory } from "./workflow/program.ts";
 
 /** Transitions in one commit, and ops that may wait for one. */
 const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
@@ -59,8 +59,14 @@ export class Worker {
     this.#onEnd = onEnd;
     this.id = world.random.id(world.clock.now());
     this.clock = new Agenda(world.clock, config.timerResolutionMs);
-    this.#sessions = new Sessions({ workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes });
-    this.#programs = new Map([...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]));
+    this.#sessions = new Sessions({
+      workingMax: config.concurrency,
+      restingMax: config.hotRuns,
+      restingBytesMax: config.hotBytes,
+    });
+    this.#programs = new Map(
+      [...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]),
+    );
     this.#strays = catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       hub.emit({ kind: "unhandledRejection", runId, error });
@@ -242,7 +248,11 @@ export class Worker {
       (outcome) => {
         if (outcome.kind === "done") this.#tellEnd(run, { status: "failed", outcome: failure });
       },
-      (reason: unknown) => this.#config.log("error", "a run could not be parked; the next claim tries again", { run: run.id, error: String(reason) }),
+      (reason: unknown) =>
+        this.#config.log("error", "a run could not be parked; the next claim tries again", {
+          run: run.id,
+          error: String(reason),
+        }),
     );
   }
 
@@ -322,7 +332,10 @@ export class Worker {
   }
 
   #lapsed(): void {
-    this.#config.log("warn", "this worker was silent for longer than its lease and lets go of its runs", { worker: this.id, runs: this.#sessions.size });
+    this.#config.log("warn", "this worker was silent for longer than its lease and lets go of its runs", {
+      worker: this.id,
+      runs: this.#sessions.size,
+    });
     this.#hub.emit({ kind: "worker.lapsed", worker: this.id });
     this.#forgetAll(new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease"));
     this.#ownership.kick();

@@ -1,5 +1,4 @@
-import type { StepInfo } from "../workflow/ctx.ts";
-import type { StepCommand } from "./command.ts";
+import type { StepCommand, StepInfo } from "../workflow/command.ts";
 
 /** One try of a step body. What it brings after it was aborted counts for nothing. */
 export class Body implements StepInfo {
@@ -71,6 +70,8 @@ export class Body implements StepInfo {
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
-    value !== null && (typeof value === "object" || typeof value === "function") && typeof (value as { then?: unknown }).then === "function"
+    value !== null &&
+    (typeof value === "object" || typeof value === "function") &&
+    typeof (value as { then?: unknown }).then === "function"
   );
 }

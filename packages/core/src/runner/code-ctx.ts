@@ -1,7 +1,8 @@
 import type { Duration } from "../model/duration.ts";
-import { hash128, hash32 } from "../model/hash.ts";
+import { hash32, hash128 } from "../model/hash.ts";
 import { nextLocation } from "../model/location.ts";
 import { seededSequence } from "../runtime/random.ts";
+import type { StepInfo } from "../workflow/command.ts";
 import type {
   ChildHandle,
   ChildOptions,
@@ -11,14 +12,13 @@ import type {
   Selected,
   SendOptions,
   StepFailure,
-  StepInfo,
   StepOptions,
   TimedOut,
   TryResult,
   WaitOptions,
   WaitWithTimeout,
+  Workflow,
 } from "../workflow/ctx.ts";
-import type { Workflow } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
 import type { Branch } from "./ops/branch.ts";
 import { child, startChild } from "./ops/child.ts";
@@ -70,7 +70,10 @@ export class CodeCtx implements Ctx {
     return sleepUntil(this.#branch, time, options);
   }
 
-  listen<Value = unknown>(message: string | MessageType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  listen<Value = unknown>(
+    message: string | MessageType<Value>,
+    options: WaitWithTimeout,
+  ): Promise<Received<Value> | TimedOut>;
   listen<Value = unknown>(message: string | MessageType<Value>, options?: WaitOptions): Promise<Received<Value>>;
   listen<Value>(message: string | MessageType<Value>, options?: Timed): Promise<Received<Value> | TimedOut> {
     return listen(this.#branch, message, options);
@@ -82,12 +85,18 @@ export class CodeCtx implements Ctx {
   ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }> {
     return listenN(this.#branch, message, count, options);
   }
-  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  awaitEvent<Value = unknown>(
+    topic: string | TopicType<Value>,
+    options: WaitWithTimeout,
+  ): Promise<Received<Value> | TimedOut>;
   awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options?: WaitOptions): Promise<Received<Value>>;
   awaitEvent<Value>(topic: string | TopicType<Value>, options?: Timed): Promise<Received<Value> | TimedOut> {
     return awaitEvent(this.#branch, topic, options);
   }
-  select<const Arms extends Readonly<Record<string, SelectArm>>>(arms: Arms, options?: WaitOptions): Promise<Selected<Arms>> {
+  select<const Arms extends Readonly<Record<string, SelectArm>>>(
+    arms: Arms,
+    options?: WaitOptions,
+  ): Promise<Selected<Arms>> {
     return select(this.#branch, arms, options);
   }
 
@@ -108,19 +117,29 @@ export class CodeCtx implements Ctx {
   ): Promise<Output | undefined> {
     return child(this.#branch, workflow, input, options);
   }
-  startChild<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<ChildHandle<Output>> {
+  startChild<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options?: ChildOptions,
+  ): Promise<ChildHandle<Output>> {
     return startChild(this.#branch, workflow, input, options);
   }
   continueAs(input: unknown): Promise<never>;
   continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
   continueAs(...args: readonly [unknown] | readonly [Workflow, unknown]): Promise<never> {
-    return args.length === 1 ? continueAs(this.#branch, this.#branch.workflow, args[0]) : continueAs(this.#branch, args[0], args[1]);
+    return args.length === 1
+      ? continueAs(this.#branch, this.#branch.workflow, args[0])
+      : continueAs(this.#branch, args[0], args[1]);
   }
 
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void> {
     return send(this.#branch, runId, message, value, options);
   }
-  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions & { readonly id?: string }): Promise<void> {
+  emit<Value>(
+    topic: string | TopicType<Value>,
+    value: Value,
+    options?: EventOptions & { readonly id?: string },
+  ): Promise<void> {
     return emit(this.#branch, topic, value, options);
   }
 

@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
 import type { JournalRecord } from "../model/record.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../workflow/command.ts";
 
 /** How many open commands a message lists before it counts the rest. */
 const ASKED_MAX = 5;

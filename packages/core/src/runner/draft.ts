@@ -10,6 +10,8 @@ export type RecordDraft = Omit<JournalRecord, "seq" | "at">;
 /** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
 export class Draft {
   readonly #now: () => number;
+  readonly #onFilled: () => void;
+  #announced = false;
   #seq: number;
   #lastAt: number;
   #records: JournalRecord[] = [];
@@ -20,10 +22,17 @@ export class Draft {
   #inbox: number | null = null;
   #notBefore: number | null = null;
 
-  constructor(now: () => number, seq: number, lastAt: number) {
+  /** `onFilled` is called when there is something that is to be committed, once until it is taken. */
+  constructor(now: () => number, onFilled: () => void, seq: number, lastAt: number) {
     this.#now = now;
+    this.#onFilled = onFilled;
     this.#seq = seq;
     this.#lastAt = lastAt;
+  }
+
+  /** Whether it waits to be taken. */
+  get announced(): boolean {
+    return this.#announced;
   }
 
   /** Of the newest record. */
@@ -62,6 +71,14 @@ export class Draft {
 
   state(state: RunState): void {
     this.#state = state;
+    this.announce();
+  }
+
+  /** What is gathered is to be committed now; without it, it goes with whatever comes next. */
+  announce(): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    this.#onFilled();
   }
 
   /** A decision rests on the inbox holding nothing after `seen`: the oldest such decision guards the whole. */
@@ -76,6 +93,7 @@ export class Draft {
 
   /** Everything gathered, as one op; null if there is nothing. */
   takeOp(runId: string, epoch: number): AppendOp | null {
+    this.#announced = false;
     if (this.#records.length === 0 && this.#state === null && this.#documents === null) return null;
     const op: AppendOp = {
       kind: "append",

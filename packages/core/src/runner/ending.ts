@@ -1,10 +1,14 @@
 import type { Codec } from "../model/payload.ts";
 import type { RunState } from "../model/transition.ts";
+import type { Ending } from "../workflow/program.ts";
 import { failurePayload } from "./failure-payload.ts";
-import type { Ending } from "./program.ts";
 
 /** What a program's ending makes of its run. An output that can't be kept is a failure. */
-export function endState(codec: Codec, ending: Ending, run: { readonly id: string; readonly seq: number; readonly at: number }): RunState {
+export function endState(
+  codec: Codec,
+  ending: Ending,
+  run: { readonly id: string; readonly seq: number; readonly at: number },
+): RunState {
   const { at } = run;
   try {
     switch (ending.kind) {

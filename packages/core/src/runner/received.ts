@@ -3,7 +3,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { Codec } from "../model/payload.ts";
 import type { Outcome } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
-import type { Arm, Completion, WaitCommand } from "./command.ts";
+import type { Arm, Completion, WaitCommand } from "../workflow/command.ts";
 
 export interface ReceivedCompletion {
   readonly outcome: Outcome;

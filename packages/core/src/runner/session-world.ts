@@ -1,6 +1,6 @@
-import type { Codec } from "../model/payload.ts";
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
+import type { Codec } from "../model/payload.ts";
 import type { Run } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,6 +1,6 @@
 import type { Codec } from "../model/payload.ts";
-import type { Command } from "./command.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
+import type { Command } from "../workflow/command.ts";
 
 /** The state of a program that is data, after the record `seq` was delivered to it. */
 export interface Snapshot {

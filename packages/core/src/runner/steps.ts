@@ -1,16 +1,22 @@
+import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
-import { durationText } from "../model/duration.ts";
-import { failurePayload } from "./failure-payload.ts";
+import type { Completion, StepCommand } from "../workflow/command.ts";
 import { Body } from "./body.ts";
-import type { Completion, StepCommand } from "./command.ts";
+import { failurePayload } from "./failure-payload.ts";
 import type { SessionWorld } from "./session-world.ts";
 
 /** How one try of a step ended. */
 export type TryEnd =
-  | { readonly kind: "completed"; readonly outcome: "ok" | "failed"; readonly payload: Payload; readonly completion: Completion; readonly detail: string | null }
+  | {
+      readonly kind: "completed";
+      readonly outcome: "ok" | "failed";
+      readonly payload: Payload;
+      readonly completion: Completion;
+      readonly detail: string | null;
+    }
   /** It may be tried again at `retryAt`. */
   | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
 
@@ -119,7 +125,13 @@ export class Steps {
       return;
     }
     const error = toError(this.#world.codec.decode(payload) as Failure);
-    this.#end(body, { kind: "completed", outcome: "failed", payload, completion: { outcome: "failed", error, detail: kind }, detail: kind });
+    this.#end(body, {
+      kind: "completed",
+      outcome: "failed",
+      payload,
+      completion: { outcome: "failed", error, detail: kind },
+      detail: kind,
+    });
   }
 
   #wantsRetry(step: StepCommand, error: Error, attempt: number): boolean {
@@ -127,7 +139,11 @@ export class Steps {
     try {
       return step.shouldRetry(error, attempt);
     } catch (thrown) {
-      this.#world.log("warn", "shouldRetry threw; the step is not tried again", { run: this.#runId, step: step.location, error: String(thrown) });
+      this.#world.log("warn", "shouldRetry threw; the step is not tried again", {
+        run: this.#runId,
+        step: step.location,
+        error: String(thrown),
+      });
       return false;
     }
   }

@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../model/inbox.ts";
-import { type OpenWait, type Wait, WAIT_OPEN_MAX } from "../model/run.ts";
-import type { Arm, WaitCommand } from "./command.ts";
+import { type OpenWait, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
+import type { Arm, WaitCommand } from "../workflow/command.ts";
 
 /** A wait and the inbox entries that end it. */
 export interface Match {
@@ -22,9 +22,15 @@ export class Waits {
   readonly #open = new Set<WaitCommand>();
   /** Keys at which something has changed. */
   readonly #touched = new Set<string>();
+  #changes = 0;
 
   get size(): number {
     return this.#open.size;
+  }
+
+  /** Grows when a wait is opened or ended. */
+  get changes(): number {
+    return this.#changes;
   }
 
   has(wait: WaitCommand): boolean {
@@ -33,6 +39,7 @@ export class Waits {
 
   add(wait: WaitCommand): void {
     this.#open.add(wait);
+    this.#changes += 1;
     for (const arm of wait.arms) {
       const key = armKey(arm);
       const queue = this.#queues.get(key);
@@ -44,6 +51,7 @@ export class Waits {
 
   remove(wait: WaitCommand): void {
     if (!this.#open.delete(wait)) return;
+    this.#changes += 1;
     for (const arm of wait.arms) {
       const key = armKey(arm);
       const queue = (this.#queues.get(key) ?? []).filter((other) => other !== wait);

@@ -3,7 +3,7 @@ import type { LostReason, RunView } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Loaded } from "../store/store.ts";
-import type { ProgramFactory } from "./program.ts";
+import type { ProgramFactory } from "../workflow/program.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import type { Sessions } from "./sessions.ts";
@@ -53,7 +53,10 @@ export class Workshop {
     const program = programs.get(run.workflow);
     if (this.#closed || sessions.get(run.id) !== undefined) return;
     if (program === undefined) {
-      log("error", "a run of a workflow that is not registered here is owned here", { run: run.id, workflow: run.workflow });
+      log("error", "a run of a workflow that is not registered here is owned here", {
+        run: run.id,
+        workflow: run.workflow,
+      });
       return;
     }
     try {
@@ -91,7 +94,13 @@ export class Workshop {
   /** Its last append was refused. Where only the moment was wrong, the run is read and goes on. */
   lost(session: Interpreter, reason: LostReason): void {
     const { run } = session;
-    this.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} is lost to this worker (${reason}); what was not committed is dropped`));
+    this.forget(
+      run.id,
+      new PawlError(
+        "OWNERSHIP_LOST",
+        `run ${run.id} is lost to this worker (${reason}); what was not committed is dropped`,
+      ),
+    );
     if (reason === "inbox" || reason === "early") this.arrived(run.id);
     else this.#parts.onLost(run, reason);
   }

@@ -16,7 +16,7 @@ const RESOLVED = Promise.resolve();
 export function nodeTurns(): Turns {
   return {
     atRest(callback) {
-      RESOLVED.then(() => process.nextTick(callback));
+      void RESOLVED.then(() => process.nextTick(callback));
     },
     atTurnEnd(callback) {
       setImmediate(callback);

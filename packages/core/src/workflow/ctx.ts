@@ -3,17 +3,9 @@ import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { StandardSchema } from "../model/schema.ts";
 import type { LeftoverPolicy } from "../model/transition.ts";
+import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
-
-/** What a step body is given. */
-export interface StepInfo {
-  /** 1 for the first try. */
-  readonly attempt: number;
-  /** Aborted on timeout, on cancel and when the run is lost to another worker. */
-  readonly signal: AbortSignal;
-  /** The same for every try of this step of this run: hand it to services that know such keys. */
-  readonly idempotencyKey: string;
-}
+import type { ProgramFactory } from "./program.ts";
 
 export interface StepOptions {
   /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
@@ -35,7 +27,9 @@ export interface StepFailure {
   readonly error: Error;
 }
 
-export type TryResult<Value, Why> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly failure: Why };
+export type TryResult<Value, Why> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly failure: Why };
 
 /** A message or event that was received. */
 export interface Received<Value> {
@@ -79,7 +73,9 @@ type SelectValue<Arm> = Arm extends { message: MessageType<infer Value> }
         : undefined;
 
 /** Which arm won, and what it brought. */
-export type Selected<Arms> = { [Key in keyof Arms & string]: { readonly key: Key; readonly value: SelectValue<Arms[Key]> } }[keyof Arms & string];
+export type Selected<Arms> = {
+  [Key in keyof Arms & string]: { readonly key: Key; readonly value: SelectValue<Arms[Key]> };
+}[keyof Arms & string];
 
 export interface ChildOptions {
   /** Name in the journal, and part of the child's id. Default: the workflow's name. */
@@ -114,13 +110,20 @@ export interface Ctx {
   /** Runs `body` once and keeps what it returns. The only place for effects. */
   step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>>;
   /** As `step`, with a failure for good as a value. */
-  tryStep<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<TryResult<Awaited<Value>, StepFailure>>;
+  tryStep<Value>(
+    name: string,
+    body: (info: StepInfo) => Value,
+    options?: StepOptions,
+  ): Promise<TryResult<Awaited<Value>, StepFailure>>;
 
   sleep(duration: Duration, options?: WaitOptions): Promise<void>;
   sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;
 
   /** Waits for a message sent to this run. */
-  listen<Value = unknown>(message: string | MessageType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  listen<Value = unknown>(
+    message: string | MessageType<Value>,
+    options: WaitWithTimeout,
+  ): Promise<Received<Value> | TimedOut>;
   listen<Value = unknown>(message: string | MessageType<Value>, options?: WaitOptions): Promise<Received<Value>>;
   /** Waits until `count` messages have come, or time is up: then gives those that are there. */
   listenN<Value = unknown>(
@@ -129,10 +132,16 @@ export interface Ctx {
     options?: WaitOptions & { readonly timeout?: Duration },
   ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }>;
   /** Waits for an event on a topic. */
-  awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options: WaitWithTimeout): Promise<Received<Value> | TimedOut>;
+  awaitEvent<Value = unknown>(
+    topic: string | TopicType<Value>,
+    options: WaitWithTimeout,
+  ): Promise<Received<Value> | TimedOut>;
   awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options?: WaitOptions): Promise<Received<Value>>;
   /** Waits for the first of several things. The losers are only unregistered: their messages stay. */
-  select<const Arms extends Readonly<Record<string, SelectArm>>>(arms: Arms, options?: WaitOptions): Promise<Selected<Arms>>;
+  select<const Arms extends Readonly<Record<string, SelectArm>>>(
+    arms: Arms,
+    options?: WaitOptions,
+  ): Promise<Selected<Arms>>;
 
   /** Starts a run of another workflow and waits for its output. */
   child<Input, Output>(
@@ -146,7 +155,11 @@ export interface Ctx {
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output>;
   /** Starts a run of another workflow and goes on. */
-  startChild<Input, Output>(workflow: Workflow<Input, Output>, input: Input, options?: ChildOptions): Promise<ChildHandle<Output>>;
+  startChild<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options?: ChildOptions,
+  ): Promise<ChildHandle<Output>>;
   /** Ends this generation and begins the next: the same run and inbox, a fresh journal. Never returns. */
   continueAs(input: unknown): Promise<never>;
   continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
@@ -154,7 +167,11 @@ export interface Ctx {
   /** Sends a message to a run. What can't be delivered becomes a dead letter. */
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void>;
   /** Emits an event on a topic. */
-  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions & { readonly id?: string }): Promise<void>;
+  emit<Value>(
+    topic: string | TopicType<Value>,
+    value: Value,
+    options?: EventOptions & { readonly id?: string },
+  ): Promise<void>;
 
   /** The time of the last completion, epoch ms: the same in every replay. */
   now(): number;
@@ -166,12 +183,14 @@ export interface Ctx {
   log(text: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** A registered definition: a name and the function that is run durably. */
+/** A registered definition: a name and the function, or the program, that is run durably. */
 export interface Workflow<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly version: number;
   readonly options: WorkflowOptions<Input, Output>;
   run(ctx: Ctx, input: Input): Promise<Output>;
+  /** Set where the definition is not code: what interprets its runs in place of `run`. */
+  readonly program: ProgramFactory | null;
 }
 
 /** A workflow of whatever input and output: what lists and registries hold. */

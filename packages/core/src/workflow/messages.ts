@@ -31,7 +31,10 @@ export interface TopicType<Value> {
 }
 
 /** Defines a topic. With a schema, what is emitted is checked. */
-export function topic<Value = unknown>(name: string, options: EventOptions & { schema?: StandardSchema<unknown, Value> } = {}): TopicType<Value> {
+export function topic<Value = unknown>(
+  name: string,
+  options: EventOptions & { schema?: StandardSchema<unknown, Value> } = {},
+): TopicType<Value> {
   const { schema, ...rest } = options;
   return { topic: checkName(name, "topic"), schema: schema ?? null, options: rest };
 }

@@ -1,5 +1,6 @@
 import { checkName } from "../model/names.ts";
 import type { Ctx, Workflow, WorkflowOptions } from "./ctx.ts";
+import type { ProgramFactory } from "./program.ts";
 
 /**
  * Defines a workflow.
@@ -10,7 +11,10 @@ import type { Ctx, Workflow, WorkflowOptions } from "./ctx.ts";
  * });
  * ```
  */
-export function workflow<Input, Output>(name: string, run: (ctx: Ctx, input: Input) => Promise<Output>): Workflow<Input, Output>;
+export function workflow<Input, Output>(
+  name: string,
+  run: (ctx: Ctx, input: Input) => Promise<Output>,
+): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,
   options: WorkflowOptions<Input, Output>,
@@ -24,5 +28,20 @@ export function workflow<Input, Output>(
   const options = typeof second === "function" ? {} : second;
   const run = typeof second === "function" ? second : third;
   if (run === undefined) throw new TypeError(`workflow ${name} has no function`);
-  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run };
+  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run, program: null };
+}
+
+/**
+ * Defines a workflow whose runs are interpreted by a program of your own: completions in, commands out. Its state may be
+ * data, kept by snapshots, so that a later session starts from the last one.
+ */
+export function programWorkflow<Input, Output>(
+  name: string,
+  program: ProgramFactory,
+  options: WorkflowOptions<Input, Output> = {},
+): Workflow<Input, Output> {
+  const run = (): never => {
+    throw new TypeError(`workflow ${name} is interpreted by a program, it has no function`);
+  };
+  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run, program };
 }

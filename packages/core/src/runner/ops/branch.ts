@@ -1,10 +1,10 @@
-import type { Codec } from "../../model/payload.ts";
 import type { Scope } from "../../model/location.ts";
+import type { Codec } from "../../model/payload.ts";
 import type { ResolvedRetry } from "../../model/retry.ts";
 import type { Log } from "../../runtime/log.ts";
+import type { Command, Completion } from "../../workflow/command.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
-import type { Command, Completion } from "../command.ts";
-import type { ProgramHost } from "../program.ts";
+import type { ProgramHost } from "../../workflow/program.ts";
 
 /** What the engine's configuration says to workflows. */
 export interface ProgramSettings {
@@ -44,7 +44,7 @@ export function issued<Value>(
 }
 
 /** The value of a completion; a failure is thrown. */
-export function valueOf(completion: Completion): unknown {
+export function valueIn(completion: Completion): unknown {
   if (completion.outcome === "failed") throw completion.error;
   return completion.outcome === "ok" ? completion.value : undefined;
 }

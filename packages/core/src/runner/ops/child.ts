@@ -2,9 +2,8 @@ import { PawlError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName, childRunId } from "../../model/names.ts";
 import { checkSchema } from "../../model/schema.ts";
-import type { ChildHandle, ChildOptions } from "../../workflow/ctx.ts";
-import type { Workflow } from "../../workflow/ctx.ts";
-import { type Branch, issued, valueOf } from "./branch.ts";
+import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
+import { type Branch, issued, valueIn } from "./branch.ts";
 import { waitCommand } from "./wait.ts";
 
 /** Locations of children by the handles that workflows hold. */
@@ -13,7 +12,8 @@ const locations = new WeakMap<object, string>();
 /** Where in its parent's journal a child was started. */
 export function childLocation(handle: ChildHandle<unknown>): string {
   const location = locations.get(handle);
-  if (location === undefined) throw new PawlError("OPTION_INVALID", "a child arm needs the handle that startChild gave to this run");
+  if (location === undefined)
+    throw new PawlError("OPTION_INVALID", "a child arm needs the handle that startChild gave to this run");
   return location;
 }
 
@@ -30,7 +30,10 @@ export function startChild<Input, Output>(
     branch,
     (settle) => {
       const name = checkName(options.name ?? workflow.name, "name of child");
-      const checked = workflow.options.input === undefined ? input : checkSchema(workflow.options.input, input, `input of child ${name}`);
+      const checked =
+        workflow.options.input === undefined
+          ? input
+          : checkSchema(workflow.options.input, input, `input of child ${name}`);
       location = nextLocation(branch.scope, name);
       const id = childRunId(generationId(branch), location);
       const at = host.now();
@@ -59,7 +62,7 @@ export function startChild<Input, Output>(
         settle,
       };
     },
-    (completion) => childHandle<Output>(branch, valueOf(completion) as string, location),
+    (completion) => childHandle<Output>(branch, valueIn(completion) as string, location),
   );
 }
 
@@ -97,7 +100,7 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
           }),
           location: `${location}/result`,
         }),
-        (completion) => valueOf(completion) as Output,
+        (completion) => valueIn(completion) as Output,
       );
       return result;
     },

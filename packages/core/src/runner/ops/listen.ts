@@ -1,20 +1,28 @@
 import { type Duration, parseDuration } from "../../model/duration.ts";
 import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
+import type { Arm, Completion } from "../../workflow/command.ts";
 import type { Received, TimedOut, WaitOptions } from "../../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../../workflow/messages.ts";
-import type { Arm, Completion } from "../command.ts";
-import { type Branch, issued, valueOf } from "./branch.ts";
+import { type Branch, issued, valueIn } from "./branch.ts";
 import { waitCommand } from "./wait.ts";
 
 type Options = WaitOptions & { readonly timeout?: Duration };
 
-export function listen<Value>(branch: Branch, message: string | MessageType<Value>, options: Options = {}): Promise<Received<Value> | TimedOut> {
+export function listen<Value>(
+  branch: Branch,
+  message: string | MessageType<Value>,
+  options: Options = {},
+): Promise<Received<Value> | TimedOut> {
   const name = messageName(message);
   return receive(branch, "listen", name, { kind: "message", name, as: name }, options);
 }
 
-export function awaitEvent<Value>(branch: Branch, topic: string | TopicType<Value>, options: Options = {}): Promise<Received<Value> | TimedOut> {
+export function awaitEvent<Value>(
+  branch: Branch,
+  topic: string | TopicType<Value>,
+  options: Options = {},
+): Promise<Received<Value> | TimedOut> {
   const name = topicName(topic);
   return receive(branch, "event", name, { kind: "event", topic: name, as: name }, options);
 }
@@ -30,7 +38,10 @@ export function listenN<Value>(
     branch,
     (settle) => {
       if (!Number.isInteger(count) || count < 1 || count > 10_000) {
-        throw new PawlError("OPTION_INVALID", `listenN of ${name}: count is ${count}, it has to be a whole number from 1 to 10000`);
+        throw new PawlError(
+          "OPTION_INVALID",
+          `listenN of ${name}: count is ${count}, it has to be a whole number from 1 to 10000`,
+        );
       }
       return waitCommand(branch, settle, {
         record: "listen",
@@ -43,7 +54,7 @@ export function listenN<Value>(
       });
     },
     (completion) => {
-      const messages = (valueOf(completion) ?? []) as ReadonlyArray<Omit<Received<Value>, "timedOut">>;
+      const messages = (valueIn(completion) ?? []) as ReadonlyArray<Omit<Received<Value>, "timedOut">>;
       return { timedOut: messages.length < count, messages: messages.map((each) => ({ timedOut: false, ...each })) };
     },
   );
@@ -57,7 +68,13 @@ export function topicName(topic: string | TopicType<unknown>): string {
   return typeof topic === "string" ? topic : topic.topic;
 }
 
-function receive<Value>(branch: Branch, record: "listen" | "event", name: string, arm: Arm, options: Options): Promise<Received<Value> | TimedOut> {
+function receive<Value>(
+  branch: Branch,
+  record: "listen" | "event",
+  name: string,
+  arm: Arm,
+  options: Options,
+): Promise<Received<Value> | TimedOut> {
   return issued(
     branch,
     (settle) => {
@@ -76,7 +93,7 @@ function receive<Value>(branch: Branch, record: "listen" | "event", name: string
 
 function receivedOf<Value>(completion: Completion): Received<Value> | TimedOut {
   if (completion.outcome === "timedOut") return { timedOut: true };
-  return { timedOut: false, ...(valueOf(completion) as Omit<Received<Value>, "timedOut">) };
+  return { timedOut: false, ...(valueIn(completion) as Omit<Received<Value>, "timedOut">) };
 }
 
 function deadline(branch: Branch, timeout: Duration | undefined): number | null {

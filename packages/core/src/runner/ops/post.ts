@@ -21,7 +21,10 @@ export function send<Value>(
     (settle) => {
       const name = checkName(messageName(message), "message name");
       const schema = typeof message === "string" ? null : message.schema;
-      const payload = settings.codec.encode(schema === null ? value : checkSchema(schema, value, `message ${name}`), `message ${name}`);
+      const payload = settings.codec.encode(
+        schema === null ? value : checkSchema(schema, value, `message ${name}`),
+        `message ${name}`,
+      );
       const location = nextLocation(branch.scope, `send ${name}`);
       return {
         kind: "post",
@@ -58,8 +61,23 @@ export function emit<Value>(
     branch,
     (settle) => {
       const location = nextLocation(branch.scope, `emit ${topicName(topic)}`);
-      const post = eventPost(topic, value, { ...options, id: options.id ?? postId(branch, location) }, host.now(), settings);
-      return { kind: "post", record: "emit", location, issuedAt: host.now(), post, value: undefined, detail: post.topic, settle };
+      const post = eventPost(
+        topic,
+        value,
+        { ...options, id: options.id ?? postId(branch, location) },
+        host.now(),
+        settings,
+      );
+      return {
+        kind: "post",
+        record: "emit",
+        location,
+        issuedAt: host.now(),
+        post,
+        value: undefined,
+        detail: post.topic,
+        settle,
+      };
     },
     () => undefined,
   );

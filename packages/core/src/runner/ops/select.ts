@@ -1,9 +1,9 @@
 import { parseDuration } from "../../model/duration.ts";
 import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
+import type { Arm } from "../../workflow/command.ts";
 import type { SelectArm, Selected, WaitOptions } from "../../workflow/ctx.ts";
-import type { Arm } from "../command.ts";
-import { type Branch, issued, valueOf } from "./branch.ts";
+import { type Branch, issued, valueIn } from "./branch.ts";
 import { childLocation } from "./child.ts";
 import { messageName, topicName } from "./listen.ts";
 import { parseTime } from "./sleep.ts";
@@ -19,7 +19,8 @@ export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
     (settle) => {
       const timer = earliestTimer(branch, arms);
       const posts = Object.entries(arms).flatMap(([key, arm]) => postArm(key, arm));
-      if (posts.length === 0 && timer === null) throw new PawlError("OPTION_INVALID", "select was given nothing to wait for");
+      if (posts.length === 0 && timer === null)
+        throw new PawlError("OPTION_INVALID", "select was given nothing to wait for");
       return waitCommand(branch, settle, {
         record: "select",
         name: checkName(options.name ?? "select", "name of select"),
@@ -29,7 +30,7 @@ export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
       });
     },
     (completion) => {
-      const value = valueOf(completion);
+      const value = valueIn(completion);
       const key = completion.outcome === "ok" ? (completion.detail ?? "") : "";
       const arm = arms[key];
       const message = arm !== undefined && ("message" in arm || "event" in arm);
@@ -39,13 +40,17 @@ export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
 }
 
 function postArm(key: string, arm: SelectArm): readonly Arm[] {
-  if ("message" in arm) return [{ kind: "message", name: checkName(messageName(arm.message), "message name"), as: key }];
+  if ("message" in arm)
+    return [{ kind: "message", name: checkName(messageName(arm.message), "message name"), as: key }];
   if ("event" in arm) return [{ kind: "event", topic: checkName(topicName(arm.event), "topic"), as: key }];
   if ("child" in arm) return [{ kind: "child", location: childLocation(arm.child), as: key }];
   return [];
 }
 
-function earliestTimer(branch: Branch, arms: Readonly<Record<string, SelectArm>>): { readonly key: string; readonly at: number } | null {
+function earliestTimer(
+  branch: Branch,
+  arms: Readonly<Record<string, SelectArm>>,
+): { readonly key: string; readonly at: number } | null {
   let earliest: { readonly key: string; readonly at: number } | null = null;
   for (const [key, arm] of Object.entries(arms)) {
     const at =

@@ -2,12 +2,21 @@ import { parseDuration } from "../../model/duration.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
-import type { StepFailure, StepInfo, StepOptions, TryResult } from "../../workflow/ctx.ts";
-import type { Completion, StepCommand } from "../command.ts";
-import { type Branch, issued, valueOf } from "./branch.ts";
+import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
+import type { StepFailure, StepOptions, TryResult } from "../../workflow/ctx.ts";
+import { type Branch, issued, valueIn } from "./branch.ts";
 
-export function step<Value>(branch: Branch, name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>> {
-  return issued(branch, (settle) => stepCommand(branch, name, body, options, settle), valueOf as (completion: Completion) => Awaited<Value>);
+export function step<Value>(
+  branch: Branch,
+  name: string,
+  body: (info: StepInfo) => Value,
+  options?: StepOptions,
+): Promise<Awaited<Value>> {
+  return issued(
+    branch,
+    (settle) => stepCommand(branch, name, body, options, settle),
+    valueIn as (completion: Completion) => Awaited<Value>,
+  );
 }
 
 export function tryStep<Value>(
@@ -20,7 +29,7 @@ export function tryStep<Value>(
     branch,
     (settle) => stepCommand(branch, name, body, options, settle),
     (completion): TryResult<Awaited<Value>, StepFailure> => {
-      if (completion.outcome !== "failed") return { ok: true, value: valueOf(completion) as Awaited<Value> };
+      if (completion.outcome !== "failed") return { ok: true, value: valueIn(completion) as Awaited<Value> };
       const kind = (completion.detail ?? "exhausted") as StepFailure["kind"];
       return { ok: false, failure: { kind, step: name, error: completion.error } };
     },

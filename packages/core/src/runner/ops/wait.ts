@@ -1,6 +1,6 @@
 import { nextLocation } from "../../model/location.ts";
-import type { Arm, Completion, WaitCommand } from "../command.ts";
 import type { RecordKind } from "../../model/record.ts";
+import type { Arm, Completion, WaitCommand } from "../../workflow/command.ts";
 import type { Branch } from "./branch.ts";
 
 /** A wait for any of `arms`, or for the deadline. */

@@ -1,7 +1,6 @@
 import type { Outcome, RecordKind } from "../model/record.ts";
 import type { RetryPolicy } from "../model/retry.ts";
 import type { Post } from "../model/transition.ts";
-import type { StepInfo } from "../workflow/ctx.ts";
 
 /** How a command ended, as the program gets it. */
 export type Completion =
@@ -17,6 +16,16 @@ interface Issued {
   readonly issuedAt: number;
   /** Hands the completion to the program. Called once. */
   settle(completion: Completion): void;
+}
+
+/** What a step body is given. */
+export interface StepInfo {
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** Aborted on timeout, on cancel and when the run is lost to another worker. */
+  readonly signal: AbortSignal;
+  /** The same for every try of this step of this run: hand it to services that know such keys. */
+  readonly idempotencyKey: string;
 }
 
 export interface StepCommand extends Issued {

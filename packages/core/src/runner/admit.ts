@@ -1,0 +1,35 @@
+import type { Command } from "../workflow/command.ts";
+import type { Body } from "./body.ts";
+import type { Desk } from "./desk.ts";
+import type { TryEnd } from "./steps.ts";
+
+/** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. */
+export function admit({ open, completions, steps, draft, codec }: Desk, fresh: readonly Command[], now: number): void {
+  for (const command of fresh) {
+    if (command.kind === "post") {
+      const { detail } = command;
+      const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
+      draft.post(command.post);
+      completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
+    } else if (command.kind === "wait") {
+      open.wait(command);
+    } else if (command.retryAt > now) {
+      open.retry(command);
+    } else {
+      steps.hold(command, completions.firmSeq);
+    }
+  }
+}
+
+/** One try of a step has ended: for good, or until the next. */
+export function tried({ open, completions }: Desk, body: Body, end: TryEnd): void {
+  const { step } = body;
+  if (end.kind === "completed") {
+    completions.add(step, end, body);
+    return;
+  }
+  step.attempts = body.attempt;
+  step.retryAt = end.retryAt;
+  open.retry(step);
+  completions.addRetry(step, end.payload, body);
+}

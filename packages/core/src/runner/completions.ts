@@ -1,0 +1,96 @@
+import type { Outcome } from "../model/record.ts";
+import type { Payload } from "../model/run.ts";
+import type { Command, Completion, StepCommand } from "../workflow/command.ts";
+import type { Body } from "./body.ts";
+import type { Draft } from "./draft.ts";
+
+/** How a command ended, for its record and for the program. */
+export interface CommandEnd {
+  readonly outcome: Outcome;
+  readonly payload: Payload;
+  readonly completion: Completion;
+  readonly detail: string | null;
+}
+
+/** A completion that is recorded and to be handed to the program. */
+export interface Completed {
+  readonly command: Command;
+  readonly completion: Completion;
+  readonly seq: number;
+  readonly at: number;
+}
+
+/** Completions on their way from the world to the program: recorded first, handed over in the order of their seq. */
+export class Completions {
+  readonly #draft: Draft;
+  readonly #onAdded: () => void;
+  readonly #queue: Completed[] = [];
+  #firmSeq: number;
+  #bytes = 0;
+
+  constructor(draft: Draft, onAdded: () => void) {
+    this.#draft = draft;
+    this.#onAdded = onAdded;
+    this.#firmSeq = draft.seq;
+  }
+
+  get size(): number {
+    return this.#queue.length;
+  }
+
+  /** The newest record that step bodies have to wait for. */
+  get firmSeq(): number {
+    return this.#firmSeq;
+  }
+
+  /** What the program got in payloads. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  take(): Completed | null {
+    return this.#queue.shift() ?? null;
+  }
+
+  /** A record of an earlier session was handed over. */
+  replayed(payload: Payload): void {
+    this.#bytes += payload?.length ?? 0;
+  }
+
+  add(command: Command, end: CommandEnd, body?: Body): void {
+    const { seq, at } = this.#draft.record({
+      kind: command.record,
+      location: command.location,
+      outcome: end.outcome,
+      payload: end.payload,
+      attempts: body?.attempt ?? 0,
+      startedAt: body?.startedAt ?? command.issuedAt,
+      detail: end.detail,
+    });
+    this.#queue.push({ command, completion: end.completion, seq, at });
+    this.#bytes += end.payload?.length ?? 0;
+    // An ephemeral record is written with whatever comes next; nothing waits for it.
+    if (command.kind !== "step" || !command.ephemeral) this.#firm(seq);
+    this.#onAdded();
+  }
+
+  /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
+  addRetry(step: StepCommand, payload: Payload, body: Body): void {
+    const { seq } = this.#draft.record({
+      kind: "retry",
+      location: step.location,
+      outcome: "failed",
+      payload,
+      attempts: body.attempt,
+      startedAt: body.startedAt,
+      detail: String(step.retryAt),
+    });
+    this.#firm(seq);
+    this.#onAdded();
+  }
+
+  #firm(seq: number): void {
+    this.#firmSeq = seq;
+    this.#draft.announce();
+  }
+}

@@ -1,0 +1,14 @@
+import type { Codec } from "../model/payload.ts";
+import type { Completions } from "./completions.ts";
+import type { Draft } from "./draft.ts";
+import type { OpenCommands } from "./open-commands.ts";
+import type { Steps } from "./steps.ts";
+
+/** What a session works with: what was asked for, what has come of it, what runs, and what is to be written. */
+export interface Desk {
+  readonly open: OpenCommands;
+  readonly completions: Completions;
+  readonly steps: Steps;
+  readonly draft: Draft;
+  readonly codec: Codec;
+}

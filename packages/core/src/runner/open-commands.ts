@@ -1,0 +1,98 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { Run, Wait } from "../model/run.ts";
+import { Deadlines } from "../runtime/deadlines.ts";
+import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
+import { type Match, Waits } from "./waits.ts";
+
+/** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
+export class OpenCommands {
+  readonly #byLocation = new Map<string, Command>();
+  readonly #waits = new Waits();
+  readonly #deadlines = new Deadlines<StepCommand | WaitCommand>();
+  #inboxSeen: number;
+
+  constructor(inboxSeen: number) {
+    this.#inboxSeen = inboxSeen;
+  }
+
+  get size(): number {
+    return this.#byLocation.size;
+  }
+
+  /** How many waits are open, and how often that has changed. */
+  get waits(): { readonly size: number; readonly changes: number } {
+    return this.#waits;
+  }
+
+  /** The newest inbox entry that was looked at. */
+  get inboxSeen(): number {
+    return this.#inboxSeen;
+  }
+
+  /** The next deadline. */
+  get until(): number | null {
+    return this.#deadlines.earliest(this.#isDue);
+  }
+
+  get byLocation(): ReadonlyMap<string, Command> {
+    return this.#byLocation;
+  }
+
+  add(command: Command): void {
+    this.#byLocation.set(command.location, command);
+  }
+
+  close(command: Command): void {
+    this.#byLocation.delete(command.location);
+  }
+
+  /** Opens a wait: from here on the inbox or its deadline can end it. */
+  wait(command: WaitCommand): void {
+    this.#waits.add(command);
+    if (command.until !== null) this.#deadlines.add(command.until, command);
+  }
+
+  /** Tries a step again at its `retryAt`. */
+  retry(step: StepCommand): void {
+    this.#deadlines.add(step.retryAt, step);
+  }
+
+  /** What the store holds of the inbox; gives what was not seen before. */
+  news(run: Run, inbox: readonly InboxEntry[]): readonly InboxEntry[] {
+    const fresh = inbox.filter((entry) => entry.n > this.#inboxSeen);
+    this.#inboxSeen = Math.max(this.#inboxSeen, run.inboxLast);
+    return fresh;
+  }
+
+  arrive(entries: readonly InboxEntry[]): void {
+    this.#waits.arrive(entries);
+  }
+
+  takeMatch(): Match | null {
+    return this.#waits.takeMatch();
+  }
+
+  /** A step to try again, or a wait whose time is up, with what there is for it. */
+  takeDue(
+    now: number,
+  ):
+    | { readonly command: StepCommand }
+    | { readonly command: WaitCommand; readonly entries: readonly InboxEntry[] }
+    | null {
+    const command = this.#deadlines.takeDue(now, this.#isDue);
+    if (command === null) return null;
+    if (command.kind === "step") return { command };
+    if (command.many) return { command, entries: this.#waits.takeRest(command) };
+    this.#waits.remove(command);
+    return { command, entries: [] };
+  }
+
+  toWait(): Wait {
+    return this.#waits.toWait(this.until);
+  }
+
+  readonly #isDue = (thing: StepCommand | WaitCommand, at: number): boolean =>
+    thing.kind === "wait"
+      ? this.#waits.has(thing)
+      : this.#byLocation.get(thing.location) === thing && thing.retryAt === at;
+}
