@@ -12,7 +12,11 @@ export type DeadLetterView = Omit<DeadLetter, "value"> & { readonly value: unkno
 export class DeadLetters {
   readonly #reader: Reader;
   readonly #codec: Codec;
-  readonly #limits: { readonly eventRetentionMs: number; readonly pendingMax: number; readonly store: { now(): number } };
+  readonly #limits: {
+    readonly eventRetentionMs: number;
+    readonly pendingMax: number;
+    readonly store: { now(): number };
+  };
   readonly #submit: <O extends Op>(op: O) => Promise<OutcomeOf<O>>;
 
   constructor(
@@ -58,10 +62,29 @@ export class DeadLetters {
     // A fresh id: the old one may be known to the target, as received.
     const id = `${letter.id}@${at}`;
     if (letter.kind === "message" || to !== undefined) {
-      return { kind: "message", to: to ?? letter.target, id, name, value, at, onTargetTerminated: "deadLetter", from: null };
+      return {
+        kind: "message",
+        to: to ?? letter.target,
+        id,
+        name,
+        value,
+        at,
+        onTargetTerminated: "deadLetter",
+        from: null,
+      };
     }
     const { eventRetentionMs, pendingMax } = this.#limits;
-    return { kind: "event", topic: letter.target, id, value, at, expireAt: at + eventRetentionMs, deliver: "all", consume: "one", pendingMax };
+    return {
+      kind: "event",
+      topic: letter.target,
+      id,
+      value,
+      at,
+      expireAt: at + eventRetentionMs,
+      deliver: "all",
+      consume: "one",
+      pendingMax,
+    };
   }
 
   #view(letter: DeadLetter): DeadLetterView {
@@ -70,5 +93,8 @@ export class DeadLetters {
 }
 
 function missing(id: string): PawlError {
-  return new PawlError("LETTER_NOT_FOUND", `there is no dead letter ${id}: it was replayed or removed, or never was one`);
+  return new PawlError(
+    "LETTER_NOT_FOUND",
+    `there is no dead letter ${id}: it was replayed or removed, or never was one`,
+  );
 }

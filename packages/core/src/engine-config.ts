@@ -70,7 +70,14 @@ export interface EngineConfig {
   readonly world: World;
 }
 
-const STORAGE_RETRY: ResolvedRetry = { maxAttempts: 8, initialMs: 20, factor: 2, maxMs: 2_000, jitter: 0.2, shouldRetry: null };
+const STORAGE_RETRY: ResolvedRetry = {
+  maxAttempts: 8,
+  initialMs: 20,
+  factor: 2,
+  maxMs: 2_000,
+  jitter: 0.2,
+  shouldRetry: null,
+};
 
 /** The options with their defaults, checked. */
 export function resolveConfig(options: EngineOptions): EngineConfig {

@@ -4,8 +4,24 @@ import type { Log } from "./runtime/log.ts";
 
 /** What an engine tells those who listen: every transition that it commits, and how it is doing itself. */
 export type EngineEvent =
-  | { readonly kind: "run.started" | "run.claimed" | "run.suspended" | "run.woken" | "run.continued" | "run.resumed" | "run.released"; readonly runId: string; readonly workflow: string }
-  | { readonly kind: "run.paused" | "run.completed" | "run.failed" | "run.cancelled"; readonly runId: string; readonly workflow: string; readonly error: Error | null }
+  | {
+      readonly kind:
+        | "run.started"
+        | "run.claimed"
+        | "run.suspended"
+        | "run.woken"
+        | "run.continued"
+        | "run.resumed"
+        | "run.released";
+      readonly runId: string;
+      readonly workflow: string;
+    }
+  | {
+      readonly kind: "run.paused" | "run.completed" | "run.failed" | "run.cancelled";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly error: Error | null;
+    }
   /** This worker's hold on the run is over: another has it, or it was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }
   | { readonly kind: "record"; readonly runId: string; readonly workflow: string; readonly record: JournalRecord }
@@ -52,6 +68,10 @@ export class EventHub {
 }
 
 /** The event that tells of a run's new status. */
-export function statusEvent(run: Pick<Run, "id" | "workflow">, status: Extract<Status, "completed" | "failed" | "cancelled" | "paused">, error: Error | null): EngineEvent {
+export function statusEvent(
+  run: Pick<Run, "id" | "workflow">,
+  status: Extract<Status, "completed" | "failed" | "cancelled" | "paused">,
+  error: Error | null,
+): EngineEvent {
   return { kind: `run.${status}`, runId: run.id, workflow: run.workflow, error };
 }

@@ -11,9 +11,20 @@ describe("engine", () => {
   });
   it("sleeps, listens, retries, starts children", async () => {
     let tries = 0;
-    const child = workflow("child", async (ctx, n: number) => { await ctx.sleep(5); return await ctx.step("double", () => n * 2); });
+    const child = workflow("child", async (ctx, n: number) => {
+      await ctx.sleep(5);
+      return await ctx.step("double", () => n * 2);
+    });
     const parent = workflow("parent", async (ctx, input: { n: number }) => {
-      const a = await ctx.step("flaky", () => { tries += 1; if (tries < 3) throw new Error("no"); return tries; }, { retry: { initialMs: 1 } });
+      const a = await ctx.step(
+        "flaky",
+        () => {
+          tries += 1;
+          if (tries < 3) throw new Error("no");
+          return tries;
+        },
+        { retry: { initialMs: 1 } },
+      );
       await ctx.sleep(10);
       const got = await ctx.listen<{ by: string }>("approve", { timeout: "5 s" });
       const late = await ctx.listen("never", { timeout: 5 });

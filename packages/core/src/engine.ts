@@ -1,31 +1,22 @@
 import { DeadLetters } from "./dead-letters.ts";
-import { type EngineConfig, type EngineOptions, resolveConfig } from "./engine-config.ts";
-import { type EngineEventKind, EventHub, type EventOf, statusEvent } from "./engine-events.ts";
+import type { EngineConfig } from "./engine-config.ts";
+import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
+import { EngineNews } from "./engine-news.ts";
 import { type RunHandle, type RunSummary, Runs } from "./handle.ts";
-import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
-import { checkName, checkRunId, checkTarget } from "./model/names.ts";
+import { checkName, checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
-import type { NewRun, Run, Status } from "./model/run.ts";
+import type { NewRun, Payload, Run, Status } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import { messageName } from "./runner/ops/listen.ts";
 import { eventPost } from "./runner/ops/post.ts";
+import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { Worker } from "./worker.ts";
 import type { SendOptions, Workflow } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
-
-export interface StartOptions {
-  /** Unique among runs. Starting again with the same id, workflow and input gives the run that exists. Default: a fresh one. */
-  readonly id?: string;
-  /** `use` (default): the run that exists, if its workflow and input are the same. `fail`: an error, code `RUN_EXISTS`. */
-  readonly onConflict?: "use" | "fail";
-  readonly tags?: readonly string[];
-  /** Not begun before this much time has passed. */
-  readonly delay?: Duration;
-}
 
 export interface RecoveryReport {
   /** Runs of dead workers that were freed. */
@@ -38,35 +29,13 @@ export interface RecoveryReport {
   readonly open: Readonly<Record<Extract<Status, "pending" | "running" | "suspended" | "paused">, number>>;
 }
 
-/** Opens the store and begins to work. */
-export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const config = resolveConfig(options);
-  const { clock } = config.world;
-  await config.store.open({
-    now: () => clock.now(),
-    every(ms, callback) {
-      let cancel = (): void => {};
-      const next = (): void => {
-        cancel = clock.wakeAt(clock.now() + ms, () => {
-          next();
-          callback();
-        });
-      };
-      next();
-      return () => cancel();
-    },
-  });
-  const engine = new Engine(config);
-  await engine.open();
-  return engine;
-}
-
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
 export class Engine {
   readonly deadLetters: DeadLetters;
   readonly #config: EngineConfig;
   readonly #codec: Codec;
   readonly #hub: EventHub;
+  readonly #news: EngineNews;
   readonly #worker: Worker;
   readonly #runs: Runs;
   #stopped: Promise<void> | null = null;
@@ -82,7 +51,8 @@ export class Engine {
         log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
     });
     this.#hub = new EventHub(log);
-    this.#worker = new Worker(config, this.#codec, this.#hub, (runId, end) => this.#runs.ended(runId, end));
+    this.#news = new EngineNews(this.#hub, this.#codec, (runId, end) => this.#runs.ended(runId, end));
+    this.#worker = new Worker(config, this.#codec, this.#news);
     this.#runs = new Runs({
       store,
       codec: this.#codec,
@@ -103,6 +73,7 @@ export class Engine {
     return this.#worker.id;
   }
 
+  /** Begins to work; `createEngine` does it. */
   async open(): Promise<void> {
     await this.#worker.start();
     this.#runs.watch();
@@ -114,31 +85,17 @@ export class Engine {
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
-    const { random } = this.#config.world;
-    const { store } = this.#config;
-    const now = store.now();
-    const id = options.id === undefined ? random.id(now) : checkRunId(options.id);
-    const schema = workflow.options.input;
-    const checked = schema === undefined ? input : checkSchema(schema, input, `input of run ${id}`);
-    const delayMs = options.delay === undefined ? 0 : parseDuration(options.delay, "delay");
-    const run: NewRun = {
-      id,
-      workflow: workflow.name,
-      version: workflow.version,
-      input: this.#codec.encode(checked, `input of run ${id}`),
-      tags: (options.tags ?? []).map((tag) => checkName(tag, "tag")),
-      parent: null,
-      createdAt: now,
-      startId: random.id(now),
-      owner: delayMs === 0 && this.#worker.canTake(workflow.name) ? this.#worker.id : null,
-      startAt: now + delayMs,
-    };
+    const owner = this.#worker.canTake(workflow.name) ? this.#worker.id : null;
+    const run = newRun(this.#config, this.#codec, workflow, input, options, owner);
     const outcome = await this.submit({ kind: "start", run });
-    if (outcome.kind === "exists") return await this.#existing(run, checked, options.onConflict ?? "use");
-    this.#hub.emit({ kind: "run.started", runId: id, workflow: run.workflow });
-    if (run.owner !== null) this.#worker.take(createdRun(run));
-    else this.#worker.kick();
-    return this.#runs.handle<Output>(id);
+    if (outcome.kind === "exists") {
+      await this.#checkConflict(run, options.onConflict ?? "use");
+    } else {
+      this.#news.plain("run.started", run);
+      if (run.owner !== null) this.#worker.take(createdRun(run));
+      else this.#worker.kick();
+    }
+    return this.#runs.handle<Output>(run.id);
   }
 
   /** A handle to a run, whether it exists or not; `status()` tells. */
@@ -195,21 +152,19 @@ export class Engine {
   /** Ends a run as cancelled. False: it had ended before. */
   async cancel(runId: string, reason?: string): Promise<boolean> {
     const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
-    const outcome = await this.#control(runId, "cancel", error);
-    if (outcome === "ended") return false;
-    const payload = failurePayload(this.#codec, error, "reason");
-    this.#runs.ended(runId, { status: "cancelled", outcome: payload });
+    const { done, outcome } = await this.#control(runId, "cancel", error);
+    if (!done) return false;
+    this.#runs.ended(runId, { status: "cancelled", outcome });
+    await this.#withRun(runId, "run.cancelled", (run) => this.#news.ended(run, { status: "cancelled", outcome }));
     return true;
   }
 
   /** Stops a run where it is, until it is resumed. A step body that is under way is aborted, and runs again then. */
   async pause(runId: string, reason?: string): Promise<void> {
-    const outcome = await this.#control(
-      runId,
-      "pause",
-      new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`),
-    );
-    if (outcome === "ended") throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
+    const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
+    const { done, outcome } = await this.#control(runId, "pause", error);
+    if (!done) throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
+    await this.#withRun(runId, "run.paused", (run) => this.#news.paused(run, outcome));
   }
 
   /** Lets a paused run go on. */
@@ -220,7 +175,7 @@ export class Engine {
     if (outcome.kind === "ended")
       throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
     if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
-    await this.#tell(id, "run.resumed");
+    await this.#withRun(id, "run.resumed", (run) => this.#news.plain("run.resumed", run));
     this.#worker.kick();
   }
 
@@ -228,13 +183,10 @@ export class Engine {
   async recover(): Promise<RecoveryReport> {
     const { reader } = this.#config.store;
     const round = await this.#worker.recover();
-    const [pending, running, suspended, paused] = await Promise.all(
+    const [pending = 0, running = 0, suspended = 0, paused = 0] = await Promise.all(
       (["pending", "running", "suspended", "paused"] as const).map((status) => reader.count({ status: [status] })),
     );
-    return {
-      ...round,
-      open: { pending: pending ?? 0, running: running ?? 0, suspended: suspended ?? 0, paused: paused ?? 0 },
-    };
+    return { ...round, open: { pending, running, suspended, paused } };
   }
 
   /** Calls back at each such event; the returned function ends it. */
@@ -249,6 +201,7 @@ export class Engine {
     return await this.#worker.coordinator.submit(op);
   }
 
+  /** Several ops at once; the outcomes stand at the places of their ops. */
   async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
     return await this.#worker.coordinator.submitBatch(ops);
@@ -266,80 +219,38 @@ export class Engine {
     await this.#config.store.close();
   }
 
-  async #control(runId: string, kind: "cancel" | "pause", error: PawlError): Promise<"done" | "ended"> {
-    const id = checkTarget(runId);
-    const outcome = await this.submit({
-      kind,
-      runId: id,
-      opId: this.#opId(),
-      reason: failurePayload(this.#codec, error, "reason"),
-    });
-    if (outcome.kind === "notFound") throw notFound(id);
-    if (outcome.kind === "ended") return "ended";
-    this.#worker.letGo(id, error);
-    await this.#tell(id, kind === "cancel" ? "run.cancelled" : "run.paused", error);
-    return "done";
-  }
-
-  async #tell(
+  /** Takes a run over. The owner is fenced by it; where that is this process, it lets go at once. */
+  async #control(
     runId: string,
-    kind: "run.cancelled" | "run.paused" | "run.resumed",
-    error: Error | null = null,
-  ): Promise<void> {
-    if (!this.#hub.hears(kind)) return;
-    const run = await this.#config.store.reader.get(runId);
-    if (run === null) return;
-    if (kind === "run.resumed") this.#hub.emit({ kind, runId, workflow: run.workflow });
-    else this.#hub.emit(statusEvent(run, kind === "run.paused" ? "paused" : "cancelled", error));
+    kind: "cancel" | "pause",
+    error: PawlError,
+  ): Promise<{ readonly done: boolean; readonly outcome: Payload }> {
+    const id = checkTarget(runId);
+    const reason = failurePayload(this.#codec, error, "reason");
+    const answer = await this.submit({ kind, runId: id, opId: this.#opId(), reason });
+    if (answer.kind === "notFound") throw notFound(id);
+    if (answer.kind === "done") this.#worker.letGo(id, error);
+    return { done: answer.kind === "done", outcome: reason };
   }
 
-  async #existing<Output>(asked: NewRun, input: unknown, onConflict: "use" | "fail"): Promise<RunHandle<Output>> {
+  /** Reads the run for those who listen, if somebody does. */
+  async #withRun(runId: string, kind: EngineEventKind, tell: (run: Run) => void): Promise<void> {
+    const run = this.#news.hears(kind) ? await this.#config.store.reader.get(runId) : null;
+    if (run !== null) tell(run);
+  }
+
+  async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
     const run = await this.#config.store.reader.get(asked.id);
-    const plain = createCodec(null, {
-      bytesMax: Number.MAX_SAFE_INTEGER,
-      warnBytes: Number.MAX_SAFE_INTEGER,
-      onLarge: () => {},
-    });
-    const same =
-      run !== null &&
-      run.workflow === asked.workflow &&
-      plain.encode(this.#codec.decode(run.input), "input") === plain.encode(input, "input");
-    if (onConflict === "use" && (same || (run !== null && run.generation > 0 && run.workflow === asked.workflow))) {
-      return this.#runs.handle<Output>(asked.id);
-    }
-    const why =
-      onConflict === "fail"
-        ? "onConflict is fail"
-        : run?.workflow === asked.workflow
-          ? "its input is another"
-          : `it is of workflow ${run?.workflow}`;
+    if (run === null) throw notFound(asked.id);
+    if (onConflict === "use" && isSameStart(this.#codec, run, asked)) return;
+    const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;
+    const why = onConflict === "fail" ? "onConflict is fail" : other;
     throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
   }
 
   #opId(): string {
     return this.#config.world.random.id(this.#config.store.now());
   }
-}
-
-/** The row that creating a run makes. */
-function createdRun(run: NewRun): Run {
-  const { startAt: _, ...facts } = run;
-  return {
-    ...facts,
-    status: "running",
-    epoch: 1,
-    turn: 0,
-    wakeAt: null,
-    wait: null,
-    inboxLast: 0,
-    baseSeq: 0,
-    generation: 0,
-    claims: 0,
-    claimSeq: 0,
-    startedAt: run.createdAt,
-    endedAt: null,
-    outcome: null,
-  };
 }
 
 function notFound(runId: string): PawlError {

@@ -1,4 +1,5 @@
 import type { EventHub } from "./engine-events.ts";
+import type { RunEnd } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
 import { type Failure, toError } from "./model/failure.ts";
 import type { SendOutcome } from "./model/op.ts";
@@ -7,7 +8,6 @@ import type { JournalRecord } from "./model/record.ts";
 import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { ListQuery, Page, Store } from "./store/store.ts";
-import type { RunEnd } from "./worker.ts";
 import type { SendOptions } from "./workflow/ctx.ts";
 import type { MessageType } from "./workflow/messages.ts";
 
@@ -48,7 +48,12 @@ export interface RunsParts {
   readonly hub: EventHub;
   /** Whether this process hears of the run's end by itself. */
   readonly hears: (runId: string) => boolean;
-  readonly send: <Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions) => Promise<SendOutcome>;
+  readonly send: <Value>(
+    runId: string,
+    message: string | MessageType<Value>,
+    value: Value,
+    options?: SendOptions,
+  ) => Promise<SendOutcome>;
   readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
   readonly pause: (runId: string, reason?: string) => Promise<void>;
   readonly resume: (runId: string) => Promise<void>;
@@ -61,8 +66,8 @@ const JOURNAL_PAGE = 500;
 export class Runs {
   readonly #parts: RunsParts;
   readonly #waiting = new Map<string, Set<(end: RunEnd | null) => void>>();
-  #unwatch: () => void = () => {};
-  #cancelPoll: () => void = () => {};
+  #unwatch: (() => void) | null = null;
+  #cancelPoll: (() => void) | null = null;
   #closed = false;
 
   constructor(parts: RunsParts) {
@@ -84,8 +89,8 @@ export class Runs {
 
   close(): void {
     this.#closed = true;
-    this.#unwatch();
-    this.#cancelPoll();
+    this.#unwatch?.();
+    this.#cancelPoll?.();
     for (const [runId, waiting] of this.#waiting) {
       this.#waiting.delete(runId);
       for (const hear of waiting) hear(null);
@@ -135,7 +140,11 @@ export class Runs {
       const run = this.#parts.hears(runId) ? null : await this.#existing(runId);
       const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
       if (end !== null) return this.#output(runId, end);
-      if (this.#closed) throw new PawlError("ENGINE_STOPPED", `the engine was shut down before run ${runId} ended; it goes on when one runs again`);
+      if (this.#closed)
+        throw new PawlError(
+          "ENGINE_STOPPED",
+          `the engine was shut down before run ${runId} ended; it goes on when one runs again`,
+        );
     }
   }
 
@@ -161,12 +170,20 @@ export class Runs {
     if (end.status === "completed") return value;
     const cause = value === undefined ? undefined : toError(value as Failure);
     const code = end.status === "failed" ? "RUN_FAILED" : "RUN_CANCELLED";
-    throw new PawlError(code, `run ${runId} ${end.status === "failed" ? "failed" : "was cancelled"}${cause === undefined ? "" : `: ${cause.message}`}`, { cause });
+    throw new PawlError(
+      code,
+      `run ${runId} ${end.status === "failed" ? "failed" : "was cancelled"}${cause === undefined ? "" : `: ${cause.message}`}`,
+      { cause },
+    );
   }
 
   async #existing(runId: string): Promise<Run> {
     const run = await this.#parts.store.reader.get(runId);
-    if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
+    if (run === null)
+      throw new PawlError(
+        "RUN_NOT_FOUND",
+        `there is no run ${runId}; check the id, or whether retention has removed it`,
+      );
     return run;
   }
 
@@ -184,25 +201,32 @@ export class Runs {
   async *#watchRun(runId: string): AsyncGenerator<RecordView> {
     let afterSeq = 0;
     for (;;) {
-      let wakeUp = (): void => {};
-      const changed = new Promise<void>((resolve) => {
-        wakeUp = resolve;
-      });
-      const off = this.#parts.hub.on("record", (event) => {
-        if (event.runId === runId) wakeUp();
-      });
-      void this.#nextEnd(runId).then(wakeUp);
+      const changed = this.#nextChange(runId);
       const run = await this.#existing(runId);
-      const records = await this.#parts.store.reader.journal(runId, { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE });
+      const query = { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE };
+      const records = await this.#parts.store.reader.journal(runId, query);
       for (const record of records) {
         afterSeq = record.seq;
         yield this.#record(record);
       }
-      const over = isTerminal(run.status) || this.#closed;
-      if (records.length === 0 && !over) await changed;
-      off();
-      if (over && records.length === 0) return;
+      if (records.length > 0) continue;
+      if (isTerminal(run.status) || this.#closed) return;
+      await changed;
     }
+  }
+
+  /** Resolves when the run has a new record or an end by this process's hand, or when it is time to look elsewhere. */
+  #nextChange(runId: string): Promise<void> {
+    return new Promise((resolve) => {
+      const off = this.#parts.hub.on("record", (event) => {
+        if (event.runId === runId) done();
+      });
+      const done = (): void => {
+        off();
+        resolve();
+      };
+      void this.#nextEnd(runId).then(done);
+    });
   }
 
   #summary(run: Run): RunSummary {
@@ -216,6 +240,10 @@ export class Runs {
   #record(record: JournalRecord): RecordView {
     const { payload, ...rest } = record;
     const value = this.#parts.codec.decode(payload as Payload);
-    return { ...rest, value: record.outcome === "failed" ? undefined : value, error: record.outcome === "failed" ? toError(value as Failure) : null };
+    return {
+      ...rest,
+      value: record.outcome === "failed" ? undefined : value,
+      error: record.outcome === "failed" ? toError(value as Failure) : null,
+    };
   }
 }

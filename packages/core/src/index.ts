@@ -1,5 +1,6 @@
+export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
-export { createEngine, type Engine, type RecoveryReport, type StartOptions } from "./engine.ts";
+export type { Engine, RecoveryReport } from "./engine.ts";
 export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
@@ -32,6 +33,7 @@ export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";
 export type { Turns } from "./runtime/turns.ts";
+export type { StartOptions } from "./start.ts";
 export { memoryStore } from "./store/memory/memory-store.ts";
 export type {
   ClaimRequest,

@@ -2,13 +2,12 @@ import { Committer } from "./coordinator/committer.ts";
 import { Coordinator } from "./coordinator/coordinator.ts";
 import { Ownership } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
-import { type EventHub, statusEvent } from "./engine-events.ts";
+import type { EngineNews } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
-import { type Failure, toError } from "./model/failure.ts";
-import type { AppendOp } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
-import type { Payload, Run } from "./model/run.ts";
-import type { RunState, Wake } from "./model/transition.ts";
+import type { Run } from "./model/run.ts";
+import type { Wake } from "./model/transition.ts";
+import { poisonOf } from "./rules/poison.ts";
 import { codeProgram } from "./runner/code-program.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
@@ -20,15 +19,9 @@ import type { Loaded } from "./store/store.ts";
 import { StoreError } from "./store/store-error.ts";
 import type { ProgramFactory } from "./workflow/program.ts";
 
-/** Transitions in one commit, and ops that may wait for one. */
+/** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
 const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
 const CLAIM_MAX = 200;
-
-/** How a run ended, as those who wait for it hear. */
-export interface RunEnd {
-  readonly status: "completed" | "failed" | "cancelled";
-  readonly outcome: Payload;
-}
 
 /**
  * One engine process at work: the runs it owns, the sessions that interpret them, and the coordinator they write through.
@@ -40,23 +33,21 @@ export class Worker {
   readonly clock: Agenda;
   readonly #config: EngineConfig;
   readonly #codec: Codec;
-  readonly #hub: EventHub;
+  readonly #news: EngineNews;
   readonly #programs: ReadonlyMap<string, ProgramFactory>;
   readonly #sessions: Sessions;
   readonly #workshop: Workshop;
   readonly #ownership: Ownership;
   readonly #strays: StrayRejections;
-  readonly #onEnd: (runId: string, end: RunEnd) => void;
-  #unwatch: () => void = () => {};
+  #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
 
-  constructor(config: EngineConfig, codec: Codec, hub: EventHub, onEnd: (runId: string, end: RunEnd) => void) {
+  constructor(config: EngineConfig, codec: Codec, news: EngineNews) {
     const { world, log } = config;
     this.#config = config;
     this.#codec = codec;
-    this.#hub = hub;
-    this.#onEnd = onEnd;
+    this.#news = news;
     this.id = world.random.id(world.clock.now());
     this.clock = new Agenda(world.clock, config.timerResolutionMs);
     this.#sessions = new Sessions({
@@ -69,7 +60,7 @@ export class Worker {
     );
     this.#strays = catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
-      hub.emit({ kind: "unhandledRejection", runId, error });
+      news.event({ kind: "unhandledRejection", runId, error });
     });
     this.coordinator = this.#createCoordinator();
     this.#ownership = this.#createOwnership();
@@ -82,7 +73,7 @@ export class Worker {
         read: (runId, afterSeq) => this.#read(runId, afterSeq),
         own: (view) => this.coordinator.own(view),
         disown: (runId) => this.coordinator.disown(runId),
-        onLost: (run, reason) => hub.emit({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
+        onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
         onUnreadable: (run, error) => this.#park(run, error),
       },
       this.#sessionWorld(),
@@ -100,7 +91,10 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    this.#unwatch = this.#config.store.watch(() => this.#ownership.kick());
+    this.#unwatch = this.#config.store.watch(({ runIds }) => {
+      // What this worker has in its hands it needs no hint for.
+      if (runIds === null || runIds.some((runId) => !this.hears(runId))) this.#ownership.kick();
+    });
     if (this.#programs.size > 0) await this.#ownership.start();
   }
 
@@ -128,8 +122,12 @@ export class Worker {
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
     this.#ownership.hold();
-    this.#unwatch();
-    if (this.#sessions.working > 0 && drainMs > 0) await this.#workEnded(drainMs);
+    this.#unwatch?.();
+    await new Promise<void>((resolve) => {
+      this.clock.wakeAt(this.clock.now() + drainMs, resolve);
+      this.#idle.push(resolve);
+      this.#freed();
+    });
     this.#workshop.close();
     for (const session of this.#sessions.all()) if (!session.resting) session.release();
     await this.coordinator.drained();
@@ -138,13 +136,6 @@ export class Worker {
     if (this.#programs.size > 0) await this.#config.store.retire(this.id);
     this.clock.clear();
     this.#strays.stop();
-  }
-
-  #workEnded(drainMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.clock.wakeAt(this.clock.now() + drainMs, resolve);
-      this.#idle.push(resolve);
-    });
   }
 
   #createCoordinator(): Coordinator {
@@ -157,11 +148,11 @@ export class Worker {
       log,
       onDown: (error) => {
         this.#ownership.hold();
-        this.#hub.emit({ kind: "store.down", error });
+        this.#news.event({ kind: "store.down", error });
       },
       onUp: () => {
         if (!this.#stopping) this.#ownership.unhold();
-        this.#hub.emit({ kind: "store.up" });
+        this.#news.event({ kind: "store.up" });
       },
     });
     return new Coordinator({
@@ -205,10 +196,10 @@ export class Worker {
       log,
       within: (runId, call) => this.#strays.within(runId, call),
       enlist: (session) => this.coordinator.enlist(session),
-      committed: (session, op) => this.#committed(session, op),
+      committed: (session, op) => this.#news.records(session.run, op),
       woke: (session) => {
         this.#sessions.woke(session);
-        this.#tell("run.woken", session.run);
+        this.#news.plain("run.woken", session.run);
       },
       rested: (session) => this.#rested(session),
       ended: (session) => this.#ended(session),
@@ -230,13 +221,10 @@ export class Worker {
   #claimed(runs: readonly Run[]): void {
     for (const run of runs) {
       this.#workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
-      this.#tell("run.claimed", run);
-      if (run.claims > this.#config.claimsMax) {
-        const message = `run ${run.id} was claimed ${run.claims - 1} times without making progress: it ends the processes that work on it`;
-        this.#park(run, new PawlError("POISONED", message));
-      } else {
-        this.#workshop.arrived(run.id);
-      }
+      this.#news.plain("run.claimed", run);
+      const poison = poisonOf(run, this.#config.claimsMax);
+      if (poison === null) this.#workshop.arrived(run.id);
+      else this.#park(run, poison);
     }
   }
 
@@ -246,7 +234,7 @@ export class Worker {
     const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
     void this.coordinator.submit(op).then(
       (outcome) => {
-        if (outcome.kind === "done") this.#tellEnd(run, { status: "failed", outcome: failure });
+        if (outcome.kind === "done") this.#news.ended(run, { status: "failed", outcome: failure });
       },
       (reason: unknown) =>
         this.#config.log("error", "a run could not be parked; the next claim tries again", {
@@ -263,15 +251,9 @@ export class Worker {
     }
   }
 
-  #committed(session: Interpreter, op: AppendOp): void {
-    if (!this.#hub.hears("record")) return;
-    const { id: runId, workflow } = session.run;
-    for (const record of op.records) this.#hub.emit({ kind: "record", runId, workflow, record });
-  }
-
   #rested(session: Interpreter): void {
     this.#sessions.rested(session);
-    this.#tell("run.suspended", session.run);
+    this.#news.plain("run.suspended", session.run);
     this.#freed();
     const { until } = session;
     if (until === null || !session.resting) return;
@@ -287,42 +269,8 @@ export class Worker {
     this.coordinator.disown(run.id);
     this.#freed();
     if (end === null) return;
-    switch (end.status) {
-      case "completed":
-      case "failed":
-      case "cancelled":
-        this.#tellEnd(run, end);
-        return;
-      case "paused":
-        this.#hub.emit(statusEvent(run, "paused", this.#errorOf(end.reason)));
-        return;
-      case "continued":
-        this.#tell("run.continued", run);
-        this.#workshop.arrived(run.id);
-        return;
-      case "released":
-        this.#tell("run.released", run);
-        return;
-      case "running":
-      case "suspended":
-      case "resumed":
-        return;
-    }
-  }
-
-  #tell(kind: "run.claimed" | "run.woken" | "run.suspended" | "run.continued" | "run.released", run: Run): void {
-    if (this.#hub.hears(kind)) this.#hub.emit({ kind, runId: run.id, workflow: run.workflow });
-  }
-
-  #tellEnd(run: Run, end: RunEnd & Partial<RunState>): void {
-    this.#onEnd(run.id, end);
-    if (this.#hub.hears(`run.${end.status}`)) {
-      this.#hub.emit(statusEvent(run, end.status, end.status === "completed" ? null : this.#errorOf(end.outcome)));
-    }
-  }
-
-  #errorOf(failure: Payload): Error | null {
-    return failure === null ? null : toError(this.#codec.decode(failure) as Failure);
+    this.#news.left(run, end);
+    if (end.status === "continued") this.#workshop.arrived(run.id);
   }
 
   /** A slot is free: those who wait for the end of work, and runs that nobody owns, hear of it. */
@@ -336,7 +284,7 @@ export class Worker {
       worker: this.id,
       runs: this.#sessions.size,
     });
-    this.#hub.emit({ kind: "worker.lapsed", worker: this.id });
+    this.#news.event({ kind: "worker.lapsed", worker: this.id });
     this.#forgetAll(new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease"));
     this.#ownership.kick();
   }
@@ -345,7 +293,7 @@ export class Worker {
     this.#config.log("error", "the engine stopped before it could write a wrong state", { error: String(error) });
     this.#ownership.stop();
     this.#forgetAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
-    this.#hub.emit({ kind: "engine.broken", error });
+    this.#news.event({ kind: "engine.broken", error });
   }
 
   #forgetAll(reason: Error): void {

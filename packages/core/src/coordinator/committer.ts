@@ -1,10 +1,10 @@
+import { type RetryPolicy, retryDelayMs } from "../model/retry.ts";
 import type { Transition } from "../model/transition.ts";
-import { retryDelayMs, type RetryPolicy } from "../model/retry.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
-import { StoreError } from "../store/store-error.ts";
 import type { Commit, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 
 export interface Committed {
   readonly commit: Commit;
@@ -104,7 +104,10 @@ export class Committer {
   #lost(error: StoreError): void {
     if (this.#down) return;
     this.#down = true;
-    this.#log("error", "the store does not answer; claiming stops until it does", { code: error.code, error: error.message });
+    this.#log("error", "the store does not answer; claiming stops until it does", {
+      code: error.code,
+      error: error.message,
+    });
     this.#onDown(error);
   }
 

@@ -1,12 +1,12 @@
-import type { AppendOp, Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import { PawlError } from "../model/errors.ts";
+import type { AppendOp, Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import type { Answer, Transition, Wake } from "../model/transition.ts";
-import { conclude, type Conclusion } from "../rules/conclude.ts";
+import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
 import type { Turns } from "../runtime/turns.ts";
-import { StoreError } from "../store/store-error.ts";
 import type { Commit, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { Committer } from "./committer.ts";
 
 /** One that owns a run and gathers what is to be added to it until the next batch is taken. */
@@ -26,7 +26,13 @@ export interface CoordinatorLimits {
 }
 
 type Entry =
-  | { readonly kind: "op"; readonly op: Op; readonly view: RunView | null; settle(conclusion: Conclusion): void; fail(error: Error): void }
+  | {
+      readonly kind: "op";
+      readonly op: Op;
+      readonly view: RunView | null;
+      settle(conclusion: Conclusion): void;
+      fail(error: Error): void;
+    }
   | { readonly kind: "source"; readonly source: AppendSource };
 
 /** How often an op from outside is decided anew because the run changed hands meanwhile. */
@@ -141,7 +147,8 @@ export class Coordinator {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
     try {
-      const entries = this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
+      const entries =
+        this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
       this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
       await this.#commit(entries);
     } catch (error) {
@@ -210,9 +217,13 @@ export class Coordinator {
   }
 
   #break(error: unknown): void {
-    this.#broken = new PawlError("ENGINE_BROKEN", `the engine stopped before it could write a wrong state: ${String(error)}`, {
-      cause: error,
-    });
+    this.#broken = new PawlError(
+      "ENGINE_BROKEN",
+      `the engine stopped before it could write a wrong state: ${String(error)}`,
+      {
+        cause: error,
+      },
+    );
     for (const entry of this.#queue) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
     for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();

@@ -2,8 +2,8 @@ import type { Run } from "../model/run.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
-import { StoreError } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 
 export interface OwnershipSettings {
   readonly worker: string;
@@ -122,7 +122,8 @@ export class Ownership {
     const round = await this.#reaching("claim", () => this.#round());
     this.#looking = false;
     // The claim may have been granted and its answer lost.
-    if (round === null) await this.#reaching("held", async () => this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker)));
+    if (round === null)
+      await this.#reaching("held", async () => this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker)));
     if (this.#lookAgain) {
       this.#lookAgain = false;
       this.kick();
@@ -173,7 +174,11 @@ export class Ownership {
       return await call();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#parts.log("warn", `${what} did not reach the store; it is tried again`, { worker: this.#settings.worker, code: error.code, error: error.message });
+      this.#parts.log("warn", `${what} did not reach the store; it is tried again`, {
+        worker: this.#settings.worker,
+        code: error.code,
+        error: error.message,
+      });
       return null;
     }
   }

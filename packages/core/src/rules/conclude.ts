@@ -2,7 +2,9 @@ import type { EmitOutcome, Op, Outcomes, SendOutcome } from "../model/op.ts";
 import type { Answer, EventPost, MessagePost, PostAnswer } from "../model/transition.ts";
 
 /** What a store's answer means for the op that asked; `again`: the run has changed since it was read, read and decide anew. */
-export type Conclusion = { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] } | { readonly kind: "again" };
+export type Conclusion =
+  | { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] }
+  | { readonly kind: "again" };
 
 /**
  * Pure. An answer that the op's transition can't have is a bug, and throws. `resent`: the batch was sent more than once, so
@@ -27,7 +29,11 @@ export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
       return concludeControl(op, answer);
     case "letter":
       if (answer.kind === "refused") return outcome({ kind: "notFound" });
-      return outcome(op.post === null ? { kind: "removed" } : { kind: "replayed", outcome: replayed(op.post, posted(op, answer, resent)) });
+      return outcome(
+        op.post === null
+          ? { kind: "removed" }
+          : { kind: "replayed", outcome: replayed(op.post, posted(op, answer, resent)) },
+      );
     case "documents":
       return outcome({ kind: "done" });
   }

@@ -20,7 +20,9 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
     case "cancel":
       return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
     case "pause":
-      return view?.status === "paused" ? answer({ kind: "done" }) : control(view, op, { status: "paused", reason: op.reason });
+      return view?.status === "paused"
+        ? answer({ kind: "done" })
+        : control(view, op, { status: "paused", reason: op.reason });
     case "resume":
       return view !== null && !isTerminal(view.status) && view.status !== "paused"
         ? answer({ kind: "refused", status: view.status })
@@ -62,7 +64,11 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
   });
 }
 
-function control(view: RunView | null, op: { readonly runId: string; readonly opId: string }, state: RunState): Decision {
+function control(
+  view: RunView | null,
+  op: { readonly runId: string; readonly opId: string },
+  state: RunState,
+): Decision {
   if (view === null) return answer({ kind: "notFound" });
   if (isTerminal(view.status)) return answer({ kind: "ended", status: view.status });
   return transition({

@@ -1,0 +1,88 @@
+import { type EngineEvent, type EngineEventKind, type EventHub, statusEvent } from "./engine-events.ts";
+import { type Failure, toError } from "./model/failure.ts";
+import type { AppendOp } from "./model/op.ts";
+import type { Codec } from "./model/payload.ts";
+import type { Payload, Run, TerminalStatus } from "./model/run.ts";
+import type { RunState } from "./model/transition.ts";
+
+/** How a run ended, as those who wait for it hear. */
+export interface RunEnd {
+  readonly status: TerminalStatus;
+  readonly outcome: Payload;
+}
+
+/** The events that tell no more than which run it was. */
+type PlainKind =
+  | "run.started"
+  | "run.claimed"
+  | "run.suspended"
+  | "run.woken"
+  | "run.continued"
+  | "run.resumed"
+  | "run.released";
+
+/** Turns what was committed into events, where somebody listens, and tells those who wait for an end. */
+export class EngineNews {
+  readonly #hub: EventHub;
+  readonly #codec: Codec;
+  readonly #onEnd: (runId: string, end: RunEnd) => void;
+
+  constructor(hub: EventHub, codec: Codec, onEnd: (runId: string, end: RunEnd) => void) {
+    this.#hub = hub;
+    this.#codec = codec;
+    this.#onEnd = onEnd;
+  }
+
+  event(event: EngineEvent): void {
+    this.#hub.emit(event);
+  }
+
+  plain(kind: PlainKind, run: Pick<Run, "id" | "workflow">): void {
+    if (this.#hub.hears(kind)) this.#hub.emit({ kind, runId: run.id, workflow: run.workflow });
+  }
+
+  records(run: Run, op: AppendOp): void {
+    if (!this.#hub.hears("record")) return;
+    for (const record of op.records) this.#hub.emit({ kind: "record", runId: run.id, workflow: run.workflow, record });
+  }
+
+  ended(run: Pick<Run, "id" | "workflow">, end: RunEnd): void {
+    this.#onEnd(run.id, end);
+    if (!this.#hub.hears(`run.${end.status}`)) return;
+    this.#hub.emit(statusEvent(run, end.status, end.status === "completed" ? null : this.#errorOf(end.outcome)));
+  }
+
+  paused(run: Pick<Run, "id" | "workflow">, reason: Payload): void {
+    if (this.#hub.hears("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
+  }
+
+  /** The state that a session left its run in. */
+  left(run: Run, state: RunState): void {
+    switch (state.status) {
+      case "completed":
+      case "failed":
+      case "cancelled":
+        this.ended(run, state);
+        return;
+      case "paused":
+        this.paused(run, state.reason);
+        return;
+      case "continued":
+      case "released":
+        this.plain(`run.${state.status}`, run);
+        return;
+      case "running":
+      case "suspended":
+      case "resumed":
+        return;
+    }
+  }
+
+  hears(kind: EngineEventKind): boolean {
+    return this.#hub.hears(kind);
+  }
+
+  #errorOf(failure: Payload): Error | null {
+    return failure === null ? null : toError(this.#codec.decode(failure) as Failure);
+  }
+}

@@ -1,0 +1,84 @@
+import type { EngineConfig } from "./engine-config.ts";
+import { type Duration, parseDuration } from "./model/duration.ts";
+import { checkName, checkRunId } from "./model/names.ts";
+import { type Codec, createCodec } from "./model/payload.ts";
+import type { NewRun, Run } from "./model/run.ts";
+import { checkSchema } from "./model/schema.ts";
+import type { AnyWorkflow } from "./workflow/ctx.ts";
+
+export interface StartOptions {
+  /** Unique among runs. Starting again with the same id, workflow and input gives the run that exists. Default: a fresh one. */
+  readonly id?: string;
+  /** `use` (default): the run that exists, if its workflow and input are the same. `fail`: an error, code `RUN_EXISTS`. */
+  readonly onConflict?: "use" | "fail";
+  readonly tags?: readonly string[];
+  /** Not begun before this much time has passed. */
+  readonly delay?: Duration;
+}
+
+/** The run that a call to start asks for. `owner` is the worker that takes it at once, unless it has to wait. */
+export function newRun(
+  config: EngineConfig,
+  codec: Codec,
+  workflow: AnyWorkflow,
+  input: unknown,
+  options: StartOptions,
+  owner: string | null,
+): NewRun {
+  const { random } = config.world;
+  const now = config.store.now();
+  const id = options.id === undefined ? random.id(now) : checkRunId(options.id);
+  const { input: schema } = workflow.options;
+  const checked = schema === undefined ? input : checkSchema(schema, input, `input of run ${id}`);
+  const delayMs = options.delay === undefined ? 0 : parseDuration(options.delay, "delay");
+  return {
+    id,
+    workflow: workflow.name,
+    version: workflow.version,
+    input: codec.encode(checked, `input of run ${id}`),
+    tags: (options.tags ?? []).map((tag) => checkName(tag, "tag")),
+    parent: null,
+    createdAt: now,
+    startId: random.id(now),
+    owner: delayMs === 0 ? owner : null,
+    startAt: now + delayMs,
+  };
+}
+
+/** The row that creating a run makes. */
+export function createdRun(run: NewRun): Run {
+  const { startAt: _, ...facts } = run;
+  return {
+    ...facts,
+    status: "running",
+    epoch: 1,
+    turn: 0,
+    wakeAt: null,
+    wait: null,
+    inboxLast: 0,
+    baseSeq: 0,
+    generation: 0,
+    claims: 0,
+    claimSeq: 0,
+    startedAt: run.createdAt,
+    endedAt: null,
+    outcome: null,
+  };
+}
+
+/** Compares values as they are, whatever a codec hook makes of them: the same value may be encrypted in many ways. */
+const PLAIN = createCodec(null, {
+  bytesMax: Number.MAX_SAFE_INTEGER,
+  warnBytes: Number.MAX_SAFE_INTEGER,
+  onLarge: () => undefined,
+});
+
+/** Whether a run that exists is what the call asks for. A continued run has another input by now. */
+export function isSameStart(codec: Codec, run: Run, asked: NewRun): boolean {
+  if (run.workflow !== asked.workflow) return false;
+  return run.generation > 0 || run.input === asked.input || plainText(codec, run) === plainText(codec, asked);
+}
+
+function plainText(codec: Codec, run: Pick<Run, "input">): string | null {
+  return PLAIN.encode(codec.decode(run.input), "input");
+}
