@@ -85,17 +85,22 @@ export class Engine {
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
-    const owner = this.#worker.canTake(workflow.name) ? this.#worker.id : null;
-    const run = newRun(this.#config, this.#codec, workflow, input, options, owner);
-    const outcome = await this.submit({ kind: "start", run });
-    if (outcome.kind === "exists") {
-      await this.#checkConflict(run, options.onConflict ?? "use");
-    } else {
-      this.#news.plain("run.started", run);
-      if (run.owner !== null) this.#worker.take(createdRun(run));
-      else this.#worker.kick();
+    const slot = this.#worker.keepSlot(workflow.name);
+    try {
+      const owner = slot === null ? null : this.#worker.id;
+      const run = newRun(this.#config, this.#codec, workflow, input, options, owner);
+      const outcome = await this.submit({ kind: "start", run });
+      if (outcome.kind === "exists") {
+        await this.#checkConflict(run, options.onConflict ?? "use");
+      } else {
+        this.#news.plain("run.started", run);
+        if (run.owner !== null) this.#worker.take(createdRun(run));
+        else this.#worker.kick();
+      }
+      return this.#runs.handle<Output>(run.id);
+    } finally {
+      slot?.give();
     }
-    return this.#runs.handle<Output>(run.id);
   }
 
   /** A handle to a run, whether it exists or not; `status()` tells. */

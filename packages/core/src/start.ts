@@ -47,9 +47,16 @@ export function newRun(
 
 /** The row that creating a run makes. */
 export function createdRun(run: NewRun): Run {
-  const { startAt: _, ...facts } = run;
   return {
-    ...facts,
+    id: run.id,
+    workflow: run.workflow,
+    version: run.version,
+    input: run.input,
+    tags: run.tags,
+    parent: run.parent,
+    createdAt: run.createdAt,
+    startId: run.startId,
+    owner: run.owner,
     status: "running",
     epoch: 1,
     turn: 0,

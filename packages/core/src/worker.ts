@@ -11,9 +11,10 @@ import { poisonOf } from "./rules/poison.ts";
 import { codeProgram } from "./runner/code-program.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
-import { freshlyLoaded, Sessions } from "./runner/sessions.ts";
+import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda } from "./runtime/agenda.ts";
+import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import type { Loaded } from "./store/store.ts";
 import { StoreError } from "./store/store-error.ts";
@@ -22,6 +23,8 @@ import type { ProgramFactory } from "./workflow/program.ts";
 /** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
 const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
 const CLAIM_MAX = 200;
+/** How long a worker that stops waits for the store to hear of it. */
+const GIVE_BACK_MS = 5_000;
 
 /**
  * One engine process at work: the runs it owns, the sessions that interpret them, and the coordinator they write through.
@@ -50,11 +53,10 @@ export class Worker {
     this.#news = news;
     this.id = world.random.id(world.clock.now());
     this.clock = new Agenda(world.clock, config.timerResolutionMs);
-    this.#sessions = new Sessions({
-      workingMax: config.concurrency,
-      restingMax: config.hotRuns,
-      restingBytesMax: config.hotBytes,
-    });
+    this.#sessions = new Sessions(
+      { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
+      (at, wake) => this.clock.wakeAt(this.clock.now() + Math.max(0, at - config.store.now()), wake),
+    );
     this.#programs = new Map(
       [...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]),
     );
@@ -80,9 +82,9 @@ export class Worker {
     );
   }
 
-  /** Whether a run started here can be worked on here, at once. */
-  canTake(workflow: string): boolean {
-    return !this.#stopping && this.#sessions.room > 0 && this.#programs.has(workflow);
+  /** Keeps a slot for a run that is about to be started; null if it can't be worked on here at once. */
+  keepSlot(workflow: string): Slot | null {
+    return this.#stopping || !this.#programs.has(workflow) ? null : this.#sessions.keep();
   }
 
   /** Whether this process hears of the run's end by itself. */
@@ -123,19 +125,19 @@ export class Worker {
     this.#stopping = true;
     this.#ownership.hold();
     this.#unwatch?.();
-    await new Promise<void>((resolve) => {
-      this.clock.wakeAt(this.clock.now() + drainMs, resolve);
-      this.#idle.push(resolve);
-      this.#freed();
-    });
+    await atMost(this.clock, drainMs, this.#workEnded());
     this.#workshop.close();
     for (const session of this.#sessions.all()) if (!session.resting) session.release();
-    await this.coordinator.drained();
-    this.#ownership.stop();
+    // A store that does not answer must not keep the process: what is not given back is free when the lease is over.
+    await atMost(this.clock, Math.max(drainMs, GIVE_BACK_MS), this.coordinator.drained());
     this.#forgetAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
-    if (this.#programs.size > 0) await this.#config.store.retire(this.id);
+    await atMost(this.clock, GIVE_BACK_MS, this.#ownership.retire());
     this.clock.clear();
     this.#strays.stop();
+  }
+
+  async #workEnded(): Promise<void> {
+    if (this.#sessions.working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #createCoordinator(): Coordinator {
@@ -255,12 +257,6 @@ export class Worker {
     this.#sessions.rested(session);
     this.#news.plain("run.suspended", session.run);
     this.#freed();
-    const { until } = session;
-    if (until === null || !session.resting) return;
-    const { store } = this.#config;
-    this.clock.wakeAt(this.clock.now() + Math.max(0, until - store.now()), () => {
-      if (session.resting) this.#sessions.whenRoom(() => session.wake());
-    });
   }
 
   #ended(session: Interpreter): void {

@@ -35,6 +35,9 @@ type Entry =
     }
   | { readonly kind: "source"; readonly source: AppendSource };
 
+/** What the owner knows of its run; moves on with each commit. */
+type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
+
 /** How often an op from outside is decided anew because the run changed hands meanwhile. */
 const AGAIN_MAX = 100;
 
@@ -54,7 +57,7 @@ export class Coordinator {
   readonly #limits: CoordinatorLimits;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #onBroken: (error: unknown) => void;
-  readonly #owned = new Map<string, { view: RunView }>();
+  readonly #owned = new Map<string, OwnedView>();
   /** Wait for room in the queue, in order. */
   readonly #outside: Array<() => void> = [];
   #queue: Entry[] = [];
@@ -81,7 +84,7 @@ export class Coordinator {
 
   /** Makes this process's knowledge of a run it owns known; its appends are decided on it. */
   own(view: RunView): void {
-    this.#owned.set(view.id, { view });
+    this.#owned.set(view.id, { ...view });
   }
 
   disown(runId: string): void {
@@ -156,7 +159,7 @@ export class Coordinator {
       return;
     }
     this.#busy = false;
-    while (this.#outside.length > 0 && this.#queue.length < this.#limits.queueMax) this.#outside.shift()?.();
+    for (let room = this.#limits.queueMax - this.#queue.length; room > 0; room -= 1) this.#outside.shift()?.();
     if (this.#queue.length > 0) this.#arm();
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -168,7 +171,7 @@ export class Coordinator {
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.source.takeAppend();
       if (op === null) continue;
-      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.source.runId)?.view ?? null);
+      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.source.runId) ?? null);
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         settle(entry, decision);
@@ -204,16 +207,15 @@ export class Coordinator {
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
   }
 
-  #advance(transition: Extract<Transition, { kind: "append" }>, answer: Answer): void {
-    const owned = this.#owned.get(transition.runId);
-    if (owned === undefined || answer.kind !== "applied") return;
-    const { view } = owned;
-    const seq = view.seq + transition.records.length;
-    const { state } = transition;
-    if (state === null) owned.view = { ...view, seq };
-    else if (state.status === "continued") owned.view = { ...view, seq, turn: transition.turn };
-    else if (state.status === "released" || state.status === "resumed") this.#owned.delete(transition.runId);
-    else owned.view = { ...view, seq, turn: transition.turn, status: state.status };
+  /** What was applied is what the owner knows from here on. */
+  #advance({ runId, records, state, turn }: Extract<Transition, { kind: "append" }>, answer: Answer): void {
+    const view = this.#owned.get(runId);
+    if (view === undefined || answer.kind !== "applied") return;
+    view.seq += records.length;
+    if (state === null) return;
+    view.turn = turn;
+    if (state.status === "released" || state.status === "resumed") this.#owned.delete(runId);
+    else if (state.status !== "continued") view.status = state.status;
   }
 
   #break(error: unknown): void {

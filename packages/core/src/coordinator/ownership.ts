@@ -97,6 +97,13 @@ export class Ownership {
     this.#cancelDue?.();
   }
 
+  /** Stops, and frees what the worker holds. If the store can't be reached, that happens when the lease is over. */
+  async retire(): Promise<void> {
+    this.stop();
+    if (this.#settings.workflows.length === 0) return;
+    await this.#reaching("retire", () => this.#parts.store.retire(this.#settings.worker));
+  }
+
   /** Says that the worker lives; frees runs of those who don't. */
   async beat(): Promise<number> {
     return (

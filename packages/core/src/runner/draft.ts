@@ -48,7 +48,17 @@ export class Draft {
   record(record: RecordDraft): JournalRecord {
     this.#lastAt = this.at;
     this.#seq += 1;
-    const placed = { ...record, seq: this.#seq, at: this.#lastAt };
+    const placed: JournalRecord = {
+      seq: this.#seq,
+      location: record.location,
+      kind: record.kind,
+      outcome: record.outcome,
+      payload: record.payload,
+      attempts: record.attempts,
+      startedAt: record.startedAt,
+      at: this.#lastAt,
+      detail: record.detail,
+    };
     this.#records.push(placed);
     return placed;
   }

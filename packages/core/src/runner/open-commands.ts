@@ -8,7 +8,7 @@ import { type Match, Waits } from "./waits.ts";
 export class OpenCommands {
   readonly #byLocation = new Map<string, Command>();
   readonly #waits = new Waits();
-  readonly #deadlines = new Deadlines<StepCommand | WaitCommand>();
+  readonly #deadlines = new Deadlines<StepCommand | WaitCommand>((thing, at) => this.#isDue(thing, at));
   #inboxSeen: number;
 
   constructor(inboxSeen: number) {
@@ -31,7 +31,7 @@ export class OpenCommands {
 
   /** The next deadline. */
   get until(): number | null {
-    return this.#deadlines.earliest(this.#isDue);
+    return this.#deadlines.earliest();
   }
 
   get byLocation(): ReadonlyMap<string, Command> {
@@ -79,7 +79,7 @@ export class OpenCommands {
     | { readonly command: StepCommand }
     | { readonly command: WaitCommand; readonly entries: readonly InboxEntry[] }
     | null {
-    const command = this.#deadlines.takeDue(now, this.#isDue);
+    const command = this.#deadlines.takeDue(now);
     if (command === null) return null;
     if (command.kind === "step") return { command };
     if (command.many) return { command, entries: this.#waits.takeRest(command) };
@@ -91,8 +91,8 @@ export class OpenCommands {
     return this.#waits.toWait(this.until);
   }
 
-  readonly #isDue = (thing: StepCommand | WaitCommand, at: number): boolean =>
-    thing.kind === "wait"
-      ? this.#waits.has(thing)
-      : this.#byLocation.get(thing.location) === thing && thing.retryAt === at;
+  #isDue(thing: StepCommand | WaitCommand, at: number): boolean {
+    if (thing.kind === "wait") return this.#waits.has(thing);
+    return this.#byLocation.get(thing.location) === thing && thing.retryAt === at;
+  }
 }

@@ -229,9 +229,7 @@ export class Session implements ProgramHost, Interpreter {
       this.#live = true;
       this.#fresh = [...this.#desk.open.byLocation.values()];
     }
-    const fresh = this.#fresh;
-    this.#fresh = [];
-    admit(this.#desk, fresh, this.#world.now());
+    admit(this.#desk, this.#fresh.splice(0), this.#world.now());
     if (this.#ending !== null) {
       this.#endAs(
         endState(this.#world.codec, this.#ending, { id: this.runId, seq: this.seq, at: this.#desk.draft.at }),
@@ -296,9 +294,11 @@ export class Session implements ProgramHost, Interpreter {
     this.#phase = "done";
     this.#end = state;
     this.#desk.draft.state(state);
-    this.#abort(
-      new PawlError("RUN_CANCELLED", `run ${this.runId} is ${state.status}: what this step brings is dropped`),
-    );
+    if (this.#desk.steps.busy || this.#controller !== null) {
+      this.#abort(
+        new PawlError("RUN_CANCELLED", `run ${this.runId} is ${state.status}: what this step brings is dropped`),
+      );
+    }
   }
 
   #abort(reason: Error): void {

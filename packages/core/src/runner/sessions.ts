@@ -12,6 +12,11 @@ export interface SessionsLimits {
   readonly restingBytesMax: number;
 }
 
+/** A slot that is kept for a session until it works, or until it is clear that it won't. */
+export interface Slot {
+  give(): void;
+}
+
 /**
  * The sessions in memory: those that work, and those that rest and are hot.
  *
@@ -20,15 +25,19 @@ export interface SessionsLimits {
  */
 export class Sessions {
   readonly #limits: SessionsLimits;
+  readonly #appoint: (at: number, wake: () => void) => () => void;
   readonly #all = new Map<string, Interpreter>();
-  /** In the order in which they came to rest. */
-  readonly #resting = new Map<string, Interpreter>();
-  readonly #turns: Array<() => void> = [];
+  /** In the order in which they came to rest, each with what cancels its appointment. */
+  readonly #resting = new Map<string, { readonly session: Interpreter; readonly cancel: (() => void) | null }>();
+  readonly #turns: Array<(slot: Slot) => void> = [];
   #restingBytes = 0;
   #working = 0;
+  #kept = 0;
 
-  constructor(limits: SessionsLimits) {
+  /** `appoint` calls back when the store's clock has come to a time. */
+  constructor(limits: SessionsLimits, appoint: (at: number, wake: () => void) => () => void) {
     this.#limits = limits;
+    this.#appoint = appoint;
   }
 
   get size(): number {
@@ -41,7 +50,7 @@ export class Sessions {
 
   /** Slots that nobody has and nobody waits for. */
   get room(): number {
-    return Math.max(0, this.#limits.workingMax - this.#working - this.#turns.length);
+    return Math.max(0, this.#free - this.#turns.length);
   }
 
   get(runId: string): Interpreter | undefined {
@@ -52,9 +61,14 @@ export class Sessions {
     return [...this.#all.values()];
   }
 
-  /** Calls when there is a slot: now, or when one is given back. */
-  whenRoom(call: () => void): void {
-    if (this.#working < this.#limits.workingMax) call();
+  /** Keeps a slot for a session that is about to work; null if there is none. */
+  keep(): Slot | null {
+    return this.room > 0 ? this.#slot() : null;
+  }
+
+  /** Calls with a slot: now, or when one is given back. */
+  whenRoom(call: (slot: Slot) => void): void {
+    if (this.#free > 0) call(this.#slot());
     else this.#turns.push(call);
   }
 
@@ -64,18 +78,18 @@ export class Sessions {
   }
 
   woke(session: Interpreter): void {
-    if (!this.#resting.delete(session.runId)) return;
-    this.#restingBytes -= session.bytes;
-    this.#working += 1;
+    if (this.#unrest(session)) this.#working += 1;
   }
 
-  /** Gives its slot back; gives the sessions that are forgotten for it. */
+  /** Gives its slot back, and has it woken at its deadline. Those that have rested longest are forgotten for it. */
   rested(session: Interpreter): void {
-    this.#resting.set(session.runId, session);
+    const { until } = session;
+    const cancel = until === null ? null : this.#appoint(until, () => this.#due(session));
+    this.#resting.set(session.runId, { session, cancel });
     this.#restingBytes += session.bytes;
     this.#working -= 1;
     while (this.#resting.size > this.#limits.restingMax || this.#restingBytes > this.#limits.restingBytesMax) {
-      const oldest = this.#resting.values().next().value;
+      const oldest = this.#resting.values().next().value?.session;
       if (oldest === undefined) break;
       this.remove(oldest);
       oldest.abandon(new PawlError("OWNERSHIP_LOST", `run ${oldest.runId} is no longer in memory`));
@@ -86,16 +100,47 @@ export class Sessions {
   remove(session: Interpreter): void {
     if (this.#all.get(session.runId) !== session) return;
     this.#all.delete(session.runId);
-    if (this.#resting.delete(session.runId)) {
-      this.#restingBytes -= session.bytes;
-      return;
-    }
+    if (this.#unrest(session)) return;
     this.#working -= 1;
     this.#next();
   }
 
+  #due(session: Interpreter): void {
+    if (!session.resting) return;
+    this.whenRoom((slot) => {
+      slot.give();
+      session.wake();
+    });
+  }
+
+  #unrest(session: Interpreter): boolean {
+    const rest = this.#resting.get(session.runId);
+    if (rest?.session !== session) return false;
+    this.#resting.delete(session.runId);
+    this.#restingBytes -= session.bytes;
+    rest.cancel?.();
+    return true;
+  }
+
+  get #free(): number {
+    return this.#limits.workingMax - this.#working - this.#kept;
+  }
+
+  #slot(): Slot {
+    this.#kept += 1;
+    let given = false;
+    return {
+      give: () => {
+        if (given) return;
+        given = true;
+        this.#kept -= 1;
+        this.#next();
+      },
+    };
+  }
+
   #next(): void {
-    if (this.#working < this.#limits.workingMax) this.#turns.shift()?.();
+    while (this.#free > 0 && this.#turns.length > 0) this.#turns.shift()?.(this.#slot());
   }
 }
 

@@ -78,7 +78,7 @@ export class Workshop {
     }
     const session = this.#parts.sessions.get(runId);
     if (session !== undefined && !session.resting) void this.#read(runId);
-    else this.#parts.sessions.whenRoom(() => void this.#read(runId));
+    else this.#parts.sessions.whenRoom((slot) => void this.#read(runId).finally(() => slot.give()));
   }
 
   /** Compares what is worked on here with what the store says that this worker holds. */

@@ -2,8 +2,8 @@ import type { Clock } from "./clock.ts";
 import { Deadlines } from "./deadlines.ts";
 
 interface Appointment {
-  readonly callback: () => void;
-  open: boolean;
+  /** Null once it was called or cancelled: nothing that it held is kept until its time. */
+  callback: (() => void) | null;
 }
 
 /**
@@ -13,7 +13,7 @@ interface Appointment {
 export class Agenda implements Clock {
   readonly #clock: Clock;
   readonly #resolutionMs: number;
-  readonly #deadlines = new Deadlines<Appointment>();
+  readonly #deadlines = new Deadlines<Appointment>(({ callback }) => callback !== null);
   #armedAt = Number.POSITIVE_INFINITY;
   #disarm: (() => void) | null = null;
 
@@ -27,11 +27,11 @@ export class Agenda implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
-    const appointment: Appointment = { callback, open: true };
+    const appointment: Appointment = { callback };
     this.#deadlines.add(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs, appointment);
     this.#arm();
     return () => {
-      appointment.open = false;
+      appointment.callback = null;
     };
   }
 
@@ -42,7 +42,7 @@ export class Agenda implements Clock {
   }
 
   #arm(): void {
-    const at = this.#deadlines.earliest(isOpen);
+    const at = this.#deadlines.earliest();
     if (at === null || at >= this.#armedAt) return;
     this.#disarm?.();
     this.#armedAt = at;
@@ -54,14 +54,11 @@ export class Agenda implements Clock {
     if (this.#armedAt === Number.NEGATIVE_INFINITY) return;
     this.#armedAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.now();
-    for (let due = this.#deadlines.takeDue(now, isOpen); due !== null; due = this.#deadlines.takeDue(now, isOpen)) {
-      due.open = false;
-      due.callback();
+    for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
+      const { callback } = due;
+      due.callback = null;
+      callback?.();
     }
     this.#arm();
   }
-}
-
-function isOpen(appointment: Appointment): boolean {
-  return appointment.open;
 }

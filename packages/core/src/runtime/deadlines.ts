@@ -1,32 +1,50 @@
-/** Things with a time, earliest first: a binary heap. A thing that is settled before its time is dropped when it surfaces. */
-export class Deadlines<Thing> {
-  readonly #heap: Array<{ readonly at: number; readonly thing: Thing }> = [];
+/** Below this many things a heap is not looked through for settled ones. */
+const SWEEP_MIN = 64;
 
-  add(at: number, thing: Thing): void {
-    const heap = this.#heap;
-    let index = heap.push({ at, thing }) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (this.#at(parent) <= this.#at(index)) return;
-      this.#swap(index, parent);
-      index = parent;
-    }
+/**
+ * Things with a time, earliest first: a binary heap. A thing that is settled before its time is dropped when it surfaces, or
+ * when the heap has doubled since it was last looked through: so the heap is bounded by what is open.
+ */
+export class Deadlines<Thing> {
+  readonly #isOpen: (thing: Thing, at: number) => boolean;
+  #heap: Array<{ readonly at: number; readonly thing: Thing }> = [];
+  #sweepAt = SWEEP_MIN;
+
+  constructor(isOpen: (thing: Thing, at: number) => boolean) {
+    this.#isOpen = isOpen;
   }
 
-  /** The earliest time among things that `isOpen`; null if there is none. */
-  earliest(isOpen: (thing: Thing, at: number) => boolean): number | null {
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  add(at: number, thing: Thing): void {
+    if (this.#heap.length >= this.#sweepAt) this.#sweep();
+    this.#heap.push({ at, thing });
+    this.#rise(this.#heap.length - 1);
+  }
+
+  /** The earliest time among open things; null if there is none. */
+  earliest(): number | null {
     for (;;) {
       const first = this.#heap[0];
       if (first === undefined) return null;
-      if (isOpen(first.thing, first.at)) return first.at;
+      if (this.#isOpen(first.thing, first.at)) return first.at;
       this.#pop();
     }
   }
 
   /** Takes the earliest open thing whose time has come; null if there is none. */
-  takeDue(now: number, isOpen: (thing: Thing, at: number) => boolean): Thing | null {
-    const at = this.earliest(isOpen);
+  takeDue(now: number): Thing | null {
+    const at = this.earliest();
     return at === null || at > now ? null : this.#pop();
+  }
+
+  #sweep(): void {
+    const open = this.#heap.filter(({ thing, at }) => this.#isOpen(thing, at));
+    // A sorted array is a heap.
+    this.#heap = open.sort((a, b) => a.at - b.at);
+    this.#sweepAt = Math.max(SWEEP_MIN, 2 * open.length);
   }
 
   #pop(): Thing | null {
@@ -39,6 +57,15 @@ export class Deadlines<Thing> {
       this.#sink();
     }
     return first.thing;
+  }
+
+  #rise(from: number): void {
+    for (let index = from; index > 0; ) {
+      const parent = (index - 1) >> 1;
+      if (this.#at(parent) <= this.#at(index)) return;
+      this.#swap(index, parent);
+      index = parent;
+    }
   }
 
   #sink(): void {

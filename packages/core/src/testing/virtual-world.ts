@@ -18,7 +18,7 @@ interface Timer {
 
 /** Time that moves when it is told to. */
 export class VirtualClock implements Clock {
-  readonly #timers = new Deadlines<Timer>();
+  readonly #timers = new Deadlines<Timer>(({ open }) => open);
   #now: number;
 
   constructor(now: number) {
@@ -39,7 +39,7 @@ export class VirtualClock implements Clock {
 
   /** When the next timer is due; null if there is none. */
   get nextAt(): number | null {
-    return this.#timers.earliest(isOpen);
+    return this.#timers.earliest();
   }
 
   /** Sets the time, forwards or back. Fires nothing. */
@@ -49,7 +49,7 @@ export class VirtualClock implements Clock {
 
   /** Fires the earliest timer whose time has come; false if there is none. */
   fire(): boolean {
-    const timer = this.#timers.takeDue(this.#now, isOpen);
+    const timer = this.#timers.takeDue(this.#now);
     if (timer === null) return false;
     timer.open = false;
     timer.callback();
@@ -132,8 +132,4 @@ class CountedTurns implements Turns {
     }
     throw new Error(`there was something to do for ${TURNS_MAX} turns on end: does a workflow loop without a wait?`);
   }
-}
-
-function isOpen(timer: Timer): boolean {
-  return timer.open;
 }
