@@ -22,7 +22,7 @@ export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n"
   if (head.topics > 0) tables.topics.unsubscribe(head);
   const wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
   const ready = { ...head, inboxLast, wakeAt, topics: 0 };
-  tables.runs.saveInbox(ready);
+  tables.runs.saveReady(ready);
   batch.wake(ready);
   return DELIVERED;
 }

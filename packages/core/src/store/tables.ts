@@ -58,8 +58,10 @@ export interface RunTable {
   insert(run: NewRun, head: Omit<RunHead, "key">): void;
   /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */
   saveOwner(head: RunHead): void;
-  /** Writes what a post changes: the inbox's number, when the run is due, the number of its topics. */
+  /** Writes the inbox's number, and nothing else. */
   saveInbox(head: RunHead): void;
+  /** Writes what a post that is waited for changes: the inbox's number, when the run is due, the number of its topics. */
+  saveReady(head: RunHead): void;
   saveWait(head: RunHead, wait: Wait | null): void;
   /** Writes the head and the outcome; the wait goes. */
   saveOutcome(head: RunHead, outcome: Payload): void;
@@ -70,7 +72,7 @@ export interface RunTable {
   /** Due at `now`, unowned, of these workflows; the longest due first. */
   claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[];
   ownedBy(worker: string, limit: number): readonly RunHead[];
-  /** Terminal runs that may go, the longest ended first: no open parent, and no child that is there still. */
+  /** Terminal runs that may go: no open parent, and no child that is there still. By status as asked, the oldest first. */
   ended(query: EndedQuery): readonly RunHead[];
   remove(head: RunHead): void;
 }

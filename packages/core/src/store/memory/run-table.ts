@@ -45,6 +45,10 @@ export class MemoryRunTable implements RunTable {
     this.#save(head);
   }
 
+  saveReady(head: RunHead): void {
+    this.#save(head);
+  }
+
   saveWait(head: RunHead, wait: Wait | null): void {
     this.#save(head).wait = wait;
   }
@@ -87,7 +91,8 @@ export class MemoryRunTable implements RunTable {
       if (endedAt === null || endedAt >= before || !statuses.includes(status)) continue;
       if (!this.#hasOpenParent(cell) && !this.#children.has(id)) heads.push(cell.head);
     }
-    heads.sort((left, right) => Number(left.endedAt) - Number(right.endedAt) || left.key - right.key);
+    const rank = (head: RunHead): number => statuses.indexOf(head.status);
+    heads.sort((left, right) => rank(left) - rank(right) || left.createdAt - right.createdAt || left.key - right.key);
     return heads.slice(0, limit);
   }
 

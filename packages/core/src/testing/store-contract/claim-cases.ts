@@ -175,6 +175,22 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
+    name: "a worker learns which runs it holds and at which epoch; those that rest, ended or went to others are missing",
+    run: async (t) => {
+      await t.owned("running", "ended", "lost");
+      await t.waiting("resting", {});
+      await t.applied(append("ended", { state: completed() }));
+      await t.applied(append("lost", { state: { status: "released", at: T0 } }), create("claimed"));
+      await t.claim("v");
+      t.expect(await t.store.held("w")).toEqual([{ id: "running", epoch: 1 }]);
+      t.expect(await t.store.held("v")).toEqual([
+        { id: "lost", epoch: 2 },
+        { id: "claimed", epoch: 2 },
+      ]);
+      t.expect(await t.store.held("nobody")).toEqual([]);
+    },
+  },
+  {
     name: "a clock that steps back wakes nobody early and loses no deadline",
     run: async (t) => {
       await t.waiting("r", { until: T0 + 10 });

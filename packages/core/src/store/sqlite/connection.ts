@@ -1,0 +1,115 @@
+import { PawlError } from "../../model/errors.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { migrate } from "./migrations.ts";
+import { SqliteTables } from "./sqlite-tables.ts";
+import { storeErrorOf } from "./store-error-of.ts";
+
+export type Synchronous = "FULL" | "NORMAL";
+
+const SYNCHRONOUS: Readonly<Record<Synchronous, string>> = {
+  FULL: "PRAGMA synchronous = FULL",
+  NORMAL: "PRAGMA synchronous = NORMAL",
+};
+
+const SQL = {
+  begin: "BEGIN IMMEDIATE",
+  beginRead: "BEGIN",
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
+  dataVersion: "PRAGMA data_version",
+  truncateWal: "PRAGMA wal_checkpoint(TRUNCATE)",
+} as const;
+
+/**
+ * One open database: its statements, and transactions over them.
+ *
+ * N1. The database is held as long as its statements are: a driver may collect one that only statements refer to.
+ * N2. After an error no transaction is open: the connection can be used on.
+ */
+export class Connection {
+  readonly database: SqliteDatabase;
+  readonly tables: SqliteTables;
+  readonly #sql: Statements<typeof SQL>;
+
+  constructor(database: SqliteDatabase, synchronous: Synchronous, walBytesMax: number) {
+    this.database = database;
+    // Others may be opening or migrating the same file: that takes longer than a commit.
+    database.exec("PRAGMA busy_timeout = 10000");
+    useWal(database);
+    database.exec(SYNCHRONOUS[synchronous]);
+    database.exec(`PRAGMA journal_size_limit = ${Math.trunc(walBytesMax)}`);
+    database.exec("PRAGMA cache_size = -16384");
+    migrate(database);
+    // A commit waits for a moment inside the driver, which blocks the event loop, and else is tried again outside of it.
+    database.exec("PRAGMA busy_timeout = 50");
+    this.#sql = prepareAll(database, SQL);
+    this.tables = new SqliteTables(database);
+  }
+
+  /** Runs `work` in a transaction that may write: all of it is durable when this returns. */
+  write<Result>(work: () => Result): Result {
+    let phase: "work" | "commit" = "work";
+    try {
+      this.#sql.begin.run();
+      const result = work();
+      phase = "commit";
+      this.#sql.commit.run();
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw storeErrorOf(error, phase);
+    }
+  }
+
+  /** Runs `work` over one state of the database, whatever others commit meanwhile. */
+  read<Result>(work: () => Result): Result {
+    try {
+      this.#sql.beginRead.run();
+      const result = work();
+      this.#sql.commit.run();
+      return result;
+    } catch (error) {
+      this.#rollback();
+      throw storeErrorOf(error, "work");
+    }
+  }
+
+  /** Changes when another connection has committed. */
+  dataVersion(): number {
+    return (this.#sql.dataVersion.get() as { readonly data_version: number }).data_version;
+  }
+
+  /** Moves the log into the database and empties its file; false when somebody is reading it. */
+  truncateWal(): boolean {
+    return (this.#sql.truncateWal.get() as { readonly busy: number }).busy === 0;
+  }
+
+  /** The path of the database's file, or null when it has none. */
+  path(): string | null {
+    const rows = this.database.prepare("PRAGMA database_list").all() as {
+      readonly name: string;
+      readonly file: string;
+    }[];
+    return rows.find(({ name }) => name === "main")?.file || null;
+  }
+
+  /** Some errors have rolled back already; then there is nothing to do, and the driver says so. */
+  #rollback(): void {
+    try {
+      this.#sql.rollback.run();
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      if (!text.includes("no transaction is active")) throw storeErrorOf(error, "commit");
+    }
+  }
+}
+
+/** A database in memory has no log and needs none. */
+function useWal(database: SqliteDatabase): void {
+  const row = database.prepare("PRAGMA journal_mode = WAL").get() as { readonly journal_mode: string };
+  if (row.journal_mode === "wal" || row.journal_mode === "memory") return;
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `the database's journal mode is ${row.journal_mode} and can't be WAL: keep it on a local disk, and open it for writing`,
+  );
+}

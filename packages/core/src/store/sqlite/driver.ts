@@ -1,0 +1,73 @@
+import { PawlError } from "../../model/errors.ts";
+import type { SqliteDatabase } from "./database.ts";
+
+/** Opens files; what a driver module exports as `DatabaseSync`. */
+export type SqliteDriver = new (path: string) => SqliteDatabase;
+
+/** Below this version a commit can be lost when several connections write and checkpoint. */
+const VERSION_MIN = [3, 51, 3] as const;
+
+const DRIVERS = ["node:sqlite", "@photostructure/sqlite"] as const;
+
+/** The first driver that is there and whose library is new enough. */
+export async function findDriver(names: readonly string[] = DRIVERS): Promise<SqliteDriver> {
+  const tried: string[] = [];
+  for (const name of names) {
+    const Driver = await loadDriver(name);
+    if (Driver === null) {
+      tried.push(`${name} is not there`);
+      continue;
+    }
+    const version = versionOf(Driver);
+    if (isSupported(version)) return Driver;
+    tried.push(`${name} has SQLite ${version}`);
+  }
+  const least = VERSION_MIN.join(".");
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `no driver has SQLite ${least} or newer: ${tried.join(", ")}; install the package @photostructure/sqlite`,
+  );
+}
+
+/** Refuses a database whose library is too old. */
+export function checkVersion(database: SqliteDatabase): void {
+  const version = libraryVersion(database);
+  if (isSupported(version)) return;
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `the driver has SQLite ${version}, which can lose commits; ${VERSION_MIN.join(".")} or newer is needed`,
+  );
+}
+
+export function isSupported(version: string): boolean {
+  const parts = version.split(".").map(Number);
+  for (const [index, least] of VERSION_MIN.entries()) {
+    const part = parts[index] ?? 0;
+    if (part !== least) return part > least;
+  }
+  return true;
+}
+
+function versionOf(Driver: SqliteDriver): string {
+  const database = new Driver(":memory:");
+  const version = libraryVersion(database);
+  database.close();
+  return version;
+}
+
+function libraryVersion(database: SqliteDatabase): string {
+  const row = database.prepare("SELECT sqlite_version() AS version").get() as { readonly version: string };
+  return row.version;
+}
+
+/** Null when the driver is not installed, or this Node has none built in. */
+async function loadDriver(name: string): Promise<SqliteDriver | null> {
+  try {
+    const module = (await import(name)) as { readonly DatabaseSync: SqliteDriver };
+    return module.DatabaseSync;
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    if (code === "ERR_UNKNOWN_BUILTIN_MODULE" || code === "ERR_MODULE_NOT_FOUND") return null;
+    throw new PawlError("STORE_UNSUPPORTED", `the driver ${name} is there but can't be loaded`, { cause: error });
+  }
+}

@@ -1,0 +1,130 @@
+import type { DeliverableQuery, EventRow, EventTable } from "../tables.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
+
+const COLUMNS = "n, id, topic, at, expire_at, deliver, consume, pending_max, pending, received, holder, value";
+
+const SQL = {
+  get: `SELECT ${COLUMNS} FROM pawl_events WHERE id = ?`,
+  insert: `INSERT INTO pawl_events (id, topic, at, expire_at, deliver, consume, pending_max, pending, received, holder, value)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  save: "UPDATE pawl_events SET pending = ?, received = ?, holder = ?, value = ? WHERE n = ?",
+  remove: "DELETE FROM pawl_events WHERE n = ?",
+  deliverable: `SELECT ${COLUMNS} FROM pawl_events WHERE topic = ? AND consume = ? AND pending = 1 AND n > ? AND expire_at > ?
+    AND (deliver = 'all' OR at >= ?) ORDER BY n LIMIT 1`,
+  oldest: `SELECT ${COLUMNS} FROM pawl_events WHERE n = (SELECT min(n) FROM (
+      SELECT min(n) AS n FROM pawl_events WHERE topic = ? AND consume = 'one' AND pending = 1
+      UNION ALL SELECT min(n) AS n FROM pawl_events WHERE topic = ? AND consume = 'all' AND pending = 1))`,
+  countUp: `INSERT INTO pawl_topics (topic, pending) VALUES (?, 1)
+    ON CONFLICT DO UPDATE SET pending = pending + 1 RETURNING pending`,
+  countDown: "UPDATE pawl_topics SET pending = pending - 1 WHERE topic = ? RETURNING pending",
+  removeCount: "DELETE FROM pawl_topics WHERE topic = ?",
+  expired: `SELECT ${COLUMNS} FROM pawl_events WHERE pending = 1 AND expire_at <= ? ORDER BY expire_at, n LIMIT ?`,
+  over: `SELECT e.n FROM pawl_events e WHERE e.pending = 0 AND e.at < ? AND NOT EXISTS (
+      SELECT 1 FROM pawl_runs r
+        JOIN pawl_inbox_ids k ON k.run = r.key AND k.kind = 'event' AND k.id = 'event:' || e.id
+        JOIN pawl_inbox b ON b.run = k.run AND b.n = k.n
+      WHERE r.id = e.holder)
+    ORDER BY e.at LIMIT ?`,
+} as const;
+
+interface EventColumns {
+  readonly n: number;
+  readonly id: string;
+  readonly topic: string;
+  readonly at: number;
+  readonly expire_at: number;
+  readonly deliver: EventRow["deliver"];
+  readonly consume: EventRow["consume"];
+  readonly pending_max: number;
+  readonly pending: number;
+  readonly received: number;
+  readonly holder: string | null;
+  readonly value: string | null;
+}
+
+export class SqliteEventTable implements EventTable {
+  readonly #sql: Statements<typeof SQL>;
+
+  constructor(database: SqliteDatabase) {
+    this.#sql = prepareAll(database, SQL);
+  }
+
+  get(id: string): EventRow | null {
+    return eventOrNull(this.#sql.get.get(toColumn(id)));
+  }
+
+  insert(event: Omit<EventRow, "n">): EventRow {
+    const { lastInsertRowid } = this.#sql.insert.run(
+      toColumn(event.id),
+      toColumn(event.topic),
+      event.at,
+      event.expireAt,
+      event.deliver,
+      event.consume,
+      event.pendingMax,
+      event.pending ? 1 : 0,
+      event.received ? 1 : 0,
+      toColumnOrNull(event.holder),
+      toColumnOrNull(event.value),
+    );
+    return { ...event, n: Number(lastInsertRowid) };
+  }
+
+  save({ n, pending, received, holder, value }: EventRow): void {
+    this.#sql.save.run(pending ? 1 : 0, received ? 1 : 0, toColumnOrNull(holder), toColumnOrNull(value), n);
+  }
+
+  remove(event: EventRow): void {
+    this.#sql.remove.run(event.n);
+  }
+
+  oldestDeliverable({ topic, consume, afterN, now, createdAt }: DeliverableQuery): EventRow | null {
+    return eventOrNull(this.#sql.deliverable.get(toColumn(topic), consume, afterN, now, createdAt));
+  }
+
+  oldestPending(topic: string): EventRow | null {
+    const column = toColumn(topic);
+    return eventOrNull(this.#sql.oldest.get(column, column));
+  }
+
+  countPending(topic: string, change: 1 | -1): number {
+    const column = toColumn(topic);
+    const statement = change === 1 ? this.#sql.countUp : this.#sql.countDown;
+    const row = statement.get(column) as { readonly pending: number } | undefined;
+    const pending = row?.pending ?? 0;
+    if (pending <= 0) this.#sql.removeCount.run(column);
+    return pending;
+  }
+
+  expired(now: number, limit: number): readonly EventRow[] {
+    return (this.#sql.expired.all(now, limit) as EventColumns[]).map(eventOf);
+  }
+
+  removeBefore(before: number, limit: number): number {
+    const over = this.#sql.over.all(before, limit) as { readonly n: number }[];
+    for (const { n } of over) this.#sql.remove.run(n);
+    return over.length;
+  }
+}
+
+function eventOrNull(row: unknown): EventRow | null {
+  return row === undefined ? null : eventOf(row as EventColumns);
+}
+
+function eventOf(row: EventColumns): EventRow {
+  return {
+    n: row.n,
+    id: fromColumn(row.id),
+    topic: fromColumn(row.topic),
+    value: fromColumnOrNull(row.value),
+    at: row.at,
+    expireAt: row.expire_at,
+    deliver: row.deliver,
+    consume: row.consume,
+    pendingMax: row.pending_max,
+    pending: row.pending === 1,
+    received: row.received === 1,
+    holder: fromColumnOrNull(row.holder),
+  };
+}

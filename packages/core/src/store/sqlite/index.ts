@@ -1,0 +1,44 @@
+import { PawlError } from "../../model/errors.ts";
+import type { Store } from "../store.ts";
+import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";
+import { SqliteFile } from "./sqlite-file.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+
+export type { SqliteDatabase, SqliteStatement, SqliteValue };
+
+export interface SqliteStoreOptions {
+  /**
+   * `FULL` (the default): what was committed survives a loss of power. `NORMAL`: it survives the end of the process, and the
+   * last commits before a loss of power may be gone.
+   */
+  readonly synchronous?: "FULL" | "NORMAL";
+  /** How often to look whether another process has written, in ms. */
+  readonly pollMs?: number;
+  /** How large the file of the write-ahead log may stay, in bytes. */
+  readonly walBytesMax?: number;
+}
+
+const POLL_MS = 100;
+const WAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Keeps everything in one SQLite file, or in a database that the caller has opened. Several processes may share the file.
+ *
+ * ```ts
+ * const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [order] });
+ * ```
+ */
+export function sqliteStore(source: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
+  const { synchronous = "FULL", pollMs = POLL_MS, walBytesMax = WAL_BYTES_MAX } = options;
+  if (synchronous !== "FULL" && synchronous !== "NORMAL") {
+    throw new PawlError("OPTION_INVALID", `synchronous is ${String(synchronous)}; it can be FULL or NORMAL`);
+  }
+  checkWhole("pollMs", pollMs);
+  checkWhole("walBytesMax", walBytesMax);
+  return new SqliteStore(new SqliteFile(source, { synchronous, walBytesMax }), pollMs);
+}
+
+function checkWhole(name: string, value: number): void {
+  if (Number.isSafeInteger(value) && value > 0) return;
+  throw new PawlError("OPTION_INVALID", `${name} is ${value}; it must be a whole number above 0`);
+}

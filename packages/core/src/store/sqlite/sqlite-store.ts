@@ -1,0 +1,147 @@
+import type { Run } from "../../model/run.ts";
+import type { Transition } from "../../model/transition.ts";
+import { applyTransition } from "../apply.ts";
+import { Batch } from "../batch.ts";
+import { beat, claimRuns, retireWorker } from "../ownership.ts";
+import { pruneRows } from "../prune.ts";
+import type {
+  ClaimRequest,
+  Commit,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+} from "../store.ts";
+import { StoreError } from "../store-error.ts";
+import type { SqliteFile } from "./sqlite-file.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
+
+const NOTHING: Commit = { answers: [], wakes: [] };
+
+/** A store over one database file, which several processes may share. The driver is synchronous: so is each method's work. */
+export class SqliteStore implements Store {
+  readonly reader: Reader;
+  readonly #file: SqliteFile;
+  readonly #pollMs: number;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  #world: StoreWorld | null = null;
+  #stopPolling: (() => void) | null = null;
+
+  constructor(file: SqliteFile, pollMs: number) {
+    this.#file = file;
+    this.#pollMs = pollMs;
+    this.reader = new SqliteReader(file);
+  }
+
+  async open(world: StoreWorld): Promise<void> {
+    this.#world = world;
+    await this.#file.open();
+  }
+
+  now(): number {
+    if (this.#world === null) throw new Error("the store is not open");
+    return this.#world.now();
+  }
+
+  async commit(transitions: readonly Transition[]): Promise<Commit> {
+    if (transitions.length === 0) return NOTHING;
+    return this.#write((batch) => {
+      const answers = transitions.map((transition) => applyTransition(batch, transition));
+      return { answers, wakes: batch.wakes };
+    });
+  }
+
+  /** Looks before it writes, so that asking in vain costs no commit and keeps no other process from its own. */
+  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+    const now = this.now();
+    const found = this.#file.glance((tables) => tables.runs.claimable(request.workflows, now, 1));
+    return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
+  }
+
+  async due(worker: string, limit: number): Promise<readonly string[]> {
+    return this.#file.read((tables) => tables.runs.due(worker, this.now(), limit));
+  }
+
+  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
+    return this.#file.glance((tables) => tables.runs.held(worker));
+  }
+
+  async nextDueAt(worker: string): Promise<number | null> {
+    return this.#file.read((tables) => tables.runs.nextDueAt(worker));
+  }
+
+  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    return this.#file.read((tables) => {
+      const head = tables.runs.head(runId);
+      const run = tables.runs.get(runId);
+      if (head === null || run === null) return null;
+      const snapshot = tables.documents.get("snapshot", runId);
+      const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
+      const records = tables.journal.after(head.key, after, -1);
+      return { run, snapshot, records, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
+    });
+  }
+
+  async heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
+    return this.#write((batch) => beat(batch, worker, leaseMs));
+  }
+
+  async retire(worker: string): Promise<void> {
+    this.#write((batch) => retireWorker(batch, worker));
+  }
+
+  async prune(request: PruneRequest): Promise<Pruned> {
+    return this.#write((batch) => pruneRows(batch, request));
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    this.#stopPolling ??= this.#poll();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#endPolling();
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#endPolling();
+    this.#listeners.clear();
+    this.#file.close();
+  }
+
+  #write<Result>(work: (batch: Batch) => Result): Result {
+    const now = this.now();
+    return this.#file.write((tables) => work(new Batch(tables, now)));
+  }
+
+  /** Another process's commit changes the version that this connection sees; its own commits do not. */
+  #poll(): () => void {
+    if (this.#world === null) throw new Error("the store is not open");
+    let version: number | null = null;
+    return this.#world.every(this.#pollMs, () => {
+      const seen = this.#dataVersion();
+      if (seen === null || seen === version) return;
+      version = seen;
+      for (const listener of [...this.#listeners]) listener({ runIds: null });
+    });
+  }
+
+  /** Null when the database can't be asked: the next poll asks again. */
+  #dataVersion(): number | null {
+    try {
+      return this.#file.dataVersion();
+    } catch (error) {
+      if (error instanceof StoreError) return null;
+      throw error;
+    }
+  }
+
+  #endPolling(): void {
+    this.#stopPolling?.();
+    this.#stopPolling = null;
+  }
+}

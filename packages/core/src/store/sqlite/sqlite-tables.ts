@@ -1,0 +1,36 @@
+import type { Tables } from "../tables.ts";
+import type { SqliteDatabase } from "./database.ts";
+import { SqliteDocumentTable } from "./document-table.ts";
+import { SqliteEventTable } from "./event-table.ts";
+import { SqliteInboxTable } from "./inbox-table.ts";
+import { SqliteJournalTable } from "./journal-table.ts";
+import { SqliteLetterTable } from "./letter-table.ts";
+import { SqliteRunList } from "./run-list.ts";
+import { SqliteRunTable } from "./run-table.ts";
+import { SqliteTopicTable } from "./topic-table.ts";
+import { SqliteWorkerTable } from "./worker-table.ts";
+
+/** The rows as tables of a database, each with its prepared statements. */
+export class SqliteTables implements Tables {
+  readonly runs: SqliteRunTable;
+  readonly journal: SqliteJournalTable;
+  readonly inbox: SqliteInboxTable;
+  readonly topics: SqliteTopicTable;
+  readonly events: SqliteEventTable;
+  readonly letters: SqliteLetterTable;
+  readonly documents: SqliteDocumentTable;
+  readonly workers: SqliteWorkerTable;
+  readonly list: SqliteRunList;
+
+  constructor(database: SqliteDatabase) {
+    this.runs = new SqliteRunTable(database);
+    this.journal = new SqliteJournalTable(database);
+    this.inbox = new SqliteInboxTable(database);
+    this.topics = new SqliteTopicTable(database);
+    this.events = new SqliteEventTable(database);
+    this.letters = new SqliteLetterTable(database);
+    this.documents = new SqliteDocumentTable(database);
+    this.workers = new SqliteWorkerTable(database);
+    this.list = new SqliteRunList(database);
+  }
+}
