@@ -1,4 +1,5 @@
-import { createEngine, type Engine } from "../engine.ts";
+import { createEngine } from "../create-engine.ts";
+import type { Engine } from "../engine.ts";
 import type { EngineOptions } from "../engine-config.ts";
 import type { RunHandle } from "../handle.ts";
 import { isTerminal } from "../model/run.ts";

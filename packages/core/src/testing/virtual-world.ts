@@ -1,7 +1,6 @@
 import type { World } from "../engine-config.ts";
 import { type Duration, parseDuration } from "../model/duration.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { Deadlines } from "../runtime/deadlines.ts";
 import { seededRandom } from "../runtime/random.ts";
 import { nodeTurns, type Turns } from "../runtime/turns.ts";
 
@@ -12,13 +11,14 @@ const QUIET_TURNS = 3;
 const TURNS_MAX = 1_000_000;
 
 interface Timer {
+  readonly at: number;
   readonly callback: () => void;
-  open: boolean;
 }
 
 /** Time that moves when it is told to. */
 export class VirtualClock implements Clock {
-  readonly #timers = new Deadlines<Timer>(({ open }) => open);
+  /** In the order in which they were asked for. */
+  readonly #timers = new Set<Timer>();
   #now: number;
 
   constructor(now: number) {
@@ -30,16 +30,14 @@ export class VirtualClock implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
-    const timer = { callback, open: true };
-    this.#timers.add(at, timer);
-    return () => {
-      timer.open = false;
-    };
+    const timer = { at, callback };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
   }
 
   /** When the next timer is due; null if there is none. */
   get nextAt(): number | null {
-    return this.#timers.earliest();
+    return this.#next()?.at ?? null;
   }
 
   /** Sets the time, forwards or back. Fires nothing. */
@@ -49,11 +47,17 @@ export class VirtualClock implements Clock {
 
   /** Fires the earliest timer whose time has come; false if there is none. */
   fire(): boolean {
-    const timer = this.#timers.takeDue(this.#now);
-    if (timer === null) return false;
-    timer.open = false;
+    const timer = this.#next();
+    if (timer === null || timer.at > this.#now) return false;
+    this.#timers.delete(timer);
     timer.callback();
     return true;
+  }
+
+  #next(): Timer | null {
+    let earliest: Timer | null = null;
+    for (const timer of this.#timers) if (earliest === null || timer.at < earliest.at) earliest = timer;
+    return earliest;
   }
 }
 

@@ -1,0 +1,180 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type PawlError, workflow } from "./index.ts";
+import { STAGES } from "./testing/stages.ts";
+
+const HOUR_MS = 3_600_000;
+
+describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
+  it("ends at its time, not a millisecond before", async () => {
+    const stage = await create(onTestFinished);
+    const nap = workflow("nap", async (ctx) => {
+      const before = ctx.now();
+      await ctx.sleep("90 minutes");
+      return ctx.now() - before;
+    });
+    const engine = await stage.engine({ workflows: [nap] });
+    const run = await engine.start(nap, undefined);
+    await stage.world.settle();
+    await stage.world.advance(1.5 * HOUR_MS - 1);
+    expect(await run.status()).toBe("suspended");
+    await stage.world.advance(1);
+    expect(await stage.result(run)).toBe(1.5 * HOUR_MS);
+  });
+
+  it("of 0, or until a time that is past, is over at once", async () => {
+    const stage = await create(onTestFinished);
+    const nap = workflow("nap", async (ctx) => {
+      const before = ctx.now();
+      await ctx.sleep(0);
+      await ctx.sleepUntil(before - HOUR_MS);
+      await ctx.sleepUntil(new Date(0));
+      return ctx.now() - before;
+    });
+    const engine = await stage.engine({ workflows: [nap] });
+    expect(await stage.result(await engine.start(nap, undefined))).toBe(0);
+  });
+
+  it("until a time ends at that time, given as a Date or as epoch ms", async () => {
+    const stage = await create(onTestFinished);
+    const start = stage.world.now();
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleepUntil(new Date(start + HOUR_MS));
+      const first = ctx.now() - start;
+      await ctx.sleepUntil(start + 2 * HOUR_MS, { name: "again" });
+      return [first, ctx.now() - start];
+    });
+    const engine = await stage.engine({ workflows: [nap] });
+    const run = await engine.start(nap, undefined);
+    await stage.world.advance("2 hours");
+    expect(await stage.result(run)).toEqual([HOUR_MS, 2 * HOUR_MS]);
+    expect((await run.journal()).map((record) => record.location)).toEqual(["sleep", "again"]);
+  });
+
+  it.each([
+    ["25 days", 25],
+    ["49.7 days, where 32 bits of ms end", 49.72],
+    ["10 years", 3_650],
+  ])("of %s neither ends early nor is forgotten", async (_, days) => {
+    const stage = await create(onTestFinished);
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleep(`${days} days`);
+      return "awake";
+    });
+    const engine = await stage.engine({ workflows: [nap], poll: "5 days", lease: "20 days" });
+    const run = await engine.start(nap, undefined);
+    await stage.world.settle();
+    await stage.world.advance(days * 24 * HOUR_MS - 1);
+    expect(await run.status()).toBe("suspended");
+    await stage.world.advance(1);
+    expect(await stage.result(run)).toBe("awake");
+  });
+
+  it("goes on from where it was in a process that has died, and does not begin anew", async () => {
+    const stage = await create(onTestFinished);
+    const start = stage.world.now();
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleep("1 minute");
+      return ctx.now();
+    });
+    const first = await stage.engine({ workflows: [nap] });
+    const run = await first.start(nap, undefined);
+    await stage.world.advance("50 s");
+    const second = await stage.takeOver(first, { workflows: [nap] });
+    await stage.world.advance("4 s");
+    expect(await stage.result(second.run(run.id))).toBe(start + 60_000);
+  });
+
+  it("that ends while no worker is there ends when one comes", async () => {
+    const stage = await create(onTestFinished);
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleep("1 minute");
+      return "awake";
+    });
+    const first = await stage.engine({ workflows: [nap] });
+    const run = await first.start(nap, undefined);
+    await stage.world.settle();
+    await first.shutdown();
+    await stage.world.advance("1 day");
+    const second = await stage.engine({ workflows: [nap] });
+    expect(await stage.result(second.run(run.id))).toBe("awake");
+  });
+
+  it("is not disturbed by a clock that steps back, and ends soon after one that steps forward", async () => {
+    const stage = await create(onTestFinished);
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleep("10 minutes");
+      return "awake";
+    });
+    const engine = await stage.engine({ workflows: [nap] });
+    const back = await engine.start(nap, undefined);
+    await stage.world.settle();
+    await stage.world.leap(-HOUR_MS);
+    await stage.world.advance("30 minutes");
+    expect(await back.status()).toBe("suspended");
+    await stage.world.leap(HOUR_MS);
+    await stage.world.advance("5 s");
+    expect(await stage.result(back)).toBe("awake");
+  });
+
+  it("in many branches at once ends in the order of the times, with one wait in the row", async () => {
+    const stage = await create(onTestFinished);
+    const naps = workflow("naps", async (ctx) => {
+      const order: number[] = [];
+      await Promise.all(
+        [30, 10, 20].map(async (minutes) => {
+          await ctx.sleep(`${minutes} minutes`);
+          order.push(minutes);
+        }),
+      );
+      return order;
+    });
+    const engine = await stage.engine({ workflows: [naps] });
+    const run = await engine.start(naps, undefined);
+    await stage.world.settle();
+    const summary = await engine.get(run.id);
+    expect(summary?.wait).toMatchObject({ until: stage.world.now() + 600_000, openCount: 3 });
+    await stage.world.advance("31 minutes");
+    expect(await stage.result(run)).toEqual([10, 20, 30]);
+  });
+
+  it("is refused for what is no duration or time, at the call, and the run goes on", async () => {
+    const stage = await create(onTestFinished);
+    const odd = workflow("odd", async (ctx) => {
+      const codes: string[] = [];
+      const durations: unknown[] = [Number.NaN, -1, Number.POSITIVE_INFINITY, "1 fortnight", "", null, {}, 2 ** 53];
+      for (const duration of durations) {
+        await ctx.sleep(duration as number).catch((error: PawlError) => codes.push(error.code));
+      }
+      for (const time of [Number.NaN, new Date(Number.NaN), "tomorrow"]) {
+        await ctx.sleepUntil(time as number).catch((error: PawlError) => codes.push(error.code));
+      }
+      return codes;
+    });
+    const engine = await stage.engine({ workflows: [odd] });
+    const run = await engine.start(odd, undefined);
+    expect(await stage.result(run)).toEqual(Array.from({ length: 11 }, () => "DURATION_INVALID"));
+  });
+
+  it("is no error that user code could catch: neither catch nor finally sees the suspension", async () => {
+    const stage = await create(onTestFinished);
+    const seen: string[] = [];
+    const wary = workflow("wary", async (ctx) => {
+      try {
+        await ctx.sleep("1 hour");
+        seen.push("after");
+      } catch {
+        seen.push("catch");
+      } finally {
+        seen.push("finally");
+      }
+    });
+    const engine = await stage.engine({ workflows: [wary] });
+    const run = await engine.start(wary, undefined);
+    await stage.world.advance("30 minutes");
+    const second = await stage.takeOver(engine, { workflows: [wary] });
+    expect(seen).toEqual([]);
+    await stage.world.advance("1 hour");
+    await stage.result(second.run(run.id));
+    expect(seen).toEqual(["after", "finally"]);
+  });
+});
