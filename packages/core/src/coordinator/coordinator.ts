@@ -11,6 +11,7 @@ import type { Committer } from "./committer.ts";
 
 /** One that owns a run and gathers what is to be added to it until the next batch is taken. */
 export interface AppendSource {
+  readonly kind: "source";
   readonly runId: string;
   /** What has gathered since the last call; null if nothing has. */
   takeAppend(): AppendOp | null;
@@ -33,7 +34,7 @@ type Entry =
       settle(conclusion: Conclusion): void;
       fail(error: Error): void;
     }
-  | { readonly kind: "source"; readonly source: AppendSource };
+  | AppendSource;
 
 /** What the owner knows of its run; moves on with each commit. */
 type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
@@ -93,7 +94,7 @@ export class Coordinator {
 
   /** The source has something to add; it will be asked when the next batch is taken. */
   enlist(source: AppendSource): void {
-    this.#queue.push({ kind: "source", source });
+    this.#queue.push(source);
     this.#arm();
   }
 
@@ -169,9 +170,9 @@ export class Coordinator {
     const asked: Array<{ readonly entry: Entry; readonly op: Op }> = [];
     const batch: Transition[] = [];
     for (const entry of entries) {
-      const op = entry.kind === "op" ? entry.op : entry.source.takeAppend();
+      const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) continue;
-      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.source.runId) ?? null);
+      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.runId) ?? null);
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         settle(entry, decision);
@@ -235,7 +236,7 @@ export class Coordinator {
 
 function settle(entry: Entry, conclusion: Conclusion): void {
   if (entry.kind === "op") entry.settle(conclusion);
-  else if (conclusion.kind === "outcome") entry.source.appended(conclusion.outcome as Outcomes["append"]);
+  else if (conclusion.kind === "outcome") entry.appended(conclusion.outcome as Outcomes["append"]);
 }
 
 function unavailable(op: Op, cause?: Error): PawlError {

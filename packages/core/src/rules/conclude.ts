@@ -17,7 +17,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
       if (answer.reason === "exists") return outcome({ kind: "exists", status: answer.status });
       return impossible(op, answer);
     case "append":
-      return outcome(concludeAppend(op, answer));
+      return answer.kind === "applied" ? APPENDED : outcome(concludeLost(op, answer));
     case "send":
       return outcome(sendOutcome(op.post, posted(op, answer, resent)));
     case "emit":
@@ -39,8 +39,9 @@ export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
   }
 }
 
-function concludeAppend(op: Op, answer: Answer): Outcomes["append"] {
-  if (answer.kind === "applied") return { kind: "appended" };
+const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended" } };
+
+function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Outcomes["append"] {
   switch (answer.reason) {
     case "fenced":
     case "inbox":

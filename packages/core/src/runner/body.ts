@@ -1,5 +1,10 @@
 import type { StepCommand, StepInfo } from "../workflow/command.ts";
 
+export interface BodyListener {
+  returned(body: Body, value: unknown): void;
+  threw(body: Body, error: unknown): void;
+}
+
 /** One try of a step body. What it brings after it was aborted counts for nothing. */
 export class Body implements StepInfo {
   readonly step: StepCommand;
@@ -29,19 +34,24 @@ export class Body implements StepInfo {
     return this.step.idempotencyKey ?? `${this.#runId}/${this.step.location}`;
   }
 
-  /** Runs it; one of the two is called, once, unless it is aborted first. */
-  run(onValue: (value: unknown) => void, onError: (error: unknown) => void): void {
-    const settled =
-      (hand: (value: unknown) => void) =>
-      (value: unknown): void => {
-        if (this.#finish()) hand(value);
-      };
+  /** Runs it; the listener hears how it ended, once, unless it is aborted first. */
+  run(listener: BodyListener): void {
     try {
       const value = this.step.body(this);
-      if (isThenable(value)) value.then(settled(onValue), settled(onError));
-      else settled(onValue)(value);
+      if (!isThenable(value)) {
+        if (this.#finish()) listener.returned(this, value);
+        return;
+      }
+      value.then(
+        (result) => {
+          if (this.#finish()) listener.returned(this, result);
+        },
+        (error: unknown) => {
+          if (this.#finish()) listener.threw(this, error);
+        },
+      );
     } catch (error) {
-      settled(onError)(error);
+      if (this.#finish()) listener.threw(this, error);
     }
   }
 

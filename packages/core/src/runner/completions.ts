@@ -59,12 +59,14 @@ export class Completions {
 
   add(command: Command, end: CommandEnd, body?: Body): void {
     const { seq, at } = this.#draft.record({
-      kind: command.record,
+      seq: 0,
       location: command.location,
+      kind: command.record,
       outcome: end.outcome,
       payload: end.payload,
-      attempts: body?.attempt ?? 0,
-      startedAt: body?.startedAt ?? command.issuedAt,
+      attempts: body === undefined ? 0 : body.attempt,
+      startedAt: body === undefined ? command.issuedAt : body.startedAt,
+      at: 0,
       detail: end.detail,
     });
     this.#queue.push({ command, completion: end.completion, seq, at });
@@ -77,12 +79,14 @@ export class Completions {
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
   addRetry(step: StepCommand, payload: Payload, body: Body): void {
     const { seq } = this.#draft.record({
-      kind: "retry",
+      seq: 0,
       location: step.location,
+      kind: "retry",
       outcome: "failed",
       payload,
       attempts: body.attempt,
       startedAt: body.startedAt,
+      at: 0,
       detail: String(step.retryAt),
     });
     this.#firm(seq);

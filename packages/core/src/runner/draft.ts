@@ -4,8 +4,8 @@ import type { DocumentChange, Post, RunState } from "../model/transition.ts";
 
 const NOTHING: readonly never[] = [];
 
-/** A record before it has its place in the journal. */
-export type RecordDraft = Omit<JournalRecord, "seq" | "at">;
+/** A record before it has its place in the journal: its seq and time are 0. */
+export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecord[Key] };
 
 /** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
 export class Draft {
@@ -45,22 +45,14 @@ export class Draft {
     return Math.max(this.#lastAt, this.#now());
   }
 
+  /** Gives the record its place and time, and keeps it. */
   record(record: RecordDraft): JournalRecord {
     this.#lastAt = this.at;
     this.#seq += 1;
-    const placed: JournalRecord = {
-      seq: this.#seq,
-      location: record.location,
-      kind: record.kind,
-      outcome: record.outcome,
-      payload: record.payload,
-      attempts: record.attempts,
-      startedAt: record.startedAt,
-      at: this.#lastAt,
-      detail: record.detail,
-    };
-    this.#records.push(placed);
-    return placed;
+    record.seq = this.#seq;
+    record.at = this.#lastAt;
+    this.#records.push(record);
+    return record;
   }
 
   take(entry: number): void {

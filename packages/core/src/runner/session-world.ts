@@ -10,6 +10,7 @@ import type { Turns } from "../runtime/turns.ts";
 
 /** A session, as its world sees it. */
 export interface Interpreter {
+  readonly kind: "source";
   readonly runId: string;
   readonly run: Run;
   /** The newest seq it knows of. */

@@ -36,6 +36,7 @@ type Phase = "working" | "resting" | "done" | "gone";
  * R5. A session that was refused, abandoned or forgotten changes nothing any more.
  */
 export class Session implements ProgramHost, Interpreter {
+  readonly kind = "source";
   readonly run: Run;
   readonly #world: SessionWorld;
   readonly #program: Program;
@@ -122,8 +123,8 @@ export class Session implements ProgramHost, Interpreter {
     this.#inbox = [];
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
-    const { codec } = this.#world;
-    this.#world.within(this.runId, () => this.#program.start(codec.decode(this.run.input), this.#snapshot));
+    const input = this.#world.codec.decode(this.run.input);
+    this.#world.within(this.runId, () => this.#program.start(input, this.#snapshot));
     this.#askRest();
   }
 
@@ -162,7 +163,8 @@ export class Session implements ProgramHost, Interpreter {
   issue(command: Command): void {
     if (this.#over || this.#ending !== null) return;
     this.#desk.open.add(command);
-    if (command.kind === "step") Object.assign(command, this.#snapshot?.retries[command.location]);
+    if (command.kind === "step" && this.#snapshot !== null)
+      Object.assign(command, this.#snapshot.retries[command.location]);
     if (this.#live) this.#fresh.push(command);
     this.wake();
   }
@@ -221,10 +223,7 @@ export class Session implements ProgramHost, Interpreter {
   readonly #rest = (): void => {
     this.#restAsked = false;
     if (this.#over) return;
-    if (!this.#cursor.done) {
-      this.#replay();
-      return;
-    }
+    if (!this.#cursor.done) return this.#replay();
     if (!this.#live) {
       this.#live = true;
       this.#fresh = [...this.#desk.open.byLocation.values()];

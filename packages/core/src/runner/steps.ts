@@ -4,7 +4,7 @@ import { type Failure, toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
 import type { Completion, StepCommand } from "../workflow/command.ts";
-import { Body } from "./body.ts";
+import { Body, type BodyListener } from "./body.ts";
 import { failurePayload } from "./failure-payload.ts";
 import type { SessionWorld } from "./session-world.ts";
 
@@ -29,7 +29,7 @@ export type StepFailureKind = "critical" | "timeout" | "exhausted";
  * B1. A body starts only when every record up to the seq it was held for is durable.
  * B2. What a body brings after it was aborted is dropped.
  */
-export class Steps {
+export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
   readonly #onEnd: (body: Body, end: TryEnd) => void;
@@ -80,12 +80,7 @@ export class Steps {
         () => this.#timedOut(body, timeoutMs),
       );
     }
-    this.#world.within(this.#runId, () =>
-      body.run(
-        (value) => this.#returned(body, value),
-        (error) => this.#threw(body, error),
-      ),
-    );
+    this.#world.within(this.#runId, () => body.run(this));
   }
 
   #timedOut(body: Body, timeoutMs: number): Error {
@@ -97,7 +92,7 @@ export class Steps {
     return error;
   }
 
-  #returned(body: Body, value: unknown): void {
+  returned(body: Body, value: unknown): void {
     let kept: { readonly payload: Payload; readonly value: unknown };
     try {
       kept = this.#world.codec.roundTrip(value, `output of step ${body.step.location}`);
@@ -110,7 +105,7 @@ export class Steps {
     this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail: null });
   }
 
-  #threw(body: Body, error: unknown): void {
+  threw(body: Body, error: unknown): void {
     const critical = (error as { code?: unknown } | null | undefined)?.code === "CRITICAL";
     this.#fail(body, error, !critical, critical ? "critical" : "exhausted");
   }

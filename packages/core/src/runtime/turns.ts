@@ -6,17 +6,24 @@ export interface Turns {
   atTurnEnd(callback: () => void): void;
 }
 
-/**
- * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest.
- * The end of the turn is the check phase.
- */
 /** Cheaper than `queueMicrotask`, which makes a resource for each call. */
 const RESOLVED = Promise.resolve();
 
+/**
+ * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest, for all who
+ * asked before it. The end of the turn is the check phase.
+ */
 export function nodeTurns(): Turns {
+  let asked: Array<() => void> = [];
+  const rest = (): void => {
+    const callbacks = asked;
+    asked = [];
+    for (const callback of callbacks) callback();
+  };
+  const tick = (): void => process.nextTick(rest);
   return {
     atRest(callback) {
-      void RESOLVED.then(() => process.nextTick(callback));
+      if (asked.push(callback) === 1) void RESOLVED.then(tick);
     },
     atTurnEnd(callback) {
       setImmediate(callback);
