@@ -15,7 +15,9 @@ function fetchTitle(page: string, attempt: number): string {
 const crawl = workflow("crawl", async (ctx, input: { readonly pages: readonly string[] }) => {
   const titles = await Promise.all(
     input.pages.map((page) =>
-      ctx.step(`fetch ${page}`, ({ attempt }) => fetchTitle(page, attempt), { retry: { maxAttempts: 5, initialMs: 10 } }),
+      ctx.step(`fetch ${page}`, ({ attempt }) => fetchTitle(page, attempt), {
+        retry: { maxAttempts: 5, initialMs: 10 },
+      }),
     ),
   );
   return await ctx.step("index", () => titles.length);

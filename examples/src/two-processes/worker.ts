@@ -1,0 +1,18 @@
+/**
+ * Runs workflows for whoever starts them, until it is told to end.
+ *
+ * ```sh
+ * node examples/dist/two-processes/worker.js shared.db
+ * ```
+ */
+import { createEngine } from "pawl";
+import { sqliteStore } from "pawl/sqlite";
+import { greeting } from "./greeting.ts";
+
+const [file = "shared.db"] = process.argv.slice(2);
+const engine = await createEngine({ store: sqliteStore(file), workflows: [greeting], poll: "100 ms" });
+console.log(`worker ${process.pid} works on ${file}`);
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => void engine.shutdown().then(() => console.log("worker: done")));
+}
