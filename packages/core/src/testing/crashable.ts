@@ -2,6 +2,12 @@ import type { World } from "../engine-config.ts";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 
+/** The commit at which a process ends, and whether the store applies it still. */
+export interface CrashAt {
+  readonly commit: number;
+  readonly applied: boolean;
+}
+
 /** A store as one process has it, and what ends that process. */
 export interface Crashable {
   readonly store: Store;
@@ -18,10 +24,7 @@ export interface Crashable {
  * A crash, as everybody else sees it: a process that says nothing any more. `at` lets it happen at that commit, which is
  * still applied when `applied` is true.
  */
-export function crashable(
-  store: Store,
-  at: { readonly commit: number; readonly applied: boolean } | null = null,
-): Crashable {
+export function crashable(store: Store, at: CrashAt | null = null): Crashable {
   let crashed = false;
   let commits = 0;
   const through = intercepted(store, async (call, proceed) => {

@@ -5,7 +5,7 @@ import type { RunHandle } from "../handle.ts";
 import { isTerminal } from "../model/run.ts";
 import type { LogLevel } from "../runtime/log.ts";
 import type { Store } from "../store/store.ts";
-import { type Crashable, crashable } from "./crashable.ts";
+import { type CrashAt, type Crashable, crashable } from "./crashable.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
 /** Data of its own, and stores over it: each as another process would have it. */
@@ -25,7 +25,7 @@ const TAKE_OVER = "6 s";
 const ROUNDS_MAX = 500;
 
 type StageEngineOptions = Omit<EngineOptions, "store" | "world"> & {
-  readonly crashAt?: { readonly commit: number; readonly applied: boolean };
+  readonly crashAt?: CrashAt;
   /** Stands between the engine and its store. */
   readonly through?: (store: Store) => Store;
 };
@@ -106,6 +106,11 @@ export class Stage {
       await this.world.advance("1 s");
     }
     throw new Error(`run ${run.id} is ${await run.status()} after ${ROUNDS_MAX} seconds`);
+  }
+
+  /** Removes nothing but what has expired, as the retention of events does. */
+  async prune(): Promise<void> {
+    await this.#stores[0]?.prune({ runsEndedBefore: null, receivedBefore: null, limit: 1_000 });
   }
 
   /** Ends everything, whatever is under way. */
