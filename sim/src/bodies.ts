@@ -1,0 +1,64 @@
+import type { StepInfo } from "pawl";
+import type { Line } from "./interpreter.ts";
+import { type StepNode, stepValue } from "./program.ts";
+import type { SimWorker } from "./sim-worker.ts";
+import type { World } from "./world.ts";
+
+/** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
+export class Bodies {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  begin(worker: SimWorker, runId: string, generation: number): Line {
+    const line: Line = { runId, generation, given: [] };
+    this.#world.monitor.effects.lineBegins(worker, line);
+    return line;
+  }
+
+  run(worker: SimWorker, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown {
+    const { scheduler, monitor } = this.#world;
+    if (worker.dead) return new Promise(() => {});
+    const ended = monitor.effects.bodyStarts(worker, line, { node, location, attempt: info.attempt, given });
+    if (node.poison) {
+      worker.kill("poison");
+      return new Promise(() => {});
+    }
+    const { chance } = scheduler;
+    const { swarm } = this.#world;
+    if (chance.roll(swarm.hang)) {
+      worker.hung = true;
+      scheduler.at(scheduler.now + chance.between(100, 6000), { actor: null, label: `${worker.name} hung`, run: () => worker.kill("a body hung") });
+      return new Promise(() => {});
+    }
+    const end = (): unknown => {
+      if (chance.roll(swarm.crashInBody)) {
+        worker.kill("crash after a body's effect");
+        return null;
+      }
+      if (!info.signal.aborted) ended();
+      return this.#outcome(line, node, location, info.attempt);
+    };
+    const slowMs = node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null;
+    if (slowMs === null && chance.roll(0.4)) return end();
+    const takesMs = slowMs ?? (chance.roll(0.15) ? chance.between(100, 4000) : chance.between(0, 20));
+    return new Promise((resolve, reject) => {
+      const finish = (): void => {
+        try {
+          resolve(end());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      scheduler.at(scheduler.now + takesMs, { actor: worker, label: `body ${line.runId} ${location} ends`, run: finish });
+    });
+  }
+
+  #outcome(line: Line, node: StepNode, location: string, attempt: number): string {
+    const value = stepValue(line.runId, line.generation, location, attempt);
+    if (attempt > node.failures) return value;
+    throw node.critical ? new this.#world.pawl.CriticalError(value) : new Error(value);
+  }
+}

@@ -1,0 +1,94 @@
+import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy } from "pawl";
+import type { Program } from "./program.ts";
+
+/** What can befall one call of the store. */
+export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay"] as const;
+export type CallFault = (typeof CALL_FAULTS)[number];
+
+/** What can befall workers and the world, about so often in a virtual second. */
+export const WORLD_FAULTS = ["kill", "pause", "shutdown", "clockJump", "outage"] as const;
+export type WorldFault = (typeof WORLD_FAULTS)[number];
+
+/** What can befall hints and step bodies, each with this probability. */
+export const SMALL_FAULTS = ["hintLost", "hintTwice", "hintLate", "hang", "crashInBody"] as const;
+export type SmallFault = (typeof SMALL_FAULTS)[number];
+
+export type FaultKind = CallFault | WorldFault | SmallFault | "skew";
+
+/** How often each kind of fault happens; 0 is never. `skew` is how far clocks of workers are off, in ms. */
+export type Swarm = Readonly<Record<FaultKind, number>>;
+
+export const CALM: Swarm = {
+  crashBefore: 0,
+  crashAfter: 0,
+  error: 0,
+  appliedError: 0,
+  delay: 0,
+  kill: 0,
+  pause: 0,
+  shutdown: 0,
+  clockJump: 0,
+  outage: 0,
+  hintLost: 0,
+  hintTwice: 0,
+  hintLate: 0,
+  hang: 0,
+  crashInBody: 0,
+  skew: 0,
+};
+
+export interface RunPlan {
+  readonly id: string;
+  readonly program: number;
+  readonly atMs: number;
+  readonly delayMs: number;
+  /** The same start is asked for twice at once. */
+  readonly twice: boolean;
+  /** Somebody waits for its result. */
+  readonly watched: boolean;
+}
+
+/** What a client does beside starting runs. `run` is a place in `runs`. */
+export type ClientAction =
+  | {
+      readonly kind: "send";
+      readonly run: number;
+      readonly message: string;
+      readonly id: string;
+      readonly atMs: number;
+      readonly policy: LeftoverPolicy;
+      readonly twice: boolean;
+    }
+  | {
+      readonly kind: "emit";
+      readonly topic: string;
+      readonly id: string;
+      readonly atMs: number;
+      readonly deliver: DeliverPolicy;
+      readonly consume: ConsumePolicy;
+      readonly twice: boolean;
+    }
+  | { readonly kind: "cancel" | "pause" | "resume"; readonly run: number; readonly atMs: number };
+
+export interface CaseSettings {
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly concurrency: number;
+  readonly hotRuns: number;
+  readonly claimsMax: number;
+}
+
+/** One simulation as data: what is run, by whom, what goes wrong. The seed decides only the order. */
+export interface Case {
+  readonly seed: number;
+  readonly programs: readonly Program[];
+  readonly runs: readonly RunPlan[];
+  readonly actions: readonly ClientAction[];
+  readonly workers: number;
+  readonly settings: CaseSettings;
+  readonly swarm: Swarm;
+  /** How long things go wrong. */
+  readonly chaosMs: number;
+  /** The one fault of a sweep: at this call of the store, counted from 0. */
+  readonly forced: { readonly call: number; readonly fault: CallFault } | null;
+}

@@ -1,0 +1,241 @@
+import type { Engine, SendOutcome } from "pawl";
+import type { ClientAction, RunPlan } from "./case.ts";
+import { BEGIN_AT } from "./scheduler.ts";
+import { isOver } from "./shadow.ts";
+import type { SimWorker } from "./sim-worker.ts";
+import type { World } from "./world.ts";
+
+/** Something a client wants done: asked again, of another engine, until there is an answer. */
+interface Errand {
+  readonly label: string;
+  ask(engine: Engine, worker: SimWorker): Promise<unknown>;
+  answered(answer: unknown): void;
+  done: boolean;
+}
+
+/** Codes that mean: not known whether it happened, ask again. */
+const AGAIN = new Set(["STORE_UNAVAILABLE", "ENGINE_STOPPED"]);
+/** Codes that are an answer to a control. */
+const REFUSED = new Set(["RUN_NOT_FOUND", "RUN_ENDED", "RUN_NOT_PAUSED"]);
+const PROVIDE_MS = 600;
+
+/** The outside: starts runs, sends, emits, controls and waits for results, and asks again with the same id when it hears nothing. */
+export class Client {
+  readonly #world: World;
+  /** Messages whose sender was told that they are accepted. */
+  readonly accepted: Array<{ readonly to: string; readonly id: string }> = [];
+  readonly #errands = new Set<Errand>();
+  readonly #parked: Errand[] = [];
+  readonly #needed = new Set<string>();
+  #watched = 0;
+  #provided = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Whether everything that was asked has been answered. */
+  get idle(): boolean {
+    return this.#errands.size === 0;
+  }
+
+  /** Results that somebody waits for still. */
+  get watched(): number {
+    return this.#watched;
+  }
+
+  begin(): void {
+    for (const plan of this.#world.case.runs) this.#plan(plan.atMs, plan.twice ? 2 : 1, () => this.#start(plan));
+    for (const action of this.#world.case.actions) {
+      this.#plan(action.atMs, "twice" in action && action.twice ? 2 : 1, () => this.#action(action));
+    }
+  }
+
+  /** An engine is there to be asked. */
+  wake(): void {
+    for (const errand of this.#parked.splice(0)) this.#ask(errand);
+  }
+
+  /** Sends what runs wait for, resumes what is paused, again and again: nothing has to wait for ever. */
+  provide(): void {
+    const { scheduler, monitor } = this.#world;
+    for (const { row } of monitor.shadows.values()) {
+      if (this.#needed.has(row.id) || isOver(row)) continue;
+      if (row.status === "paused") this.#give(row.id, this.#control("resume", row.id));
+      else if (row.status === "suspended") {
+        for (const message of row.wait?.messages ?? []) this.#give(row.id, this.#send(row.id, message, this.#freshId()));
+        for (const topic of row.wait?.topics ?? []) this.#give(row.id, this.#emit(topic, this.#freshId(), { deliver: "all", consume: "one" }));
+      }
+    }
+    scheduler.at(scheduler.now + PROVIDE_MS, { actor: null, label: "provide", run: () => this.provide() });
+  }
+
+  #freshId(): string {
+    this.#provided += 1;
+    return `f${this.#provided}`;
+  }
+
+  #give(runId: string, errand: Errand): void {
+    this.#needed.add(runId);
+    const { answered } = errand;
+    this.#run({
+      ...errand,
+      answered: (answer) => {
+        this.#needed.delete(runId);
+        answered(answer);
+      },
+    });
+  }
+
+  #plan(atMs: number, times: number, make: () => Errand): void {
+    for (let time = 0; time < times; time += 1) {
+      const errand = make();
+      this.#errands.add(errand);
+      this.#world.scheduler.at(BEGIN_AT + atMs, { actor: null, label: errand.label, run: () => this.#run(errand) });
+    }
+  }
+
+  #run(errand: Errand): void {
+    this.#errands.add(errand);
+    this.#ask(errand);
+  }
+
+  #ask(errand: Errand): void {
+    const { usable, scheduler } = this.#world;
+    if (usable.length === 0) {
+      this.#parked.push(errand);
+      return;
+    }
+    const worker = scheduler.chance.pick(usable);
+    const { engine } = worker;
+    if (engine === null) return;
+    let open = true;
+    const lost = (): void => {
+      if (!open) return;
+      open = false;
+      scheduler.at(scheduler.now + scheduler.chance.between(1, 400), { actor: null, label: `${errand.label} again`, run: () => this.#ask(errand) });
+    };
+    worker.onDeath(lost);
+    errand.ask(engine, worker).then(
+      (answer) => {
+        if (!open || worker.dead) return;
+        open = false;
+        this.#finish(errand, answer);
+      },
+      (error: unknown) => {
+        const code = (error as { code?: string }).code ?? "";
+        if (AGAIN.has(code)) lost();
+        else if (open && !worker.dead) {
+          open = false;
+          if (!REFUSED.has(code)) this.#world.monitor.violate("client", `${errand.label} was answered with ${String(error)}`);
+          this.#finish(errand, null);
+        }
+      },
+    );
+  }
+
+  #finish(errand: Errand, answer: unknown): void {
+    if (errand.done) return;
+    errand.done = true;
+    this.#errands.delete(errand);
+    for (const other of this.#errands) if (other.label === errand.label && other.done) this.#errands.delete(other);
+    errand.answered(answer);
+  }
+
+  #start(plan: RunPlan): Errand {
+    const { monitor } = this.#world;
+    const options = { id: plan.id, ...(plan.delayMs > 0 ? { delay: plan.delayMs } : {}) };
+    return {
+      label: `start ${plan.id}`,
+      ask: (engine, worker) => engine.start(worker.workflow, { p: plan.program, g: 0 }, options),
+      answered: () => {
+        if (!monitor.shadows.has(plan.id)) monitor.violate("start", `run ${plan.id} was started and is not there`);
+        if (plan.watched) this.#watch(plan.id);
+      },
+      done: false,
+    };
+  }
+
+  #action(action: ClientAction): Errand {
+    const runs = this.#world.case.runs;
+    switch (action.kind) {
+      case "send":
+        return this.#send(runs[action.run]?.id ?? "", action.message, action.id, action);
+      case "emit":
+        return this.#emit(action.topic, action.id, action);
+      case "cancel":
+      case "pause":
+      case "resume":
+        return this.#control(action.kind, runs[action.run]?.id ?? "");
+    }
+  }
+
+  #send(to: string, message: string, id: string, { policy = "discard" }: { readonly policy?: "discard" | "broadcast" | "deadLetter" } = {}): Errand {
+    const { monitor } = this.#world;
+    let existed = true;
+    return {
+      label: `send ${to} ${message} ${id}`,
+      ask: (engine) => {
+        existed = monitor.shadows.has(to);
+        return engine.send(to, message, id, { id, onTargetTerminated: policy });
+      },
+      answered: (answer) => {
+        const { kind } = answer as SendOutcome;
+        const row = monitor.shadows.get(to)?.row;
+        if (kind === "targetNotFound" && existed) monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
+        if (kind === "targetTerminated" && (row === undefined || !isOver(row))) monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
+        if (kind === "delivered" || kind === "queued" || kind === "duplicate") this.accepted.push({ to, id });
+      },
+      done: false,
+    };
+  }
+
+  #emit(topic: string, id: string, { deliver, consume }: Pick<Extract<ClientAction, { kind: "emit" }>, "deliver" | "consume">): Errand {
+    return { label: `emit ${topic} ${id}`, ask: (engine) => engine.emit(topic, id, { id, deliver, consume }), answered: () => {}, done: false };
+  }
+
+  #control(kind: "cancel" | "pause" | "resume", runId: string): Errand {
+    const { monitor } = this.#world;
+    return {
+      label: `${kind} ${runId}`,
+      ask: (engine) => engine[kind](runId),
+      answered: (answer) => {
+        const row = monitor.shadows.get(runId)?.row;
+        if (kind === "cancel" && typeof answer === "boolean" && (row === undefined || !isOver(row))) {
+          monitor.violate("I6", `cancel of run ${runId} was answered with ${answer}, and it is ${row?.status}`);
+        }
+        if (kind === "cancel" && answer === true && row?.status !== "cancelled") {
+          monitor.violate("I6", `run ${runId} was cancelled, and it is ${row?.status}`);
+        }
+      },
+      done: false,
+    };
+  }
+
+  /** Waits for a result as users do; an engine that goes takes the wait with it. */
+  #watch(runId: string): void {
+    const { usable, scheduler, monitor } = this.#world;
+    if (usable.length === 0) return;
+    const worker = scheduler.chance.pick(usable);
+    this.#watched += 1;
+    let open = true;
+    const close = (): void => {
+      if (open) this.#watched -= 1;
+      open = false;
+    };
+    worker.onDeath(close);
+    const settled = (status: string) => (): void => {
+      if (worker.dead) return;
+      close();
+      const row = monitor.shadows.get(runId)?.row;
+      const failed = row?.status === "failed" || row?.status === "cancelled";
+      if (status === "completed" ? row?.status !== "completed" : !failed) {
+        monitor.violate("result", `the result of run ${runId} was ${status}, and it is ${row?.status}`);
+      }
+    };
+    worker.engine?.run(runId).result().then(settled("completed"), (error: { code?: string }) => {
+      if (error.code === "RUN_FAILED" || error.code === "RUN_CANCELLED") settled("rejected")();
+      else close();
+    });
+  }
+}

@@ -1,0 +1,172 @@
+import type { ConsumePolicy, LeftoverPolicy } from "pawl";
+import type { Chance } from "./chance.ts";
+import type { ChildNode, Program, ProgramNode, SelectNode, StepNode } from "./program.ts";
+
+/** Names of messages for single receives; those for counted ones are others, so that a message that lies there is never rightly left lying. */
+export const MESSAGES = ["ma", "mb", "mc"] as const;
+export const MESSAGES_COUNTED = ["na", "nb"] as const;
+export const TOPICS = ["ta", "tb"] as const;
+export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broadcast", "deadLetter"];
+
+const WEIGHTS = {
+  step: 36,
+  sleep: 10,
+  listen: 10,
+  listenN: 4,
+  event: 8,
+  select: 7,
+  child: 8,
+  all: 6,
+  race: 7,
+  settled: 3,
+  loop: 5,
+  attempt: 6,
+  send: 6,
+  emit: 5,
+  pure: 3,
+};
+/** At the deepest level there are only leaves. */
+const LEAVES = { ...WEIGHTS, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
+
+interface Growing {
+  readonly chance: Chance;
+  readonly runCount: number;
+  /** Programs that children may run: those made before. */
+  readonly below: number;
+  names: number;
+}
+
+/** The programs of a case: those of children first, then one for each run. */
+export function programs(
+  chance: Chance,
+  { runCount, poisoned }: { readonly runCount: number; readonly poisoned: boolean },
+): { readonly list: readonly Program[]; readonly roots: readonly number[] } {
+  const list: Program[] = [];
+  const childCount = chance.between(1, 3);
+  for (let index = 0; index < childCount; index += 1) list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false }));
+  const roots: number[] = [];
+  for (let index = 0; index < runCount; index += 1) {
+    roots.push(list.length);
+    list.push(grow(chance, { runCount, below: childCount, depth: 2, poisoned: poisoned && index === 0 }));
+  }
+  return { list, roots };
+}
+
+function grow(
+  chance: Chance,
+  plan: { readonly runCount: number; readonly below: number; readonly depth: number; readonly poisoned: boolean },
+): Program {
+  const growing: Growing = { chance, runCount: plan.runCount, below: plan.below, names: 0 };
+  const nodes = list(growing, plan.depth, chance.between(1, 4));
+  if (plan.poisoned) nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
+  return { nodes, generations: chance.roll(0.12) ? chance.between(1, 2) : 0 };
+}
+
+function list(growing: Growing, depth: number, length: number): ProgramNode[] {
+  return Array.from({ length }, () => node(growing, depth));
+}
+
+function node(growing: Growing, depth: number): ProgramNode {
+  const { chance } = growing;
+  const kind = chance.weighted(depth > 0 ? WEIGHTS : LEAVES);
+  switch (kind) {
+    case "step":
+      return stepNode(growing);
+    case "sleep":
+      return { kind, name: name(growing, "w"), ms: chance.pick([0, 1, 20, 300, 1000, 4000]) };
+    case "listen":
+      return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
+    case "listenN":
+      return { kind, name: name(growing, "n"), message: chance.pick(MESSAGES_COUNTED), count: chance.between(1, 3), timeoutMs: timeout(chance) };
+    case "event":
+      return { kind, name: name(growing, "e"), topic: chance.pick(TOPICS), timeoutMs: timeout(chance) };
+    case "select":
+      return selectNode(growing, depth);
+    case "child":
+      return childNode(growing);
+    case "all":
+    case "race":
+    case "settled":
+      return { kind, branches: branches(growing, depth, kind) };
+    case "loop":
+      return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
+    case "attempt":
+      return { kind, body: list(growing, depth - 1, chance.between(1, 2)), rescue: list(growing, 0, chance.between(0, 1)) };
+    case "send":
+      return { kind, target: chance.between(0, growing.runCount - 1), message: chance.pick(MESSAGES), policy: chance.pick(POLICIES) };
+    case "emit":
+      return { kind, topic: chance.pick(TOPICS), deliver: chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 }), consume: consume(chance) };
+    case "pure":
+      return { kind };
+  }
+}
+
+/** A branch of a race ends with a step: then its end is a record, and which branch was first can be read in the journal. */
+function branches(growing: Growing, depth: number, kind: "all" | "race" | "settled"): ProgramNode[][] {
+  const { chance } = growing;
+  return Array.from({ length: chance.between(2, 3) }, () => {
+    const nodes = list(growing, depth - 1, chance.between(1, 2));
+    if (kind === "race") nodes.push(stepNode(growing));
+    return nodes;
+  });
+}
+
+function stepNode(growing: Growing): StepNode {
+  const { chance } = growing;
+  const timed = chance.roll(0.12);
+  return {
+    kind: "step",
+    name: name(growing, "s"),
+    failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
+    maxAttempts: chance.between(1, 4),
+    critical: chance.roll(0.1),
+    timeoutMs: timed ? chance.pick([50, 800]) : null,
+    retryOnTimeout: chance.roll(0.5),
+    slow: timed && chance.roll(0.5),
+    ephemeral: chance.roll(0.15),
+    asResult: chance.roll(0.3),
+    poison: false,
+  };
+}
+
+function selectNode(growing: Growing, depth: number): SelectNode {
+  const { chance } = growing;
+  const withChild = depth > 0 && growing.below > 0 && chance.roll(0.4);
+  const topic = chance.roll(0.5) ? chance.pick(TOPICS) : null;
+  const afterMs = chance.roll(0.6) ? chance.pick([0, 50, 900, 3000]) : null;
+  const needed = !withChild && topic === null && afterMs === null;
+  return {
+    kind: "select",
+    name: name(growing, "x"),
+    message: needed || chance.roll(0.6) ? chance.pick(MESSAGES) : null,
+    topic,
+    program: withChild ? chance.between(0, growing.below - 1) : null,
+    afterMs,
+  };
+}
+
+function childNode(growing: Growing): ProgramNode {
+  const { chance } = growing;
+  if (growing.below === 0) return stepNode(growing);
+  const node: ChildNode = {
+    kind: "child",
+    name: name(growing, "c"),
+    program: chance.between(0, growing.below - 1),
+    mode: chance.weighted({ await: 6, quiet: 2, detached: 3 }),
+    onClose: chance.pick(["cancel", "abandon"] as const),
+  };
+  return node;
+}
+
+function timeout(chance: Chance): number | null {
+  return chance.roll(0.55) ? chance.pick([0, 1, 60, 700, 3000]) : null;
+}
+
+function consume(chance: Chance): ConsumePolicy {
+  return chance.weighted({ one: 6, all: 4 });
+}
+
+function name(growing: Growing, letter: string): string {
+  growing.names += 1;
+  return `${letter}${growing.names}`;
+}

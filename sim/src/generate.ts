@@ -1,0 +1,74 @@
+import { CALL_FAULTS, type Case, type ClientAction, type FaultKind, type RunPlan, SMALL_FAULTS, type Swarm, WORLD_FAULTS } from "./case.ts";
+import { Chance } from "./chance.ts";
+import { MESSAGES, MESSAGES_COUNTED, POLICIES, programs, TOPICS } from "./generate-program.ts";
+import type { Program } from "./program.ts";
+
+/** A case from a seed: the same one each time. */
+export function generateCase(seed: number): Case {
+  const chance = new Chance(seed);
+  const runCount = chance.between(2, 5);
+  const poisoned = chance.roll(0.06);
+  const made = programs(chance, { runCount, poisoned });
+  const chaosMs = chance.between(3, 14) * 1000;
+  const runs = runPlans(chance, made, runCount, chaosMs);
+  return {
+    seed,
+    programs: made.list,
+    runs,
+    actions: clientActions(chance, runs, chaosMs),
+    workers: chance.between(2, 4),
+    settings: {
+      leaseMs: chance.pick([1500, 3000]),
+      pollMs: chance.pick([400, 1000]),
+      concurrency: chance.pick([1, 2, 3, 100]),
+      hotRuns: chance.pick([1, 2, 100]),
+      claimsMax: poisoned ? 3 : 1000,
+    },
+    swarm: swarm(chance),
+    chaosMs,
+    forced: null,
+  };
+}
+
+function runPlans(chance: Chance, made: { readonly list: readonly Program[]; readonly roots: readonly number[] }, count: number, chaosMs: number): RunPlan[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `r${index}`,
+    program: made.roots[index] ?? 0,
+    atMs: chance.between(0, Math.floor(chaosMs / 2)),
+    delayMs: chance.roll(0.15) ? chance.between(1, 2000) : 0,
+    twice: chance.roll(0.2),
+    watched: chance.roll(0.3),
+  }));
+}
+
+function clientActions(chance: Chance, runs: readonly RunPlan[], chaosMs: number): ClientAction[] {
+  const actions: ClientAction[] = [];
+  for (let count = chance.between(3, 14); count > 0; count -= 1) {
+    const run = chance.between(0, runs.length - 1);
+    const atMs = chance.between(0, chaosMs);
+    const id = `m${count}`;
+    const twice = chance.roll(0.25);
+    const kind = chance.weighted({ send: 55, emit: 30, cancel: 6, pause: 7, resume: 2 });
+    if (kind === "send") {
+      actions.push({ kind, run, message: chance.pick([...MESSAGES, ...MESSAGES_COUNTED]), id, atMs, policy: chance.pick(POLICIES), twice });
+    } else if (kind === "emit") {
+      const deliver = chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 });
+      actions.push({ kind, topic: chance.pick(TOPICS), id: `e${count}`, atMs, deliver, consume: chance.weighted({ one: 6, all: 4 }), twice });
+    } else {
+      actions.push({ kind, run, atMs });
+      if (kind === "pause") actions.push({ kind: "resume", run, atMs: atMs + chance.between(1, 3000) });
+    }
+  }
+  return actions;
+}
+
+/** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
+function swarm(chance: Chance): Swarm {
+  const rates: Partial<Record<FaultKind, number>> = {};
+  for (const kind of CALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
+  for (const kind of WORLD_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
+  for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);
+  rates.hintLost = chance.roll(0.5) ? 0 : chance.pick([0.2, 1]);
+  rates.skew = chance.roll(0.5) ? 0 : 2000;
+  return rates as Swarm;
+}

@@ -1,0 +1,91 @@
+import type { EventPost, InboxEntry, Transition } from "pawl";
+import type { Monitor } from "./monitor.ts";
+import type { Applied } from "./port.ts";
+import { isOver, type Shadow } from "./shadow.ts";
+
+/** Every event that was ever posted and is kept for those who come later. */
+export class EventLedger {
+  readonly kept = new Map<string, EventPost>();
+
+  note({ batch, commit }: Extract<Applied, { kind: "commit" }>): void {
+    for (const [index, transition] of batch.entries()) {
+      if (commit.answers[index]?.kind !== "applied") continue;
+      for (const post of eventsOf(transition)) if (post.deliver !== "afterWait" && !this.kept.has(post.id)) this.kept.set(post.id, post);
+    }
+  }
+}
+
+function eventsOf(transition: Transition): readonly EventPost[] {
+  if (transition.kind === "post") return transition.post.kind === "event" ? [transition.post] : [];
+  if (transition.kind !== "append" && transition.kind !== "control") return [];
+  return transition.posts.filter((post) => post.kind === "event");
+}
+
+/** I4, I5: no run waits for what lies there, and each run that is not over can go on. `now` is the latest the store has had. */
+export function checkWaits(monitor: Monitor, now: number): void {
+  for (const shadow of monitor.shadows.values()) {
+    const { row } = shadow;
+    if (isOver(row) || row.status === "paused") continue;
+    const ready = row.wakeAt !== null && row.wakeAt <= now;
+    if (row.status === "suspended") {
+      if (ready) continue;
+      checkDeadline(monitor, shadow);
+      checkMissed(monitor, shadow);
+    } else if (row.owner === null && row.wakeAt === null) {
+      monitor.violate("I5", `run ${row.id} is ${row.status}, and nobody owns it or may claim it`);
+    }
+  }
+}
+
+function checkDeadline(monitor: Monitor, { row }: Shadow): void {
+  const { wait } = row;
+  const waits = wait !== null && (wait.messages.length > 0 || wait.topics.length > 0 || wait.children || wait.until !== null);
+  if (!waits && row.wakeAt === null) monitor.violate("I5", `run ${row.id} is suspended and waits for nothing`);
+  const until = wait?.until ?? null;
+  if (until !== null && (row.wakeAt === null || row.wakeAt > until)) {
+    monitor.violate("I5", `run ${row.id} has a deadline at ${until} and will be looked at ${row.wakeAt === null ? "never" : `at ${row.wakeAt}`}`);
+  }
+}
+
+function checkMissed(monitor: Monitor, shadow: Shadow): void {
+  for (const entry of shadow.inbox.values()) {
+    if (isMissed(shadow, entry)) monitor.violate("I4", `run ${shadow.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`);
+  }
+  for (const topic of shadow.row.wait?.topics ?? []) {
+    for (const event of monitor.events.kept.values()) {
+      if (event.topic !== topic || (event.deliver === "afterCreate" && event.at < shadow.row.createdAt)) continue;
+      const had = event.consume === "all" ? shadow.known.has(eventKey(event)) : isHad(monitor, event);
+      if (!had) monitor.violate("I4", `run ${shadow.id} waits for ${topic} although event ${event.id} is pending`);
+    }
+  }
+}
+
+function isMissed({ row, inboxSeen }: Shadow, entry: InboxEntry): boolean {
+  const { wait } = row;
+  const isNew = entry.n > inboxSeen;
+  switch (entry.kind) {
+    case "cancel":
+      return true;
+    case "event":
+      return wait?.topics.includes(entry.name) ?? false;
+    case "child":
+      return (isNew && (wait?.children ?? false)) || (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false);
+    case "message":
+      // Counted receives wait for more; theirs are the names with n.
+      return (wait?.messages.includes(entry.name) ?? false) && (isNew || entry.name.startsWith("m"));
+  }
+}
+
+/** Whether some run has, or had, an event that only one gets. */
+function isHad(monitor: Monitor, event: EventPost): boolean {
+  const key = eventKey(event);
+  for (const shadow of monitor.shadows.values()) {
+    const n = shadow.known.get(key);
+    if (n !== undefined && (shadow.inbox.has(n) || shadow.received.has(n))) return true;
+  }
+  return false;
+}
+
+function eventKey(event: EventPost): string {
+  return `event:event:${event.id}`;
+}

@@ -1,0 +1,116 @@
+import type { Run } from "pawl";
+import { EffectsMonitor } from "./monitor-effects.ts";
+import { InboxMonitor } from "./monitor-inbox.ts";
+import { JournalMonitor } from "./monitor-journal.ts";
+import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
+import { checkWaits, EventLedger } from "./monitor-waits.ts";
+import type { Applied } from "./port.ts";
+import { newShadow, type Shadow } from "./shadow.ts";
+import type { SimWorker } from "./sim-worker.ts";
+import type { World } from "./world.ts";
+
+export interface Violation {
+  readonly invariant: string;
+  readonly text: string;
+}
+
+const ROWS_MAX = 1000;
+
+/**
+ * Watches the shared store: after each call that was applied, rows, journals and inboxes are compared with what they must be.
+ * Violations are noted here and thrown at nobody: engine code could swallow them.
+ */
+export class Monitor {
+  readonly violations: Violation[] = [];
+  readonly shadows = new Map<string, Shadow>();
+  readonly effects: EffectsMonitor;
+  readonly events = new EventLedger();
+  readonly #world: World;
+  readonly #journal: JournalMonitor;
+  readonly #inbox: InboxMonitor;
+  readonly #leases: LeaseMonitor;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#journal = new JournalMonitor(this, world);
+    this.#inbox = new InboxMonitor(this, world);
+    this.#leases = new LeaseMonitor(this, world);
+    this.effects = new EffectsMonitor(this, world);
+  }
+
+  violate(invariant: string, text: string): void {
+    this.violations.push({ invariant, text });
+    this.#world.scheduler.remark(`VIOLATION ${invariant}: ${text}`);
+  }
+
+  async applied(worker: SimWorker, applied: Applied): Promise<void> {
+    const before = new Map<string, Run>();
+    for (const [id, shadow] of this.shadows) before.set(id, shadow.row);
+    const rows = await this.#rows();
+    this.#leases.check(worker, applied, before, rows);
+    if (applied.kind === "commit") this.#journal.check(worker, applied, before);
+    for (const row of rows) {
+      const old = before.get(row.id) ?? null;
+      const shadow = this.#shadowOf(row);
+      if (old !== null) checkRow(this, old, row);
+      shadow.row = row;
+    }
+    if (applied.kind === "commit") {
+      await this.#journal.compare(applied);
+      await this.#inbox.check(applied, before);
+      this.events.note(applied);
+      this.#checkChildren(before, rows);
+    }
+    checkWaits(this, this.#world.storeNowMax);
+  }
+
+  #shadowOf(row: Run): Shadow {
+    const shadow = this.shadows.get(row.id) ?? newShadow(row);
+    this.shadows.set(row.id, shadow);
+    return shadow;
+  }
+
+  async #rows(): Promise<readonly Run[]> {
+    return (await this.#world.store.reader.list({ limit: ROWS_MAX })).items;
+  }
+
+  /** I8: a child is there for a record of its parent, once a location; its end is told; its parent's end reaches it. */
+  #checkChildren(before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
+    for (const row of rows) {
+      const old = before.get(row.id) ?? null;
+      const ended = row.endedAt !== null && (old === null || old.endedAt === null);
+      if (row.parent !== null && old === null) this.#checkOrigin(row);
+      if (row.parent !== null && ended) this.#checkTold(row, row.parent);
+      if (ended) this.#checkClosed(row, rows);
+    }
+  }
+
+  #checkOrigin(row: Run): void {
+    const parent = row.parent === null ? undefined : this.shadows.get(row.parent.runId);
+    if (parent === undefined || row.parent === null) {
+      this.violate("I8", `child ${row.id} has no parent`);
+      return;
+    }
+    const { location } = row.parent;
+    const spawns = parent.journal.filter((record) => record.kind === "spawn" && record.location === location);
+    if (spawns.length !== 1 || spawns[0]?.detail !== row.id) {
+      this.violate("I8", `child ${row.id}: its parent's journal holds ${spawns.length} records that started it at ${location}`);
+    }
+  }
+
+  #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>): void {
+    const parent = this.shadows.get(runId);
+    if (parent === undefined || parent.row.endedAt !== null) return;
+    const told = [...parent.known.keys()].filter((key) => key.startsWith("child:") && key.endsWith(`:${row.id}`));
+    if (told.length !== 1) this.violate("I8", `child ${row.id} ended; its parent ${runId} was told ${told.length} times (${location})`);
+  }
+
+  #checkClosed(row: Run, rows: readonly Run[]): void {
+    for (const child of rows) {
+      if (child.parent?.runId !== row.id || child.parent.onClose !== "cancel" || child.endedAt !== null) continue;
+      const shadow = this.shadows.get(child.id);
+      const asked = [...(shadow?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
+      if (!asked) this.violate("I8", `run ${row.id} ended; its open child ${child.id} was not asked to cancel`);
+    }
+  }
+}

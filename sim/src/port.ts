@@ -1,0 +1,188 @@
+import type { ClaimRequest, Commit, Heartbeat, Hint, Loaded, Pruned, PruneRequest, Reader, Run, Store, Transition } from "pawl";
+import type { CallFault } from "./case.ts";
+import { type TransactionKind, transactionKinds } from "./matrix.ts";
+import type { SimWorker } from "./sim-worker.ts";
+import type { World } from "./world.ts";
+
+/** A call of the store as the monitors see it, after it was applied. */
+export type Applied =
+  | { readonly kind: "commit"; readonly batch: readonly Transition[]; readonly commit: Commit }
+  | { readonly kind: "claim"; readonly runs: readonly Run[] }
+  | { readonly kind: "heartbeat"; readonly leaseMs: number; readonly answer: Heartbeat }
+  | { readonly kind: "retire" };
+
+interface Call<Answer> {
+  readonly label: string;
+  readonly kinds: readonly TransactionKind[];
+  apply(store: Store): Promise<Answer>;
+  /** What the monitors are shown; left out for reads that change nothing. */
+  applied?(answer: Answer): Applied;
+}
+
+const NEVER = new Promise<never>(() => {});
+
+/**
+ * One worker's way to the shared store. Each call is two tasks, *apply* and *answer*, and what goes wrong falls before, between
+ * or after them.
+ */
+export class Port implements Store {
+  readonly reader: Reader;
+  readonly #world: World;
+  readonly #worker: SimWorker;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+
+  constructor(world: World, worker: SimWorker) {
+    this.#world = world;
+    this.#worker = worker;
+    this.reader = this.#reading(world.store.reader);
+  }
+
+  async open(): Promise<void> {
+    // The shared store is open, on the store's own clock.
+  }
+
+  /** An estimate: what the worker believes the store's clock to be. */
+  now(): number {
+    return this.#world.storeNow + this.#worker.estimateMs;
+  }
+
+  commit(batch: readonly Transition[]): Promise<Commit> {
+    const kinds = transactionKinds(batch);
+    return this.#call({
+      label: `commit ${batch.map(labelOf).join(", ")}`,
+      kinds,
+      apply: (store) => store.commit(batch),
+      applied: (commit) => ({ kind: "commit", batch, commit }),
+    });
+  }
+
+  claim(request: ClaimRequest): Promise<readonly Run[]> {
+    return this.#call({ label: "claim", kinds: ["claim"], apply: (store) => store.claim(request), applied: (runs) => ({ kind: "claim", runs }) });
+  }
+
+  due(worker: string, limit: number): Promise<readonly string[]> {
+    return this.#call({ label: "due", kinds: ["due"], apply: (store) => store.due(worker, limit) });
+  }
+
+  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+    return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.held(worker) });
+  }
+
+  nextDueAt(worker: string): Promise<number | null> {
+    return this.#call({ label: "nextDueAt", kinds: ["nextDueAt"], apply: (store) => store.nextDueAt(worker) });
+  }
+
+  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    const loaded = await this.#call({ label: `load ${runId}`, kinds: ["load"], apply: (store) => store.load(runId, afterSeq) });
+    if (afterSeq === undefined && loaded !== null) this.#worker.loads.set(runId, loaded);
+    return loaded;
+  }
+
+  heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
+    this.#worker.engineId = worker;
+    return this.#call({
+      label: "heartbeat",
+      kinds: ["heartbeat"],
+      apply: (store) => store.heartbeat(worker, leaseMs),
+      applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
+    });
+  }
+
+  retire(worker: string): Promise<void> {
+    return this.#call({ label: "retire", kinds: ["retire"], apply: (store) => store.retire(worker), applied: () => ({ kind: "retire" }) });
+  }
+
+  prune(_request: PruneRequest): Promise<Pruned> {
+    throw new Error("nothing is pruned in a simulation");
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+  }
+
+  /** Hands a hint to whoever watches through this port. */
+  hint(hint: Hint): void {
+    for (const listener of [...this.#listeners]) listener(hint);
+  }
+
+  #call<Answer>(call: Call<Answer>): Promise<Answer> {
+    const { scheduler } = this.#world;
+    const worker = this.#worker;
+    if (worker.dead) return NEVER;
+    const fault = this.#world.faultOf(worker, call.kinds);
+    return new Promise((resolve, reject) => {
+      // A request that was sent before its sender died, or was paused, may arrive all the same.
+      const travels = scheduler.chance.roll(0.5);
+      const apply = { actor: travels ? null : worker, label: `${worker.name} ${call.label}${fault === null ? "" : ` !${fault}`}`, run: () => void this.#apply(call, fault, resolve, reject) };
+      if (fault === "delay") scheduler.at(scheduler.now + scheduler.chance.between(20, 4000), apply);
+      else scheduler.add(apply);
+    });
+  }
+
+  async #apply<Answer>(call: Call<Answer>, fault: CallFault | null, resolve: (answer: Answer) => void, reject: (error: Error) => void): Promise<void> {
+    const { scheduler, pawl, store, monitor } = this.#world;
+    const worker = this.#worker;
+    if (fault === "crashBefore") {
+      worker.kill("crash before a call");
+      return;
+    }
+    if (fault === "error" || this.#world.isOut) {
+      const error = new pawl.StoreError("STORE_BUSY", "notApplied", "made to fail");
+      scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
+      return;
+    }
+    const answer = await call.apply(store);
+    if (call.applied !== undefined) await monitor.applied(worker, call.applied(answer));
+    if (fault === "crashAfter") {
+      worker.kill("crash after a call");
+    } else if (fault === "appliedError") {
+      const error = new pawl.StoreError("STORE_UNAVAILABLE", "unknown", "made to break before the answer");
+      scheduler.add({ actor: worker, label: `broken ${call.label}`, run: () => reject(error) });
+    } else {
+      scheduler.add({ actor: worker, label: `answer ${call.label}`, run: () => resolve(answer) });
+    }
+  }
+
+  #reading(reader: Reader): Reader {
+    const read = <Args extends readonly unknown[], Answer>(name: string, method: (...args: Args) => Promise<Answer>) =>
+      (...args: Args): Promise<Answer> => this.#call({ label: name, kinds: ["read"], apply: () => method(...args) });
+    return {
+      get: read("get", (runId) => reader.get(runId)),
+      list: read("list", (query) => reader.list(query)),
+      count: read("count", (query) => reader.count(query)),
+      journal: read("journal", (runId, query) => reader.journal(runId, query)),
+      inbox: read("inbox", (runId) => reader.inbox(runId)),
+      children: read("children", (runId, query) => reader.children(runId, query)),
+      deadLetters: read("deadLetters", (query) => reader.deadLetters(query)),
+      deadLetter: read("deadLetter", (id) => reader.deadLetter(id)),
+      documents: read("documents", (query) => reader.documents(query)),
+      document: read("document", (kind, id) => reader.document(kind, id)),
+      workers: read("workers", () => reader.workers()),
+    };
+  }
+}
+
+/** One word a transition, so that a trace can be read. */
+function labelOf(transition: Transition): string {
+  switch (transition.kind) {
+    case "create":
+      return `create ${transition.run.id}`;
+    case "append": {
+      const { runId, epoch, turn, records, taken, state } = transition;
+      const what = records.map((record) => `${record.seq}:${record.kind}@${record.location}=${record.outcome}`).join(" ");
+      return `append ${runId} e${epoch}t${turn} [${what}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
+    }
+    case "control":
+      return `control ${transition.runId} e${transition.epoch} ${transition.state.status}`;
+    case "post":
+      return transition.post.kind === "event" ? `emit ${transition.post.topic} ${transition.post.id}` : `post ${transition.post.to} ${transition.post.id}`;
+    case "letter":
+    case "documents":
+      return transition.kind;
+  }
+}

@@ -1,0 +1,128 @@
+import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy, ParentClosePolicy } from "pawl";
+
+/**
+ * A workflow as data: one registered code workflow interprets it. Every node that leaves a record has a name of its own, so
+ * that its location is known without running anything; in a loop the number of the round is added.
+ */
+export type ProgramNode =
+  | StepNode
+  | { readonly kind: "sleep"; readonly name: string; readonly ms: number }
+  | { readonly kind: "listen"; readonly name: string; readonly message: string; readonly timeoutMs: number | null }
+  | {
+      readonly kind: "listenN";
+      readonly name: string;
+      readonly message: string;
+      readonly count: number;
+      readonly timeoutMs: number | null;
+    }
+  | { readonly kind: "event"; readonly name: string; readonly topic: string; readonly timeoutMs: number | null }
+  | SelectNode
+  | ChildNode
+  | { readonly kind: "all" | "race" | "settled"; readonly branches: readonly (readonly ProgramNode[])[] }
+  | { readonly kind: "loop"; readonly times: number; readonly body: readonly ProgramNode[] }
+  | { readonly kind: "attempt"; readonly body: readonly ProgramNode[]; readonly rescue: readonly ProgramNode[] }
+  /** `target` is the place of a run in the case. */
+  | { readonly kind: "send"; readonly target: number; readonly message: string; readonly policy: LeftoverPolicy }
+  | {
+      readonly kind: "emit";
+      readonly topic: string;
+      readonly deliver: DeliverPolicy;
+      readonly consume: ConsumePolicy;
+    }
+  /** now, random, uuid and log: they leave no record. */
+  | { readonly kind: "pure" };
+
+export interface StepNode {
+  readonly kind: "step";
+  readonly name: string;
+  /** So many tries throw. */
+  readonly failures: number;
+  readonly maxAttempts: number;
+  readonly critical: boolean;
+  readonly timeoutMs: number | null;
+  readonly retryOnTimeout: boolean;
+  /** The body takes longer than its timeout. */
+  readonly slow: boolean;
+  readonly ephemeral: boolean;
+  /** `tryStep`: a failure is a value. */
+  readonly asResult: boolean;
+  /** The body ends its worker. */
+  readonly poison: boolean;
+}
+
+export interface SelectNode {
+  readonly kind: "select";
+  readonly name: string;
+  readonly message: string | null;
+  readonly topic: string | null;
+  /** A child is started first and is one of the arms. */
+  readonly program: number | null;
+  readonly afterMs: number | null;
+}
+
+export interface ChildNode {
+  readonly kind: "child";
+  readonly name: string;
+  readonly program: number;
+  /** `quiet`: its failure is `undefined`. `detached`: nobody waits for it. */
+  readonly mode: "await" | "quiet" | "detached";
+  readonly onClose: ParentClosePolicy;
+}
+
+export interface Program {
+  readonly nodes: readonly ProgramNode[];
+  /** How often the run continues as a fresh generation before it ends. */
+  readonly generations: number;
+}
+
+/** What a run of a program is given. */
+export interface ProgramInput {
+  readonly p: number;
+  readonly g: number;
+}
+
+/** The nodes that leave a record of their own, by name. */
+export type NamedNode = Extract<ProgramNode, { readonly name: string }>;
+
+export function namedNodes(nodes: readonly ProgramNode[], found = new Map<string, NamedNode>()): Map<string, NamedNode> {
+  for (const node of nodes) {
+    if ("name" in node) found.set(node.name, node);
+    for (const list of listsOf(node)) namedNodes(list, found);
+  }
+  return found;
+}
+
+/** The lists of nodes inside a node. */
+export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] {
+  switch (node.kind) {
+    case "all":
+    case "race":
+    case "settled":
+      return node.branches;
+    case "loop":
+      return [node.body];
+    case "attempt":
+      return [node.body, node.rescue];
+    case "step":
+    case "sleep":
+    case "listen":
+    case "listenN":
+    case "event":
+    case "select":
+    case "child":
+    case "send":
+    case "emit":
+    case "pure":
+      return [];
+  }
+}
+
+/** The name of the node that made the command at this location; `#`, `/` and the numbers of rounds are not part of it. */
+export function nodeName(location: string): string {
+  return /^[^./#]*/.exec(location)?.[0] ?? location;
+}
+
+/** What a step's body returns, or throws, at this try: a function of where it stands, so that nobody has to remember it. */
+export function stepValue(runId: string, generation: number, location: string, attempt: number): string {
+  return `${runId}:${generation}:${location}:${attempt}`;
+}

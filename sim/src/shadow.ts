@@ -1,0 +1,52 @@
+import type { InboxEntry, JournalRecord, Run } from "pawl";
+
+/** What the monitors know of one run: what its row, journal and inbox must be, from what was applied. */
+export interface Shadow {
+  readonly id: string;
+  row: Run;
+  /** Of this generation. */
+  journal: JournalRecord[];
+  /** Locations of completions, by generation. */
+  readonly done: Map<number, Set<string>>;
+  /** Who committed the completion at a location of this generation. */
+  readonly doneBy: Map<string, { readonly engineId: string; readonly epoch: number }>;
+  /** The last failed try of a step of this generation. */
+  readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
+  /** What lies there. */
+  inbox: Map<number, InboxEntry>;
+  /** All that ever came, by kind and id. */
+  readonly known: Map<string, number>;
+  /** Ids of messages that were posted to it and answered as accepted. */
+  readonly posted: Set<string>;
+  /** What was received, by number. */
+  readonly received: Set<number>;
+  /** The number last received, by kind and name. */
+  readonly lastReceived: Map<string, number>;
+  /** What the last state that the owner gave said of the inbox. */
+  inboxSeen: number;
+}
+
+export function newShadow(row: Run): Shadow {
+  return {
+    id: row.id,
+    row,
+    journal: [],
+    done: new Map(),
+    doneBy: new Map(),
+    retries: new Map(),
+    inbox: new Map(),
+    known: new Map(),
+    posted: new Set(),
+    received: new Set(),
+    lastReceived: new Map(),
+    inboxSeen: 0,
+  };
+}
+
+export function isOver(row: Run): boolean {
+  return row.status === "completed" || row.status === "failed" || row.status === "cancelled";
+}
+
+export function entryKey(entry: Pick<InboxEntry, "kind" | "id">): string {
+  return `${entry.kind}:${entry.id}`;
+}

@@ -1,0 +1,114 @@
+import type { Clock, Engine, Hint, Loaded, StepInfo, Turns, Workflow } from "pawl";
+import { interpreterWorkflow, type Line } from "./interpreter.ts";
+import { Port } from "./port.ts";
+import type { ProgramInput, StepNode } from "./program.ts";
+import type { Actor } from "./scheduler.ts";
+import type { World } from "./world.ts";
+
+const RESOLVED = Promise.resolve();
+
+/** One engine process: killed like one, paused like one. */
+export class SimWorker implements Actor {
+  readonly name: string;
+  /** How far its own clock, and its idea of the store's clock, are off. */
+  readonly skewMs: number;
+  readonly estimateMs: number;
+  readonly port: Port;
+  readonly workflow: Workflow<ProgramInput, unknown>;
+  dead = false;
+  pausedUntil = 0;
+  /** Set when a body hangs: the process has to die some day. */
+  hung = false;
+  engine: Engine | null = null;
+  /** The engine's id as a worker, known from its first heartbeat on. */
+  engineId = "";
+  /** What it was last given of each run that it read in full. */
+  readonly loads = new Map<string, Loaded>();
+  readonly #world: World;
+  readonly #isClient: boolean;
+  readonly #onDeath: Array<() => void> = [];
+
+  constructor(world: World, name: string, options: { readonly isClient: boolean; readonly skewMs: number; readonly estimateMs: number }) {
+    this.#world = world;
+    this.name = name;
+    this.#isClient = options.isClient;
+    this.skewMs = options.skewMs;
+    this.estimateMs = options.estimateMs;
+    this.port = new Port(world, this);
+    this.workflow = interpreterWorkflow(world.pawl, {
+      programs: world.case.programs,
+      runIds: world.case.runs.map((run) => run.id),
+      begin: (runId, generation) => world.bodies.begin(this, runId, generation),
+      body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
+    });
+  }
+
+  get isClient(): boolean {
+    return this.#isClient;
+  }
+
+  get usable(): boolean {
+    return !this.dead && this.engine !== null;
+  }
+
+  /** Begins to work; a start that the store refuses ends the process. */
+  start(seed: number): void {
+    const { pawl, case: plan } = this.#world;
+    const { settings } = plan;
+    const opening = pawl.createEngine({
+      store: this.port,
+      workflows: this.#isClient ? [] : [this.workflow],
+      concurrency: settings.concurrency,
+      hotRuns: settings.hotRuns,
+      lease: settings.leaseMs,
+      poll: settings.pollMs,
+      claimsMax: settings.claimsMax,
+      storageRetryPolicy: { maxAttempts: 4, initialMs: 5, factor: 3, maxMs: 200, jitter: 0.2 },
+      log: (level, text, fields) => this.#world.logged(this, level, text, fields),
+      world: { clock: this.#clock(), turns: this.#turns(), random: pawl.seededRandom(seed) },
+    });
+    opening.then(
+      (engine) => {
+        this.engine = engine;
+        this.#world.opened(this);
+      },
+      () => this.kill("could not start"),
+    );
+  }
+
+  /** Nothing of it runs any more, and nothing that it waits for is answered. */
+  kill(reason: string): void {
+    if (this.dead) return;
+    this.dead = true;
+    this.#world.scheduler.remark(`${this.name} dies: ${reason}`);
+    for (const call of this.#onDeath.splice(0)) call();
+    this.#world.died(this);
+  }
+
+  onDeath(call: () => void): void {
+    if (this.dead) call();
+    else this.#onDeath.push(call);
+  }
+
+  hint(hint: Hint): void {
+    this.port.hint(hint);
+  }
+
+  #clock(): Clock {
+    const { scheduler } = this.#world;
+    return {
+      now: () => scheduler.now + this.skewMs,
+      wakeAt: (at, callback) => scheduler.at(at - this.skewMs, { actor: this, label: "timer", run: callback }),
+    };
+  }
+
+  #turns(): Turns {
+    const { scheduler } = this.#world;
+    return {
+      atRest: (callback) => {
+        void RESOLVED.then(() => process.nextTick(callback));
+      },
+      atTurnEnd: (callback) => scheduler.add({ actor: this, label: "turn", run: callback }),
+    };
+  }
+}

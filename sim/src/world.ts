@@ -1,0 +1,209 @@
+import type { LogLevel, Store } from "pawl";
+import { Bodies } from "./bodies.ts";
+import { CALL_FAULTS, CALM, type CallFault, type Case, type Swarm } from "./case.ts";
+import { Client } from "./client.ts";
+import type { Pawl } from "./engine-under-test.ts";
+import { cell, type Matrix, type TransactionKind } from "./matrix.ts";
+import { Monitor } from "./monitor.ts";
+import { Scheduler } from "./scheduler.ts";
+import { SimWorker } from "./sim-worker.ts";
+
+const CHAOS_TICK_MS = 250;
+
+/** Errors that the engine logs and that must never happen here. */
+const GRAVE = /handled by nobody|before it could write|not registered here|listener of/;
+
+/** Everything of one simulation: the store that all share, the workers, the client, the monitors, and what goes wrong. */
+export class World {
+  readonly case: Case;
+  readonly pawl: Pawl;
+  readonly scheduler: Scheduler;
+  readonly store: Store;
+  readonly monitor: Monitor;
+  readonly bodies: Bodies;
+  readonly client: Client;
+  readonly matrix: Matrix = {};
+  swarm: Swarm;
+  /** Calls of the store that workers made. */
+  calls = 0;
+  /** The latest time the store's clock has shown. */
+  storeNowMax = 0;
+  #workers: SimWorker[] = [];
+  #workerCount = 0;
+  #storeOffsetMs = 0;
+  #outUntil = 0;
+  #shutdowns = 0;
+  #over = false;
+
+  constructor(pawl: Pawl, plan: Case) {
+    this.pawl = pawl;
+    this.case = plan;
+    this.swarm = plan.swarm;
+    this.scheduler = new Scheduler(plan.seed);
+    this.store = pawl.memoryStore();
+    this.bodies = new Bodies(this);
+    this.monitor = new Monitor(this);
+    this.client = new Client(this);
+  }
+
+  get storeNow(): number {
+    const now = this.scheduler.now + this.#storeOffsetMs;
+    if (now > this.storeNowMax) this.storeNowMax = now;
+    return now;
+  }
+
+  /** Whether the store can't be reached at all. */
+  get isOut(): boolean {
+    return this.scheduler.now < this.#outUntil;
+  }
+
+  /** Engines that a client can talk to. */
+  get usable(): readonly SimWorker[] {
+    return this.#workers.filter((worker) => worker.usable);
+  }
+
+  /** Shutdowns that have begun and not come to their end. */
+  get shutdowns(): number {
+    return this.#shutdowns;
+  }
+
+  async open(): Promise<void> {
+    await this.store.open({ now: () => this.storeNow, every: () => () => {} });
+    this.store.watch((hint) => {
+      for (const worker of this.#workers) if (!worker.dead) this.#hint(worker, () => worker.hint(hint));
+    });
+    this.#launch(true);
+    for (let index = 0; index < this.case.workers; index += 1) this.#launch(false);
+    this.client.begin();
+    this.#chaos();
+  }
+
+  /** Nothing goes wrong from here on. */
+  calm(): void {
+    this.swarm = CALM;
+    this.#outUntil = 0;
+    for (const worker of this.#workers) {
+      if (worker.hung) worker.kill("a body hung");
+      worker.pausedUntil = Math.min(worker.pausedUntil, this.scheduler.now + 1);
+    }
+  }
+
+  close(): void {
+    this.#over = true;
+    for (const worker of this.#workers) worker.dead = true;
+  }
+
+  /** What befalls this call. */
+  faultOf(worker: SimWorker, kinds: readonly TransactionKind[]): CallFault | null {
+    const fault = worker.isClient ? clientFault(this.#draw()) : this.case.forced === null ? this.#draw() : this.#forced();
+    if (fault !== null) for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
+    return fault;
+  }
+
+  logged(worker: SimWorker, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void {
+    if (level === "debug" || worker.dead) return;
+    if (level !== "info") this.scheduler.remark(`${worker.name} ${level}: ${text} ${JSON.stringify(fields)}`);
+    if (fields.code === "HISTORY_DIVERGED") this.monitor.violate("I7", text);
+    else if (level === "error" && GRAVE.test(text)) this.monitor.violate("engine", `${text} ${JSON.stringify(fields)}`);
+  }
+
+  opened(_worker: SimWorker): void {
+    this.client.wake();
+  }
+
+  died(worker: SimWorker): void {
+    this.#workers = this.#workers.filter((other) => other !== worker);
+    if (this.#over || worker.isClient) return;
+    const { scheduler } = this;
+    scheduler.at(scheduler.now + scheduler.chance.between(5, 1500), { actor: null, label: "a worker is started", run: () => this.#launch(false) });
+  }
+
+  #launch(isClient: boolean): void {
+    const { chance } = this.scheduler;
+    const { skew } = this.case.swarm;
+    this.#workerCount += 1;
+    const skewMs = chance.between(-skew, skew);
+    const estimateMs = skew === 0 ? 0 : chance.between(-20, 20);
+    const worker = new SimWorker(this, isClient ? "client" : `w${this.#workerCount}`, { isClient, skewMs, estimateMs });
+    this.#workers.push(worker);
+    worker.start(this.case.seed * 1000 + this.#workerCount);
+  }
+
+  #draw(): CallFault | null {
+    let left = this.scheduler.chance.next();
+    for (const fault of CALL_FAULTS) {
+      left -= this.swarm[fault];
+      if (left < 0) return fault;
+    }
+    return null;
+  }
+
+  #forced(): CallFault | null {
+    const { forced } = this.case;
+    this.calls += 1;
+    return forced !== null && forced.call === this.calls - 1 ? forced.fault : null;
+  }
+
+  /** A hint may be lost, come twice, or come late. */
+  #hint(worker: SimWorker, run: () => void): void {
+    const { chance } = this.scheduler;
+    if (chance.roll(this.swarm.hintLost)) return;
+    const task = { actor: worker, label: "hint", run };
+    const times = chance.roll(this.swarm.hintTwice) ? 2 : 1;
+    for (let time = 0; time < times; time += 1) {
+      if (chance.roll(this.swarm.hintLate)) this.scheduler.at(this.scheduler.now + chance.between(1, 3000), task);
+      else this.scheduler.add(task);
+    }
+  }
+
+  #chaos(): void {
+    const { scheduler } = this;
+    scheduler.at(scheduler.now + CHAOS_TICK_MS, {
+      actor: null,
+      label: "chaos",
+      run: () => {
+        this.#strike();
+        if (this.swarm !== CALM) this.#chaos();
+      },
+    });
+  }
+
+  #strike(): void {
+    const { chance, now } = this.scheduler;
+    const rate = CHAOS_TICK_MS / 1000;
+    const workers = this.#workers.filter((worker) => !worker.isClient);
+    if (workers.length === 0) return;
+    const worker = chance.pick(workers);
+    if (chance.roll(this.swarm.kill * rate)) worker.kill("killed");
+    if (chance.roll(this.swarm.pause * rate)) {
+      worker.pausedUntil = now + Math.floor(this.case.settings.leaseMs * (0.5 + 2 * chance.next()));
+      this.scheduler.remark(`${worker.name} pauses until ${worker.pausedUntil}`);
+    }
+    if (chance.roll(this.swarm.shutdown * rate)) this.#shutDown(worker);
+    if (chance.roll(this.swarm.clockJump * rate)) {
+      this.#storeOffsetMs += chance.between(-12_000, 12_000);
+      this.scheduler.remark(`the store's clock jumps to an offset of ${this.#storeOffsetMs}`);
+    }
+    if (chance.roll(this.swarm.outage * rate)) this.#outUntil = now + chance.between(100, 2500);
+  }
+
+  #shutDown(worker: SimWorker): void {
+    const { engine } = worker;
+    if (engine === null || worker.dead) return;
+    this.#shutdowns += 1;
+    let open = true;
+    const ended = (): void => {
+      if (open) this.#shutdowns -= 1;
+      open = false;
+    };
+    worker.onDeath(ended);
+    const gone = (): void => worker.kill("shut down");
+    void engine.shutdown({ drainMs: this.scheduler.chance.pick([0, 50, 1000]) }).then(gone, gone);
+  }
+}
+
+/** A client is not killed: what would kill it is an error to it. */
+function clientFault(fault: CallFault | null): CallFault | null {
+  if (fault === "crashBefore") return "error";
+  return fault === "crashAfter" ? "appliedError" : fault;
+}
