@@ -37,6 +37,7 @@ type Phase = "working" | "resting" | "done" | "gone";
  */
 export class Session implements ProgramHost, Interpreter {
   readonly kind = "source";
+  readonly runId: string;
   readonly run: Run;
   readonly #world: SessionWorld;
   readonly #program: Program;
@@ -61,6 +62,7 @@ export class Session implements ProgramHost, Interpreter {
     const { run, records, snapshot } = loaded;
     this.#world = world;
     this.run = run;
+    this.runId = run.id;
     this.#snapshot = snapshot === null ? null : readSnapshot(world.codec, snapshot);
     this.#cursor = new JournalCursor(records);
     this.#deliveredSeq = this.#snapshot?.seq ?? run.baseSeq;
@@ -83,10 +85,6 @@ export class Session implements ProgramHost, Interpreter {
       codec: world.codec,
     };
     this.#program = createProgram(this);
-  }
-
-  get runId(): string {
-    return this.run.id;
   }
 
   get seq(): number {
@@ -223,7 +221,10 @@ export class Session implements ProgramHost, Interpreter {
   readonly #rest = (): void => {
     this.#restAsked = false;
     if (this.#over) return;
-    if (!this.#cursor.done) return this.#replay();
+    if (!this.#cursor.done) {
+      this.#replay();
+      return;
+    }
     if (!this.#live) {
       this.#live = true;
       this.#fresh = [...this.#desk.open.byLocation.values()];
