@@ -8,7 +8,7 @@ const failing = workflow("failing", async (): Promise<string> => {
   throw Object.assign(new RangeError("out of range"), { code: "E_RANGE" });
 });
 const slow = workflow("slow", async (ctx) => {
-  await ctx.sleep("1 hour");
+  await ctx.sleep("1 minute");
   return "slow";
 });
 
@@ -115,7 +115,7 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
     expect(await run.status()).toBe(status);
     expect(await engine.run("p//closed").status()).toBe("cancelled");
     expect(await engine.run("p//left").status()).toBe("suspended");
-    await stage.world.advance("1 hour");
+    await stage.world.advance("1 minute");
     expect(await stage.result(engine.run("p//left"))).toBe("slow");
   });
 
@@ -282,6 +282,7 @@ describe.each(STAGES)("send and emit from a workflow, on the store $name", ({ cr
       await stage.world.advance("1 s");
       await stage.engine({ workflows: [sender] });
       await stage.finish(run);
+      await stage.world.advance("2 s");
       await receiver.send("end", null);
       const got = await stage.finish(receiver);
       expect([...got].sort()).toEqual([

@@ -98,13 +98,13 @@ describe.each(STAGES)("an event, on the store $name", ({ create }) => {
 
   it("is not delivered after it has expired", async () => {
     const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits], eventRetention: "1 hour" });
+    const engine = await stage.engine({ workflows: [waits], eventRetention: "2 minutes" });
     await engine.emit("news", "short", { expireAfter: "1 minute" });
     await engine.emit("news", "long");
     await stage.world.advance("1 minute");
     expect(await stage.result(await engine.start(waits, undefined))).toBe("long");
     await engine.emit("news", "too old");
-    await stage.world.advance("1 hour");
+    await stage.world.advance("2 minutes");
     const run = await engine.start(waits, undefined);
     await stage.world.settle();
     expect(await run.status()).toBe("suspended");

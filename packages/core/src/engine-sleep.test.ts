@@ -2,23 +2,24 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type PawlError, workflow } from "./index.ts";
 import { STAGES } from "./testing/stages.ts";
 
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
   it("ends at its time, not a millisecond before", async () => {
     const stage = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
-      await ctx.sleep("90 minutes");
+      await ctx.sleep("90 s");
       return ctx.now() - before;
     });
     const engine = await stage.engine({ workflows: [nap] });
     const run = await engine.start(nap, undefined);
     await stage.world.settle();
-    await stage.world.advance(1.5 * HOUR_MS - 1);
+    await stage.world.advance(90_000 - 1);
     expect(await run.status()).toBe("suspended");
     await stage.world.advance(1);
-    expect(await stage.result(run)).toBe(1.5 * HOUR_MS);
+    expect(await stage.result(run)).toBe(90_000);
   });
 
   it("of 0, or until a time that is past, is over at once", async () => {
@@ -26,7 +27,7 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
       await ctx.sleep(0);
-      await ctx.sleepUntil(before - HOUR_MS);
+      await ctx.sleepUntil(before - MINUTE_MS);
       await ctx.sleepUntil(new Date(0));
       return ctx.now() - before;
     });
@@ -38,15 +39,15 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const stage = await create(onTestFinished);
     const start = stage.world.now();
     const nap = workflow("nap", async (ctx) => {
-      await ctx.sleepUntil(new Date(start + HOUR_MS));
+      await ctx.sleepUntil(new Date(start + MINUTE_MS));
       const first = ctx.now() - start;
-      await ctx.sleepUntil(start + 2 * HOUR_MS, { name: "again" });
+      await ctx.sleepUntil(start + 2 * MINUTE_MS, { name: "again" });
       return [first, ctx.now() - start];
     });
     const engine = await stage.engine({ workflows: [nap] });
     const run = await engine.start(nap, undefined);
-    await stage.world.advance("2 hours");
-    expect(await stage.result(run)).toEqual([HOUR_MS, 2 * HOUR_MS]);
+    await stage.world.advance("2 minutes");
+    expect(await stage.result(run)).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
     expect((await run.journal()).map((record) => record.location)).toEqual(["sleep", "again"]);
   });
 
@@ -63,7 +64,7 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const engine = await stage.engine({ workflows: [nap], poll: "5 days", lease: "20 days" });
     const run = await engine.start(nap, undefined);
     await stage.world.settle();
-    await stage.world.advance(days * 24 * HOUR_MS - 1);
+    await stage.world.advance(days * DAY_MS - 1);
     expect(await run.status()).toBe("suspended");
     await stage.world.advance(1);
     expect(await stage.result(run)).toBe("awake");
@@ -102,16 +103,16 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
   it("is not disturbed by a clock that steps back, and ends soon after one that steps forward", async () => {
     const stage = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
-      await ctx.sleep("10 minutes");
+      await ctx.sleep("50 s");
       return "awake";
     });
     const engine = await stage.engine({ workflows: [nap] });
     const back = await engine.start(nap, undefined);
     await stage.world.settle();
-    await stage.world.leap(-HOUR_MS);
-    await stage.world.advance("30 minutes");
+    await stage.world.leap(-MINUTE_MS);
+    await stage.world.advance("30 s");
     expect(await back.status()).toBe("suspended");
-    await stage.world.leap(HOUR_MS);
+    await stage.world.leap(2 * MINUTE_MS);
     await stage.world.advance("5 s");
     expect(await stage.result(back)).toBe("awake");
   });
@@ -121,9 +122,9 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const naps = workflow("naps", async (ctx) => {
       const order: number[] = [];
       await Promise.all(
-        [30, 10, 20].map(async (minutes) => {
-          await ctx.sleep(`${minutes} minutes`);
-          order.push(minutes);
+        [30, 10, 20].map(async (seconds) => {
+          await ctx.sleep(`${seconds} s`);
+          order.push(seconds);
         }),
       );
       return order;
@@ -132,8 +133,8 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const run = await engine.start(naps, undefined);
     await stage.world.settle();
     const summary = await engine.get(run.id);
-    expect(summary?.wait).toMatchObject({ until: stage.world.now() + 600_000, openCount: 3 });
-    await stage.world.advance("31 minutes");
+    expect(summary?.wait).toMatchObject({ until: stage.world.now() + 10_000, openCount: 3 });
+    await stage.world.advance("31 s");
     expect(await stage.result(run)).toEqual([10, 20, 30]);
   });
 
@@ -160,7 +161,7 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     const seen: string[] = [];
     const wary = workflow("wary", async (ctx) => {
       try {
-        await ctx.sleep("1 hour");
+        await ctx.sleep("1 minute");
         seen.push("after");
       } catch {
         seen.push("catch");
@@ -170,10 +171,10 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     });
     const engine = await stage.engine({ workflows: [wary] });
     const run = await engine.start(wary, undefined);
-    await stage.world.advance("30 minutes");
+    await stage.world.advance("30 s");
     const second = await stage.takeOver(engine, { workflows: [wary] });
     expect(seen).toEqual([]);
-    await stage.world.advance("1 hour");
+    await stage.world.advance("1 minute");
     await stage.result(second.run(run.id));
     expect(seen).toEqual(["after", "finally"]);
   });

@@ -26,7 +26,7 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
     };
     const two = workflow("two", async (ctx) => {
       const a = await ctx.step("a", () => note("a", "from a"));
-      await ctx.sleep("1 hour");
+      await ctx.sleep("1 minute");
       const b = await ctx.step("b", () => note("b", "from b"));
       return [a, b];
     });
@@ -34,7 +34,7 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
     const run = await first.start(two, undefined);
     await stage.world.settle();
     const second = await stage.takeOver(first, { workflows: [two] });
-    await stage.world.advance("1 hour");
+    await stage.world.advance("1 minute");
     expect(await stage.result(second.run(run.id))).toEqual(["from a", "from b"]);
     expect(ran).toEqual(["a", "b"]);
   });

@@ -1,4 +1,8 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { memoryStore } from "../store/memory/memory-store.ts";
+import { sqliteStore } from "../store/sqlite/index.ts";
 import { intercepted } from "./intercepted.ts";
 import { Stage, type StageStore } from "./stage.ts";
 
@@ -9,7 +13,10 @@ export interface StageKind {
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
 
-export const STAGES: readonly StageKind[] = [stageKind("memory", async () => memoryData())];
+export const STAGES: readonly StageKind[] = [
+  stageKind("memory", async () => memoryData()),
+  stageKind("sqlite", async () => sqliteData()),
+];
 
 function stageKind(name: string, open: () => Promise<StageStore>): StageKind {
   return {
@@ -28,5 +35,14 @@ function memoryData(): StageStore {
   return {
     connect: () =>
       intercepted(store, async (call, proceed) => (call.method === "close" ? (undefined as never) : await proceed())),
+  };
+}
+
+/** Each engine has a connection of its own to one file, as a process of its own would. Engines poll: the store need not. */
+async function sqliteData(): Promise<StageStore> {
+  const folder = await mkdtemp(join(tmpdir(), "pawl-stage-"));
+  return {
+    connect: () => sqliteStore(join(folder, "stage.db"), { synchronous: "NORMAL", pollMs: 86_400_000 }),
+    dispose: () => rm(folder, { recursive: true, force: true }),
   };
 }
