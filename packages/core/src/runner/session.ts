@@ -44,9 +44,9 @@ export class Session implements ProgramHost, Interpreter {
   readonly #cursor: JournalCursor;
   readonly #desk: Desk;
   readonly #row = new RowState();
-  /** Issued since the last rest; while records are replayed, nothing is fresh. */
+  /** Issued since the last rest; nothing is fresh while records are replayed, and all is live when none are left. */
   #fresh: Command[] = [];
-  #live = false;
+  #live: boolean;
   #phase: Phase = "working";
   #restAsked = false;
   #ending: Ending | null = null;
@@ -65,6 +65,7 @@ export class Session implements ProgramHost, Interpreter {
     this.runId = run.id;
     this.#snapshot = snapshot === null ? null : readSnapshot(world.codec, snapshot);
     this.#cursor = new JournalCursor(records);
+    this.#live = this.#cursor.done;
     this.#deliveredSeq = this.#snapshot?.seq ?? run.baseSeq;
     this.#now = this.#snapshot?.at ?? run.startedAt ?? run.createdAt;
     this.#inbox = loaded.inbox;
