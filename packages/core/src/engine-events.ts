@@ -33,7 +33,14 @@ export type EngineEvent =
   | { readonly kind: "engine.broken"; readonly error: unknown };
 
 export type EngineEventKind = EngineEvent["kind"];
-export type EventOf<Kind extends EngineEventKind> = Extract<EngineEvent, { kind: Kind }>;
+/** The event of one kind, also where several kinds look alike. */
+export type EventOf<Kind extends EngineEventKind> = Kind extends unknown ? Narrowed<EngineEvent, Kind> : never;
+
+type Narrowed<Event extends EngineEvent, Kind> = Event extends unknown
+  ? Kind extends Event["kind"]
+    ? Event & { readonly kind: Kind }
+    : never
+  : never;
 
 /** Who listens to what. A listener that throws is logged and harms nobody. */
 export class EventHub {
