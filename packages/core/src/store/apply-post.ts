@@ -27,9 +27,7 @@ export function applyPost(batch: Batch, post: Post): PostAnswer {
     case "event":
       return applyEvent(batch, post);
     case "start":
-      if (batch.tables.runs.head(post.run.id) !== null) return DUPLICATE;
-      batch.create(post.run);
-      return QUEUED;
+      return batch.create(post.run) ? QUEUED : DUPLICATE;
     case "childEnd":
       return postEntry(batch, post.to, childEntry(post));
     case "cancel":

@@ -38,11 +38,9 @@ export function applyTransition(batch: Batch, transition: Transition): Answer {
 }
 
 function applyCreate(batch: Batch, run: NewRun): Answer {
+  if (batch.create(run)) return APPLIED;
   const head = batch.tables.runs.head(run.id);
-  if (head === null) {
-    batch.create(run);
-    return APPLIED;
-  }
+  if (head === null) return NOT_FOUND;
   if (head.startId === run.startId) return AGAIN;
   return { kind: "refused", reason: "exists", status: head.status, epoch: head.epoch };
 }

@@ -26,7 +26,8 @@ export class Batch {
     if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
   }
 
-  create(run: NewRun): void {
+  /** False when a run has this id. */
+  create(run: NewRun): boolean {
     const owned = run.owner !== null;
     const head: Omit<RunHead, "key"> = {
       id: run.id,
@@ -48,7 +49,8 @@ export class Batch {
       controlId: null,
       topics: 0,
     };
-    this.tables.runs.insert(run, head);
+    if (!this.tables.runs.insert(run, head)) return false;
     this.wakeClaimable(head);
+    return true;
   }
 }

@@ -55,7 +55,8 @@ export interface RunTable {
   get(runId: string): Run | null;
   /** What the row says the run waits for. */
   wait(head: RunHead): Wait | null;
-  insert(run: NewRun, head: Omit<RunHead, "key">): void;
+  /** False, and nothing is added, when a run has this id. */
+  insert(run: NewRun, head: Omit<RunHead, "key">): boolean;
   /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */
   saveOwner(head: RunHead): void;
   /** Writes the inbox's number, and nothing else. */
@@ -87,6 +88,7 @@ export interface JournalTable {
   /** The base when there is no record. */
   newestSeq(head: RunHead): number;
   has(head: RunHead, seq: number): boolean;
+  /** Throws when the first does not follow the newest: whoever sends that is wrong. */
   append(head: RunHead, records: readonly JournalRecord[]): void;
   /** Appends if the run is there, is not terminal, has this epoch and none of these records; else false, and no trace. */
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean;

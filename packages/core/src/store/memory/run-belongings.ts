@@ -24,7 +24,13 @@ export class MemoryJournalTable implements JournalTable {
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
     const { journal } = cellOf(this.#cells, head);
-    for (const record of records) journal.push(record);
+    let newest = this.newestSeq(head);
+    for (const record of records) {
+      if (record.seq !== newest + 1)
+        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${newest}`);
+      journal.push(record);
+      newest = record.seq;
+    }
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
@@ -32,7 +38,7 @@ export class MemoryJournalTable implements JournalTable {
     const [first] = records;
     if (head === undefined || first === undefined) return false;
     if (head.epoch !== epoch || isTerminal(head.status)) return false;
-    if (first.seq <= head.baseSeq || this.has(head, first.seq)) return false;
+    if (first.seq !== this.newestSeq(head) + 1) return false;
     this.append(head, records);
     return true;
   }

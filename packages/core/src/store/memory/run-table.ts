@@ -28,13 +28,15 @@ export class MemoryRunTable implements RunTable {
     return cellOf(this.#cells, head).wait;
   }
 
-  insert(run: NewRun, head: Omit<RunHead, "key">): void {
+  insert(run: NewRun, head: Omit<RunHead, "key">): boolean {
+    if (this.#cells.has(run.id)) return false;
     this.#lastKey += 1;
     const cell = newCell(run, { ...head, key: this.#lastKey });
     this.#cells.set(run.id, cell);
     if (run.parent !== null) this.#children.add(run.parent.runId, cell);
     if (head.owner !== null) this.#owned.add(head.owner, cell);
     this.queues.note(cell);
+    return true;
   }
 
   saveOwner(head: RunHead): void {

@@ -51,11 +51,15 @@ export class Connection {
     let phase: "work" | "commit" = "work";
     try {
       this.#sql.begin.run();
+      this.tables.begun(this.dataVersion());
       const result = work();
+      this.tables.flush();
       phase = "commit";
       this.#sql.commit.run();
+      this.tables.ended("committed");
       return result;
     } catch (error) {
+      this.tables.ended("rolledBack");
       this.#rollback();
       throw storeErrorOf(error, phase);
     }

@@ -1,17 +1,26 @@
 import type { JournalRecord } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type SqliteValue, type Statements } from "./database.ts";
+import type { HeadCache } from "./head-cache.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
 const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
+
+/** The row of a step that succeeded at once, which most are: less to hand over than a row of any kind. */
+const STEP_ROW = "(?, ?, ?, 'step', 'ok', 1, ?, ?, NULL, ?)";
+const STEP_VALUES = 6;
+/** How many such rows one statement takes. */
+const STEPS_MAX = 16;
 
 const SQL = {
   newest: "SELECT max(seq) AS seq FROM pawl_journal WHERE run = ?",
   has: "SELECT 1 FROM pawl_journal WHERE run = ? AND seq = ?",
   insert: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  insertStep: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${STEP_ROW}`,
+  insertSteps: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${Array(STEPS_MAX).fill(STEP_ROW).join(", ")}`,
   insertGuarded: `INSERT INTO pawl_journal (run, ${COLUMNS})
-    SELECT key, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM pawl_runs WHERE id = ? AND epoch = ? AND ended_at IS NULL AND base_seq < ?
-    ON CONFLICT DO NOTHING`,
+    SELECT r.key, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM pawl_runs r WHERE r.id = ? AND r.epoch = ? AND r.ended_at IS NULL
+      AND ? = 1 + coalesce((SELECT max(j.seq) FROM pawl_journal j WHERE j.run = r.key), r.base_seq)`,
   cut: "DELETE FROM pawl_journal WHERE run = ? AND seq <= ?",
   after: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`,
 } as const;
@@ -28,69 +37,105 @@ interface RecordRow {
   readonly payload: string | null;
 }
 
+/** Rows of steps gather until there are enough for one statement, or until someone has to see them. */
 export class SqliteJournalTable implements JournalTable {
   readonly #sql: Statements<typeof SQL>;
+  readonly #cache: HeadCache;
+  #steps: SqliteValue[] = [];
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#sql = prepareAll(database, SQL);
+    this.#cache = cache;
   }
 
   newestSeq(head: RunHead): number {
+    const cached = this.#cache.get(head.id);
+    if (cached !== undefined && cached.newest !== null) return cached.newest;
+    this.flush();
     const row = this.#sql.newest.get(head.key) as { readonly seq: number | null } | undefined;
-    return row?.seq ?? head.baseSeq;
+    const newest = row?.seq ?? head.baseSeq;
+    if (cached !== undefined) cached.newest = newest;
+    return newest;
   }
 
   has(head: RunHead, seq: number): boolean {
+    this.flush();
     return this.#sql.has.get(head.key, seq) !== undefined;
   }
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
+    let newest = this.newestSeq(head);
     for (const record of records) {
-      this.#sql.insert.run(
-        head.key,
-        record.seq,
-        toColumn(record.location),
-        record.kind,
-        record.outcome,
-        record.attempts,
-        record.startedAt,
-        record.at,
-        toColumnOrNull(record.detail),
-        toColumnOrNull(record.payload),
-      );
+      if (record.seq !== newest + 1)
+        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${newest}`);
+      this.#insert(head.key, record);
+      newest = record.seq;
     }
+    const cached = this.#cache.get(head.id);
+    if (cached !== undefined) cached.newest = newest;
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
-    const id = toColumn(runId);
-    for (const record of records) {
-      const { changes } = this.#sql.insertGuarded.run(
-        record.seq,
-        toColumn(record.location),
-        record.kind,
-        record.outcome,
-        record.attempts,
-        record.startedAt,
-        record.at,
-        toColumnOrNull(record.detail),
-        toColumnOrNull(record.payload),
-        id,
-        epoch,
-        record.seq,
-      );
-      if (Number(changes) === 1) continue;
-      if (record === records[0]) return false;
-      throw new Error(`record ${record.seq} of run ${runId} is there without the one before it`);
-    }
+    const cached = this.#cache.get(runId);
+    if (cached === undefined) return this.#appendBlind(runId, epoch, records);
+    const { head } = cached;
+    if (head.epoch !== epoch || head.endedAt !== null || records[0]?.seq !== this.newestSeq(head) + 1) return false;
+    this.append(head, records);
     return true;
   }
 
   cut(head: RunHead, seqMax: number): void {
+    this.flush();
+    const cached = this.#cache.get(head.id);
+    if (cached !== undefined) cached.newest = null;
     this.#sql.cut.run(head.key, seqMax);
   }
 
   after(key: number, seq: number, limit: number): readonly JournalRecord[] {
     return (this.#sql.after.all(key, seq, limit) as RecordRow[]).map(recordOf);
+  }
+
+  /** Writes the rows that have gathered. */
+  flush(): void {
+    if (this.#steps.length === 0) return;
+    const steps = this.#steps;
+    this.#steps = [];
+    for (let at = 0; at < steps.length; at += STEP_VALUES) {
+      this.#sql.insertStep.run(...steps.slice(at, at + STEP_VALUES));
+    }
+  }
+
+  /** Forgets the rows that have gathered: their transaction is rolled back. */
+  drop(): void {
+    this.#steps = [];
+  }
+
+  #insert(key: number, record: JournalRecord): void {
+    const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
+    if (kind === "step" && outcome === "ok" && attempts === 1 && detail === null) {
+      this.#steps.push(key, seq, toColumn(location), startedAt, at, toColumnOrNull(payload));
+      if (this.#steps.length < STEPS_MAX * STEP_VALUES) return;
+      this.#sql.insertSteps.run(...this.#steps);
+      this.#steps = [];
+      return;
+    }
+    const texts = [toColumnOrNull(detail), toColumnOrNull(payload)] as const;
+    this.#sql.insert.run(key, seq, toColumn(location), kind, outcome, attempts, startedAt, at, ...texts);
+  }
+
+  /** Nothing is known of the run: the statement itself looks. */
+  #appendBlind(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
+    const id = toColumn(runId);
+    this.flush();
+    for (const record of records) {
+      const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
+      const texts = [toColumnOrNull(detail), toColumnOrNull(payload)] as const;
+      const values = [seq, toColumn(location), kind, outcome, attempts, startedAt, at, ...texts] as const;
+      if (Number(this.#sql.insertGuarded.run(...values, id, epoch, seq).changes) === 1) continue;
+      if (record === records[0]) return false;
+      throw new Error(`record ${seq} of run ${runId} does not follow the one before it`);
+    }
+    return true;
   }
 }
 

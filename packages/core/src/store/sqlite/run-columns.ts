@@ -2,37 +2,42 @@ import type { Parent, Run, Wait } from "../../model/run.ts";
 import type { RunHead } from "../tables.ts";
 import { fromColumn, fromColumnOrNull } from "./text.ts";
 
-/** The columns of a run's head, in the order of `RunHeadRow`. */
-export const HEAD_COLUMNS = `r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,
-  r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.start_id, r.control_id`;
+/** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */
+export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,
+  r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.start_id, r.control_id)
+  AS head`;
 
 /** A long input lies in a table of its own, so that it is not written again with each change of its run. */
-export const RUN_COLUMNS = `${HEAD_COLUMNS}, r.version, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
+export const RUN_COLUMNS = `${HEAD_COLUMN}, r.version, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
   coalesce(r.input, (SELECT i.input FROM pawl_inputs i WHERE i.run = r.key)) AS input, r.outcome`;
 
-export interface RunHeadRow {
-  readonly key: number;
-  readonly id: string;
-  readonly status: RunHead["status"];
-  readonly epoch: number;
-  readonly turn: number;
-  readonly owner: string | null;
-  readonly wake_at: number | null;
-  readonly created_at: number;
-  readonly started_at: number | null;
-  readonly ended_at: number | null;
-  readonly inbox_last: number;
-  readonly topics: number;
-  readonly base_seq: number;
-  readonly generation: number;
-  readonly claims: number;
-  readonly claim_seq: number;
-  readonly workflow: string;
-  readonly start_id: string;
-  readonly control_id: string | null;
+export interface HeadRow {
+  readonly head: string;
 }
 
-export interface RunRow extends RunHeadRow {
+type HeadValues = readonly [
+  key: number,
+  id: string,
+  status: RunHead["status"],
+  epoch: number,
+  turn: number,
+  owner: string | null,
+  wakeAt: number | null,
+  createdAt: number,
+  startedAt: number | null,
+  endedAt: number | null,
+  inboxLast: number,
+  topics: number,
+  baseSeq: number,
+  generation: number,
+  claims: number,
+  claimSeq: number,
+  workflow: string,
+  startId: string,
+  controlId: string | null,
+];
+
+export interface RunRow extends HeadRow {
   readonly version: number;
   readonly parent_run: string | null;
   readonly parent_location: string;
@@ -43,27 +48,31 @@ export interface RunRow extends RunHeadRow {
   readonly outcome: string | null;
 }
 
-export function headOf(row: RunHeadRow): RunHead {
+export function headOf({ head }: HeadRow): RunHead {
+  const [key, id, status, epoch, turn, owner, wakeAt, createdAt, startedAt, endedAt, ...rest] = JSON.parse(
+    head,
+  ) as HeadValues;
+  const [inboxLast, topics, baseSeq, generation, claims, claimSeq, workflow, startId, controlId] = rest;
   return {
-    key: row.key,
-    id: fromColumn(row.id),
-    workflow: fromColumn(row.workflow),
-    startId: fromColumn(row.start_id),
-    createdAt: row.created_at,
-    status: row.status,
-    epoch: row.epoch,
-    turn: row.turn,
-    owner: fromColumnOrNull(row.owner),
-    wakeAt: row.wake_at,
-    inboxLast: row.inbox_last,
-    baseSeq: row.base_seq,
-    generation: row.generation,
-    claims: row.claims,
-    claimSeq: row.claim_seq,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
-    controlId: fromColumnOrNull(row.control_id),
-    topics: row.topics,
+    key,
+    id: fromColumn(id),
+    workflow: fromColumn(workflow),
+    startId: fromColumn(startId),
+    createdAt,
+    status,
+    epoch,
+    turn,
+    owner: fromColumnOrNull(owner),
+    wakeAt,
+    inboxLast,
+    baseSeq,
+    generation,
+    claims,
+    claimSeq,
+    startedAt,
+    endedAt,
+    controlId: fromColumnOrNull(controlId),
+    topics,
   };
 }
 

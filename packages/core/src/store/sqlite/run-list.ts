@@ -100,16 +100,20 @@ function readPage(
   { limit, cursor }: PageQuery,
 ): Page<Run> {
   const [createdAt, id] = readCursor(list, ["number", "string"], cursor) ?? [Number.MAX_SAFE_INTEGER, ""];
-  const rows = ways.flatMap(
-    ({ statement, values }) => statement.all(...values, createdAt, toColumn(id), limit + 1) as RunRow[],
+  const found = ways.flatMap(({ statement, values }) =>
+    (statement.all(...values, createdAt, toColumn(id), limit + 1) as RunRow[]).map(runOf),
   );
-  if (ways.length > 1) rows.sort(newestFirst);
-  const items = rows.slice(0, limit).map(runOf);
-  const last = rows.length > limit ? items.at(-1) : undefined;
+  if (ways.length > 1) found.sort(newestFirst);
+  const items = found.slice(0, limit);
+  const last = found.length > limit ? items.at(-1) : undefined;
   return { items, cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]) };
 }
 
 /** As SQLite compares: by time, then by the bytes of the id. */
-function newestFirst(left: RunRow, right: RunRow): number {
-  return right.created_at - left.created_at || Buffer.compare(Buffer.from(right.id), Buffer.from(left.id));
+function newestFirst(left: Run, right: Run): number {
+  return right.createdAt - left.createdAt || Buffer.compare(bytesOf(right.id), bytesOf(left.id));
+}
+
+function bytesOf(id: string): Buffer {
+  return Buffer.from(toColumn(id), "utf8");
 }

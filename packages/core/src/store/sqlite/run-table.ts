@@ -1,7 +1,9 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
 import type { EndedQuery, RunHead, RunTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { HEAD_COLUMNS, headOf, RUN_COLUMNS, type RunHeadRow, type RunRow, runOf, waitOf } from "./run-columns.ts";
+import type { HeadCache } from "./head-cache.ts";
+import { type HeadRow, headOf, type RunRow, runOf, waitOf } from "./run-columns.ts";
+import { RUN_SQL } from "./run-sql.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "./text.ts";
 
 /** Longer inputs lie apart from the row. */
@@ -10,63 +12,23 @@ const INPUT_INLINE_MAX = 1_000;
 /** What an owned run can be: the index of owned runs has them by status. */
 const OWNED: readonly Status[] = ["running", "suspended", "compensating"];
 
-const SQL = {
-  head: `SELECT ${HEAD_COLUMNS} FROM pawl_runs r WHERE r.id = ?`,
-  get: `SELECT ${RUN_COLUMNS} FROM pawl_runs r WHERE r.id = ?`,
-  wait: "SELECT wait FROM pawl_runs WHERE key = ?",
-  insert: `INSERT INTO pawl_runs (id, status, epoch, turn, owner, wake_at, created_at, started_at, workflow, version,
-      start_id, parent_run, parent_location, parent_on_close, tags, input, inbox_last, topics, base_seq, generation, claims,
-      claim_seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0)`,
-  insertInput: "INSERT INTO pawl_inputs (run, input) VALUES (?, ?)",
-  removeInput: "DELETE FROM pawl_inputs WHERE run = ?",
-  insertTag: "INSERT INTO pawl_tags (tag, created_at, run) VALUES (?, ?, ?)",
-  removeTag: "DELETE FROM pawl_tags WHERE tag = ? AND created_at = ? AND run = ?",
-  saveOwner: `UPDATE pawl_runs SET status = ?, epoch = ?, turn = ?, owner = ?, wake_at = ?, claims = ?, claim_seq = ?,
-    started_at = ? WHERE key = ?`,
-  saveInbox: "UPDATE pawl_runs SET inbox_last = ? WHERE key = ?",
-  saveReady: "UPDATE pawl_runs SET inbox_last = ?, wake_at = ?, topics = ? WHERE key = ?",
-  saveWait: `UPDATE pawl_runs SET status = ?, epoch = ?, turn = ?, owner = ?, wake_at = ?, inbox_last = ?, topics = ?,
-    claims = ?, control_id = ?, wait = ? WHERE key = ?`,
-  saveOutcome: `UPDATE pawl_runs SET status = ?, epoch = ?, turn = ?, owner = ?, wake_at = ?, topics = ?, claims = ?,
-    ended_at = ?, control_id = ?, wait = NULL, outcome = ? WHERE key = ?`,
-  saveProgram: `UPDATE pawl_runs SET workflow = ?, version = ?, input = ?, base_seq = ?, generation = ?, started_at = ?
-    WHERE key = ?`,
-  openChildren: `SELECT ${HEAD_COLUMNS} FROM pawl_runs r
-    WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,
-  claimable: `SELECT ${HEAD_COLUMNS} FROM pawl_runs r
-    WHERE r.workflow = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
-  ownedBy: `SELECT ${HEAD_COLUMNS} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
-  due: `SELECT key, id, wake_at FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
-    ORDER BY wake_at, key LIMIT ?`,
-  held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
-  nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
-  nextFree: `WITH RECURSIVE free (workflow) AS (
-      SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL
-      UNION ALL
-      SELECT (SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL AND workflow > free.workflow)
-      FROM free WHERE free.workflow IS NOT NULL)
-    SELECT min((SELECT min(wake_at) FROM pawl_runs
-      WHERE workflow = free.workflow AND owner IS NULL AND wake_at IS NOT NULL)) AS at
-    FROM free WHERE free.workflow IS NOT NULL`,
-  ended: `SELECT ${HEAD_COLUMNS} FROM pawl_runs r
-    WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
-      AND NOT EXISTS (SELECT 1 FROM pawl_runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)
-      AND NOT EXISTS (SELECT 1 FROM pawl_runs c WHERE c.parent_run = r.id)
-    ORDER BY r.created_at, r.key LIMIT ?`,
-  remove: "DELETE FROM pawl_runs WHERE key = ?",
-} as const;
-
 export class SqliteRunTable implements RunTable {
-  readonly #sql: Statements<typeof SQL>;
+  readonly #sql: Statements<typeof RUN_SQL>;
+  readonly #cache: HeadCache;
 
-  constructor(database: SqliteDatabase) {
-    this.#sql = prepareAll(database, SQL);
+  constructor(database: SqliteDatabase, cache: HeadCache) {
+    this.#sql = prepareAll(database, RUN_SQL);
+    this.#cache = cache;
   }
 
   head(runId: string): RunHead | null {
-    const row = this.#sql.head.get(toColumn(runId)) as RunHeadRow | undefined;
-    return row === undefined ? null : headOf(row);
+    const cached = this.#cache.get(runId);
+    if (cached !== undefined) return cached.head;
+    const row = this.#sql.head.get(toColumn(runId)) as HeadRow | undefined;
+    if (row === undefined) return null;
+    const head = headOf(row);
+    this.#cache.put({ head, wait: undefined, newest: null });
+    return head;
   }
 
   get(runId: string): Run | null {
@@ -75,17 +37,17 @@ export class SqliteRunTable implements RunTable {
   }
 
   wait(head: RunHead): Wait | null {
+    const cached = this.#cache.get(head.id);
+    if (cached?.wait !== undefined) return cached.wait;
     const row = this.#sql.wait.get(head.key) as { readonly wait: string | null } | undefined;
     return waitOf(row?.wait ?? null);
   }
 
-  insert(run: NewRun, head: Omit<RunHead, "key">): void {
+  insert(run: NewRun, head: Omit<RunHead, "key">): boolean {
     const { parent, tags, input } = run;
-    const { lastInsertRowid } = this.#sql.insert.run(
+    const { changes, lastInsertRowid } = this.#sql.insert.run(
       toColumn(run.id),
       head.status,
-      head.epoch,
-      head.turn,
       toColumnOrNull(head.owner),
       head.wakeAt,
       head.createdAt,
@@ -99,56 +61,45 @@ export class SqliteRunTable implements RunTable {
       tags.length === 0 ? null : JSON.stringify(tags),
       isLong(input) ? null : toColumnOrNull(input),
     );
+    if (Number(changes) === 0) return false;
     const key = Number(lastInsertRowid);
     if (isLong(input)) this.#sql.insertInput.run(key, toColumn(input));
     for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, key);
+    this.#cache.put({ head: { ...head, key }, wait: null, newest: head.baseSeq });
+    return true;
   }
 
   saveOwner(head: RunHead): void {
     const { status, epoch, turn, owner, wakeAt, claims, claimSeq, startedAt, key } = head;
     this.#sql.saveOwner.run(status, epoch, turn, toColumnOrNull(owner), wakeAt, claims, claimSeq, startedAt, key);
+    this.#remember(head, undefined);
   }
 
   saveInbox(head: RunHead): void {
     this.#sql.saveInbox.run(head.inboxLast, head.key);
+    this.#remember(head, undefined);
   }
 
   saveReady(head: RunHead): void {
     this.#sql.saveReady.run(head.inboxLast, head.wakeAt, head.topics, head.key);
+    this.#remember(head, undefined);
   }
 
   saveWait(head: RunHead, wait: Wait | null): void {
-    const { status, epoch, turn, owner, wakeAt, inboxLast, topics, claims, controlId, key } = head;
-    this.#sql.saveWait.run(
-      status,
-      epoch,
-      turn,
-      toColumnOrNull(owner),
-      wakeAt,
-      inboxLast,
-      topics,
-      claims,
-      toColumnOrNull(controlId),
-      wait === null ? null : JSON.stringify(wait),
-      key,
-    );
+    const { status, turn, wakeAt, inboxLast, topics, claims, key } = head;
+    const text = wait === null ? null : JSON.stringify(wait);
+    this.#sql.saveWait.run(status, turn, wakeAt, inboxLast, topics, claims, text, key);
+    if (this.#cache.get(head.id)?.head.owner !== head.owner) this.#sql.giveAway.run(toColumnOrNull(head.owner), key);
+    this.#saveControl(head);
+    this.#remember(head, wait);
   }
 
   saveOutcome(head: RunHead, outcome: Payload): void {
-    const { status, epoch, turn, owner, wakeAt, topics, claims, endedAt, controlId, key } = head;
-    this.#sql.saveOutcome.run(
-      status,
-      epoch,
-      turn,
-      toColumnOrNull(owner),
-      wakeAt,
-      topics,
-      claims,
-      endedAt,
-      toColumnOrNull(controlId),
-      toColumnOrNull(outcome),
-      key,
-    );
+    const { status, turn, owner, wakeAt, topics, claims, endedAt, key } = head;
+    const texts = [toColumnOrNull(owner), toColumnOrNull(outcome)] as const;
+    this.#sql.saveOutcome.run(status, turn, texts[0], wakeAt, topics, claims, endedAt, texts[1], key);
+    this.#saveControl(head);
+    this.#remember(head, null);
   }
 
   saveProgram(head: RunHead, { workflow, version, input }: Pick<Run, "workflow" | "version" | "input">): void {
@@ -167,19 +118,19 @@ export class SqliteRunTable implements RunTable {
   }
 
   openChildren(runId: string): readonly RunHead[] {
-    return (this.#sql.openChildren.all(toColumn(runId)) as RunHeadRow[]).map(headOf);
+    return (this.#sql.openChildren.all(toColumn(runId)) as HeadRow[]).map(headOf);
   }
 
   /** Each workflow has its own range of the index, so runs that this worker can't take are not looked at. */
   claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[] {
-    const found = [...new Set(workflows)].flatMap(
-      (workflow) => this.#sql.claimable.all(toColumn(workflow), now, limit) as RunHeadRow[],
+    const found = [...new Set(workflows)].flatMap((workflow) =>
+      (this.#sql.claimable.all(toColumn(workflow), now, limit) as HeadRow[]).map(headOf),
     );
-    return found.sort(longestDueFirst).slice(0, limit).map(headOf);
+    return found.sort(longestDueFirst).slice(0, limit);
   }
 
   ownedBy(worker: string, limit: number): readonly RunHead[] {
-    return (this.#sql.ownedBy.all(toColumn(worker), limit) as RunHeadRow[]).map(headOf);
+    return (this.#sql.ownedBy.all(toColumn(worker), limit) as HeadRow[]).map(headOf);
   }
 
   due(worker: string, now: number, limit: number): readonly string[] {
@@ -206,19 +157,35 @@ export class SqliteRunTable implements RunTable {
   ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {
     const heads: RunHead[] = [];
     for (const status of statuses) {
-      const rows = this.#sql.ended.all(status, before, before, limit - heads.length) as RunHeadRow[];
+      const rows = this.#sql.ended.all(status, before, before, limit - heads.length) as HeadRow[];
       heads.push(...rows.map(headOf));
     }
     return heads;
   }
 
   remove(head: RunHead): void {
-    const row = this.#sql.get.get(toColumn(head.id)) as RunRow | undefined;
-    if (row !== undefined) {
-      for (const tag of runOf(row).tags) this.#sql.removeTag.run(toColumn(tag), head.createdAt, head.key);
-    }
+    const tags = this.get(head.id)?.tags ?? [];
+    for (const tag of tags) this.#sql.removeTag.run(toColumn(tag), head.createdAt, head.key);
     this.#sql.removeInput.run(head.key);
     this.#sql.remove.run(head.key);
+    this.#cache.delete(head.id);
+  }
+
+  /** What only those change who take a run over. */
+  #saveControl({ id, epoch, controlId, key }: RunHead): void {
+    const before = this.#cache.get(id)?.head;
+    if (before?.epoch === epoch && before.controlId === controlId) return;
+    this.#sql.saveControl.run(epoch, toColumnOrNull(controlId), key);
+  }
+
+  #remember(head: RunHead, wait: Wait | null | undefined): void {
+    const cached = this.#cache.get(head.id);
+    if (cached === undefined) {
+      this.#cache.put({ head, wait, newest: null });
+      return;
+    }
+    cached.head = head;
+    if (wait !== undefined) cached.wait = wait;
   }
 }
 
@@ -226,14 +193,18 @@ function isLong(input: Payload): input is string {
   return input !== null && input.length > INPUT_INLINE_MAX;
 }
 
-type DueRow = Pick<RunHeadRow, "key" | "id" | "wake_at">;
+interface DueRow {
+  readonly key: number;
+  readonly id: string;
+  readonly wakeAt: number | null;
+}
 
 interface NextRow {
   readonly at: number | null;
 }
 
 function longestDueFirst(left: Omit<DueRow, "id">, right: Omit<DueRow, "id">): number {
-  return Number(left.wake_at) - Number(right.wake_at) || left.key - right.key;
+  return Number(left.wakeAt) - Number(right.wakeAt) || left.key - right.key;
 }
 
 function earliest(found: number | null, { at }: NextRow): number | null {

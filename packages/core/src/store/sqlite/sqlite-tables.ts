@@ -2,6 +2,7 @@ import type { Tables } from "../tables.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { SqliteDocumentTable } from "./document-table.ts";
 import { SqliteEventTable } from "./event-table.ts";
+import { HeadCache } from "./head-cache.ts";
 import { SqliteInboxTable } from "./inbox-table.ts";
 import { SqliteJournalTable } from "./journal-table.ts";
 import { SqliteLetterTable } from "./letter-table.ts";
@@ -21,10 +22,11 @@ export class SqliteTables implements Tables {
   readonly documents: SqliteDocumentTable;
   readonly workers: SqliteWorkerTable;
   readonly list: SqliteRunList;
+  readonly #cache = new HeadCache();
 
   constructor(database: SqliteDatabase) {
-    this.runs = new SqliteRunTable(database);
-    this.journal = new SqliteJournalTable(database);
+    this.runs = new SqliteRunTable(database, this.#cache);
+    this.journal = new SqliteJournalTable(database, this.#cache);
     this.inbox = new SqliteInboxTable(database);
     this.topics = new SqliteTopicTable(database);
     this.events = new SqliteEventTable(database);
@@ -32,5 +34,20 @@ export class SqliteTables implements Tables {
     this.documents = new SqliteDocumentTable(database);
     this.workers = new SqliteWorkerTable(database);
     this.list = new SqliteRunList(database);
+  }
+
+  /** A transaction has begun that holds the write lock, and the database has this version. */
+  begun(version: number): void {
+    this.#cache.open(version);
+  }
+
+  /** Everything is written: the transaction may be committed. */
+  flush(): void {
+    this.journal.flush();
+  }
+
+  ended(end: "committed" | "rolledBack"): void {
+    this.journal.drop();
+    this.#cache.close(end);
   }
 }

@@ -1,6 +1,6 @@
 import type { RunHead, TopicTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { HEAD_COLUMNS, headOf, type RunHeadRow } from "./run-columns.ts";
+import { HEAD_COLUMN, type HeadRow, headOf } from "./run-columns.ts";
 import { fromColumn, toColumn } from "./text.ts";
 
 const SQL = {
@@ -8,7 +8,7 @@ const SQL = {
   subscribe: "INSERT INTO pawl_waiters (topic, run) VALUES (?, ?) ON CONFLICT DO NOTHING",
   leave: "DELETE FROM pawl_waiters WHERE run = ? AND topic = ?",
   unsubscribe: "DELETE FROM pawl_waiters WHERE run = ?",
-  waiters: `SELECT ${HEAD_COLUMNS} FROM pawl_waiters w JOIN pawl_runs r ON r.key = w.run
+  waiters: `SELECT ${HEAD_COLUMN} FROM pawl_waiters w JOIN pawl_runs r ON r.key = w.run
     WHERE w.topic = ? ORDER BY w.place LIMIT ?`,
   seen: "SELECT n FROM pawl_topics_seen WHERE run = ? AND topic = ?",
   setSeen: "INSERT INTO pawl_topics_seen (run, topic, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n",
@@ -57,6 +57,6 @@ export class SqliteTopicTable implements TopicTable {
 
   /** A limit below 0 is none. */
   #waiters(topic: string, limit: number): RunHead[] {
-    return (this.#sql.waiters.all(toColumn(topic), limit) as RunHeadRow[]).map(headOf);
+    return (this.#sql.waiters.all(toColumn(topic), limit) as HeadRow[]).map(headOf);
   }
 }

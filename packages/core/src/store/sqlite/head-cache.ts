@@ -1,0 +1,69 @@
+import type { Wait } from "../../model/run.ts";
+import type { RunHead } from "../tables.ts";
+
+/** How many runs a generation holds; two are remembered. */
+const GENERATION_MAX = 8_192;
+
+/** What this connection knows of a run without asking. */
+export interface CachedRun {
+  head: RunHead;
+  /** Undefined: not known. */
+  wait: Wait | null | undefined;
+  /** The newest seq of its journal; null: not known. */
+  newest: number | null;
+}
+
+/**
+ * Heads of runs as this connection left them, so that a guard needs no row to be read.
+ *
+ * H1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
+ *     the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
+ * H2. A transaction that is rolled back takes everything with it.
+ */
+export class HeadCache {
+  #young = new Map<string, CachedRun>();
+  #old = new Map<string, CachedRun>();
+  #version: number | null = null;
+  #isOpen = false;
+
+  /** A transaction holds the write lock, and the database has this version. */
+  open(version: number): void {
+    if (version !== this.#version) this.#clear();
+    this.#version = version;
+    this.#isOpen = true;
+  }
+
+  close(end: "committed" | "rolledBack"): void {
+    this.#isOpen = false;
+    if (end === "rolledBack") this.#clear();
+  }
+
+  get(runId: string): CachedRun | undefined {
+    if (!this.#isOpen) return undefined;
+    const young = this.#young.get(runId);
+    if (young !== undefined) return young;
+    const old = this.#old.get(runId);
+    if (old !== undefined) this.put(old);
+    return old;
+  }
+
+  /** What was not asked for since the generation before is forgotten with it. */
+  put(run: CachedRun): void {
+    if (!this.#isOpen) return;
+    if (this.#young.size >= GENERATION_MAX) {
+      this.#old = this.#young;
+      this.#young = new Map();
+    }
+    this.#young.set(run.head.id, run);
+  }
+
+  delete(runId: string): void {
+    this.#young.delete(runId);
+    this.#old.delete(runId);
+  }
+
+  #clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+  }
+}

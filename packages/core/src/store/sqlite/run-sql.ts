@@ -1,0 +1,51 @@
+import { HEAD_COLUMN, RUN_COLUMNS } from "./run-columns.ts";
+
+/** Every statement on the table of runs. An update names only what it changes: each index it names is written anew. */
+export const RUN_SQL = {
+  head: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.id = ?`,
+  get: `SELECT ${RUN_COLUMNS} FROM pawl_runs r WHERE r.id = ?`,
+  wait: "SELECT wait FROM pawl_runs WHERE key = ?",
+  insert: `INSERT INTO pawl_runs (id, status, owner, wake_at, created_at, started_at, workflow, version, start_id,
+      parent_run, parent_location, parent_on_close, tags, input,
+      epoch, turn, inbox_last, topics, base_seq, generation, claims, claim_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
+  insertInput: "INSERT INTO pawl_inputs (run, input) VALUES (?, ?)",
+  removeInput: "DELETE FROM pawl_inputs WHERE run = ?",
+  insertTag: "INSERT INTO pawl_tags (tag, created_at, run) VALUES (?, ?, ?)",
+  removeTag: "DELETE FROM pawl_tags WHERE tag = ? AND created_at = ? AND run = ?",
+  saveOwner: `UPDATE pawl_runs SET status = ?, epoch = ?, turn = ?, owner = ?, wake_at = ?, claims = ?, claim_seq = ?,
+    started_at = ? WHERE key = ?`,
+  saveControl: "UPDATE pawl_runs SET epoch = ?, control_id = ? WHERE key = ?",
+  giveAway: "UPDATE pawl_runs SET owner = ? WHERE key = ?",
+  saveInbox: "UPDATE pawl_runs SET inbox_last = ? WHERE key = ?",
+  saveReady: "UPDATE pawl_runs SET inbox_last = ?, wake_at = ?, topics = ? WHERE key = ?",
+  saveWait: `UPDATE pawl_runs SET status = ?, turn = ?, wake_at = ?, inbox_last = ?, topics = ?, claims = ?, wait = ?
+    WHERE key = ?`,
+  saveOutcome: `UPDATE pawl_runs SET status = ?, turn = ?, owner = ?, wake_at = ?, topics = ?, claims = ?, ended_at = ?, wait = NULL,
+    outcome = ? WHERE key = ?`,
+  saveProgram: `UPDATE pawl_runs SET workflow = ?, version = ?, input = ?, base_seq = ?, generation = ?, started_at = ?
+    WHERE key = ?`,
+  openChildren: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
+    WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,
+  claimable: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
+    WHERE r.workflow = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
+  ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
+  due: `SELECT key, id, wake_at AS wakeAt FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
+    ORDER BY wake_at, key LIMIT ?`,
+  held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
+  nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
+  nextFree: `WITH RECURSIVE free (workflow) AS (
+      SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL
+      UNION ALL
+      SELECT (SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL AND workflow > free.workflow)
+      FROM free WHERE free.workflow IS NOT NULL)
+    SELECT min((SELECT min(wake_at) FROM pawl_runs
+      WHERE workflow = free.workflow AND owner IS NULL AND wake_at IS NOT NULL)) AS at
+    FROM free WHERE free.workflow IS NOT NULL`,
+  ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
+    WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
+      AND NOT EXISTS (SELECT 1 FROM pawl_runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM pawl_runs c WHERE c.parent_run = r.id)
+    ORDER BY r.created_at, r.key LIMIT ?`,
+  remove: "DELETE FROM pawl_runs WHERE key = ?",
+} as const;
