@@ -1,0 +1,22 @@
+import Module from "node:module";
+import { join } from "node:path";
+import { findDriver } from "../driver.mjs";
+
+/**
+ * openworkflow 0.10 on its SQLite backend, with the settings that its documentation gives: a worker whose concurrency is the
+ * number of runs in flight, and WAL. It asks for `node:sqlite` by name and leaves `synchronous` as it finds it, which is FULL
+ * there; it gets the driver that pawl uses, so that both are measured over the same library, and FULL with it.
+ */
+
+const { module: driver } = findDriver();
+const load = Module._load;
+Module._load = (request, ...rest) => (request === "node:sqlite" ? driver : load(request, ...rest));
+
+/** @param {string} folder */
+export async function openPeer(folder) {
+  const { OpenWorkflow } = await import("openworkflow");
+  const { BackendSqlite } = await import("openworkflow/sqlite");
+  const backend = BackendSqlite.connect(join(folder, "openworkflow.db"));
+  backend.db.exec("PRAGMA synchronous = FULL");
+  return { backend, client: new OpenWorkflow({ backend }) };
+}

@@ -1,0 +1,38 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { settingsOf } from "../driver.mjs";
+import { overWindow, pause } from "../stats.mjs";
+import { openPeer } from "./engine.mjs";
+
+/** W1. Its runs are created beforehand, which is not counted: its clients hear of results by polling once a second. */
+
+/** @param {{ folder: string, inFlight: number, warmMs: number, windowMs: number, runs: number }} options */
+export async function measure({ folder, inFlight, warmMs, windowMs, runs }) {
+  const { backend, client } = await openPeer(folder);
+  let steps = 0;
+  const ten = client.defineWorkflow({ name: "ten" }, async ({ step }) => {
+    for (let n = 0; n < 10; n += 1) {
+      await step.run({ name: `step-${n}` }, async () => {
+        steps += 1;
+        return { step: n, ok: true };
+      });
+    }
+    return { done: true };
+  });
+  for (let n = 0; n < runs; n += 1) await ten.run({ id: n });
+  const worker = client.newWorker({ concurrency: inFlight });
+  await worker.start();
+  await pause(warmMs);
+  const { counted, perSecond, cpuMicros } = await overWindow(() => steps, windowMs);
+  if (steps === runs * 10) throw new Error("openworkflow ran out of runs: give it more");
+  await worker.stop();
+  const { completed } = await backend.countWorkflowRuns();
+  const settings = settingsOf(backend.db);
+  await backend.stop();
+  return {
+    stepsPerSecond: perSecond,
+    cpuMicrosPerStep: cpuMicros / counted,
+    bytesPerRun: statSync(join(folder, "openworkflow.db")).size / completed,
+    settings: `${settings}, concurrency ${inFlight}`,
+  };
+}

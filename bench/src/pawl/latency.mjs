@@ -1,0 +1,35 @@
+import { workflow } from "pawl";
+import { median, pause, quantile } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+
+/** W3: an idle engine gets a run of one step, again and again. */
+
+/** @param {{ folder: string, runs: number }} options */
+export async function measure({ folder, runs }) {
+  let ranAt = 0;
+  const one = workflow("one", async (ctx) => {
+    return await ctx.step("only", async () => {
+      ranAt = performance.now();
+      return { ok: true };
+    });
+  });
+  const engine = await openEngine(folder, [one]);
+  for (let n = 0; n < 300; n += 1) await (await engine.start(one, { id: n })).result();
+  const ran = [];
+  const seen = [];
+  for (let n = 0; n < runs; n += 1) {
+    await pause(5 + (n % 10) * 5);
+    const startedAt = performance.now();
+    const run = await engine.start(one, { id: n });
+    await run.result();
+    seen.push(performance.now() - startedAt);
+    ran.push(ranAt - startedAt);
+  }
+  await engine.shutdown();
+  return {
+    ranMs: median(ran),
+    ranP95Ms: quantile(ran, 0.95),
+    resultMs: median(seen),
+    resultP95Ms: quantile(seen, 0.95),
+  };
+}

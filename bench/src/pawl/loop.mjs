@@ -1,0 +1,35 @@
+import { workflow } from "pawl";
+import { median } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+
+/** W5loop: rounds of a step and a short sleep on one run; the history must not make them slower. */
+
+/** @param {{ folder: string, rounds: number, runs: number }} options */
+export async function measure({ folder, rounds, runs }) {
+  /** @type {number[]} */
+  let marks = [];
+  const loop = workflow("loop", async (ctx, count) => {
+    for (let round = 0; round < count; round += 1) {
+      marks.push(performance.now());
+      await ctx.step(`step-${round}`, async () => ({ round, ok: true }));
+      await ctx.sleep(1);
+    }
+    marks.push(performance.now());
+  });
+  const engine = await openEngine(folder, [loop]);
+  await (await engine.start(loop, rounds)).result();
+  const tenth = Math.floor(rounds / 10);
+  const first = [];
+  const last = [];
+  const all = [];
+  for (let n = 0; n < runs; n += 1) {
+    marks = [];
+    await (await engine.start(loop, rounds)).result();
+    const took = marks.slice(1).map((at, index) => at - marks[index]);
+    first.push(...took.slice(0, tenth));
+    last.push(...took.slice(-tenth));
+    all.push(...took);
+  }
+  await engine.shutdown();
+  return { roundMs: median(all), firstMs: median(first), lastMs: median(last), growth: median(last) / median(first) };
+}

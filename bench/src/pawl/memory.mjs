@@ -1,0 +1,47 @@
+import { overWindow } from "../stats.mjs";
+import { databaseBytes, openEngine } from "./engine.mjs";
+import { startSuspended, waiting } from "./suspended.mjs";
+
+/** W6: what suspended runs cost when they are hot, and when they are not. */
+
+const WARM_RUNS = 500;
+
+/** @param {{ folder: string, runs: number, hotRuns: number, idleMs: number }} options */
+export async function measure({ folder, runs, hotRuns, idleMs }) {
+  const definition = waiting(() => undefined);
+  const engine = await openEngine(folder, [definition], { hotRuns });
+  await warmUp(engine, definition);
+  const before = memory();
+  const fifth = Math.floor(runs / 5);
+  await startSuspended(engine, definition, { first: WARM_RUNS, count: fifth, atATime: 500 });
+  const early = memory();
+  await startSuspended(engine, definition, { first: WARM_RUNS + fifth, count: runs - fifth, atATime: 500 });
+  const after = memory();
+  const { cpuMicros, tookMs } = await overWindow(() => 0, idleMs);
+  await engine.shutdown();
+  return {
+    heapPerRun: (after.heap - before.heap) / runs,
+    rssPerRun: (after.rss - before.rss) / runs,
+    heapGrowth: after.heap - early.heap,
+    rssGrowth: after.rss - early.rss,
+    idleCpu: cpuMicros / (tookMs * 1_000),
+    bytesPerRun: databaseBytes(folder) / (runs + WARM_RUNS),
+  };
+}
+
+/** Code is compiled and caches have their size before memory is compared. */
+async function warmUp(engine, definition) {
+  await startSuspended(engine, definition, { first: 0, count: WARM_RUNS, atATime: 500 });
+  await Promise.all(
+    Array.from({ length: WARM_RUNS }, async (_, n) => {
+      await engine.send(`run-${n}`, "go", null);
+      await engine.run(`run-${n}`).result();
+    }),
+  );
+}
+
+function memory() {
+  for (let n = 0; n < 4; n += 1) globalThis.gc();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { heap: heapUsed + external, rss };
+}

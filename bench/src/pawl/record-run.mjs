@@ -1,0 +1,20 @@
+import { openEngine } from "./engine.mjs";
+import { LEASE_MS, longRun } from "./long-run.mjs";
+
+/** W5, the process that is killed: it records the steps and is in the middle of the next one. */
+
+/** @param {{ folder: string, records: number }} options */
+export async function measure({ folder, records }) {
+  await new Promise((resolve, reject) => {
+    const long = longRun(
+      () => undefined,
+      async () => resolve(undefined),
+    );
+    // What is measured is the second process; this one only has to leave the records behind.
+    openEngine(folder, [long], { synchronous: "NORMAL", lease: LEASE_MS })
+      .then((engine) => engine.start(long, records, { id: "long" }))
+      .catch(reject);
+  });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  return { recorded: records };
+}

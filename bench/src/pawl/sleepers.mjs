@@ -1,0 +1,26 @@
+import { workflow } from "pawl";
+import { median, quantile } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+
+/** W4s: runs sleep for a second; how late does their code go on? */
+
+/** @param {{ folder: string, runs: number }} options */
+export async function measure({ folder, runs }) {
+  /** @type {number[]} */
+  let late = [];
+  const sleeper = workflow("sleeper", async (ctx, sleepMs) => {
+    const dueAt = ctx.now() + sleepMs;
+    await ctx.sleep(sleepMs);
+    late.push(performance.timeOrigin + performance.now() - dueAt);
+  });
+  const engine = await openEngine(folder, [sleeper]);
+  const sleepAll = async (sleepMs) => {
+    late = [];
+    const started = await Promise.all(Array.from({ length: runs }, () => engine.start(sleeper, sleepMs)));
+    await Promise.all(started.map((run) => run.result()));
+  };
+  await sleepAll(100);
+  await sleepAll(1_000);
+  await engine.shutdown();
+  return { lateMs: median(late), lateP95Ms: quantile(late, 0.95), lateP99Ms: quantile(late, 0.99) };
+}

@@ -1,0 +1,32 @@
+import { median, quantile } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+import { startSuspended, waiting } from "./suspended.mjs";
+
+/** W4: runs wait for a message each, and get it, so many at a time. */
+
+/** @param {{ folder: string, runs: number, atATime: number }} options */
+export async function measure({ folder, runs, atATime }) {
+  /** @type {Map<string, (at: number) => void>} */
+  const awaited = new Map();
+  const definition = waiting((runId) => awaited.get(runId)?.(performance.now()));
+  const engine = await openEngine(folder, [definition]);
+  const send = async (n) => {
+    const runId = `run-${n}`;
+    const woke = new Promise((resolve) => awaited.set(runId, resolve));
+    const sentAt = performance.now();
+    await engine.send(runId, "go", { n });
+    return (await woke) - sentAt;
+  };
+  const wakeAll = async (first) => {
+    await startSuspended(engine, definition, { first, count: runs, atATime: 100 });
+    const took = [];
+    for (let n = first; n < first + runs; n += atATime) {
+      took.push(...(await Promise.all(Array.from({ length: atATime }, (_, k) => send(n + k)))));
+    }
+    return took;
+  };
+  await wakeAll(0);
+  const took = await wakeAll(runs);
+  await engine.shutdown();
+  return { wakeMs: median(took), wakeP95Ms: quantile(took, 0.95), wakeP99Ms: quantile(took, 0.99) };
+}
