@@ -90,8 +90,8 @@ async function approveLater(engine: Engine, run: RunHandle): Promise<void> {
       await pause(LOOK_MS);
     }
     await pause(APPROVE_AFTER_MS);
-    console.log('         » the demo sends the message "approve"');
     await run.send("approve", { by: "ann" }, { id: "approve-once" });
+    console.log('         » the demo has sent the message "approve"');
   } catch (error) {
     // The demo is being stopped: the next start sends it.
     if ((error as { code?: unknown }).code !== "ENGINE_STOPPED") throw error;
@@ -112,6 +112,7 @@ function stopOnSignals(engine: Engine): () => boolean {
   return () => stopping;
 }
 
+/** Keeps no process alive that has nothing else to do. */
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
