@@ -13,7 +13,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "{sim,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "{sim,chaos,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
     pool: "forks",
     testTimeout: 30_000,
   },

@@ -1,0 +1,79 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { seededRandom } from "pawl";
+import { check, type Verdict } from "./check/check.ts";
+import { Inspector } from "./check/dump.ts";
+import type { Finding } from "./check/evidence.ts";
+import { Fleet } from "./fleet.ts";
+import { type Blows, Killer } from "./killer.ts";
+import { Ledger } from "./ledger.ts";
+import { scenarioAt, sweepScenario } from "./load/scenario.ts";
+import type { Options } from "./options.ts";
+import { DATABASE_FILE, LEASE_MS, LEDGER_FILE } from "./settings.ts";
+import { WorkList } from "./work-list.ts";
+
+export interface Outcome {
+  readonly blows: Blows;
+  readonly verdict: Verdict;
+}
+
+/** After the last blow, every run has to end within this time. */
+const SETTLE_MS = 60_000;
+/** How long the load runs before the first blow and after the last. */
+const CALM_MS = 1_000;
+const PROGRESS_MS = 5_000;
+
+/** Runs the load under blows, lets everything come to its end, and judges. */
+export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
+  const ledger = await Ledger.create(join(folder, LEDGER_FILE));
+  const work = new WorkList((index) => scenarioAt(options.seed, index));
+  const fleet = new Fleet({ folder, workers: options.workers, ledger, work });
+  const killer = new Killer(fleet, seededRandom(options.seed));
+  const progress = setInterval(() => {
+    say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
+  }, PROGRESS_MS);
+  try {
+    fleet.open();
+    await delay(CALM_MS);
+    await killer.strike(options.kills);
+    await delay(CALM_MS);
+    work.close();
+    const late = await settle(work, join(folder, DATABASE_FILE));
+    await fleet.close();
+    await ledger.close();
+    const verdict = await judge(ledger, join(folder, DATABASE_FILE));
+    return { blows: killer.blows, verdict: { ...verdict, findings: [...late, ...verdict.findings] } };
+  } finally {
+    clearInterval(progress);
+    fleet.kill();
+  }
+}
+
+/** Waits until every run has ended, then has what was left on topics collected. */
+async function settle(work: WorkList, path: string): Promise<readonly Finding[]> {
+  const until = Date.now() + SETTLE_MS;
+  const driven = await eventually(until, async () => work.left === 0);
+  if (!driven) return [{ kind: "lost", text: `${work.left} scenarios did not come to their end` }];
+  const inspector = await Inspector.open(path);
+  const ended = await eventually(until, async () => (await inspector.open()) === 0);
+  await inspector.close();
+  if (!ended) return [{ kind: "lost", text: "some runs did not come to their end" }];
+  work.add(sweepScenario);
+  const swept = await eventually(until, async () => work.left === 0);
+  return swept ? [] : [{ kind: "lost", text: "the events left on topics were not collected" }];
+}
+
+async function eventually(until: number, holds: () => Promise<boolean>): Promise<boolean> {
+  while (Date.now() < until) {
+    if (await holds()) return true;
+    await delay(100);
+  }
+  return false;
+}
+
+async function judge(ledger: Ledger, path: string): Promise<Verdict> {
+  const inspector = await Inspector.open(path);
+  const dump = await inspector.dump();
+  await inspector.close();
+  return check({ ...dump, lines: ledger.lines, leaseMs: LEASE_MS });
+}

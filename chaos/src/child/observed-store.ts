@@ -1,0 +1,41 @@
+import type { Store } from "pawl";
+import type { Entry } from "../entry.ts";
+
+/** A store that tells what a checker needs and the engine does not say: under which epoch runs are loaded, and each heartbeat. */
+export interface ObservedStore {
+  readonly store: Store;
+  epochOf(runId: string): number;
+}
+
+export function observedStore(store: Store, note: (entry: Entry) => void, now: () => number): ObservedStore {
+  const epochs = new Map<string, number>();
+  const observed: Pick<Store, "commit" | "load" | "heartbeat"> = {
+    async commit(batch) {
+      // A run that this worker creates for itself is never loaded; its first epoch is 1.
+      for (const each of batch) if (each.kind === "create" && each.run.owner !== null) epochs.set(each.run.id, 1);
+      return await store.commit(batch);
+    },
+    async load(runId, afterSeq) {
+      const loaded = await store.load(runId, afterSeq);
+      if (loaded !== null) epochs.set(runId, loaded.run.epoch);
+      return loaded;
+    },
+    async heartbeat(worker, leaseMs) {
+      const sentAt = now();
+      const answer = await store.heartbeat(worker, leaseMs);
+      note({ kind: "beat", sentAt, at: now(), alive: answer.alive });
+      return answer;
+    },
+  };
+  return {
+    store: new Proxy(store, {
+      get(target, name) {
+        const own: unknown = Reflect.get(observed, name);
+        if (own !== undefined) return own;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    }),
+    epochOf: (runId) => epochs.get(runId) ?? 0,
+  };
+}

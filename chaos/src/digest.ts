@@ -1,0 +1,8 @@
+import { createHash } from "node:crypto";
+import type { JournalRecord } from "pawl";
+
+/** What a record says, in short: a committed record never says anything else. */
+export function digestOf({ kind, outcome, payload, attempts, at, detail }: JournalRecord): string {
+  const text = JSON.stringify([kind, outcome, payload, attempts, at, detail]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}

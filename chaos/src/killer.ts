@@ -1,0 +1,102 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Random } from "pawl";
+import { endOf, type Fleet } from "./fleet.ts";
+import type { Member } from "./member.ts";
+import { LEASE_MS } from "./settings.ts";
+
+export type Blow = "SIGKILL" | "SIGSTOP" | "SIGTERM";
+export type Blows = Record<Blow, number>;
+
+/** Of a hundred: the first two; the rest is SIGTERM. */
+const KILL_PART = 70;
+const STOP_PART = 20;
+const GAP_MS = { least: 300, most: 1_100 };
+/** How long a worker stays stopped: always longer than its lease. */
+const STOP_MS = { least: LEASE_MS * 1.3, most: LEASE_MS * 2.5 };
+/** How long to wait for the moment that a blow is meant for. */
+const MOMENT_MS = 400;
+/** About how long what follows such a moment takes. */
+const COMMIT_MS = 10;
+
+/** Strikes workers, own children all of them: at any moment, or right when one reports a body's begin or end, or a call. */
+export class Killer {
+  readonly blows: Blows = { SIGKILL: 0, SIGSTOP: 0, SIGTERM: 0 };
+  readonly #fleet: Fleet;
+  readonly #random: Random;
+  /** Blows whose effect is not over: stopped workers, and workers that are ending. */
+  readonly #open = new Set<Promise<void>>();
+
+  constructor(fleet: Fleet, random: Random) {
+    this.#fleet = fleet;
+    this.#random = random;
+  }
+
+  get count(): number {
+    return this.blows.SIGKILL + this.blows.SIGSTOP + this.blows.SIGTERM;
+  }
+
+  /** Resolves when so many blows were struck and nothing of them is left to come. */
+  async strike(count: number): Promise<void> {
+    while (this.count < count) {
+      await delay(this.#between(GAP_MS.least, GAP_MS.most));
+      const victim = await this.#victim();
+      if (this.#random.next() < 0.6) await moment(victim);
+      if (this.#random.next() < 0.5) await delay(this.#between(0, COMMIT_MS));
+      if (victim.state !== "up") continue;
+      const blow = this.#blow();
+      this.blows[blow] += 1;
+      const over = this.#hit(victim, blow).finally(() => this.#open.delete(over));
+      this.#open.add(over);
+    }
+    await Promise.all(this.#open);
+  }
+
+  async #victim(): Promise<Member> {
+    for (;;) {
+      const { up } = this.#fleet;
+      const victim = up[Math.floor(this.#random.next() * up.length)];
+      if (victim !== undefined) return victim;
+      await delay(20);
+    }
+  }
+
+  #blow(): Blow {
+    const part = this.#random.next() * 100;
+    if (part < KILL_PART) return "SIGKILL";
+    return part < KILL_PART + STOP_PART ? "SIGSTOP" : "SIGTERM";
+  }
+
+  async #hit(victim: Member, blow: Blow): Promise<void> {
+    victim.state = blow === "SIGSTOP" ? "stopped" : "ending";
+    victim.asked = blow !== "SIGSTOP";
+    // The line comes first by time, so that what follows from the signal never lies before it.
+    void this.#fleet.append(victim, { kind: "signal", signal: blow, at: Date.now() });
+    victim.signal(blow);
+    if (blow !== "SIGSTOP") {
+      await endOf(victim);
+      return;
+    }
+    await delay(this.#between(STOP_MS.least, STOP_MS.most));
+    void this.#fleet.append(victim, { kind: "signal", signal: "SIGCONT", at: Date.now() });
+    victim.signal("SIGCONT");
+    if (victim.state === "stopped") victim.state = "up";
+  }
+
+  #between(least: number, most: number): number {
+    return least + this.#random.next() * (most - least);
+  }
+}
+
+/** Resolves when the victim reports something that is good to be struck at. */
+async function moment(victim: Member): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => {
+      cancel();
+      resolve();
+    }, MOMENT_MS);
+    const cancel = victim.atNext(["begin", "end", "sent", "record"], () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

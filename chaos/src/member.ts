@@ -1,0 +1,82 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { openSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Entry } from "./entry.ts";
+import type { ToChild, ToParent } from "./wire.ts";
+
+export type Role = "worker" | "client";
+
+export interface MemberParts {
+  readonly role: Role;
+  readonly name: string;
+  readonly folder: string;
+  /** Scenarios that it drives at a time. */
+  readonly lanes: number;
+  readonly onMessage: (member: Member, message: ToParent) => void;
+  readonly onExit: (member: Member, code: number | null) => void;
+}
+
+const PROGRAM = fileURLToPath(new URL("./child/process.js", import.meta.url));
+
+/** One child process. Signals go to this process alone, by its handle. */
+export class Member {
+  readonly name: string;
+  readonly role: Role;
+  /** Whether its end was asked for. */
+  asked = false;
+  state: "starting" | "up" | "stopped" | "ending" | "gone" = "starting";
+  readonly ended: Promise<number | null>;
+  readonly #child: ChildProcess;
+  #onEntry: ((entry: Entry) => void) | null = null;
+
+  constructor(parts: MemberParts) {
+    const { role, name, folder, lanes } = parts;
+    this.name = name;
+    this.role = role;
+    const output = openSync(join(folder, `${name}.out`), "a");
+    this.#child = fork(PROGRAM, [role, name, folder, String(lanes)], {
+      stdio: ["ignore", output, output, "ipc"],
+      execArgv: ["--unhandled-rejections=strict", "--enable-source-maps"],
+    });
+    this.#child.on("message", (message) => parts.onMessage(this, message as ToParent));
+    // A child that is killed leaves messages to it unsent; its exit tells.
+    this.#child.on("error", () => undefined);
+    this.ended = new Promise((resolve) => {
+      this.#child.on("exit", (code) => {
+        this.state = "gone";
+        parts.onExit(this, code);
+        resolve(code);
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.state !== "gone") this.#child.kill(signal);
+  }
+
+  tell(message: ToChild): void {
+    if (this.state !== "gone" && this.#child.connected) this.#child.send(message);
+  }
+
+  /** The member has told the ledger something. */
+  heard(entry: Entry): void {
+    this.#onEntry?.(entry);
+  }
+
+  /** Calls back at what the member tells next of the kinds; the returned function ends it. */
+  atNext(kinds: readonly Entry["kind"][], callback: () => void): () => void {
+    this.#onEntry = (entry) => {
+      if (!kinds.includes(entry.kind)) return;
+      this.#onEntry = null;
+      callback();
+    };
+    return () => {
+      this.#onEntry = null;
+    };
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { parseOptions } from "./options.ts";
+
+test("without arguments it is 200 kills over 3 workers, with the seed that was drawn", () => {
+  expect(parseOptions([], 7)).toEqual({
+    kind: "options",
+    options: { kills: 200, seed: 7, workers: 3, keep: false },
+  });
+});
+
+test("a seed that is named is used", () => {
+  const parsed = parseOptions(["--store", "sqlite", "--kills", "20", "--seed", "5", "--keep"], 7);
+  expect(parsed).toEqual({ kind: "options", options: { kills: 20, seed: 5, workers: 3, keep: true } });
+});
+
+test.each([[["--store", "paper"]], [["--kills", "0"]], [["--workers", "1"]], [["--seed", "x"]], [["--what"]]])(
+  "%j is refused with a reason",
+  (args) => {
+    const parsed = parseOptions(args, 7);
+    expect(parsed.kind).toBe("refused");
+  },
+);

@@ -1,0 +1,50 @@
+import { parseArgs } from "node:util";
+
+export interface Options {
+  readonly kills: number;
+  readonly seed: number;
+  readonly workers: number;
+  /** Leaves the folder with the database and the ledger behind, whatever the result. */
+  readonly keep: boolean;
+}
+
+export type Parsed =
+  | { readonly kind: "options"; readonly options: Options }
+  | { readonly kind: "refused"; readonly reason: string };
+
+const SEED_MAX = 2 ** 31;
+
+/** What the command line asks for; `randomSeed` is taken when it names none. */
+export function parseOptions(args: readonly string[], randomSeed: number): Parsed {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        store: { type: "string", default: "sqlite" },
+        kills: { type: "string", default: "200" },
+        seed: { type: "string", default: String(randomSeed) },
+        workers: { type: "string", default: "3" },
+        keep: { type: "boolean", default: false },
+      },
+    });
+    if (values.store !== "sqlite") return refused(`--store is ${values.store}; it can be sqlite`);
+    const kills = whole(values.kills, 1, 100_000);
+    const seed = whole(values.seed, 0, SEED_MAX);
+    const workers = whole(values.workers, 2, 16);
+    if (kills === null) return refused(`--kills is ${values.kills}; it has to be a whole number from 1 to 100000`);
+    if (seed === null) return refused(`--seed is ${values.seed}; it has to be a whole number from 0 to ${SEED_MAX}`);
+    if (workers === null) return refused(`--workers is ${values.workers}; it has to be a whole number from 2 to 16`);
+    return { kind: "options", options: { kills, seed, workers, keep: values.keep } };
+  } catch (error) {
+    return refused(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function whole(text: string, least: number, most: number): number | null {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return value >= least && value <= most ? value : null;
+}
+
+function refused(reason: string): Parsed {
+  return { kind: "refused", reason };
+}

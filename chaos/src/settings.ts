@@ -1,0 +1,10 @@
+/** How the workers are set up: leases so short that a stopped worker loses its runs while the test looks on. */
+export const LEASE_MS = 1_000;
+export const POLL_MS = 100;
+/** How long a worker that is asked to end may let its work end. */
+export const DRAIN_MS = 2_000;
+/** Kills come often, so a run may be claimed many times without having a chance to make progress. */
+export const CLAIMS_MAX = 1_000;
+
+export const DATABASE_FILE = "chaos.db";
+export const LEDGER_FILE = "ledger.jsonl";
