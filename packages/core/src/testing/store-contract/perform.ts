@@ -1,0 +1,59 @@
+import type { Run } from "../../model/run.ts";
+import type { Store } from "../../store/store.ts";
+import type { StoreAction } from "./store-actions.ts";
+
+/** Does it, and gives what the store answered. Time is the world's to move. */
+export async function perform(store: Store, action: StoreAction): Promise<unknown> {
+  switch (action.kind) {
+    case "commit":
+      return store.commit(action.batch);
+    case "claim":
+      return store.claim(action.request);
+    case "heartbeat":
+      return store.heartbeat(action.worker, action.leaseMs);
+    case "retire":
+      return store.retire(action.worker);
+    case "prune":
+      return store.prune(action.request);
+    case "look": {
+      const held = [...(await store.held(action.worker))].sort((left, right) => (left.id < right.id ? -1 : 1));
+      return { held, due: await store.due(action.worker, 100), next: await store.nextDueAt(action.worker) };
+    }
+    case "pass":
+      return null;
+  }
+}
+
+/** Everything that can be read of a store, the same for every store that holds the same. */
+export async function dumpStore(store: Store): Promise<unknown> {
+  const { reader } = store;
+  const runs = await allPages((cursor) => reader.list({ limit: 50, ...cursor }));
+  return {
+    runs: await Promise.all(runs.map((run) => dumpRun(store, run))),
+    letters: await allPages((cursor) => reader.deadLetters({ limit: 50, ...cursor })),
+    documents: await allPages((cursor) => reader.documents({ kind: "task", limit: 50, ...cursor })),
+    workers: await reader.workers(),
+  };
+}
+
+async function dumpRun(store: Store, run: Run): Promise<unknown> {
+  const { items } = await store.reader.children(run.id, { limit: 100 });
+  return { loaded: await store.load(run.id, 0), children: items.map((child) => child.id) };
+}
+
+async function allPages<Item>(
+  read: (cursor: {
+    readonly cursor?: string;
+  }) => Promise<{ readonly items: readonly Item[]; readonly cursor: string | null }>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { readonly items: readonly Item[]; readonly cursor: string | null } = await read(
+      cursor === null ? {} : { cursor },
+    );
+    items.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== null);
+  return items;
+}

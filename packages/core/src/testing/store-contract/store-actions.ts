@@ -1,0 +1,213 @@
+import type { Run } from "../../model/run.ts";
+import type { Post, RunState, Transition } from "../../model/transition.ts";
+import { seededSequence } from "../../runtime/random.ts";
+import type { ClaimRequest, PruneRequest, Store } from "../../store/store.ts";
+import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
+
+/** Something that is done to a store, as data, so that the same can be done to another. */
+export type StoreAction =
+  | { readonly kind: "commit"; readonly batch: readonly Transition[] }
+  | { readonly kind: "claim"; readonly request: ClaimRequest }
+  | { readonly kind: "heartbeat"; readonly worker: string; readonly leaseMs: number }
+  | { readonly kind: "retire"; readonly worker: string }
+  | { readonly kind: "prune"; readonly request: PruneRequest }
+  | { readonly kind: "look"; readonly worker: string }
+  | { readonly kind: "pass"; readonly ms: number };
+
+const RUN_IDS = 24;
+const WORKERS = ["w0", "w1", "w2"] as const;
+const WORKFLOWS = ["order", "ship"] as const;
+const TOPICS = ["t0", "t1", "t2"] as const;
+const NAMES = ["approve", "news", "t0"] as const;
+
+/**
+ * An endless sequence of random actions: the same seed and the same store give the same. It looks at the store that it is
+ * asked about, so that most of what it sends fits, and spoils some of it on purpose.
+ */
+export class StoreActions {
+  readonly #next: () => number;
+  #count = 0;
+  #sent: Transition[] = [];
+
+  constructor(seed: number) {
+    this.#next = seededSequence(seed);
+  }
+
+  async action(store: Store): Promise<StoreAction> {
+    const roll = this.#next();
+    if (roll < 0.7) return { kind: "commit", batch: await this.#batch(store) };
+    if (roll < 0.8) {
+      const workflows = this.#chance(0.8) ? WORKFLOWS : [this.#pick(WORKFLOWS)];
+      return { kind: "claim", request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4) } };
+    }
+    if (roll < 0.87) return { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 };
+    if (roll < 0.88) return { kind: "retire", worker: this.#pick(WORKERS) };
+    if (roll < 0.89) return { kind: "prune", request: this.#prune(store.now()) };
+    if (roll < 0.94) return { kind: "look", worker: this.#pick(WORKERS) };
+    return { kind: "pass", ms: this.#upTo(40) };
+  }
+
+  async #batch(store: Store): Promise<Transition[]> {
+    const batch: Transition[] = [];
+    const size = this.#upTo(5);
+    while (batch.length < size) batch.push(await this.#transition(store, batch));
+    this.#sent = batch;
+    return batch;
+  }
+
+  /** One run is changed once a batch: what a later change would rest on is not in the store yet. */
+  async #transition(store: Store, batch: readonly Transition[]): Promise<Transition> {
+    const [again] = this.#sent;
+    if (again !== undefined && this.#chance(0.06)) return again;
+    const roll = this.#next();
+    if (roll < 0.15) return this.#post(store.now());
+    if (roll < 0.18) return this.#letter(store);
+    if (roll < 0.2) return { kind: "documents", documents: this.#documents(null) };
+    const id = this.#id();
+    const run = await store.reader.get(id);
+    const isTouched = batch.some((other) => "runId" in other && other.runId === id);
+    if (run === null || isTouched || this.#chance(0.05)) return { kind: "create", run: this.#newRun(id, store.now()) };
+    if (this.#chance(0.08)) {
+      const state = this.#state(run, store.now());
+      const posts = this.#posts(run, store.now());
+      return control(id, { epoch: this.#spoil(run.epoch), state, posts, controlId: this.#name("c") });
+    }
+    return this.#append(store, run);
+  }
+
+  async #append(store: Store, run: Run): Promise<Transition> {
+    const now = store.now();
+    const loaded = await store.load(run.id, 0);
+    const newest = loaded?.records.at(-1)?.seq ?? run.baseSeq;
+    const records = Array.from({ length: this.#upTo(3) }, (_, index) =>
+      record(newest + 1 + index, { at: now, kind: this.#chance(0.8) ? "step" : "listen", payload: this.#name("v") }),
+    );
+    if (this.#chance(0.4)) return append(run.id, { epoch: this.#spoil(run.epoch), turn: run.turn, records });
+    const inbox = loaded?.inbox ?? [];
+    const state = this.#chance(0.85) ? this.#state(run, now, newest + records.length) : null;
+    return append(run.id, {
+      epoch: this.#spoil(run.epoch),
+      turn: run.turn + (state === null ? 0 : 1),
+      records,
+      taken: inbox.filter(() => this.#chance(0.5)).map(({ n }) => n),
+      posts: this.#posts(run, now),
+      documents: this.#chance(0.1) ? this.#documents(run.id) : [],
+      state,
+      inbox: this.#chance(0.3) ? this.#spoil(run.inboxLast) : null,
+      notBefore: this.#chance(0.1) ? now + this.#upTo(3) - 2 : null,
+    });
+  }
+
+  #state(run: Run, now: number, newest = run.baseSeq): RunState {
+    const inboxSeen = this.#chance(0.8) ? run.inboxLast : Math.max(0, run.inboxLast - 1);
+    const waits = wait({
+      messages: NAMES.filter(() => this.#chance(0.4)),
+      topics: TOPICS.filter(() => this.#chance(0.4)),
+      children: this.#chance(0.3),
+      until: this.#chance(0.5) ? now + this.#upTo(60) : null,
+    });
+    const roll = this.#next();
+    if (roll < 0.5) return { status: "suspended", wait: waits, inboxSeen };
+    if (roll < 0.65) return { status: "running", wait: this.#chance(0.5) ? waits : null, inboxSeen };
+    if (roll < 0.7) return { status: "released", at: now };
+    if (roll < 0.74) return { status: "paused", reason: this.#name("why") };
+    if (roll < 0.78) return { status: "resumed", at: now };
+    if (roll < 0.84) {
+      const program = { workflow: this.#pick(WORKFLOWS), version: this.#upTo(3), input: this.#name("in") };
+      return { status: "continued", ...program, baseSeq: newest, at: now };
+    }
+    const status = this.#pick(["completed", "failed", "cancelled"] as const);
+    return { status, outcome: this.#chance(0.1) ? null : this.#name("out"), at: now };
+  }
+
+  #posts(run: Run, now: number): Post[] {
+    if (this.#chance(0.6)) return [];
+    const roll = this.#next();
+    const child = this.#id();
+    const at = now;
+    if (roll < 0.25) {
+      const parent = { runId: run.id, location: "c", onClose: this.#pick(["cancel", "abandon"] as const) };
+      return [{ kind: "start", run: { ...this.#newRun(child, now), parent } }];
+    }
+    if (roll < 0.5) {
+      return [{ kind: "childEnd", to: child, location: "c", child: run.id, status: "failed", outcome: null, at }];
+    }
+    if (roll < 0.6) return [{ kind: "closeChildren", of: run.id, reason: null, at }];
+    return [this.#directPost(now, run.id)];
+  }
+
+  #post(now: number): Transition {
+    return { kind: "post", post: this.#directPost(now, null) };
+  }
+
+  #directPost(now: number, from: string | null) {
+    const roll = this.#next();
+    if (roll < 0.1) return { ...cancel(this.#id(), this.#name("cancel")), at: now };
+    const id = this.#chance(0.9) ? this.#name("p") : "same";
+    if (roll < 0.55) {
+      const onTargetTerminated = this.#pick(["discard", "broadcast", "deadLetter"] as const);
+      return message(this.#id(), id, { name: this.#pick(NAMES), at: now, from, onTargetTerminated });
+    }
+    return event(this.#pick(TOPICS), id, {
+      at: now,
+      expireAt: now + this.#upTo(100),
+      deliver: this.#pick(["afterWait", "afterCreate", "all", "all"] as const),
+      consume: this.#pick(["one", "one", "all"] as const),
+      pendingMax: this.#upTo(4),
+    });
+  }
+
+  async #letter(store: Store): Promise<Transition> {
+    const { items } = await store.reader.deadLetters({ limit: 5 });
+    const letter = items.length === 0 ? undefined : this.#pick(items);
+    if (letter === undefined) return { kind: "letter", letterId: "none", post: null };
+    const again = event(this.#pick(TOPICS), this.#name("again"), { at: store.now(), expireAt: store.now() + 50 });
+    return { kind: "letter", letterId: letter.id, post: this.#chance(0.5) ? again : null };
+  }
+
+  #documents(runId: string | null) {
+    const id = `d${this.#upTo(6)}`;
+    if (this.#chance(0.3)) return [{ remove: { kind: "task", id } }];
+    return [{ put: document("task", id, { runId, body: this.#name("b"), attributes: { a: this.#pick(NAMES) } }) }];
+  }
+
+  #newRun(id: string, now: number) {
+    const owner = this.#chance(0.5) ? this.#pick(WORKERS) : null;
+    const times = { createdAt: now, startAt: now + this.#upTo(20) - 1 };
+    const tags = NAMES.filter(() => this.#chance(0.2));
+    return newRun(id, { ...times, owner, tags, workflow: this.#pick(WORKFLOWS), startId: this.#name("s") });
+  }
+
+  #prune(now: number): PruneRequest {
+    if (this.#chance(0.5)) return { runsEndedBefore: now - 20, receivedBefore: now - 30, limit: 10_000 };
+    return { runsEndedBefore: now - 10, statuses: ["completed", "failed"], receivedBefore: null, limit: this.#upTo(3) };
+  }
+
+  #id(): string {
+    return `r${this.#upTo(RUN_IDS)}`;
+  }
+
+  #name(prefix: string): string {
+    this.#count += 1;
+    return `${prefix}${this.#count}`;
+  }
+
+  #spoil(value: number): number {
+    return this.#chance(0.05) ? value + (this.#chance(0.5) ? 1 : -1) : value;
+  }
+
+  #chance(share: number): boolean {
+    return this.#next() < share;
+  }
+
+  /** A whole number from 1 to `most`. */
+  #upTo(most: number): number {
+    return 1 + Math.floor(this.#next() * most);
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.#next() * items.length)];
+    if (item === undefined) throw new Error("there is nothing to pick from");
+    return item;
+  }
+}
