@@ -222,6 +222,8 @@ export class Worker {
 
   #claimed(runs: readonly Run[]): void {
     for (const run of runs) {
+      // The answer to a claim may come after the run was found to be held: then its session is the one of this claim.
+      if (this.#sessions.get(run.id)?.run.epoch === run.epoch) continue;
       this.#workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
       this.#news.plain("run.claimed", run);
       const poison = poisonOf(run, this.#config.claimsMax);

@@ -36,6 +36,13 @@ type Entry =
     }
   | AppendSource;
 
+/** An op whose transition is in a batch, and what was known of its run when it was decided. */
+interface Asked {
+  readonly entry: Entry;
+  readonly op: Op;
+  readonly view: RunView | null;
+}
+
 /** What the owner knows of its run; moves on with each commit. */
 type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
 
@@ -167,7 +174,7 @@ export class Coordinator {
 
   async #commit(entries: readonly Entry[]): Promise<void> {
     const now = this.#store.now();
-    const asked: Array<{ readonly entry: Entry; readonly op: Op }> = [];
+    const asked: Asked[] = [];
     const batch: Transition[] = [];
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
@@ -177,7 +184,7 @@ export class Coordinator {
       if (decision.kind === "outcome") {
         settle(entry, decision);
       } else {
-        asked.push({ entry, op });
+        asked.push({ entry, op, view });
         batch.push(decision.transition);
       }
     }
@@ -187,14 +194,14 @@ export class Coordinator {
   }
 
   #conclude(
-    asked: ReadonlyArray<{ readonly entry: Entry; readonly op: Op }>,
+    asked: readonly Asked[],
     batch: readonly Transition[],
     commit: Commit,
     resent: boolean,
     givenUp: ReadonlySet<number>,
   ): void {
     let next = 0;
-    for (const [index, { entry, op }] of asked.entries()) {
+    for (const [index, { entry, op, view }] of asked.entries()) {
       if (givenUp.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
@@ -202,16 +209,16 @@ export class Coordinator {
       const answer = commit.answers[next++];
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
-      if (transition.kind === "append") this.#advance(transition, answer);
+      if (transition.kind === "append") this.#advance(transition, answer, view);
       settle(entry, conclude(op, answer, resent));
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
   }
 
-  /** What was applied is what the owner knows from here on. */
-  #advance({ runId, records, state, turn }: Extract<Transition, { kind: "append" }>, answer: Answer): void {
+  /** What was applied is what the owner knows from here on, unless it knows better: it may have read the run again meanwhile. */
+  #advance({ runId, records, state, turn }: Extract<Transition, { kind: "append" }>, answer: Answer, knew: RunView | null): void {
     const view = this.#owned.get(runId);
-    if (view === undefined || answer.kind !== "applied") return;
+    if (view === undefined || view !== knew || answer.kind !== "applied") return;
     view.seq += records.length;
     if (state === null) return;
     view.turn = turn;
