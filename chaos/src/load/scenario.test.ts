@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { expectedValue } from "./expected.ts";
+import { scenarioAt, sweepScenario } from "./scenario.ts";
+
+const scenarios = Array.from({ length: 300 }, (_, index) => scenarioAt(5, index));
+
+test("the same seed gives the same scenarios, another seed others", () => {
+  expect(scenarioAt(5, 17)).toEqual(scenarioAt(5, 17));
+  expect(scenarios.map(({ actions }) => actions.length)).not.toEqual(
+    scenarios.map(({ index }) => scenarioAt(6, index).actions.length),
+  );
+});
+
+test("what is written to, cancelled or awaited was started before, or is started in the same scenario", () => {
+  for (const { actions } of scenarios) {
+    const started = new Set<string>();
+    for (const action of actions) {
+      if (action.kind === "start") started.add(action.run);
+      if (action.kind === "send") expect(started).toContain(action.to);
+      if (action.kind === "await" || action.kind === "cancel") expect(started).toContain(action.run);
+    }
+  }
+});
+
+test("every workflow comes up, and what it has to return is known", () => {
+  const names = new Set<string>();
+  for (const { actions } of [...scenarios, sweepScenario(300)]) {
+    for (const action of actions) {
+      if (action.kind !== "start") continue;
+      names.add(action.workflow);
+      expect(expectedValue(action.workflow, action.input as never)).toBeTypeOf("number");
+    }
+  }
+  expect([...names].sort()).toEqual([
+    "chain",
+    "doomed",
+    "family",
+    "gather",
+    "mailbox",
+    "ping",
+    "pong",
+    "relay",
+    "sweep",
+    "together",
+  ]);
+});
+
+test("of what competing runs wait for there is always enough", () => {
+  for (const { actions } of scenarios) {
+    const emitted = actions.filter((action) => action.kind === "emit" && action.consume === "one").length;
+    const awaited = actions.reduce(
+      (sum, action) => sum + (action.kind === "start" && action.workflow === "gather" ? action.input.count : 0),
+      0,
+    );
+    expect(emitted).toBeGreaterThanOrEqual(awaited);
+  }
+});
