@@ -26,6 +26,15 @@ export class Batch {
     if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
   }
 
+  /**
+   * Who owns a run has a row. One that was taken for dead and does not know it yet gets one whose time is over: it will hear of
+   * it at its next beat, and if there is none, others free its runs.
+   */
+  register(worker: string): void {
+    const { workers } = this.tables;
+    if (workers.expiresAt(worker) === null) workers.save(worker, this.now);
+  }
+
   /** False when a run has this id. */
   create(run: NewRun): boolean {
     const owned = run.owner !== null;
@@ -50,6 +59,7 @@ export class Batch {
       topics: 0,
     };
     if (!this.tables.runs.insert(run, head)) return false;
+    if (run.owner !== null) this.register(run.owner);
     this.wakeClaimable(head);
     return true;
   }

@@ -9,7 +9,9 @@ const FREED_MAX = 1_000;
 /** Makes the worker the owner of runs that are due; gives them as they are then. */
 export function claimRuns(batch: Batch, { worker, workflows, limit }: ClaimRequest): readonly Run[] {
   const { tables, now } = batch;
-  return tables.runs.claimable(workflows, now, limit).flatMap((head) => {
+  const claimable = tables.runs.claimable(workflows, now, limit);
+  if (claimable.length > 0) batch.register(worker);
+  return claimable.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
     tables.runs.saveOwner({
       ...head,
