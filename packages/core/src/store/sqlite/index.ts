@@ -1,6 +1,7 @@
 import { PawlError } from "../../model/errors.ts";
 import type { Store } from "../store.ts";
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";
+import { findDriver } from "./driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
@@ -35,7 +36,7 @@ export function sqliteStore(source: string | SqliteDatabase, options: SqliteStor
   }
   checkWhole("pollMs", pollMs);
   checkWhole("walBytesMax", walBytesMax);
-  return new SqliteStore(new SqliteFile(source, { synchronous, walBytesMax }), pollMs);
+  return new SqliteStore(new SqliteFile(source, { synchronous, walBytesMax, driver: findDriver }), pollMs);
 }
 
 function checkWhole(name: string, value: number): void {

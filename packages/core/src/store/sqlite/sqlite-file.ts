@@ -3,13 +3,14 @@ import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
 import { Connection, type Synchronous } from "./connection.ts";
 import type { SqliteDatabase } from "./database.ts";
-import { checkVersion, findDriver, type SqliteDriver } from "./driver.ts";
+import { checkVersion, type SqliteDriver } from "./driver.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 import { needsReopen, storeErrorOf } from "./store-error-of.ts";
 
 export interface SqliteFileOptions {
   readonly synchronous: Synchronous;
   readonly walBytesMax: number;
+  readonly driver: () => Promise<SqliteDriver>;
 }
 
 /** How many commits may pass between two looks at the size of the log. */
@@ -34,7 +35,7 @@ export class SqliteFile {
   }
 
   async open(): Promise<void> {
-    if (typeof this.#source === "string") this.#driver = await findDriver();
+    if (typeof this.#source === "string") this.#driver = await this.#options.driver();
     else checkVersion(this.#source);
     this.#connection = this.#connect();
     const path = this.#connection.path();
