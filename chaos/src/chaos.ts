@@ -22,6 +22,7 @@ const SETTLE_MS = 60_000;
 /** How long the load runs before the first blow and after the last. */
 const CALM_MS = 1_000;
 const PROGRESS_MS = 5_000;
+const INTERRUPTED = 130;
 
 /** Runs the load under blows, lets everything come to its end, and judges. */
 export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
@@ -32,6 +33,11 @@ export async function chaos(options: Options, folder: string, say: (text: string
   const progress = setInterval(() => {
     say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
   }, PROGRESS_MS);
+  const stop = (): never => {
+    fleet.kill();
+    process.exit(INTERRUPTED);
+  };
+  process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
     fleet.open();
     await delay(CALM_MS);
@@ -55,7 +61,7 @@ async function settle(work: WorkList, path: string): Promise<readonly Finding[]>
   const driven = await eventually(until, async () => work.left === 0);
   if (!driven) return [{ kind: "lost", text: `${work.left} scenarios did not come to their end` }];
   const inspector = await Inspector.open(path);
-  const ended = await eventually(until, async () => (await inspector.open()) === 0);
+  const ended = await eventually(until, async () => (await inspector.openRuns()) === 0);
   await inspector.close();
   if (!ended) return [{ kind: "lost", text: "some runs did not come to their end" }];
   work.add(sweepScenario);

@@ -13,6 +13,9 @@ const STOP_PART = 20;
 const GAP_MS = { least: 300, most: 1_100 };
 /** How long a worker stays stopped: always longer than its lease. */
 const STOP_MS = { least: LEASE_MS * 1.3, most: LEASE_MS * 2.5 };
+/** Parts of the stopped ones: killed as they are; killed soon after they go on. */
+const DIES_STOPPED = 0.15;
+const DIES_SOON = 0.25;
 /** How long to wait for the moment that a blow is meant for. */
 const MOMENT_MS = 400;
 /** About how long what follows such a moment takes. */
@@ -25,6 +28,7 @@ export class Killer {
   readonly #random: Random;
   /** Blows whose effect is not over: stopped workers, and workers that are ending. */
   readonly #open = new Set<Promise<void>>();
+  #wanted = 0;
 
   constructor(fleet: Fleet, random: Random) {
     this.#fleet = fleet;
@@ -37,18 +41,22 @@ export class Killer {
 
   /** Resolves when so many blows were struck and nothing of them is left to come. */
   async strike(count: number): Promise<void> {
-    while (this.count < count) {
+    this.#wanted = count;
+    while (this.#wantsMore) {
       await delay(this.#between(GAP_MS.least, GAP_MS.most));
       const victim = await this.#victim();
       if (this.#random.next() < 0.6) await moment(victim);
       if (this.#random.next() < 0.5) await delay(this.#between(0, COMMIT_MS));
-      if (victim.state !== "up") continue;
+      if (victim.state !== "up" || !this.#wantsMore) continue;
       const blow = this.#blow();
-      this.blows[blow] += 1;
       const over = this.#hit(victim, blow).finally(() => this.#open.delete(over));
       this.#open.add(over);
     }
     await Promise.all(this.#open);
+  }
+
+  get #wantsMore(): boolean {
+    return this.count < this.#wanted;
   }
 
   async #victim(): Promise<Member> {
@@ -68,18 +76,32 @@ export class Killer {
 
   async #hit(victim: Member, blow: Blow): Promise<void> {
     victim.state = blow === "SIGSTOP" ? "stopped" : "ending";
-    victim.asked = blow !== "SIGSTOP";
-    // The line comes first by time, so that what follows from the signal never lies before it.
-    void this.#fleet.append(victim, { kind: "signal", signal: blow, at: Date.now() });
-    victim.signal(blow);
-    if (blow !== "SIGSTOP") {
-      await endOf(victim);
+    this.#send(victim, blow);
+    await (blow === "SIGSTOP" ? this.#stopped(victim) : endOf(victim));
+  }
+
+  /** Some never go on, and some only for a moment: then they act on what they believe to own, and are gone. */
+  async #stopped(victim: Member): Promise<void> {
+    await delay(this.#between(STOP_MS.least, STOP_MS.most));
+    const fate = this.#random.next();
+    if (fate < DIES_STOPPED && this.#wantsMore) {
+      await this.#hit(victim, "SIGKILL");
       return;
     }
-    await delay(this.#between(STOP_MS.least, STOP_MS.most));
-    void this.#fleet.append(victim, { kind: "signal", signal: "SIGCONT", at: Date.now() });
-    victim.signal("SIGCONT");
+    this.#send(victim, "SIGCONT");
+    if (fate < DIES_STOPPED + DIES_SOON) {
+      await delay(this.#between(0, LEASE_MS / 2));
+      if (this.#wantsMore) await this.#hit(victim, "SIGKILL");
+    }
     if (victim.state === "stopped") victim.state = "up";
+  }
+
+  /** The line comes first by time, so that what follows from the signal never lies before it. */
+  #send(victim: Member, signal: Blow | "SIGCONT"): void {
+    if (signal !== "SIGCONT") this.blows[signal] += 1;
+    if (signal === "SIGKILL" || signal === "SIGTERM") victim.asked = true;
+    void this.#fleet.append(victim, { kind: "signal", signal, at: Date.now() });
+    victim.signal(signal);
   }
 
   #between(least: number, most: number): number {

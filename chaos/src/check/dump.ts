@@ -28,7 +28,7 @@ export class Inspector {
   }
 
   /** Runs that have not ended. */
-  async open(): Promise<number> {
+  async openRuns(): Promise<number> {
     const { reader } = this.#store;
     return await reader.count({ status: ["pending", "running", "suspended", "paused", "compensating"] });
   }
