@@ -181,7 +181,10 @@ export class Worker {
         onDue: (runIds) => {
           for (const runId of runIds) this.#workshop.arrived(runId);
         },
-        onHeld: (held) => this.#workshop.reconcile(held),
+        onHeld: (held) => {
+          this.coordinator.reached();
+          this.#workshop.reconcile(held);
+        },
         onLapsed: () => this.#lapsed(),
       },
     );

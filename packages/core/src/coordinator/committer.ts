@@ -20,7 +20,7 @@ export interface Committed {
  * T1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
  *     idempotent.
  * T2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
- *     until the store is back, and `onUp` is called.
+ *     until the store is back, and `onUp` is called. Where nothing is left to send, `reached` tells that it is.
  */
 export class Committer {
   readonly #store: Store;
@@ -31,6 +31,7 @@ export class Committer {
   readonly #onDown: (error: Error) => void;
   readonly #onUp: () => void;
   #down = false;
+  #sending = false;
 
   constructor(parts: {
     readonly store: Store;
@@ -56,12 +57,26 @@ export class Committer {
 
   /** `mayLetGo` says which places of the batch have a caller who can be told that the store is not there. */
   async commit(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
+    this.#sending = true;
+    try {
+      return await this.#send(batch, mayLetGo);
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  /** The store was reached by other calls: it is back, unless a batch is on its way that knows better. */
+  reached(): void {
+    if (!this.#sending) this.#up();
+  }
+
+  async #send(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
     let left = batch;
     let given: ReadonlySet<number> = new Set();
     for (let attempt = 1; ; attempt += 1) {
       try {
         const commit = left.length === 0 ? { answers: [], wakes: [] } : await this.#store.commit(left);
-        this.#reached();
+        this.#up();
         return { commit, resent: attempt > 1, given };
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
@@ -81,7 +96,7 @@ export class Committer {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const value = await read();
-        this.#reached();
+        this.#up();
         return value;
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
@@ -111,7 +126,7 @@ export class Committer {
     this.#onDown(error);
   }
 
-  #reached(): void {
+  #up(): void {
     if (!this.#down) return;
     this.#down = false;
     this.#log("info", "the store answers again", {});

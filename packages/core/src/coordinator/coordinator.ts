@@ -68,6 +68,8 @@ export class Coordinator {
   readonly #owned = new Map<string, OwnedView>();
   /** Wait for room in the queue, in order. */
   readonly #outside: Array<() => void> = [];
+  /** Places in the queue that are kept for callers who are about to take them. */
+  #places = 0;
   #queue: Entry[] = [];
   #armed = false;
   #busy = false;
@@ -110,6 +112,7 @@ export class Coordinator {
       const view = await this.#viewFor(op);
       await this.#room();
       const conclusion = await new Promise<Conclusion>((settle, fail) => {
+        this.#places -= 1;
         this.#queue.push({ kind: "op", op, view, settle, fail });
         this.#arm();
       });
@@ -124,9 +127,16 @@ export class Coordinator {
     return outcomes as unknown as { [I in keyof Ops]: OutcomeOf<Ops[I]> };
   }
 
+  /** The store was reached by other calls than commits. */
+  reached(): void {
+    this.#committer.reached();
+  }
+
   /** Resolves when nothing is queued or under way. */
   async drained(): Promise<void> {
-    while (this.#busy || this.#queue.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (this.#broken === null && (this.#busy || this.#queue.length + this.#places + this.#outside.length > 0)) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
   }
 
   /** What is known of the run that an op from outside is about. It may be stale by the time of the commit: the guard decides. */
@@ -140,9 +150,12 @@ export class Coordinator {
     }
   }
 
+  /** Resolves when there is a place in the queue, which is kept for the caller. */
   async #room(): Promise<void> {
     if (this.#broken !== null) throw this.#broken;
-    if (this.#queue.length >= this.#limits.queueMax) await new Promise<void>((resolve) => this.#outside.push(resolve));
+    if (this.#queue.length + this.#places < this.#limits.queueMax) this.#places += 1;
+    else await new Promise<void>((resolve) => this.#outside.push(resolve));
+    if (this.#broken !== null) throw this.#broken;
   }
 
   #arm(): void {
@@ -157,17 +170,20 @@ export class Coordinator {
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
+    const entries =
+      this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
+    this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
     try {
-      const entries =
-        this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
-      this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
       await this.#commit(entries);
     } catch (error) {
-      this.#break(error);
+      this.#break(error, entries);
       return;
     }
     this.#busy = false;
-    for (let room = this.#limits.queueMax - this.#queue.length; room > 0; room -= 1) this.#outside.shift()?.();
+    while (this.#outside.length > 0 && this.#queue.length + this.#places < this.#limits.queueMax) {
+      this.#places += 1;
+      this.#outside.shift()?.();
+    }
     if (this.#queue.length > 0) this.#arm();
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -216,7 +232,11 @@ export class Coordinator {
   }
 
   /** What was applied is what the owner knows from here on, unless it knows better: it may have read the run again meanwhile. */
-  #advance({ runId, records, state, turn }: Extract<Transition, { kind: "append" }>, answer: Answer, knew: RunView | null): void {
+  #advance(
+    { runId, records, state, turn }: Extract<Transition, { kind: "append" }>,
+    answer: Answer,
+    knew: RunView | null,
+  ): void {
     const view = this.#owned.get(runId);
     if (view === undefined || view !== knew || answer.kind !== "applied") return;
     view.seq += records.length;
@@ -226,7 +246,8 @@ export class Coordinator {
     else if (state.status !== "continued") view.status = state.status;
   }
 
-  #break(error: unknown): void {
+  /** `entries` were on their way: whether their callers' ops happened is not known. */
+  #break(error: unknown, entries: readonly Entry[]): void {
     this.#broken = new PawlError(
       "ENGINE_BROKEN",
       `the engine stopped before it could write a wrong state: ${String(error)}`,
@@ -234,7 +255,7 @@ export class Coordinator {
         cause: error,
       },
     );
-    for (const entry of this.#queue) if (entry.kind === "op") entry.fail(this.#broken);
+    for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
     for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();
     this.#onBroken(error);

@@ -1,0 +1,473 @@
+import { describe, expect, it } from "vitest";
+import type { AppendOp, Op } from "../model/op.ts";
+import type { NewRun } from "../model/run.ts";
+import type { EventPost, MessagePost, Wake } from "../model/transition.ts";
+import { assert } from "../runtime/assert.ts";
+import { memoryStore } from "../store/memory/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { type Intercept, intercepted } from "../testing/intercepted.ts";
+import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
+import { Committer } from "./committer.ts";
+import { type AppendSource, Coordinator, type CoordinatorLimits } from "./coordinator.ts";
+
+interface Desk {
+  readonly world: VirtualWorld;
+  readonly store: Store;
+  readonly coordinator: Coordinator;
+  /** The number of transitions in each commit that was sent. */
+  readonly batches: number[];
+  readonly told: string[];
+  readonly wakes: Wake[];
+}
+
+async function open(options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits> } = {}): Promise<Desk> {
+  const world = virtualWorld();
+  const batches: number[] = [];
+  const told: string[] = [];
+  const wakes: Wake[] = [];
+  const memory = memoryStore();
+  const store = intercepted(memory, (call, proceed) => {
+    if (call.method === "commit") batches.push(call.batch.length);
+    return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
+  });
+  await memory.open({ now: world.now, every: () => () => {} });
+  const committer = new Committer({
+    store,
+    clock: world.clock,
+    random: world.random,
+    policy: { maxAttempts: 3, initialMs: 100, factor: 2, maxMs: 1_000, jitter: 0 },
+    log: () => {},
+    onDown: () => told.push("down"),
+    onUp: () => told.push("up"),
+  });
+  const coordinator = new Coordinator({
+    store,
+    committer,
+    turns: world.turns,
+    limits: { batchMax: 2_000, queueMax: 20_000, ...options.limits },
+    onWakes: (more) => wakes.push(...more),
+    onBroken: (error) => told.push(`broken: ${String(error)}`),
+  });
+  return { world, store: memory, coordinator, batches, told, wakes };
+}
+
+const newRun = (id: string, over: Partial<NewRun> = {}): NewRun => ({
+  id,
+  workflow: "order",
+  version: 1,
+  input: null,
+  tags: [],
+  parent: null,
+  createdAt: 0,
+  startId: `start of ${id}`,
+  owner: "w",
+  startAt: 0,
+  ...over,
+});
+const start = (id: string, over: Partial<NewRun> = {}): Op => ({ kind: "start", run: newRun(id, over) });
+const message = (to: string, id: string): MessagePost => ({
+  kind: "message",
+  to,
+  id,
+  name: "m",
+  value: null,
+  at: 0,
+  onTargetTerminated: "discard",
+  from: null,
+});
+const event = (id: string): EventPost => ({
+  kind: "event",
+  topic: "t",
+  id,
+  value: null,
+  at: 0,
+  expireAt: Number.MAX_SAFE_INTEGER,
+  deliver: "all",
+  consume: "one",
+  pendingMax: 10,
+});
+
+/** Adds one record each time it is asked. */
+class Source implements AppendSource {
+  readonly kind = "source";
+  readonly runId: string;
+  readonly outcomes: string[] = [];
+  asked = 0;
+  seq = 0;
+  waiting = 0;
+
+  constructor(runId: string) {
+    this.runId = runId;
+  }
+
+  takeAppend(): AppendOp | null {
+    this.asked += 1;
+    if (this.waiting === 0) return null;
+    const records = Array.from({ length: this.waiting }, () => {
+      this.seq += 1;
+      const fixed = {
+        kind: "step",
+        outcome: "ok",
+        payload: null,
+        attempts: 1,
+        startedAt: 0,
+        at: 0,
+        detail: null,
+      } as const;
+      return { seq: this.seq, location: `s${this.seq}`, ...fixed };
+    });
+    this.waiting = 0;
+    const nothing = { taken: [], posts: [], documents: [], state: null, inbox: null, notBefore: null };
+    return { kind: "append", runId: this.runId, epoch: 1, records, ...nothing };
+  }
+
+  appended(outcome: { readonly kind: string; readonly reason?: string }): void {
+    this.outcomes.push(outcome.reason ?? outcome.kind);
+  }
+}
+
+function down(outcome: StoreError["outcome"] = "notApplied"): StoreError {
+  return new StoreError("STORE_UNAVAILABLE", outcome, "not there");
+}
+
+describe("the coordinator commits in groups", () => {
+  it("a thousand ops of one turn are one commit", async () => {
+    const { coordinator, batches } = await open();
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, (_, n) => coordinator.submit(start(`r${n}`))));
+    expect(outcomes.every((outcome) => outcome.kind === "started")).toBe(true);
+    expect(batches).toEqual([1_000]);
+  });
+
+  it("what comes while a commit is under way is the next batch", async () => {
+    let answer = (): void => {};
+    let held = false;
+    const { coordinator, batches, world } = await open({
+      intercept: async (call, proceed) => {
+        if (call.method === "commit" && !held) {
+          held = true;
+          await new Promise<void>((resolve) => {
+            answer = resolve;
+          });
+        }
+        return await proceed();
+      },
+    });
+    const first = coordinator.submit(start("first"));
+    await world.settle();
+    const rest = Array.from({ length: 50 }, (_, n) => coordinator.submit(start(`r${n}`)));
+    await world.settle();
+    expect(batches).toEqual([1]);
+    answer();
+    await Promise.all([first, ...rest]);
+    expect(batches).toEqual([1, 50]);
+  });
+
+  it("a batch is no larger than its bound", async () => {
+    const { coordinator, batches } = await open({ limits: { batchMax: 100 } });
+    await Promise.all(Array.from({ length: 250 }, (_, n) => coordinator.submit(start(`r${n}`))));
+    expect(batches).toEqual([100, 100, 50]);
+  });
+
+  it("all that a source has gathered by then is one transition", async () => {
+    const { coordinator, batches, store, world } = await open();
+    await coordinator.submit(start("r"));
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    source.waiting += 4;
+    await world.settle();
+    expect(batches).toEqual([1, 1]);
+    expect(source.outcomes).toEqual(["appended"]);
+    expect((await store.reader.journal("r", { afterSeq: 0, limit: 10 })).map((record) => record.seq)).toEqual([
+      1, 2, 3, 4, 5,
+    ]);
+  });
+
+  it("a source that has nothing after all costs no commit", async () => {
+    const { coordinator, batches, world } = await open();
+    const source = new Source("r");
+    coordinator.enlist(source);
+    await world.settle();
+    expect(source.asked).toBe(1);
+    expect(batches).toEqual([]);
+  });
+});
+
+describe("the coordinator answers", () => {
+  it("each op of a batch at its place, whatever neighbours get", async () => {
+    const { coordinator } = await open();
+    await coordinator.submit(start("there"));
+    const outcomes = await coordinator.submitBatch([
+      { kind: "send", post: message("nobody", "a") },
+      start("there", { startId: "another call" }) as Extract<Op, { kind: "start" }>,
+      { kind: "emit", post: event("e") },
+      { kind: "cancel", runId: "nobody", opId: "c1", reason: null },
+      { kind: "send", post: message("there", "b") },
+      { kind: "letter", letterId: "none", post: null },
+      { kind: "send", post: message("there", "b") },
+      { kind: "resume", runId: "there", opId: "c2" },
+      { kind: "documents", documents: [] },
+    ]);
+    expect(outcomes).toEqual([
+      { kind: "targetNotFound" },
+      { kind: "exists", status: "running" },
+      { kind: "queued", id: "e" },
+      { kind: "notFound" },
+      { kind: "queued", id: "b" },
+      { kind: "notFound" },
+      { kind: "duplicate", id: "b" },
+      { kind: "refused", status: "running" },
+      { kind: "done" },
+    ]);
+  });
+
+  it("only when the commit is durable", async () => {
+    const order: string[] = [];
+    const { coordinator } = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        if (call.method === "commit") {
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          order.push("durable");
+        }
+        return answer;
+      },
+    });
+    await coordinator.submit(start("r")).then(() => order.push("answered"));
+    expect(order).toEqual(["durable", "answered"]);
+  });
+
+  it("an op on a run that changed hands meanwhile: it is decided anew", async () => {
+    let between: (() => Promise<void>) | null = null;
+    const { coordinator, store } = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        if (call.method === "read" && between !== null) {
+          const change = between;
+          between = null;
+          await change();
+        }
+        return answer;
+      },
+    });
+    await coordinator.submit(start("r", { owner: null }));
+    between = async () => {
+      await store.claim({ worker: "other", limit: 1, workflows: ["order"] });
+    };
+    expect(await coordinator.submit({ kind: "cancel", runId: "r", opId: "c", reason: null })).toEqual({ kind: "done" });
+    expect((await store.reader.get("r"))?.status).toBe("cancelled");
+  });
+
+  it("wake-ups after the answers, from the same commit", async () => {
+    const { coordinator, wakes, world } = await open();
+    await coordinator.submit(start("r"));
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    const wait = { messages: ["m"], topics: [], children: false, until: null, open: [], openCount: 1 };
+    const fixed = { kind: "append", runId: "r", epoch: 1, records: [], taken: [], posts: [], documents: [] } as const;
+    const append: AppendOp = {
+      ...fixed,
+      state: { status: "suspended", wait, inboxSeen: 0 },
+      inbox: null,
+      notBefore: null,
+    };
+    const outcomes: string[] = [];
+    coordinator.enlist({
+      kind: "source",
+      runId: "r",
+      takeAppend: () => append,
+      appended: (outcome) => outcomes.push(outcome.kind),
+    });
+    await world.settle();
+    expect(outcomes).toEqual(["appended"]);
+    expect(await coordinator.submit({ kind: "send", post: message("r", "m1") })).toEqual({ kind: "delivered" });
+    expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+  });
+
+  it("an append of one who does not own the run without asking the store", async () => {
+    const { coordinator, batches, world } = await open();
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    await world.settle();
+    expect(source.outcomes).toEqual(["gone"]);
+    expect(batches).toEqual([]);
+  });
+});
+
+describe("the coordinator holds callers back", () => {
+  it("when its queue is full they wait to be let in, in order, and none is dropped", async () => {
+    let hold = true;
+    const waiting: Array<() => void> = [];
+    const { coordinator, batches, world } = await open({
+      limits: { queueMax: 10, batchMax: 10 },
+      intercept: async (call, proceed) => {
+        if (call.method === "commit" && hold) await new Promise<void>((resolve) => waiting.push(resolve));
+        return await proceed();
+      },
+    });
+    const done: number[] = [];
+    const all = Array.from({ length: 95 }, (_, n) => coordinator.submit(start(`r${n}`)).then(() => done.push(n)));
+    await world.settle();
+    expect(batches).toEqual([10]);
+    hold = false;
+    waiting[0]!();
+    await Promise.all(all);
+    expect(Math.max(...batches)).toBeLessThanOrEqual(10);
+    expect(batches.reduce((sum, each) => sum + each, 0)).toBe(95);
+    expect(done).toEqual(Array.from({ length: 95 }, (_, n) => n));
+  });
+
+  it("is drained when the last of them is answered", async () => {
+    const { coordinator } = await open({ limits: { queueMax: 2, batchMax: 2 } });
+    let answered = 0;
+    for (let n = 0; n < 9; n += 1) void coordinator.submit(start(`r${n}`)).then(() => answered++);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await coordinator.drained();
+    await Promise.resolve();
+    expect(answered).toBe(9);
+  });
+});
+
+describe("the coordinator and a store that fails", () => {
+  it("sends the same batch again after waits that grow, and answers as if nothing had been", async () => {
+    let failures = 2;
+    const at: number[] = [];
+    const { coordinator, batches, told, world } = await open({
+      intercept: async (call, proceed) => {
+        if (call.method === "commit") at.push(world.now());
+        if (call.method === "commit" && failures-- > 0) throw down();
+        return await proceed();
+      },
+    });
+    const outcome = coordinator.submit(start("r"));
+    await world.advance("1 s");
+    expect(await outcome).toEqual({ kind: "started" });
+    expect(batches).toEqual([1, 1, 1]);
+    expect(at.map((time) => time - at[0]!)).toEqual([0, 100, 300]);
+    expect(told).toEqual([]);
+  });
+
+  it("answers as the first time when the first time was applied and its answer lost", async () => {
+    let lost = 1;
+    const { coordinator, store, world } = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        if (call.method === "commit" && lost-- > 0) throw down("unknown");
+        return answer;
+      },
+    });
+    await store.commit([{ kind: "create", run: newRun("there") }]);
+    const outcomes = coordinator.submitBatch([
+      start("r") as Extract<Op, { kind: "start" }>,
+      { kind: "send", post: message("there", "m") },
+      { kind: "emit", post: event("e") },
+      { kind: "pause", runId: "there", opId: "p", reason: null },
+    ]);
+    await world.advance("1 s");
+    expect(await outcomes).toEqual([
+      { kind: "started" },
+      { kind: "queued", id: "m" },
+      { kind: "queued", id: "e" },
+      { kind: "done" },
+    ]);
+    expect(await store.reader.inbox("there")).toHaveLength(1);
+  });
+
+  it("lets callers go with STORE_UNAVAILABLE when the policy is used up, keeps what sessions added, and says so", async () => {
+    let cut = true;
+    const { coordinator, store, told, world } = await open({
+      intercept: async (_, proceed) => {
+        if (cut) throw down();
+        return await proceed();
+      },
+    });
+    await store.commit([{ kind: "create", run: newRun("r") }]);
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
+    const reader = coordinator
+      .submit({ kind: "cancel", runId: "r", opId: "c", reason: null })
+      .catch((error: { code: string }) => error.code);
+    await world.advance("10 s");
+    expect(told).toEqual(["down"]);
+    expect(await reader).toBe("STORE_UNAVAILABLE");
+    expect(source.outcomes).toEqual([]);
+    cut = false;
+    await world.advance("2 s");
+    expect(await caller).toBe("STORE_UNAVAILABLE");
+    expect(told).toEqual(["down", "up"]);
+    expect(source.outcomes).toEqual(["appended"]);
+    expect(await store.reader.get("x")).toBeNull();
+  });
+
+  it("is up again when anything else reaches the store, if it has nothing left to send", async () => {
+    const { coordinator, told, world } = await open({
+      intercept: async () => {
+        throw down();
+      },
+    });
+    const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
+    await world.advance("10 s");
+    expect(await caller).toBe("STORE_UNAVAILABLE");
+    coordinator.reached();
+    coordinator.reached();
+    expect(told).toEqual(["down", "up"]);
+  });
+});
+
+describe("the coordinator stops before it writes a wrong state", () => {
+  const broken = async (): Promise<Desk> => {
+    const desk = await open({ limits: { queueMax: 3, batchMax: 3 } });
+    await desk.coordinator.submit(start("r"));
+    // The owner's view says that five records are there: the next can't be the first.
+    desk.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null });
+    return desk;
+  };
+
+  it("a wrong append is not sent, and every caller is told ENGINE_BROKEN: in the batch, in the queue, outside and later", async () => {
+    const { coordinator, batches, told, world } = await broken();
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    const callers = Array.from({ length: 8 }, (_, n) =>
+      coordinator.submit(start(`x${n}`)).catch((error: { code: string }) => error.code),
+    );
+    await world.settle();
+    expect(await Promise.all(callers)).toEqual(Array.from({ length: 8 }, () => "ENGINE_BROKEN"));
+    await expect(coordinator.submit(start("later"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    expect(batches).toEqual([1]);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain("record 1 offered where 6 follows");
+    await coordinator.drained();
+  });
+
+  it("a store that answers too little, or what can't be, stops it, too", async () => {
+    const short = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        return call.method === "commit" ? ({ answers: [], wakes: [] } as unknown as typeof answer) : answer;
+      },
+    });
+    await expect(short.coordinator.submit(start("r"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    const wrong = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        const early = { kind: "refused", reason: "early", now: 0 };
+        return call.method === "commit" ? ({ answers: [early], wakes: [] } as unknown as typeof answer) : answer;
+      },
+    });
+    await expect(wrong.coordinator.submit(start("r"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+  });
+
+  it("an error of a store that is none of its own is a bug, too", async () => {
+    const { coordinator, told } = await open({
+      intercept: async () => assert(false, "a driver's own invariant") as never,
+    });
+    await expect(coordinator.submit(start("r"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    expect(told).toEqual(["broken: AssertionFailed: a driver's own invariant"]);
+  });
+});
