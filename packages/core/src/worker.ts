@@ -87,9 +87,9 @@ export class Worker {
     return this.#stopping || !this.#programs.has(workflow) ? null : this.#sessions.keep();
   }
 
-  /** Whether this process hears of the run's end by itself. */
+  /** Whether this process hears of the run's end by itself. One that rests may be ended by others, who tell nobody. */
   hears(runId: string): boolean {
-    return this.#sessions.get(runId) !== undefined;
+    return this.#sessions.get(runId)?.resting === false;
   }
 
   async start(): Promise<void> {
@@ -286,7 +286,9 @@ export class Worker {
       runs: this.#sessions.size,
     });
     this.#news.event({ kind: "worker.lapsed", worker: this.id });
-    this.#forgetAll(new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease"));
+    // Those at work are compared with what this worker holds: some may have been claimed since the beat that came too late.
+    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
+    for (const session of this.#sessions.all()) if (session.resting) this.#workshop.forget(session.runId, reason);
     this.#ownership.kick();
   }
 
