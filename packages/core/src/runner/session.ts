@@ -230,7 +230,10 @@ export class Session implements ProgramHost, Interpreter {
       this.#live = true;
       this.#fresh = [...this.#desk.open.byLocation.values()];
     }
-    admit(this.#desk, this.#fresh.splice(0), this.#world.now());
+    const fresh = this.#fresh.splice(0);
+    // At its end a program has its last posts made; nobody waits for a step or a message any more.
+    const asked = this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");
+    admit(this.#desk, asked, this.#world.now());
     if (this.#ending !== null) {
       this.#endAs(
         endState(this.#world.codec, this.#ending, { id: this.runId, seq: this.seq, at: this.#desk.draft.at }),
@@ -259,6 +262,7 @@ export class Session implements ProgramHost, Interpreter {
       }
       this.#cursor.advance();
       this.#desk.completions.replayed(record.payload);
+      if (this.#ending !== null && record.kind !== "retry") this.#desk.open.close(command);
       if (record.kind === "retry" && command.kind === "step") {
         command.attempts = record.attempts;
         command.retryAt = Number(record.detail);
