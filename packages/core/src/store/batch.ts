@@ -32,7 +32,7 @@ export class Batch {
    */
   register(worker: string): void {
     const { workers } = this.tables;
-    if (workers.expiresAt(worker) === null) workers.save(worker, this.now);
+    if (workers.expiresAt(worker) === null) workers.save(worker, 0);
   }
 
   /** False when a run has this id. */
