@@ -16,8 +16,6 @@ import { Workshop } from "./runner/workshop.ts";
 import { Agenda } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
-import type { Loaded } from "./store/store.ts";
-import { StoreError } from "./store/store-error.ts";
 import type { ProgramFactory } from "./workflow/program.ts";
 
 /** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
@@ -40,6 +38,7 @@ export class Worker {
   readonly #programs: ReadonlyMap<string, ProgramFactory>;
   readonly #sessions: Sessions;
   readonly #workshop: Workshop;
+  readonly #committer: Committer;
   readonly #ownership: Ownership;
   readonly #strays: StrayRejections;
   #unwatch: (() => void) | null = null;
@@ -64,6 +63,7 @@ export class Worker {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
     });
+    this.#committer = this.#createCommitter();
     this.coordinator = this.#createCoordinator();
     this.#ownership = this.#createOwnership();
     this.#workshop = new Workshop(
@@ -72,7 +72,7 @@ export class Worker {
         programs: this.#programs,
         sessions: this.#sessions,
         log,
-        read: (runId, afterSeq) => this.#read(runId, afterSeq),
+        load: (runId, afterSeq) => config.store.load(runId, afterSeq),
         own: (view) => this.coordinator.own(view),
         disown: (runId) => this.coordinator.disown(runId),
         onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
@@ -140,9 +140,9 @@ export class Worker {
     if (this.#sessions.working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #createCoordinator(): Coordinator {
+  #createCommitter(): Committer {
     const { store, world, log, storageRetry } = this.#config;
-    const committer = new Committer({
+    return new Committer({
       store,
       clock: this.clock,
       random: world.random,
@@ -157,9 +157,13 @@ export class Worker {
         this.#news.event({ kind: "store.up" });
       },
     });
+  }
+
+  #createCoordinator(): Coordinator {
+    const { store, world } = this.#config;
     return new Coordinator({
       store,
-      committer,
+      committer: this.#committer,
       turns: world.turns,
       limits: LIMITS,
       onWakes: (wakes) => this.#woken(wakes),
@@ -168,11 +172,13 @@ export class Worker {
   }
 
   #createOwnership(): Ownership {
-    const { store, world, log, workflows, leaseMs, pollMs } = this.#config;
+    const { store, world, log, leaseMs, pollMs, eventRetentionMs: receivedForMs } = this.#config;
+    const workflows = [...this.#programs.keys()];
     return new Ownership(
-      { worker: this.id, workflows: [...workflows.keys()], leaseMs, pollMs, claimMax: CLAIM_MAX },
+      { worker: this.id, workflows, leaseMs, pollMs, claimMax: CLAIM_MAX, receivedForMs },
       {
         store,
+        reaching: (call) => this.#committer.reaching(call),
         clock: this.clock,
         turns: world.turns,
         log,
@@ -210,17 +216,6 @@ export class Worker {
       ended: (session) => this.#ended(session),
       lost: (session, reason) => this.#workshop.lost(session, reason),
     };
-  }
-
-  async #read(runId: string, afterSeq: number | undefined): Promise<{ readonly loaded: Loaded | null } | null> {
-    try {
-      return { loaded: await this.#config.store.load(runId, afterSeq) };
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      // What is held or due is found again at the next beat or poll.
-      this.#config.log("warn", "a run could not be read; it is tried again", { run: runId, code: error.code });
-      return null;
-    }
   }
 
   #claimed(runs: readonly Run[]): void {

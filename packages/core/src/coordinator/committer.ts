@@ -17,9 +17,9 @@ export interface Committed {
 /**
  * Sends batches to the store until it answers.
  *
- * T1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
+ * K1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
  *     idempotent.
- * T2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
+ * K2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
  *     until the store is back, and `onUp` is called. Where nothing is left to send, `reached` tells that it is.
  */
 export class Committer {
@@ -91,11 +91,11 @@ export class Committer {
     }
   }
 
-  /** A read, tried again by the same policy; after it, the last error is thrown. */
-  async reading<T>(read: () => Promise<T>): Promise<T> {
+  /** A call that may be made twice, tried again by the same policy; after it, the last error is thrown. */
+  async reaching<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const value = await read();
+        const value = await call();
         this.#up();
         return value;
       } catch (error) {

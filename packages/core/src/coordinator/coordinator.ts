@@ -143,7 +143,7 @@ export class Coordinator {
   async #viewFor(op: Op): Promise<RunView | null> {
     if (!("opId" in op)) return null;
     try {
-      const run = await this.#committer.reading(() => this.#store.reader.get(op.runId));
+      const run = await this.#committer.reaching(() => this.#store.reader.get(op.runId));
       return run === null ? null : { ...run, seq: -1 };
     } catch (error) {
       throw error instanceof StoreError ? unavailable(op, error) : error;

@@ -14,13 +14,22 @@ export interface OwnershipSettings {
   readonly pollMs: number;
   /** Runs taken at once. */
   readonly claimMax: number;
+  /** How long the ids of what was received are known, so that the same again is a duplicate. */
+  readonly receivedForMs: number;
 }
+
+/** How often old rows are removed, in time and in polls, whichever is longer; and how many at a time. */
+const TIDY_MS = 60_000;
+const TIDY_POLLS = 60;
+const TIDY_MAX = 1_000;
 
 export interface OwnershipParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly log: Log;
+  /** Makes a call until it reaches the store, by the storage retry policy. */
+  readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can work on. */
   readonly room: () => number;
   readonly onClaimed: (runs: readonly Run[]) => void;
@@ -66,7 +75,9 @@ export class Ownership {
   }
 
   async start(): Promise<void> {
-    await this.#parts.store.heartbeat(this.#settings.worker, this.#settings.leaseMs);
+    const { store, reaching } = this.#parts;
+    await reaching(() => store.heartbeat(this.#settings.worker, this.#settings.leaseMs));
+    this.#every(Math.max(TIDY_MS, TIDY_POLLS * this.#settings.pollMs), () => this.#tidy());
     this.#every(this.#settings.leaseMs / 3, () => this.beat());
     this.#every(this.#settings.pollMs, () => this.look());
     this.kick();
@@ -101,7 +112,8 @@ export class Ownership {
   async retire(): Promise<void> {
     this.stop();
     if (this.#settings.workflows.length === 0) return;
-    await this.#reaching("retire", () => this.#parts.store.retire(this.#settings.worker));
+    const { store, reaching } = this.#parts;
+    await this.#reaching("retire", () => reaching(() => store.retire(this.#settings.worker)));
   }
 
   /** Says that the worker lives; frees runs of those who don't. */
@@ -153,6 +165,13 @@ export class Ownership {
     return { claimed: claimed.length, due: due.length };
   }
 
+  /** Events whose time is over become dead letters; what was received long ago is forgotten. A bounded number at a time. */
+  async #tidy(): Promise<void> {
+    const { store } = this.#parts;
+    const receivedBefore = store.now() - this.#settings.receivedForMs;
+    await this.#reaching("prune", () => store.prune({ runsEndedBefore: null, receivedBefore, limit: TIDY_MAX }));
+  }
+
   /** One appointment, for the earliest deadline in the store; what is due already waits for room, not for time. */
   async #armDue(full: boolean): Promise<void> {
     const { store, clock } = this.#parts;
@@ -181,7 +200,7 @@ export class Ownership {
       return await call();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#parts.log("warn", `${what} did not reach the store; it is tried again`, {
+      this.#parts.log("warn", `${what} did not reach the store`, {
         worker: this.#settings.worker,
         code: error.code,
         error: error.message,

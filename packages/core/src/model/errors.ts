@@ -31,11 +31,6 @@ export const ERRORS = {
     fix: "Resume the run first.",
   },
   RUN_NOT_PAUSED: { status: 409, means: "Only a paused run can be resumed.", fix: "Nothing: the run is not paused." },
-  WORKFLOW_UNKNOWN: {
-    status: 404,
-    means: "The engine has no workflow of this name.",
-    fix: "Pass it in `workflows` of createEngine.",
-  },
   WORKFLOW_DUPLICATE: {
     status: 400,
     means: "Two workflows of one name were registered.",
@@ -51,11 +46,6 @@ export const ERRORS = {
     means: "The run ended its workers again and again without making progress, so it was parked as failed.",
     fix: "Find what ends the process in the step that its journal stops before.",
   },
-  STEP_FAILED: {
-    status: 500,
-    means: "A step's body failed for good: its attempts are used up, or the failure may not be retried.",
-    fix: "`cause` holds what the body threw.",
-  },
   STEP_TIMEOUT: {
     status: 504,
     means: "A step's body took longer than its `timeout`.",
@@ -64,7 +54,7 @@ export const ERRORS = {
   CHILD_FAILED: {
     status: 500,
     means: "A child run failed or was cancelled. `cause` holds its failure.",
-    fix: "Catch it, or start the child with `propagateFailure: false` to get the failure as a value.",
+    fix: "Catch it, or start the child with `propagateFailure: false` to get `undefined` in place of its output.",
   },
   CRITICAL: {
     status: 500,
@@ -136,11 +126,6 @@ export const ERRORS = {
     status: 400,
     means: "A page cursor was not made by this list.",
     fix: "Pass the cursor of the page before, unchanged, with the same query.",
-  },
-  CTX_MISUSED: {
-    status: 400,
-    means: "A ctx operation was called where it can't work: inside a step body, or after its run had ended.",
-    fix: "Call ctx operations in the workflow's own code, and await them.",
   },
   LETTER_NOT_FOUND: {
     status: 404,

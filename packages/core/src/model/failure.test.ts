@@ -79,7 +79,7 @@ const shapes: readonly (readonly [string, unknown, Partial<Failure>])[] = [
     new PaymentError(5),
     { code: "card_declined", details: { amount: { cents: 5, at: new Date(5) } } },
   ],
-  ["a PawlError", new PawlError("STEP_FAILED", "s"), { name: "PawlError", code: "STEP_FAILED" }],
+  ["a PawlError", new PawlError("STEP_TIMEOUT", "s"), { name: "PawlError", code: "STEP_TIMEOUT" }],
   ["a CriticalError", new CriticalError("c"), { name: "CriticalError", code: "CRITICAL" }],
   ["a numeric code", with_(new Error("e"), { code: -104 }), { code: -104 }],
   ["a code that is an object", with_(new Error("e"), { code: { a: 1 } }), { details: { code: { a: 1 } } }],

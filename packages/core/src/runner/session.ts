@@ -9,14 +9,13 @@ import type { Ending, Program, ProgramFactory, ProgramHost } from "../workflow/p
 import { admit, tried } from "./admit.ts";
 import { type Completed, Completions } from "./completions.ts";
 import type { Desk } from "./desk.ts";
-import { divergedAtEnd, divergedAtRecord } from "./divergence.ts";
 import { Draft } from "./draft.ts";
 import { endWaits } from "./end-waits.ts";
 import { endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 import { OpenCommands } from "./open-commands.ts";
-import { fits, replayed } from "./replayed.ts";
+import { replayNext } from "./replay-next.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { openRetries, readSnapshot, type Snapshot, writeSnapshot } from "./snapshot.ts";
@@ -251,27 +250,22 @@ export class Session implements ProgramHost, Interpreter {
 
   /** Feeds the next record to the program, which must have asked for it. */
   #replay(): void {
-    for (let record = this.#cursor.next; record !== null; record = this.#cursor.next) {
-      const command = this.#desk.open.byLocation.get(record.location);
-      if (command === undefined || !fits(record, command)) {
-        const { byLocation } = this.#desk.open;
-        this.#diverge(
-          this.#ending === null ? divergedAtRecord(this.runId, record, byLocation) : divergedAtEnd(this.runId, record),
-        );
-        return;
-      }
-      this.#cursor.advance();
-      this.#desk.completions.replayed(record.payload);
-      if (this.#ending !== null && record.kind !== "retry") this.#desk.open.close(command);
-      if (record.kind === "retry" && command.kind === "step") {
-        command.attempts = record.attempts;
-        command.retryAt = Number(record.detail);
-      } else if (this.#ending === null) {
-        this.#hand({ command, completion: replayed(this.#world.codec, record), seq: record.seq, at: record.at });
-        return;
-      }
+    const { open, completions, codec } = this.#desk;
+    const next = replayNext({
+      codec,
+      runId: this.runId,
+      cursor: this.#cursor,
+      open: open.byLocation,
+      over: this.#ending !== null,
+    });
+    if (next.kind === "diverged") {
+      this.#diverge(next.error);
+    } else if (next.kind === "completed") {
+      completions.replayed(next.payload);
+      this.#hand(next.completed);
+    } else {
+      this.#askRest();
     }
-    this.#askRest();
   }
 
   #hand({ command, completion, seq, at }: Completed): void {

@@ -2,7 +2,8 @@ import { PawlError } from "../model/errors.ts";
 import type { LostReason, RunView } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Loaded } from "../store/store.ts";
+import type { Loaded, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
@@ -13,8 +14,7 @@ export interface WorkshopParts {
   readonly programs: ReadonlyMap<string, ProgramFactory>;
   readonly sessions: Sessions;
   readonly log: Log;
-  /** Reads a run; null when the store could not be reached. */
-  readonly read: (runId: string, afterSeq?: number) => Promise<{ readonly loaded: Loaded | null } | null>;
+  readonly load: Store["load"];
   readonly own: (view: RunView) => void;
   readonly disown: (runId: string) => void;
   readonly onLost: (run: Run, reason: string) => void;
@@ -120,11 +120,18 @@ export class Workshop {
     }
     this.#reading.set(runId, false);
     const hot = this.#parts.sessions.get(runId);
-    const answer = await this.#parts.read(runId, hot?.seq);
-    const again = this.#reading.get(runId) === true;
-    this.#reading.delete(runId);
-    if (answer !== null) this.#settle(runId, hot, answer.loaded);
-    if (again) this.arrived(runId);
+    try {
+      const loaded = await this.#parts.load(runId, hot?.seq);
+      this.#settle(runId, hot, loaded);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      // What is held or due is found again at the next beat or poll.
+      this.#parts.log("warn", "a run could not be read; it is tried again", { run: runId, code: error.code });
+    } finally {
+      const again = this.#reading.get(runId) === true;
+      this.#reading.delete(runId);
+      if (again) this.arrived(runId);
+    }
   }
 
   #settle(runId: string, hot: Interpreter | undefined, loaded: Loaded | null): void {
