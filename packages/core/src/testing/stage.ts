@@ -113,6 +113,20 @@ export class Stage {
     await this.#stores[0]?.prune({ runsEndedBefore: null, receivedBefore: null, limit: 1_000 });
   }
 
+  /** Everything that is stored, as text. */
+  async dump(): Promise<string> {
+    const [store] = this.#stores;
+    if (store === undefined) return "";
+    const { reader } = store;
+    const page = { limit: 1_000 };
+    const { items: runs } = await reader.list(page);
+    const parts: unknown[] = [runs, await reader.deadLetters(page)];
+    for (const { id } of runs) {
+      parts.push(await reader.journal(id, { afterSeq: 0, limit: 1_000 }), await reader.inbox(id));
+    }
+    return JSON.stringify(parts);
+  }
+
   /** Ends everything, whatever is under way. */
   async close(): Promise<void> {
     for (const [engine, process] of this.#engines) {
