@@ -7,13 +7,14 @@ import type { Command, Completion } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 import { divergedAtEnd, divergedAtRecord } from "./divergence.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
+import type { OpenCommands } from "./open-commands.ts";
 
 export interface Replay {
   readonly codec: Codec;
   readonly runId: string;
   readonly cursor: JournalCursor;
   /** What the program has asked for. */
-  readonly open: ReadonlyMap<string, Command>;
+  readonly open: OpenCommands;
   /** Whether the program has come to its end: what it had asked for before is not handed to it any more. */
   readonly over: boolean;
 }
@@ -27,15 +28,20 @@ export type Replayed =
 /** Reads on to the next record that is handed to the program. Tries that failed are told to their steps on the way. */
 export function replayNext({ codec, runId, cursor, open, over }: Replay): Replayed {
   for (let record = cursor.next; record !== null; record = cursor.next) {
-    const command = open.get(record.location);
+    const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
-      return { kind: "diverged", error: over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open) };
+      return {
+        kind: "diverged",
+        error: over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation),
+      };
     }
     cursor.advance();
     if (record.kind === "retry" && command.kind === "step") {
       command.attempts = record.attempts;
       command.retryAt = Number(record.detail);
-    } else if (!over) {
+    } else if (over) {
+      open.close(command);
+    } else {
       const { seq, at, payload } = record;
       return { kind: "completed", completed: { command, completion: completionOf(codec, record), seq, at }, payload };
     }

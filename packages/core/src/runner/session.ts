@@ -255,7 +255,7 @@ export class Session implements ProgramHost, Interpreter {
       codec,
       runId: this.runId,
       cursor: this.#cursor,
-      open: open.byLocation,
+      open,
       over: this.#ending !== null,
     });
     if (next.kind === "diverged") {
