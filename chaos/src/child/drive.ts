@@ -5,6 +5,8 @@ import type { ParentLink } from "./parent-link.ts";
 
 /** How long a client waits before it asks for work, or repeats a call that failed. */
 const AGAIN_MS = 100;
+/** Codes of errors after which the same call may be made again; a broken engine has told of itself. */
+const KNOWN: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED", "ENGINE_BROKEN"]);
 
 /**
  * Does what scenarios say, each call logged before and after. A call whose outcome is unknown is repeated with the same id.
@@ -59,7 +61,7 @@ export class Driver {
       return true;
     } catch (error) {
       const { code, stack } = error as { readonly code?: unknown; readonly stack?: string };
-      if (code !== "STORE_UNAVAILABLE" && code !== "ENGINE_STOPPED" && code !== "STORE_BUSY") {
+      if (!KNOWN.has(String(code))) {
         this.#link.note({ kind: "broken", text: `${action.kind} threw: ${stack ?? String(error)}` });
       }
       return false;
