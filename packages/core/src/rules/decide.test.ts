@@ -1,0 +1,269 @@
+import { describe, expect, it } from "vitest";
+import type { AppendOp, Op, RunView } from "../model/op.ts";
+import type { JournalRecord } from "../model/record.ts";
+import { isTerminal, type NewRun, type Parent, STATUSES, type Status } from "../model/run.ts";
+import type { EventPost, MessagePost, RunState } from "../model/transition.ts";
+import { decide } from "./decide.ts";
+
+const NOW = 1_000;
+const OPEN = STATUSES.filter((status) => !isTerminal(status));
+const TERMINAL = STATUSES.filter(isTerminal);
+
+const view = (status: Status, over: Partial<RunView> = {}): RunView => ({
+  id: "r",
+  status,
+  epoch: 3,
+  turn: 7,
+  seq: 2,
+  parent: null,
+  ...over,
+});
+const record = (seq: number): JournalRecord => ({
+  seq,
+  location: `s${seq}`,
+  kind: "step",
+  outcome: "ok",
+  payload: null,
+  attempts: 1,
+  startedAt: 0,
+  at: 0,
+  detail: null,
+});
+const append = (over: Partial<AppendOp> = {}): AppendOp => ({
+  kind: "append",
+  runId: "r",
+  epoch: 3,
+  records: [],
+  taken: [],
+  posts: [],
+  documents: [],
+  state: null,
+  inbox: null,
+  notBefore: null,
+  ...over,
+});
+const parent: Parent = { runId: "p", location: "child", onClose: "cancel" };
+const message: MessagePost = {
+  kind: "message",
+  to: "r",
+  id: "m",
+  name: "m",
+  value: null,
+  at: 0,
+  onTargetTerminated: "discard",
+  from: null,
+};
+const event: EventPost = {
+  kind: "event",
+  topic: "t",
+  id: "e",
+  value: null,
+  at: 0,
+  expireAt: 1,
+  deliver: "all",
+  consume: "one",
+  pendingMax: 1,
+};
+const run: NewRun = {
+  id: "r",
+  workflow: "w",
+  version: 1,
+  input: null,
+  tags: [],
+  parent: null,
+  createdAt: 0,
+  startId: "s",
+  owner: null,
+  startAt: 0,
+};
+
+describe("what needs no view of a run is a transition, whatever the view", () => {
+  const cases: ReadonlyArray<readonly [Op, object]> = [
+    [
+      { kind: "start", run },
+      { kind: "create", run },
+    ],
+    [
+      { kind: "send", post: message },
+      { kind: "post", post: message },
+    ],
+    [
+      { kind: "emit", post: event },
+      { kind: "post", post: event },
+    ],
+    [
+      { kind: "letter", letterId: "l", post: null },
+      { kind: "letter", letterId: "l", post: null },
+    ],
+    [
+      { kind: "letter", letterId: "l", post: message },
+      { kind: "letter", letterId: "l", post: message },
+    ],
+    [
+      { kind: "documents", documents: [] },
+      { kind: "documents", documents: [] },
+    ],
+  ];
+  it.each(cases)("%j", (op, transition) => {
+    for (const each of [null, ...STATUSES.map((status) => view(status))]) {
+      expect(decide(each, op, NOW)).toEqual({ kind: "transition", transition });
+    }
+  });
+});
+
+describe("an append", () => {
+  it.each(OPEN)("to a run that is %s is a transition under its epoch", (status) => {
+    const op = append({ records: [record(3), record(4)], taken: [1], posts: [message], inbox: 5, notBefore: 6 });
+    expect(decide(view(status), op, NOW)).toEqual({
+      kind: "transition",
+      transition: {
+        kind: "append",
+        runId: "r",
+        epoch: 3,
+        turn: 7,
+        records: op.records,
+        taken: [1],
+        posts: [message],
+        documents: [],
+        state: null,
+        inbox: 5,
+        notBefore: 6,
+      },
+    });
+  });
+
+  it.each(TERMINAL)("to a run that is %s is lost: it has ended", (status) => {
+    expect(decide(view(status), append(), NOW)).toEqual({
+      kind: "outcome",
+      outcome: { kind: "lost", reason: "ended" },
+    });
+  });
+
+  it("to a run that is not known is lost: it is gone", () => {
+    expect(decide(null, append(), NOW)).toEqual({ kind: "outcome", outcome: { kind: "lost", reason: "gone" } });
+  });
+
+  it.each(STATUSES)("of another epoch is lost, whatever the status: %s", (status) => {
+    for (const epoch of [2, 4]) {
+      const outcome = { kind: "lost", reason: "fenced" };
+      expect(decide(view(status), append({ epoch }), NOW)).toEqual({ kind: "outcome", outcome });
+    }
+  });
+
+  it("takes the next turn when it changes the row, and only then", () => {
+    const state: RunState = { status: "running", wait: null, inboxSeen: 0 };
+    expect(decide(view("running"), append({ state }), NOW)).toMatchObject({ transition: { turn: 8 } });
+    expect(decide(view("running"), append(), NOW)).toMatchObject({ transition: { turn: 7 } });
+  });
+
+  it.each([
+    ["leave a gap", [record(4)]],
+    ["begin before the newest", [record(2)]],
+    ["are out of order", [record(4), record(3)]],
+    ["repeat one", [record(3), record(3)]],
+  ])("whose records %s is a bug", (_, records) => {
+    expect(() => decide(view("running"), append({ records }), NOW)).toThrow(
+      /run r: record \d offered where \d follows/,
+    );
+  });
+
+  it.each(TERMINAL)(
+    "that ends the run as %s closes its children and tells its parent, after its own posts",
+    (status) => {
+      const state: RunState = { status, outcome: '"o"', at: 9 };
+      const close = { kind: "closeChildren", of: "r", reason: null, at: 9 };
+      const end = { kind: "childEnd", to: "p", location: "child", child: "r", status, outcome: '"o"', at: 9 };
+      expect(decide(view("running", { parent }), append({ state, posts: [message] }), NOW)).toMatchObject({
+        transition: { posts: [message, close, end], state },
+      });
+      expect(decide(view("running"), append({ state }), NOW)).toMatchObject({ transition: { posts: [close] } });
+    },
+  );
+
+  it("that ends nothing tells nobody", () => {
+    const wait = { messages: [], topics: [], children: false, until: null, open: [], openCount: 0 };
+    const states: readonly RunState[] = [
+      { status: "running", wait: null, inboxSeen: 0 },
+      { status: "suspended", wait, inboxSeen: 0 },
+      { status: "released", at: 0 },
+      { status: "paused", reason: null },
+      { status: "continued", workflow: "w", version: 1, input: null, baseSeq: 2, at: 0 },
+    ];
+    for (const state of states) {
+      expect(decide(view("running", { parent }), append({ state }), NOW)).toMatchObject({ transition: { posts: [] } });
+    }
+  });
+});
+
+describe("control from outside", () => {
+  const cancel: Op = { kind: "cancel", runId: "r", opId: "c", reason: '"why"' };
+  const pause: Op = { kind: "pause", runId: "r", opId: "c", reason: '"why"' };
+  const resume: Op = { kind: "resume", runId: "r", opId: "c" };
+  const fail: Op = { kind: "fail", runId: "r", opId: "c", epoch: 3, failure: '"why"' };
+  const all = [cancel, pause, resume, fail] as const;
+
+  it.each(all)("of a run that is not there is answered so: $kind", (op) => {
+    expect(decide(null, op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "notFound" } });
+  });
+
+  it.each(all)("of a run that has ended is answered with its status: $kind", (op) => {
+    for (const status of TERMINAL) {
+      expect(decide(view(status), op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "ended", status } });
+    }
+  });
+
+  it.each(OPEN)("cancels a run that is %s under the epoch that was seen, and closes what hangs on it", (status) => {
+    expect(decide(view(status, { parent }), cancel, NOW)).toEqual({
+      kind: "transition",
+      transition: {
+        kind: "control",
+        runId: "r",
+        epoch: 3,
+        controlId: "c",
+        state: { status: "cancelled", outcome: '"why"', at: NOW },
+        posts: [
+          { kind: "closeChildren", of: "r", reason: null, at: NOW },
+          { kind: "childEnd", to: "p", location: "child", child: "r", status: "cancelled", outcome: '"why"', at: NOW },
+        ],
+      },
+    });
+  });
+
+  it.each(OPEN)("pauses a run that is %s, unless it is paused", (status) => {
+    const state = { status: "paused", reason: '"why"' };
+    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [] };
+    expect(decide(view(status, { parent }), pause, NOW)).toEqual(
+      status === "paused" ? { kind: "outcome", outcome: { kind: "done" } } : { kind: "transition", transition },
+    );
+  });
+
+  it.each(OPEN)("resumes a paused run only: %s", (status) => {
+    const state = { status: "resumed", at: NOW };
+    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [] };
+    expect(decide(view(status, { parent }), resume, NOW)).toEqual(
+      status === "paused"
+        ? { kind: "transition", transition }
+        : { kind: "outcome", outcome: { kind: "refused", status } },
+    );
+  });
+
+  it.each(OPEN)("fails a run that is %s only under the epoch that was claimed", (status) => {
+    expect(decide(view(status, { parent }), fail, NOW)).toMatchObject({
+      transition: {
+        kind: "control",
+        epoch: 3,
+        state: { status: "failed", outcome: '"why"', at: NOW },
+        posts: [{}, { status: "failed" }],
+      },
+    });
+    expect(decide(view(status, { epoch: 4 }), fail, NOW)).toEqual({
+      kind: "outcome",
+      outcome: { kind: "refused", status },
+    });
+  });
+
+  it("is the same for the same view, op and time, and changes none of them", () => {
+    const seen = Object.freeze(view("running", { parent: Object.freeze({ ...parent }) }));
+    for (const op of all) expect(decide(seen, Object.freeze({ ...op }) as Op, NOW)).toEqual(decide(seen, op, NOW));
+  });
+});
