@@ -2,7 +2,7 @@ import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import { nameSegment } from "../model/location.ts";
 import type { EventPost, PostAnswer } from "../model/transition.ts";
 import type { Batch } from "./batch.ts";
-import { receive } from "./receive.ts";
+import { numbered, receive } from "./receive.ts";
 import type { EventRow, RunHead } from "./tables.ts";
 
 /**
@@ -50,7 +50,7 @@ export function deliverPending(batch: Batch, head: RunHead, topics: readonly str
       if (!event.received) tables.events.save({ ...event, received: true });
     }
     // An id that the run has had brings nothing new: the next event may.
-    if (tables.inbox.add(head, { n: head.inboxLast + 1, ...eventEntry(event) })) return head.inboxLast + 1;
+    if (tables.inbox.add(head, numbered(head.inboxLast + 1, eventEntry(event)))) return head.inboxLast + 1;
   }
   return head.inboxLast;
 }

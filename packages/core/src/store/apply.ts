@@ -4,6 +4,7 @@ import type { Answer, DocumentChange, Transition } from "../model/transition.ts"
 import { applyPost, type DirectPost } from "./apply-post.ts";
 import { applyState } from "./apply-state.ts";
 import type { Batch } from "./batch.ts";
+import { draftOf } from "./head-draft.ts";
 import type { RunHead } from "./tables.ts";
 
 /**
@@ -55,7 +56,11 @@ function applyAppend(batch: Batch, append: Append): Answer {
   if (append.records.length > 0) tables.journal.append(head, append.records);
   for (const n of append.taken) tables.inbox.take(head, n);
   applyDocuments(batch, append.documents);
-  if (append.state !== null) applyState(batch, { ...head, turn: append.turn }, append.state);
+  if (append.state !== null) {
+    const next = draftOf(head);
+    next.turn = append.turn;
+    applyState(batch, next, append.state);
+  }
   for (const post of append.posts) applyPost(batch, post);
   return APPLIED;
 }
@@ -98,8 +103,12 @@ function applyControl(batch: Batch, control: Control): Answer {
   if (head.controlId === control.controlId) return AGAIN;
   if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
   if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
-  const taken = { ...head, epoch: head.epoch + 1, turn: 0, owner: null, controlId: control.controlId };
-  applyState(batch, taken, control.state);
+  const next = draftOf(head);
+  next.epoch = head.epoch + 1;
+  next.turn = 0;
+  next.owner = null;
+  next.controlId = control.controlId;
+  applyState(batch, next, control.state);
   for (const post of control.posts) applyPost(batch, post);
   return APPLIED;
 }

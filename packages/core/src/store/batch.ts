@@ -1,12 +1,14 @@
 import type { NewRun } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
-import type { RunHead, Tables } from "./tables.ts";
+import type { HeadDraft, RunHead, Tables } from "./tables.ts";
 
 /** One commit under way: the rows, the time it happens at, and what it makes ready. */
 export class Batch {
   readonly tables: Tables;
   readonly now: number;
   readonly #wakes = new Map<string, Wake>();
+  /** The last worker that was seen to have a row. */
+  #registered: string | null = null;
 
   constructor(tables: Tables, now: number) {
     this.tables = tables;
@@ -31,6 +33,8 @@ export class Batch {
    * it at its next beat, and if there is none, others free its runs.
    */
   register(worker: string): void {
+    if (worker === this.#registered) return;
+    this.#registered = worker;
     const { workers } = this.tables;
     if (workers.expiresAt(worker) === null) workers.save(worker, 0);
   }
@@ -38,7 +42,8 @@ export class Batch {
   /** False when a run has this id. */
   create(run: NewRun): boolean {
     const owned = run.owner !== null;
-    const head: Omit<RunHead, "key"> = {
+    const head: HeadDraft = {
+      key: 0,
       id: run.id,
       workflow: run.workflow,
       startId: run.startId,

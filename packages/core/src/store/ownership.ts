@@ -1,5 +1,6 @@
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Batch } from "./batch.ts";
+import { draftOf } from "./head-draft.ts";
 import type { ClaimRequest, Heartbeat } from "./store.ts";
 import type { RunHead } from "./tables.ts";
 
@@ -13,17 +14,16 @@ export function claimRuns(batch: Batch, { worker, workflows, limit }: ClaimReque
   if (claimable.length > 0) batch.register(worker);
   return claimable.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
-    tables.runs.saveOwner({
-      ...head,
-      status: "running",
-      epoch: head.epoch + 1,
-      turn: 0,
-      owner: worker,
-      wakeAt: null,
-      claims: newest > head.claimSeq ? 1 : head.claims + 1,
-      claimSeq: newest,
-      startedAt: head.startedAt ?? now,
-    });
+    const next = draftOf(head);
+    next.status = "running";
+    next.epoch += 1;
+    next.turn = 0;
+    next.owner = worker;
+    next.wakeAt = null;
+    next.claims = newest > head.claimSeq ? 1 : head.claims + 1;
+    next.claimSeq = newest;
+    next.startedAt ??= now;
+    tables.runs.saveOwner(next);
     return tables.runs.get(head.id) ?? [];
   });
 }
@@ -67,6 +67,10 @@ function freeAll(batch: Batch, worker: string): number {
 /** A suspended run waits on as it did; one in the middle of work has to be claimed. */
 function free(batch: Batch, head: RunHead): void {
   const rests = head.status === "suspended" || isTerminal(head.status);
-  const wakeAt = rests ? head.wakeAt : batch.now;
-  batch.tables.runs.saveOwner({ ...head, owner: null, epoch: head.epoch + 1, turn: 0, wakeAt });
+  const next = draftOf(head);
+  next.owner = null;
+  next.epoch += 1;
+  next.turn = 0;
+  if (!rests) next.wakeAt = batch.now;
+  batch.tables.runs.saveOwner(next);
 }

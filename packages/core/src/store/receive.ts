@@ -1,6 +1,7 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { PostAnswer } from "../model/transition.ts";
 import type { Batch } from "./batch.ts";
+import { draftOf } from "./head-draft.ts";
 import type { RunHead } from "./tables.ts";
 
 const QUEUED: PostAnswer = { kind: "queued" };
@@ -13,18 +14,24 @@ const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
  */
 export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): PostAnswer {
   const { tables, now } = batch;
-  const inboxLast = head.inboxLast + 1;
-  if (!tables.inbox.add(head, { n: inboxLast, ...entry })) return DUPLICATE;
+  const next = draftOf(head);
+  next.inboxLast += 1;
+  if (!tables.inbox.add(head, numbered(next.inboxLast, entry))) return DUPLICATE;
   if (!isAwaited(batch, head, entry)) {
-    tables.runs.saveInbox({ ...head, inboxLast });
+    tables.runs.saveInbox(next);
     return QUEUED;
   }
   if (head.topics > 0) tables.topics.unsubscribe(head);
-  const wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
-  const ready = { ...head, inboxLast, wakeAt, topics: 0 };
-  tables.runs.saveReady(ready);
-  batch.wake(ready);
+  next.topics = 0;
+  next.wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
+  tables.runs.saveReady(next);
+  batch.wake(next);
   return DELIVERED;
+}
+
+export function numbered(n: number, entry: Omit<InboxEntry, "n">): InboxEntry {
+  const { kind, id, name, value, status, at, onTargetTerminated } = entry;
+  return { n, kind, id, name, value, status, at, onTargetTerminated };
 }
 
 function isAwaited(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): boolean {

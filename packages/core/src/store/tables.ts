@@ -50,13 +50,16 @@ export interface RunHead
   readonly topics: number;
 }
 
+/** A head that is being changed. */
+export type HeadDraft = { -readonly [Field in keyof RunHead]: RunHead[Field] };
+
 export interface RunTable {
   head(runId: string): RunHead | null;
   get(runId: string): Run | null;
   /** What the row says the run waits for. */
   wait(head: RunHead): Wait | null;
-  /** False, and nothing is added, when a run has this id. */
-  insert(run: NewRun, head: Omit<RunHead, "key">): boolean;
+  /** Gives the head its key. False, and nothing is added, when a run has this id. */
+  insert(run: NewRun, head: HeadDraft): boolean;
   /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */
   saveOwner(head: RunHead): void;
   /** Writes the inbox's number, and nothing else. */

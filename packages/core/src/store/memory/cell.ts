@@ -1,6 +1,7 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
+import { runOf } from "../run-of.ts";
 import type { RunHead } from "../tables.ts";
 
 /** One run in memory, with all that belongs to it. */
@@ -47,8 +48,6 @@ export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
   return cell;
 }
 
-export function runOf(cell: Cell): Run {
-  const { key: _key, controlId: _controlId, topics: _topics, ...head } = cell.head;
-  const { version, input, wait, outcome } = cell;
-  return { ...head, ...cell.facts, version, input, wait, outcome };
+export function runOfCell({ head, facts, version, input, wait, outcome }: Cell): Run {
+  return runOf(head, { version, input, tags: facts.tags, parent: facts.parent, wait, outcome });
 }

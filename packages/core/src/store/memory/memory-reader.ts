@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import type { LetterRow } from "../tables.ts";
-import { type Cell, runOf } from "./cell.ts";
+import { type Cell, runOfCell } from "./cell.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -100,7 +100,10 @@ function pageOfRuns(list: string, cells: readonly Cell[], { limit, cursor }: Pag
   rest.sort((left, right) => (isOlder(left.head, [right.head.createdAt, right.head.id]) ? 1 : -1));
   const items = rest.slice(0, limit);
   const last = rest.length > limit ? items.at(-1)?.head : undefined;
-  return { items: items.map(runOf), cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]) };
+  return {
+    items: items.map(runOfCell),
+    cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]),
+  };
 }
 
 function isOlder(head: { createdAt: number; id: string }, [createdAt, id]: readonly [number, string]): boolean {

@@ -1,6 +1,6 @@
 import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
-import type { EndedQuery, RunHead, RunTable } from "../tables.ts";
-import { type Cell, type Cells, cellOf, newCell, runOf } from "./cell.ts";
+import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import { type Cell, type Cells, cellOf, newCell, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
 
@@ -21,17 +21,18 @@ export class MemoryRunTable implements RunTable {
 
   get(runId: string): Run | null {
     const cell = this.#cells.get(runId);
-    return cell === undefined ? null : runOf(cell);
+    return cell === undefined ? null : runOfCell(cell);
   }
 
   wait(head: RunHead): Wait | null {
     return cellOf(this.#cells, head).wait;
   }
 
-  insert(run: NewRun, head: Omit<RunHead, "key">): boolean {
+  insert(run: NewRun, head: HeadDraft): boolean {
     if (this.#cells.has(run.id)) return false;
     this.#lastKey += 1;
-    const cell = newCell(run, { ...head, key: this.#lastKey });
+    head.key = this.#lastKey;
+    const cell = newCell(run, head);
     this.#cells.set(run.id, cell);
     if (run.parent !== null) this.#children.add(run.parent.runId, cell);
     if (head.owner !== null) this.#owned.add(head.owner, cell);

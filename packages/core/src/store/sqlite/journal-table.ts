@@ -1,7 +1,7 @@
 import type { JournalRecord } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type SqliteValue, type Statements } from "./database.ts";
-import type { HeadCache } from "./head-cache.ts";
+import type { CachedRun, HeadCache } from "./head-cache.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
 const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
@@ -49,13 +49,7 @@ export class SqliteJournalTable implements JournalTable {
   }
 
   newestSeq(head: RunHead): number {
-    const cached = this.#cache.get(head.id);
-    if (cached !== undefined && cached.newest !== null) return cached.newest;
-    this.flush();
-    const row = this.#sql.newest.get(head.key) as { readonly seq: number | null } | undefined;
-    const newest = row?.seq ?? head.baseSeq;
-    if (cached !== undefined) cached.newest = newest;
-    return newest;
+    return this.#newest(head, this.#cache.get(head.id));
   }
 
   has(head: RunHead, seq: number): boolean {
@@ -64,23 +58,16 @@ export class SqliteJournalTable implements JournalTable {
   }
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
-    let newest = this.newestSeq(head);
-    for (const record of records) {
-      if (record.seq !== newest + 1)
-        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${newest}`);
-      this.#insert(head.key, record);
-      newest = record.seq;
-    }
-    const cached = this.#cache.get(head.id);
-    if (cached !== undefined) cached.newest = newest;
+    this.#append(head, records, this.#cache.get(head.id));
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const cached = this.#cache.get(runId);
     if (cached === undefined) return this.#appendBlind(runId, epoch, records);
     const { head } = cached;
-    if (head.epoch !== epoch || head.endedAt !== null || records[0]?.seq !== this.newestSeq(head) + 1) return false;
-    this.append(head, records);
+    if (head.epoch !== epoch || head.endedAt !== null) return false;
+    if (records[0]?.seq !== this.#newest(head, cached) + 1) return false;
+    this.#append(head, records, cached);
     return true;
   }
 
@@ -108,6 +95,27 @@ export class SqliteJournalTable implements JournalTable {
   /** Forgets the rows that have gathered: their transaction is rolled back. */
   drop(): void {
     this.#steps = [];
+  }
+
+  #newest(head: RunHead, cached: CachedRun | undefined): number {
+    if (cached !== undefined && cached.newest !== null) return cached.newest;
+    this.flush();
+    const row = this.#sql.newest.get(head.key) as { readonly seq: number | null } | undefined;
+    const newest = row?.seq ?? head.baseSeq;
+    if (cached !== undefined) cached.newest = newest;
+    return newest;
+  }
+
+  #append(head: RunHead, records: readonly JournalRecord[], cached: CachedRun | undefined): void {
+    let newest = this.#newest(head, cached);
+    for (const record of records) {
+      if (record.seq !== newest + 1) {
+        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${newest}`);
+      }
+      this.#insert(head.key, record);
+      newest = record.seq;
+    }
+    if (cached !== undefined) cached.newest = newest;
   }
 
   #insert(key: number, record: JournalRecord): void {

@@ -1,4 +1,5 @@
 import type { Parent, Run, Wait } from "../../model/run.ts";
+import { runOf } from "../run-of.ts";
 import type { RunHead } from "../tables.ts";
 import { fromColumn, fromColumnOrNull } from "./text.ts";
 
@@ -76,17 +77,15 @@ export function headOf({ head }: HeadRow): RunHead {
   };
 }
 
-export function runOf(row: RunRow): Run {
-  const { key: _key, controlId: _controlId, topics: _topics, ...head } = headOf(row);
-  return {
-    ...head,
+export function runOfRow(row: RunRow): Run {
+  return runOf(headOf(row), {
     version: row.version,
     input: fromColumnOrNull(row.input),
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     parent: parentOf(row),
     wait: waitOf(row.wait),
     outcome: fromColumnOrNull(row.outcome),
-  };
+  });
 }
 
 export function waitOf(column: string | null): Wait | null {

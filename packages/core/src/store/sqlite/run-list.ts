@@ -8,7 +8,7 @@ import {
   type SqliteValue,
   type Statements,
 } from "./database.ts";
-import { RUN_COLUMNS, type RunRow, runOf } from "./run-columns.ts";
+import { RUN_COLUMNS, type RunRow, runOfRow } from "./run-columns.ts";
 import { toColumn, toColumnOrNull } from "./text.ts";
 
 /** Ways to the runs, each an index in the order of the list. */
@@ -101,7 +101,7 @@ function readPage(
 ): Page<Run> {
   const [createdAt, id] = readCursor(list, ["number", "string"], cursor) ?? [Number.MAX_SAFE_INTEGER, ""];
   const found = ways.flatMap(({ statement, values }) =>
-    (statement.all(...values, createdAt, toColumn(id), limit + 1) as RunRow[]).map(runOf),
+    (statement.all(...values, createdAt, toColumn(id), limit + 1) as RunRow[]).map(runOfRow),
   );
   if (ways.length > 1) found.sort(newestFirst);
   const items = found.slice(0, limit);

@@ -1,8 +1,8 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
-import type { EndedQuery, RunHead, RunTable } from "../tables.ts";
+import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
-import { type HeadRow, headOf, type RunRow, runOf, waitOf } from "./run-columns.ts";
+import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 import { RUN_SQL } from "./run-sql.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "./text.ts";
 
@@ -33,7 +33,7 @@ export class SqliteRunTable implements RunTable {
 
   get(runId: string): Run | null {
     const row = this.#sql.get.get(toColumn(runId)) as RunRow | undefined;
-    return row === undefined ? null : runOf(row);
+    return row === undefined ? null : runOfRow(row);
   }
 
   wait(head: RunHead): Wait | null {
@@ -43,7 +43,7 @@ export class SqliteRunTable implements RunTable {
     return waitOf(row?.wait ?? null);
   }
 
-  insert(run: NewRun, head: Omit<RunHead, "key">): boolean {
+  insert(run: NewRun, head: HeadDraft): boolean {
     const { parent, tags, input } = run;
     const { changes, lastInsertRowid } = this.#sql.insert.run(
       toColumn(run.id),
@@ -62,10 +62,12 @@ export class SqliteRunTable implements RunTable {
       isLong(input) ? null : toColumnOrNull(input),
     );
     if (Number(changes) === 0) return false;
-    const key = Number(lastInsertRowid);
-    if (isLong(input)) this.#sql.insertInput.run(key, toColumn(input));
-    for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, key);
-    this.#cache.put({ head: { ...head, key }, wait: null, newest: head.baseSeq });
+    head.key = Number(lastInsertRowid);
+    if (isLong(input)) this.#sql.insertInput.run(head.key, toColumn(input));
+    if (tags.length > 0) {
+      for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, head.key);
+    }
+    this.#cache.put({ head, wait: null, newest: head.baseSeq });
     return true;
   }
 

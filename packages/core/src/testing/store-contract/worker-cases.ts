@@ -58,6 +58,17 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
+    name: "who owns runs without having said that it lives is taken for dead, also when the clock goes back",
+    run: async (t) => {
+      await t.owned("created");
+      await t.applied(create("claimed"));
+      await t.claim("x");
+      t.world.advance(-1000);
+      t.expect(await t.store.heartbeat("v", 100)).toEqual({ alive: false, freed: 2 });
+      t.expect((await t.claimIds("v")).sort()).toEqual(["claimed", "created"]);
+    },
+  },
+  {
     name: "a worker that others have reaped is told so",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
