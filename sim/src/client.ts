@@ -14,7 +14,7 @@ interface Errand {
 }
 
 /** Codes that mean: not known whether it happened, ask again. */
-const AGAIN = new Set(["STORE_UNAVAILABLE", "ENGINE_STOPPED"]);
+const AGAIN = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
 /** Codes that are an answer to a control. */
 const REFUSED = new Set(["RUN_NOT_FOUND", "RUN_ENDED", "RUN_NOT_PAUSED"]);
 const PROVIDE_MS = 600;

@@ -11,6 +11,8 @@ interface Knowledge {
   readonly done: ReadonlySet<string>;
 }
 
+const LENIENT = process.env.SIM_LENIENT === "1";
+
 export interface BodyStart {
   readonly node: StepNode;
   readonly location: string;
@@ -43,6 +45,12 @@ export class EffectsMonitor {
     const records = loaded?.records ?? [];
     const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
     this.#knowledge.set(line, { epoch: loaded?.run.epoch ?? 1, done });
+  }
+
+  /** The owner was told that its decision came at the wrong moment, and reads the run again. */
+  refused(runId: string): void {
+    if (!LENIENT) return;
+    for (const key of this.#finished.keys()) if (key.startsWith(`${runId}|`)) this.#finished.delete(key);
   }
 
   /** The returned function is called when the body has come to its end. */

@@ -38,6 +38,7 @@ export class InboxMonitor {
   #receive(append: Append, takenOf: Map<string, Set<number>>): void {
     const shadow = this.#monitor.shadows.get(append.runId);
     if (shadow === undefined) return;
+    this.#notInTime(shadow, append);
     const told = append.records.flatMap(receivedIds);
     let count = 0;
     for (const n of append.taken) {
@@ -56,6 +57,27 @@ export class InboxMonitor {
     if (append.taken.length > 0) takenOf.set(append.runId, new Set([...(takenOf.get(append.runId) ?? []), ...append.taken]));
   }
 
+  /** An event for one is in one inbox, or was received from one. */
+  #onlyOne(shadow: Shadow, key: string): void {
+    if (this.#monitor.events.kept.get(key.replace("event:event:", ""))?.consume !== "one") return;
+    for (const other of this.#monitor.shadows.values()) {
+      const n = other === shadow ? undefined : other.known.get(key);
+      const has = n !== undefined && (other.received.has(n) || (other.inbox.has(n) && !isOver(other.row)));
+      if (has) this.#monitor.violate("I4", `${key} came to run ${shadow.id}, and run ${other.id} has it`);
+    }
+  }
+
+  /** What lies there when the time is up is received; only what came later is left. */
+  #notInTime(shadow: Shadow, append: Append): void {
+    for (const record of append.records) {
+      const names = record.outcome === "timedOut" || record.detail === "w" ? this.#world.awaited(shadow.row, record.location) : [];
+      for (const entry of shadow.inbox.values()) {
+        const there = names.includes(`${entry.kind}:${entry.name}`) && !append.taken.includes(entry.n);
+        if (there) this.#monitor.violate("I4", `run ${shadow.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`);
+      }
+    }
+  }
+
   #inOrder(shadow: Shadow, entry: InboxEntry): void {
     const key = `${entry.kind}:${entry.name}`;
     const last = shadow.lastReceived.get(key) ?? 0;
@@ -71,6 +93,7 @@ export class InboxMonitor {
       const key = entryKey(entry);
       if (shadow.known.has(key)) this.#monitor.violate("I4", `run ${shadow.id} was given ${key} twice`);
       shadow.known.set(key, entry.n);
+      if (entry.kind === "event") this.#onlyOne(shadow, key);
     }
     for (const [n, entry] of shadow.inbox) {
       if (taken.has(n) && now.has(n)) this.#monitor.violate("I4", `run ${shadow.id} received ${entryKey(entry)}, and it still lies there`);

@@ -32,6 +32,7 @@ export class JournalMonitor {
     const places = new Map<string, Place>();
     for (const [index, transition] of batch.entries()) {
       const answer = commit.answers[index];
+      if (answer?.kind === "refused" && transition.kind === "append") this.#monitor.effects.refused(transition.runId);
       if (answer?.kind !== "applied" || answer.again) continue;
       if (transition.kind === "append") this.#append(worker, transition, placeOf(places, before, transition.runId));
       else if (transition.kind === "control") this.#control(transition, placeOf(places, before, transition.runId));
@@ -98,6 +99,7 @@ export class JournalMonitor {
       const done = shadow.done.get(row.generation) ?? new Set();
       shadow.done.set(row.generation, done.add(location));
     }
+    if (record.kind === "spawn" && record.detail !== null) shadow.spawned.set(record.detail, (shadow.spawned.get(record.detail) ?? 0) + 1);
     this.#truth(shadow, record);
   }
 

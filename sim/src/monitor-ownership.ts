@@ -59,7 +59,6 @@ export class LeaseMonitor {
         this.#monitor.violate("due", `run ${run.id} was claimed by ${worker.name} before it was due (${old.wakeAt}, now ${now})`);
       }
       if (run.epoch !== old.epoch + 1) this.#monitor.violate("I2", `run ${run.id}: a claim made epoch ${run.epoch} of ${old.epoch}`);
-      if (run.claims > this.#world.case.settings.claimsMax + 1) this.#monitor.violate("poison", `run ${run.id} was claimed ${run.claims} times without progress`);
     }
   }
 
@@ -78,6 +77,8 @@ export class LeaseMonitor {
       if (!expired) this.#monitor.violate("lease", `run ${row.id} was freed although its owner ${owner} lives`);
       if (row.epoch <= epoch) this.#monitor.violate("I2", `run ${row.id} was freed without a new epoch`);
     }
+    // Those who are taken for dead are forgotten, so that a clock that goes back does not raise them.
+    for (const [other, expiry] of this.#expiry) if (expiry <= now) this.#expiry.delete(other);
     this.#expiry.set(id, now + applied.leaseMs);
   }
 }

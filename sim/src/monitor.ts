@@ -91,11 +91,8 @@ export class Monitor {
       this.violate("I8", `child ${row.id} has no parent`);
       return;
     }
-    const { location } = row.parent;
-    const spawns = parent.journal.filter((record) => record.kind === "spawn" && record.location === location);
-    if (spawns.length !== 1 || spawns[0]?.detail !== row.id) {
-      this.violate("I8", `child ${row.id}: its parent's journal holds ${spawns.length} records that started it at ${location}`);
-    }
+    const spawned = parent.spawned.get(row.id) ?? 0;
+    if (spawned !== 1) this.violate("I8", `child ${row.id}: its parent's journal holds ${spawned} records that started it`);
   }
 
   #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>): void {

@@ -92,8 +92,8 @@ export class Port implements Store {
     return this.#call({ label: "retire", kinds: ["retire"], apply: (store) => store.retire(worker), applied: () => ({ kind: "retire" }) });
   }
 
-  prune(_request: PruneRequest): Promise<Pruned> {
-    throw new Error("nothing is pruned in a simulation");
+  prune(request: PruneRequest): Promise<Pruned> {
+    return this.#call({ label: "prune", kinds: [], apply: (store) => store.prune(request) });
   }
 
   watch(listener: (hint: Hint) => void): () => void {

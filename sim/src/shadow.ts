@@ -12,6 +12,8 @@ export interface Shadow {
   readonly doneBy: Map<string, { readonly engineId: string; readonly epoch: number }>;
   /** The last failed try of a step of this generation. */
   readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
+  /** How often a record told that it started this child. */
+  readonly spawned: Map<string, number>;
   /** What lies there. */
   inbox: Map<number, InboxEntry>;
   /** All that ever came, by kind and id. */
@@ -34,6 +36,7 @@ export function newShadow(row: Run): Shadow {
     done: new Map(),
     doneBy: new Map(),
     retries: new Map(),
+    spawned: new Map(),
     inbox: new Map(),
     known: new Map(),
     posted: new Set(),

@@ -1,10 +1,11 @@
-import type { LogLevel, Store } from "pawl";
+import type { LogLevel, Run, Store } from "pawl";
 import { Bodies } from "./bodies.ts";
 import { CALL_FAULTS, CALM, type CallFault, type Case, type Swarm } from "./case.ts";
 import { Client } from "./client.ts";
 import type { Pawl } from "./engine-under-test.ts";
 import { cell, type Matrix, type TransactionKind } from "./matrix.ts";
 import { Monitor } from "./monitor.ts";
+import { type NamedNode, namedNodes, nodeName, type ProgramInput } from "./program.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SimWorker } from "./sim-worker.ts";
 
@@ -28,6 +29,7 @@ export class World {
   calls = 0;
   /** The latest time the store's clock has shown. */
   storeNowMax = 0;
+  readonly #nodes: ReadonlyArray<ReadonlyMap<string, NamedNode>>;
   #workers: SimWorker[] = [];
   #workerCount = 0;
   #storeOffsetMs = 0;
@@ -41,6 +43,7 @@ export class World {
     this.swarm = plan.swarm;
     this.scheduler = new Scheduler(plan.seed);
     this.store = pawl.memoryStore();
+    this.#nodes = plan.programs.map((program) => namedNodes(program.nodes));
     this.bodies = new Bodies(this);
     this.monitor = new Monitor(this);
     this.client = new Client(this);
@@ -98,6 +101,16 @@ export class World {
     const fault = worker.isClient ? clientFault(this.#draw()) : this.case.forced === null ? this.#draw() : this.#forced();
     if (fault !== null) for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
     return fault;
+  }
+
+  /** What the wait at a location is for, as kinds and names; counted receives are left out. */
+  awaited(row: Run, location: string): readonly string[] {
+    const input = JSON.parse(row.input ?? "null") as ProgramInput;
+    const node = this.#nodes[input.p]?.get(nodeName(location));
+    if (node?.kind === "listen") return [`message:${node.message}`];
+    if (node?.kind === "event") return [`event:${node.topic}`];
+    if (node?.kind !== "select") return [];
+    return [node.message === null ? "" : `message:${node.message}`, node.topic === null ? "" : `event:${node.topic}`];
   }
 
   logged(worker: SimWorker, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void {

@@ -1,0 +1,63 @@
+import { parseArgs } from "node:util";
+
+export interface SimOptions {
+  readonly seeds: number;
+  readonly from: number;
+  /** Repeats this one. */
+  readonly seed: number | null;
+  readonly mutants: boolean;
+  /** Only mutants whose name holds this. */
+  readonly only: string;
+  readonly sweep: boolean;
+  /** Processes. */
+  readonly workers: number;
+  /** Another built engine. */
+  readonly dist: string | null;
+}
+
+const HELP = `npm run sim -- [options]
+  --seeds N     how many seeds (1500)
+  --from S      the first seed (1)
+  --seed N      one seed, with its trace, made small
+  --mutants     plants each bug and says which seed found it; --only TEXT takes those with TEXT in their name
+  --sweep       every call of the store × every fault over fixed programs
+  --workers N   processes (2)
+  --dist PATH   another built engine`;
+
+export function options(args: readonly string[]): SimOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seeds: { type: "string", default: "1500" },
+      from: { type: "string", default: "1" },
+      seed: { type: "string" },
+      mutants: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
+      sweep: { type: "boolean", default: false },
+      workers: { type: "string", default: "2" },
+      dist: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    process.exit(0);
+  }
+  return {
+    seeds: whole(values.seeds, "--seeds"),
+    from: whole(values.from, "--from"),
+    seed: values.seed === undefined ? null : whole(values.seed, "--seed"),
+    mutants: values.mutants,
+    only: values.only,
+    sweep: values.sweep,
+    workers: whole(values.workers, "--workers"),
+    dist: values.dist ?? null,
+  };
+}
+
+function whole(text: string, option: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  console.error(`${option} is ${text}; it has to be a whole number above 0`);
+  process.exit(2);
+}

@@ -1,0 +1,46 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Job, JobResult } from "./job.ts";
+
+const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
+
+/** Child processes that share out a list of jobs. */
+export class Pool {
+  readonly #children: ChildProcess[];
+
+  constructor(size: number) {
+    this.#children = Array.from({ length: size }, () => fork(CHILD));
+  }
+
+  /** Gives each result as it comes; stops handing out jobs when `onResult` says that it is enough. */
+  async run(jobs: Iterable<Job>, onResult: (result: JobResult, job: Job) => "on" | "enough"): Promise<void> {
+    const queue = jobs[Symbol.iterator]();
+    let enough = false;
+    const work = async (child: ChildProcess): Promise<void> => {
+      for (;;) {
+        const next = enough ? null : queue.next();
+        if (next === null || next.done) return;
+        const result = await ask(child, next.value);
+        if (onResult(result, next.value) === "enough") enough = true;
+      }
+    };
+    await Promise.all(this.#children.map(work));
+  }
+
+  close(): void {
+    for (const child of this.#children) child.disconnect();
+  }
+}
+
+function ask(child: ChildProcess, job: Job): Promise<JobResult> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null): void => reject(new Error(`a process of the simulator ended with code ${code}`));
+    child.once("exit", ended);
+    child.once("message", (answer: { readonly result?: JobResult; readonly error?: string }) => {
+      child.off("exit", ended);
+      if (answer.result === undefined) reject(new Error(answer.error ?? "no answer"));
+      else resolve(answer.result);
+    });
+    child.send(job);
+  });
+}

@@ -1,0 +1,59 @@
+import type { Case } from "./case.ts";
+import { loadPawl } from "./engine-under-test.ts";
+import type { Failure, Job } from "./job.ts";
+import { addMatrix, type Matrix, printedMatrix } from "./matrix.ts";
+import type { SimOptions } from "./options.ts";
+import { Pool } from "./pool.ts";
+import { printProgress } from "./progress.ts";
+import { explain } from "./run-seeds.ts";
+import { simulate } from "./simulate.ts";
+import { SWEEP_SEEDS, sweepCase, sweepCases } from "./sweep.ts";
+
+const CHUNK = 40;
+
+/** Every call of the store of each program meets every fault, one at a time; all must end well. */
+export async function runSweep(asked: SimOptions): Promise<boolean> {
+  const pawl = await loadPawl(asked.dist);
+  const counted: Array<{ readonly plan: Case; readonly calls: number }> = [];
+  for (const seed of SWEEP_SEEDS) {
+    const plan = sweepCase(seed);
+    const { calls, violations } = await simulate(pawl, plan);
+    if (violations[0] !== undefined) {
+      await explain({ plan, violation: violations[0] }, asked);
+      return false;
+    }
+    counted.push({ plan, calls });
+  }
+  const failures: Failure[] = [];
+  const matrix: Matrix = {};
+  let done = 0;
+  const pool = new Pool(asked.workers);
+  await pool.run(jobs(counted, asked.dist), (result) => {
+    done += result.done;
+    addMatrix(matrix, result.matrix);
+    failures.push(...result.failures);
+    printProgress(`${done} faults forced, ${failures.length} failed`);
+    return failures.length > 0 ? "enough" : "on";
+  });
+  pool.close();
+  console.log(printedMatrix(matrix));
+  for (const failure of failures.slice(0, 1)) {
+    console.log(`forced: ${JSON.stringify(failure.plan.forced)}`);
+    await explain(failure, asked);
+  }
+  console.log(`${done} faults forced in ${counted.length} programs, ${failures.length} failed`);
+  return failures.length === 0;
+}
+
+function* jobs(counted: ReadonlyArray<{ readonly plan: Case; readonly calls: number }>, dist: string | null): Generator<Job> {
+  let cases: Case[] = [];
+  for (const { plan, calls } of counted) {
+    for (const next of sweepCases(plan, calls)) {
+      cases.push(next);
+      if (cases.length < CHUNK) continue;
+      yield { kind: "cases", dist, cases };
+      cases = [];
+    }
+  }
+  if (cases.length > 0) yield { kind: "cases", dist, cases };
+}

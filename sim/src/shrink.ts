@@ -1,0 +1,90 @@
+import { type Case, CALM, type FaultKind } from "./case.ts";
+import type { Pawl } from "./engine-under-test.ts";
+import { listsOf, type Program, type ProgramNode } from "./program.ts";
+import { simulate } from "./simulate.ts";
+
+const TRIES_MAX = 400;
+
+/** Makes a failing case smaller, one thing at a time, as long as the same invariant fails. */
+export async function shrink(pawl: Pawl, plan: Case, invariant: string): Promise<Case> {
+  let best = plan;
+  let tries = 0;
+  const fails = async (candidate: Case): Promise<boolean> => {
+    tries += 1;
+    const { violations } = await simulate(pawl, candidate);
+    return violations[0]?.invariant === invariant;
+  };
+  for (let changed = true; changed && tries < TRIES_MAX; ) {
+    changed = false;
+    for (const candidate of smaller(best)) {
+      if (tries >= TRIES_MAX) break;
+      if (!(await fails(candidate))) continue;
+      best = candidate;
+      changed = true;
+      break;
+    }
+  }
+  return best;
+}
+
+/** Cases with one thing less, those that lose most first. */
+function* smaller(plan: Case): Generator<Case> {
+  for (const kind of Object.keys(CALM) as FaultKind[]) {
+    if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
+  }
+  if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };
+  for (const index of plan.actions.keys()) yield { ...plan, actions: plan.actions.filter((_, other) => other !== index) };
+  // Runs are named by their places: only the last can go without moving others.
+  if (plan.runs.length > 1) {
+    const last = plan.runs.length - 1;
+    yield { ...plan, runs: plan.runs.slice(0, last), actions: plan.actions.filter((action) => !("run" in action) || action.run !== last) };
+  }
+  for (const [index, program] of plan.programs.entries()) {
+    for (const nodes of without(program.nodes)) yield { ...plan, programs: replaced(plan.programs, index, { ...program, nodes }) };
+    if (program.generations > 0) yield { ...plan, programs: replaced(plan.programs, index, { ...program, generations: 0 }) };
+  }
+}
+
+/** The list without one of its nodes, or with a smaller one in its place. */
+function* without(nodes: readonly ProgramNode[]): Generator<readonly ProgramNode[]> {
+  for (const [index, node] of nodes.entries()) {
+    yield [...nodes.slice(0, index), ...nodes.slice(index + 1)];
+    for (const [place, list] of listsOf(node).entries()) {
+      for (const less of without(list)) yield [...nodes.slice(0, index), withList(node, place, less), ...nodes.slice(index + 1)];
+    }
+  }
+}
+
+function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]): ProgramNode {
+  switch (node.kind) {
+    case "all":
+    case "race":
+    case "settled":
+      return { ...node, branches: replaced(node.branches, place, list) };
+    case "loop":
+      return { ...node, body: list };
+    case "attempt":
+      return place === 0 ? { ...node, body: list } : { ...node, rescue: list };
+    case "step":
+    case "sleep":
+    case "listen":
+    case "listenN":
+    case "event":
+    case "select":
+    case "child":
+    case "send":
+    case "emit":
+    case "pure":
+      return node;
+  }
+}
+
+function replaced<Item>(items: readonly Item[], place: number, item: Item): readonly Item[] {
+  return items.map((other, index) => (index === place ? item : other));
+}
+
+/** How many nodes a case has: what shrinking makes small. */
+export function sizeOf(plan: Case): number {
+  const count = (nodes: readonly ProgramNode[]): number => nodes.reduce((sum, node) => sum + 1 + listsOf(node).reduce((inner, list) => inner + count(list), 0), 0);
+  return plan.programs.reduce((sum, program: Program) => sum + count(program.nodes), 0);
+}

@@ -1,0 +1,21 @@
+import { CALM, type Case } from "./case.ts";
+import { generateCase } from "./generate.ts";
+import { MATRIX_FAULTS } from "./matrix.ts";
+
+/** Seeds whose programs, together, hold every kind of node; picked once, by their number. */
+export const SWEEP_SEEDS: readonly number[] = Array.from({ length: 20 }, (_, index) => 9001 + index);
+
+/** The case of a sweep: its programs, without any chance fault, on two workers. */
+export function sweepCase(seed: number): Case {
+  const plan = generateCase(seed);
+  const chaosMs = 1;
+  const early = { runs: plan.runs.map((run) => ({ ...run, atMs: 0 })), actions: plan.actions.map((action) => ({ ...action, atMs: Math.min(action.atMs, 1000) })) };
+  return { ...plan, ...early, swarm: CALM, workers: 2, chaosMs, forced: { call: -1, fault: "error" } };
+}
+
+/** Each call of the store, each kind of fault, exactly once. */
+export function* sweepCases(plan: Case, calls: number): Generator<Case> {
+  for (let call = 0; call < calls; call += 1) {
+    for (const fault of MATRIX_FAULTS) yield { ...plan, forced: { call, fault } };
+  }
+}
