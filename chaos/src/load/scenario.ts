@@ -169,7 +169,9 @@ const gather: Scene = (sender, dice) => {
       input: { salt: run, topic, count, bell },
     }),
   );
-  const emits = Array.from({ length: count * runs.length + dice.between(0, 1) }, (_, k): readonly Action[] => [
+  // Each run takes one more than it needs, if there is one: nobody may be left without.
+  const enough = (count + 1) * runs.length;
+  const emits = Array.from({ length: enough + dice.between(0, 1) }, (_, k): readonly Action[] => [
     { kind: "pause", ms: dice.between(0, 80) },
     { kind: "emit", topic, id: parcelId(sender, topic, k), consume: "one" },
   ]).flat();
