@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { nodeTurns } from "./turns.ts";
+
+const turns = nodeTurns();
+const hops = async (count: number): Promise<void> => {
+  for (let i = 0; i < count; i += 1) await null;
+};
+const turnEnd = (): Promise<void> => new Promise((resolve) => turns.atTurnEnd(resolve));
+
+describe("at rest", () => {
+  it("comes after every promise continuation that is under way, however long the chains", async () => {
+    const order: string[] = [];
+    void hops(1_000).then(() => order.push("long chain"));
+    turns.atRest(() => order.push("rest"));
+    void hops(3).then(() => order.push("short chain"));
+    await turnEnd();
+    expect(order).toEqual(["short chain", "long chain", "rest"]);
+  });
+
+  it("comes after continuations that continuations have begun", async () => {
+    const order: string[] = [];
+    turns.atRest(() => order.push("rest"));
+    void (async () => {
+      await null;
+      void Promise.all([hops(50), hops(70)]).then(async () => {
+        await new Promise<void>((resolve) => queueMicrotask(resolve));
+        order.push("begun later");
+      });
+    })();
+    await turnEnd();
+    expect(order).toEqual(["begun later", "rest"]);
+  });
+
+  it("comes before the end of the turn and before any timer or I/O", async () => {
+    const order: string[] = [];
+    setImmediate(() => order.push("check phase"));
+    turns.atTurnEnd(() => order.push("turn end"));
+    await hops(5);
+    turns.atRest(() => order.push("rest"));
+    await turnEnd();
+    expect(order).toEqual(["rest", "check phase", "turn end"]);
+  });
+
+  it("asked for at rest comes at the next rest, after what the first has set in motion", async () => {
+    const order: string[] = [];
+    turns.atRest(() => {
+      order.push("first");
+      void hops(20).then(() => order.push("moved"));
+      turns.atRest(() => order.push("second"));
+    });
+    await turnEnd();
+    expect(order).toEqual(["first", "moved", "second"]);
+  });
+
+  it("works the same when asked from a timer, a tick or a microtask", async () => {
+    for (const from of [setImmediate, process.nextTick, queueMicrotask]) {
+      const order: string[] = [];
+      await new Promise<void>((resolve) => {
+        from(() => {
+          turns.atRest(() => {
+            order.push("rest");
+            resolve();
+          });
+          void hops(10).then(() => order.push("moved"));
+        });
+      });
+      expect(order).toEqual(["moved", "rest"]);
+    }
+  });
+
+  it("keeps the order in which it was asked for", async () => {
+    const order: number[] = [];
+    for (let n = 0; n < 5; n += 1) turns.atRest(() => order.push(n));
+    await turnEnd();
+    expect(order).toEqual([0, 1, 2, 3, 4]);
+  });
+});
