@@ -57,7 +57,8 @@ export class Session implements ProgramHost, Interpreter {
   #sent: { readonly op: AppendOp | null; readonly seq: number } = { op: null, seq: 0 };
   #controller: AbortController | null = null;
 
-  constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
+  /** `before` is the session whose place this one takes, if there is one: its bodies are gone on with. */
+  constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory, before: Session | null = null) {
     const { run, records, snapshot } = loaded;
     this.#world = world;
     this.run = run;
@@ -79,11 +80,10 @@ export class Session implements ProgramHost, Interpreter {
       draft,
       open: new OpenCommands(run.inboxLast),
       completions: new Completions(draft, () => this.#askRest()),
-      steps: new Steps(world, run.id, draft.seq, (body, end) => {
-        if (!this.#over) tried(this.#desk, body, end);
-      }),
+      steps: new Steps(world, run.id, draft.seq, (body, end) => (this.#over ? 0 : tried(this.#desk, body, end))),
       codec: world.codec,
     };
+    if (before !== null) this.#desk.steps.inherit(before.#desk.steps);
     this.#program = createProgram(this);
   }
 
@@ -152,6 +152,12 @@ export class Session implements ProgramHost, Interpreter {
   abandon(reason: Error): void {
     this.#phase = "gone";
     this.#abort(reason);
+  }
+
+  /** Nothing it decides counts from here on; its bodies go on, for the session that takes its place. */
+  leave(): void {
+    this.#phase = "gone";
+    this.#desk.steps.leave();
   }
 
   now(): number {

@@ -32,6 +32,8 @@ export interface WorkshopParts {
 export class Workshop {
   readonly #parts: WorkshopParts;
   readonly #world: SessionWorld;
+  /** Sessions that decided at the wrong moment, until another takes their place. */
+  readonly #left = new Map<string, Session>();
   /** Runs that are being read; true: something came meanwhile. */
   readonly #reading = new Map<string, boolean>();
   #closed = false;
@@ -60,7 +62,7 @@ export class Workshop {
       return;
     }
     try {
-      const session = new Session(this.#world, loaded, program);
+      const session = new Session(this.#world, loaded, program, this.#takeLeft(run));
       own({ id: run.id, status: run.status, epoch: run.epoch, turn: run.turn, seq: session.seq, parent: run.parent });
       sessions.add(session);
       session.start();
@@ -91,9 +93,17 @@ export class Workshop {
     for (const runId of epochs.keys()) this.arrived(runId);
   }
 
-  /** Its last append was refused. Where only the moment was wrong, the run is read and goes on. */
+  /** Its last append was refused. Where only the moment was wrong, the run is read and goes on, with the bodies that run. */
   lost(session: Interpreter, reason: LostReason): void {
     const { run } = session;
+    if ((reason === "inbox" || reason === "early") && session instanceof Session) {
+      session.leave();
+      this.#parts.sessions.remove(session);
+      this.#parts.disown(run.id);
+      this.#left.set(run.id, session);
+      this.arrived(run.id);
+      return;
+    }
     this.forget(
       run.id,
       new PawlError(
@@ -101,11 +111,21 @@ export class Workshop {
         `run ${run.id} is lost to this worker (${reason}); what was not committed is dropped`,
       ),
     );
-    if (reason === "inbox" || reason === "early") this.arrived(run.id);
-    else this.#parts.onLost(run, reason);
+    this.#parts.onLost(run, reason);
+  }
+
+  /** The session whose place a fresh one takes: of the same epoch, or its bodies are told to stop. */
+  #takeLeft({ id, epoch }: Pick<Run, "id" | "epoch">): Session | null {
+    const left = this.#left.get(id) ?? null;
+    this.#left.delete(id);
+    if (left === null || left.run.epoch === epoch) return left;
+    left.abandon(new PawlError("OWNERSHIP_LOST", `run ${id} was claimed anew`));
+    return null;
   }
 
   forget(runId: string, reason: Error): void {
+    this.#left.get(runId)?.abandon(reason);
+    this.#left.delete(runId);
     const session = this.#parts.sessions.get(runId);
     if (session === undefined) return;
     this.#parts.sessions.remove(session);
@@ -141,6 +161,8 @@ export class Workshop {
       this.lost(session, "fenced");
     } else if (session !== undefined && session === hot && ours) {
       session.refresh(loaded.run, loaded.inbox);
+    } else if (session === undefined && !ours) {
+      this.forget(runId, new PawlError("OWNERSHIP_LOST", `run ${runId} is lost to this worker`));
     } else if (session === undefined && ours) {
       // Read for a session that is gone: only what came after its records was read.
       if (hot === undefined) this.interpret(loaded);
