@@ -50,6 +50,7 @@ function throughput(quick) {
       return [
         figure("raw rows/s in batches of 100", rows, "count"),
         figure("raw single commit", before.commitMs, "ms"),
+        figure("share of a core that a process gets", (before.coreShare + rawAfter.coreShare) / 2, "percent"),
         figure("pawl steps/s, 1,000 in flight", pawl1000.stepsPerSecond, "count"),
         figure("  ÷ raw rows", pawl1000.stepsPerSecond / rows, "ratio", atLeast(0.25)),
         figure("  ÷ openworkflow", pawl1000.stepsPerSecond / peer.stepsPerSecond, "ratio", atLeast(25)),
@@ -162,11 +163,12 @@ function replay() {
     ]),
     figures: (results) =>
       sizes.flatMap((records) => {
-        const { recordsPerSecond, restartMs, openToEnterMs } = results[`${records}/replayed`];
+        const { recordsPerSecond, tookMs, restartMs, openToEnterMs } = results[`${records}/replayed`];
         const bar = records === 20_000 ? atLeast(200_000) : undefined;
         const count = records.toLocaleString("en-US");
         return [
           figure(`${count} records: records/s, code entered → goes on`, recordsPerSecond, "count", bar),
+          figure("  code entered → goes on", tookMs, "ms"),
           figure("  open → code entered", openToEnterMs, "ms"),
           figure("  process start → code goes on", restartMs, "ms"),
         ];

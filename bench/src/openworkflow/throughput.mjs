@@ -19,7 +19,9 @@ export async function measure({ folder, inFlight, warmMs, windowMs, runs }) {
     }
     return { done: true };
   });
+  backend.db.exec("BEGIN");
   for (let n = 0; n < runs; n += 1) await ten.run({ id: n });
+  backend.db.exec("COMMIT");
   const worker = client.newWorker({ concurrency: inFlight });
   await worker.start();
   await pause(warmMs);

@@ -27,12 +27,14 @@ export async function measure({ folder, singleMs, batchMs, spaced }) {
     await pause(5 + (n % 10) * 5);
     idle.push(timed(() => write(1)));
   }
+  const coreShare = shareOfCore(200);
   const result = {
     driver: `${driver.name}, SQLite ${driver.version}`,
     settings: settingsOf(database),
     commitMs: median(single),
     commitP95Ms: quantile(single, 0.95),
     spacedCommitMs: median(idle),
+    coreShare,
     rowsPerSecond: ((batches.length * BATCH) / total(batches)) * 1_000,
   };
   database.close();
@@ -80,6 +82,15 @@ function timed(work) {
   const startedAt = performance.now();
   work();
   return performance.now() - startedAt;
+}
+
+/** How much of a core this process gets when it asks for a whole one. @param {number} forMs */
+function shareOfCore(forMs) {
+  const [cpuBefore, startedAt] = [process.cpuUsage(), performance.now()];
+  let sum = 0;
+  while (performance.now() - startedAt < forMs) sum += Math.sqrt(sum + 1);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return (user + system) / 1_000 / (performance.now() - startedAt);
 }
 
 /** @param {readonly number[]} values */
