@@ -43,9 +43,10 @@ export class Workshop {
     this.#world = world;
   }
 
-  /** No session is made any more. */
+  /** No session is made any more, and nobody takes the place of one that has left. */
   close(): void {
     this.#closed = true;
+    for (const runId of [...this.#left.keys()]) this.forget(runId, new PawlError("ENGINE_STOPPED", "the engine is shut down"));
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
