@@ -77,10 +77,12 @@ export class SqliteFile {
 
   #connect(): Connection {
     const { synchronous, walBytesMax } = this.#options;
+    let database: SqliteDatabase | null = null;
     try {
-      const database = this.#openDatabase();
+      database = this.#openDatabase();
       return new Connection(database, synchronous, walBytesMax);
     } catch (error) {
+      if (typeof this.#source === "string") database?.close();
       throw storeErrorOf(error, "work");
     }
   }
