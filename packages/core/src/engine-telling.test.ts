@@ -118,6 +118,30 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create }) => {
     expect(await (await engine.start(waits, undefined, { id: "r" })).status()).toMatch(/running|suspended/);
   });
 
+  it("of its own end, when a rule that must hold does not; its runs go on elsewhere", async () => {
+    const stage = await create(onTestFinished);
+    let wrong = false;
+    const broken = await stage.engine({
+      workflows: [waits],
+      through: (store) =>
+        intercepted(store, async (call, proceed) => {
+          const answer = await proceed();
+          return wrong && call.method === "commit" ? ({ answers: [], wakes: [] } as typeof answer) : answer;
+        }),
+    });
+    const run = await broken.start(waits, undefined);
+    await stage.world.settle();
+    const events = listenToAll(broken);
+    wrong = true;
+    await expect(broken.emit("t", 1)).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    expect(kindsOf(events)).toEqual(["engine.broken"]);
+    await expect(broken.start(waits, undefined)).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    const other = await stage.engine({ workflows: [waits] });
+    await other.send(run.id, "go", 1);
+    await stage.world.advance("8 s");
+    expect(await stage.result(other.run(run.id))).toBe(1);
+  });
+
   it("nobody who threw: a listener that does harms nothing", async () => {
     const stage = await create(onTestFinished);
     const engine = await stage.engine({ workflows: [waits] });
