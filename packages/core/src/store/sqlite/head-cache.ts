@@ -1,5 +1,6 @@
 import type { Wait } from "../../model/run.ts";
 import type { RunHead } from "../tables.ts";
+import type { SqliteDatabase } from "./database.ts";
 
 /** How many runs a generation holds; two are remembered. */
 const GENERATION_MAX = 8_192;
@@ -19,6 +20,7 @@ export interface CachedRun {
  * H1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
  *     the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
  * H2. A transaction that is rolled back takes everything with it.
+ * H3. There is one for each database that is open: commits through it do not change the version that it sees.
  */
 export class HeadCache {
   #young = new Map<string, CachedRun>();
@@ -66,4 +68,13 @@ export class HeadCache {
     this.#young.clear();
     this.#old.clear();
   }
+}
+
+const CACHES = new WeakMap<SqliteDatabase, HeadCache>();
+
+/** The one that all stores over this open database share. */
+export function cacheOf(database: SqliteDatabase): HeadCache {
+  const cache = CACHES.get(database) ?? new HeadCache();
+  CACHES.set(database, cache);
+  return cache;
 }

@@ -2,7 +2,16 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { append, create, document, message, post, record, records } from "../../testing/store-contract/builders.ts";
+import {
+  append,
+  control,
+  create,
+  document,
+  message,
+  post,
+  record,
+  records,
+} from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { StoreError } from "../store-error.ts";
 import type { SqliteDatabase, SqliteStatement } from "./database.ts";
@@ -110,6 +119,24 @@ it("a database that the caller has opened is used and left open, also one in mem
   await store.close();
   expect(database.prepare("SELECT count(*) AS count FROM pawl_runs").get()).toMatchObject({ count: 1 });
   expect(await failureOf(store.commit([create("s")]))).toMatchObject({ code: "STORE_UNAVAILABLE" });
+});
+
+it("two stores over one open database see each other's changes and fence each other", async () => {
+  const database = await rawDatabase();
+  const [a, b] = [sqliteStore(database), sqliteStore(database)];
+  await a.open(world);
+  await b.open(world);
+  await a.commit([create("r", { owner: "w" }), append("r", { records: [record(1)] })]);
+  await b.commit([control("r", { state: { status: "paused", reason: null } }), create("s", { owner: "w" })]);
+  const [fenced, appended] = (
+    await a.commit([append("r", { records: [record(2)] }), append("s", { records: [record(1)] })])
+  ).answers;
+  expect([fenced, appended]).toMatchObject([
+    { reason: "fenced", epoch: 2 },
+    { kind: "applied", again: false },
+  ]);
+  expect((await b.commit([append("s", { records: [record(1)] })])).answers).toMatchObject([{ again: true }]);
+  database.close();
 });
 
 it("a full disk refuses a batch as a whole, and the store goes on when there is room", async () => {

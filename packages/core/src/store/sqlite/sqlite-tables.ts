@@ -2,7 +2,7 @@ import type { Tables } from "../tables.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { SqliteDocumentTable } from "./document-table.ts";
 import { SqliteEventTable } from "./event-table.ts";
-import { HeadCache } from "./head-cache.ts";
+import { cacheOf, type HeadCache } from "./head-cache.ts";
 import { SqliteInboxTable } from "./inbox-table.ts";
 import { SqliteJournalTable } from "./journal-table.ts";
 import { SqliteLetterTable } from "./letter-table.ts";
@@ -22,9 +22,10 @@ export class SqliteTables implements Tables {
   readonly documents: SqliteDocumentTable;
   readonly workers: SqliteWorkerTable;
   readonly list: SqliteRunList;
-  readonly #cache = new HeadCache();
+  readonly #cache: HeadCache;
 
   constructor(database: SqliteDatabase) {
+    this.#cache = cacheOf(database);
     this.runs = new SqliteRunTable(database, this.#cache);
     this.journal = new SqliteJournalTable(database, this.#cache);
     this.inbox = new SqliteInboxTable(database);
