@@ -296,6 +296,23 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
     expect([...passes.values()]).toEqual([2, 2, 2, 2, 1, 1]);
   });
 
+  it("happens when runs were forgotten because they hold too many bytes", async () => {
+    const stage = await create(onTestFinished);
+    let passes = 0;
+    const heavy = workflow("heavy", async (ctx) => {
+      passes += 1;
+      const text = await ctx.step("big", () => "x".repeat(10_000));
+      await ctx.listen("go");
+      return text.length;
+    });
+    const engine = await stage.engine({ workflows: [heavy], hotBytes: 25_000 });
+    const runs = await Promise.all([1, 2, 3, 4].map(() => engine.start(heavy, undefined)));
+    await stage.world.settle();
+    for (const run of runs) await run.send("go", null);
+    expect(await Promise.all(runs.map((run) => stage.finish(run)))).toEqual([10_000, 10_000, 10_000, 10_000]);
+    expect(passes).toBe(6);
+  });
+
   it("happens when sleeping runs were forgotten for want of room", async () => {
     const stage = await create(onTestFinished);
     const naps = workflow("naps", async (ctx, n: number) => {
