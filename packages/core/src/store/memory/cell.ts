@@ -51,3 +51,9 @@ export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
 export function runOfCell({ head, facts, version, input, wait, outcome }: Cell): Run {
   return runOf(head, { version, input, tags: facts.tags, parent: facts.parent, wait, outcome });
 }
+
+/** The records after this seq, at most `limit`. */
+export function recordsAfter({ journal }: Cell, seq: number, limit = journal.length): readonly JournalRecord[] {
+  const start = Math.max(seq + 1 - (journal[0]?.seq ?? 0), 0);
+  return journal.slice(start, start + limit);
+}

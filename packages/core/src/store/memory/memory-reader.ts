@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import type { LetterRow } from "../tables.ts";
-import { type Cell, runOfCell } from "./cell.ts";
+import { type Cell, recordsAfter, runOfCell } from "./cell.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -31,9 +31,8 @@ export class MemoryReader implements Reader {
     runId: string,
     { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
   ): Promise<readonly JournalRecord[]> {
-    const journal = this.#tables.cells.get(runId)?.journal ?? [];
-    const start = afterSeq + 1 - (journal[0]?.seq ?? 0);
-    return journal.slice(Math.max(start, 0), Math.max(start, 0) + limit);
+    const cell = this.#tables.cells.get(runId);
+    return cell === undefined ? [] : recordsAfter(cell, afterSeq, limit);
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

@@ -16,6 +16,7 @@ import type {
   Store,
   StoreWorld,
 } from "../store.ts";
+import { recordsAfter } from "./cell.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
@@ -70,8 +71,7 @@ class MemoryStore implements Store {
     if (run === null || cell === undefined) return null;
     const snapshot = this.#tables.documents.get("snapshot", runId);
     const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-    const records = cell.journal.filter((record) => record.seq > after);
-    return { run, snapshot, records, inbox: [...cell.inbox.values()] };
+    return { run, snapshot, records: recordsAfter(cell, after), inbox: [...cell.inbox.values()] };
   }
 
   async heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
