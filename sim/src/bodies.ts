@@ -1,37 +1,41 @@
 import type { StepInfo } from "pawl";
 import type { Line } from "./interpreter.ts";
+import { never } from "./nothing.ts";
 import { type StepNode, stepValue } from "./program.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
 
 /** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
-export class Bodies {
-  readonly #world: World;
+export class Bodies implements BodyRunner {
+  readonly #world: Stage;
 
-  constructor(world: World) {
+  constructor(world: Stage) {
     this.#world = world;
   }
 
-  begin(worker: SimWorker, runId: string, generation: number): Line {
+  begin(worker: SimProcess, runId: string, generation: number): Line {
     const line: Line = { runId, generation, given: [] };
     this.#world.monitor.effects.lineBegins(worker, line);
     return line;
   }
 
-  run(worker: SimWorker, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown {
+  run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown {
     const { scheduler, monitor } = this.#world;
-    if (worker.dead) return new Promise(() => {});
+    if (worker.dead) return never();
     const ended = monitor.effects.bodyStarts(worker, line, { node, location, attempt: info.attempt, given });
     if (node.poison) {
       worker.kill("poison");
-      return new Promise(() => {});
+      return never();
     }
     const { chance } = scheduler;
     const { swarm } = this.#world;
     if (chance.roll(swarm.hang)) {
       worker.hung = true;
-      scheduler.at(scheduler.now + chance.between(100, 6000), { actor: null, label: `${worker.name} hung`, run: () => worker.kill("a body hung") });
-      return new Promise(() => {});
+      scheduler.at(scheduler.now + chance.between(100, 6000), {
+        actor: null,
+        label: `${worker.name} hung`,
+        run: () => worker.kill("a body hung"),
+      });
+      return never();
     }
     const end = (): unknown => {
       if (chance.roll(swarm.crashInBody)) {
@@ -52,7 +56,11 @@ export class Bodies {
           reject(error);
         }
       };
-      scheduler.at(scheduler.now + takesMs, { actor: worker, label: `body ${line.runId} ${location} ends`, run: finish });
+      scheduler.at(scheduler.now + takesMs, {
+        actor: worker,
+        label: `body ${line.runId} ${location} ends`,
+        run: finish,
+      });
     });
   }
 

@@ -4,7 +4,8 @@ import { type Job, runJob } from "./job.ts";
 process.on("message", (job: Job) => {
   void runJob(job).then(
     (result) => process.send?.({ result }),
-    (error: unknown) => process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    (error: unknown) =>
+      process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   );
 });
 process.on("disconnect", () => process.exit(0));

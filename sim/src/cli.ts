@@ -1,6 +1,6 @@
 import { options } from "./options.ts";
-import { repeatSeed, runSeeds } from "./run-seeds.ts";
 import { runMutants } from "./run-mutants.ts";
+import { repeatSeed, runSeeds } from "./run-seeds.ts";
 import { runSweep } from "./run-sweep.ts";
 
 const asked = options(process.argv.slice(2));

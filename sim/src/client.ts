@@ -1,14 +1,14 @@
 import type { Engine, SendOutcome } from "pawl";
 import type { ClientAction, RunPlan } from "./case.ts";
+import { nothing } from "./nothing.ts";
 import { BEGIN_AT } from "./scheduler.ts";
 import { isOver } from "./shadow.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { SimProcess, Stage } from "./stage.ts";
 
 /** Something a client wants done: asked again, of another engine, until there is an answer. */
 interface Errand {
   readonly label: string;
-  ask(engine: Engine, worker: SimWorker): Promise<unknown>;
+  ask(engine: Engine, worker: SimProcess): Promise<unknown>;
   answered(answer: unknown): void;
   done: boolean;
 }
@@ -21,7 +21,7 @@ const PROVIDE_MS = 600;
 
 /** The outside: starts runs, sends, emits, controls and waits for results, and asks again with the same id when it hears nothing. */
 export class Client {
-  readonly #world: World;
+  readonly #world: Stage;
   /** Messages whose sender was told that they are accepted. */
   readonly accepted: Array<{ readonly to: string; readonly id: string }> = [];
   readonly #errands = new Set<Errand>();
@@ -30,7 +30,7 @@ export class Client {
   #watched = 0;
   #provided = 0;
 
-  constructor(world: World) {
+  constructor(world: Stage) {
     this.#world = world;
   }
 
@@ -63,8 +63,10 @@ export class Client {
       if (this.#needed.has(row.id) || isOver(row)) continue;
       if (row.status === "paused") this.#give(row.id, this.#control("resume", row.id));
       else if (row.status === "suspended") {
-        for (const message of row.wait?.messages ?? []) this.#give(row.id, this.#send(row.id, message, this.#freshId()));
-        for (const topic of row.wait?.topics ?? []) this.#give(row.id, this.#emit(topic, this.#freshId(), { deliver: "all", consume: "one" }));
+        for (const message of row.wait?.messages ?? [])
+          this.#give(row.id, this.#send(row.id, message, this.#freshId()));
+        for (const topic of row.wait?.topics ?? [])
+          this.#give(row.id, this.#emit(topic, this.#freshId(), { deliver: "all", consume: "one" }));
       }
     }
     scheduler.at(scheduler.now + PROVIDE_MS, { actor: null, label: "provide", run: () => this.provide() });
@@ -113,7 +115,11 @@ export class Client {
     const lost = (): void => {
       if (!open) return;
       open = false;
-      scheduler.at(scheduler.now + scheduler.chance.between(1, 400), { actor: null, label: `${errand.label} again`, run: () => this.#ask(errand) });
+      scheduler.at(scheduler.now + scheduler.chance.between(1, 400), {
+        actor: null,
+        label: `${errand.label} again`,
+        run: () => this.#ask(errand),
+      });
     };
     worker.onDeath(lost);
     errand.ask(engine, worker).then(
@@ -127,7 +133,8 @@ export class Client {
         if (AGAIN.has(code)) lost();
         else if (open && !worker.dead) {
           open = false;
-          if (!REFUSED.has(code)) this.#world.monitor.violate("client", `${errand.label} was answered with ${String(error)}`);
+          if (!REFUSED.has(code))
+            this.#world.monitor.violate("client", `${errand.label} was answered with ${String(error)}`);
           this.#finish(errand, null);
         }
       },
@@ -170,7 +177,12 @@ export class Client {
     }
   }
 
-  #send(to: string, message: string, id: string, { policy = "discard" }: { readonly policy?: "discard" | "broadcast" | "deadLetter" } = {}): Errand {
+  #send(
+    to: string,
+    message: string,
+    id: string,
+    { policy = "discard" }: { readonly policy?: "discard" | "broadcast" | "deadLetter" } = {},
+  ): Errand {
     const { monitor } = this.#world;
     let existed = true;
     return {
@@ -182,16 +194,27 @@ export class Client {
       answered: (answer) => {
         const { kind } = answer as SendOutcome;
         const row = monitor.shadows.get(to)?.row;
-        if (kind === "targetNotFound" && existed) monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
-        if (kind === "targetTerminated" && (row === undefined || !isOver(row))) monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
+        if (kind === "targetNotFound" && existed)
+          monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
+        if (kind === "targetTerminated" && (row === undefined || !isOver(row)))
+          monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
         if (kind === "delivered" || kind === "queued" || kind === "duplicate") this.accepted.push({ to, id });
       },
       done: false,
     };
   }
 
-  #emit(topic: string, id: string, { deliver, consume }: Pick<Extract<ClientAction, { kind: "emit" }>, "deliver" | "consume">): Errand {
-    return { label: `emit ${topic} ${id}`, ask: (engine) => engine.emit(topic, id, { id, deliver, consume }), answered: () => {}, done: false };
+  #emit(
+    topic: string,
+    id: string,
+    { deliver, consume }: Pick<Extract<ClientAction, { kind: "emit" }>, "deliver" | "consume">,
+  ): Errand {
+    return {
+      label: `emit ${topic} ${id}`,
+      ask: (engine) => engine.emit(topic, id, { id, deliver, consume }),
+      answered: nothing,
+      done: false,
+    };
   }
 
   #control(kind: "cancel" | "pause" | "resume", runId: string): Errand {
@@ -233,9 +256,12 @@ export class Client {
         monitor.violate("result", `the result of run ${runId} was ${status}, and it is ${row?.status}`);
       }
     };
-    worker.engine?.run(runId).result().then(settled("completed"), (error: { code?: string }) => {
-      if (error.code === "RUN_FAILED" || error.code === "RUN_CANCELLED") settled("rejected")();
-      else close();
-    });
+    worker.engine
+      ?.run(runId)
+      .result()
+      .then(settled("completed"), (error: { code?: string }) => {
+        if (error.code === "RUN_FAILED" || error.code === "RUN_CANCELLED") settled("rejected")();
+        else close();
+      });
   }
 }

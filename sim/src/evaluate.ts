@@ -15,7 +15,9 @@ type Records = ReadonlyMap<string, JournalRecord>;
 const OPEN: Evaluation = { kind: "open" };
 
 export function evaluateProgram(nodes: readonly ProgramNode[], journal: readonly JournalRecord[]): Evaluation {
-  const records = new Map(journal.filter((record) => record.kind !== "retry").map((record) => [record.location, record]));
+  const records = new Map(
+    journal.filter((record) => record.kind !== "retry").map((record) => [record.location, record]),
+  );
   return evaluateList(records, nodes, "", 0);
 }
 
@@ -39,9 +41,14 @@ function evaluateNode(records: Records, node: ProgramNode, round: string, from: 
       return completed(records.get(node.name + round), () => null);
     case "listen":
     case "event":
-      return completed(records.get(node.name + round), (payload) => (payload as { value: unknown } | null)?.value ?? "timeout");
+      return completed(
+        records.get(node.name + round),
+        (payload) => (payload as { value: unknown } | null)?.value ?? "timeout",
+      );
     case "listenN":
-      return completed(records.get(node.name + round), (payload) => ((payload ?? []) as Array<{ value: unknown }>).map((each) => each.value));
+      return completed(records.get(node.name + round), (payload) =>
+        ((payload ?? []) as Array<{ value: unknown }>).map((each) => each.value),
+      );
     case "select":
       return evaluateSelect(records, node, node.name + round);
     case "child":
@@ -64,12 +71,14 @@ function evaluateNode(records: Records, node: ProgramNode, round: string, from: 
 function completed(record: JournalRecord | undefined, read: (payload: unknown) => unknown): Evaluation {
   if (record === undefined) return OPEN;
   const payload: unknown = record.payload === null ? null : JSON.parse(record.payload);
-  if (record.outcome === "failed") return { kind: "error", message: (payload as { message: string }).message, seq: record.seq };
+  if (record.outcome === "failed")
+    return { kind: "error", message: (payload as { message: string }).message, seq: record.seq };
   return { kind: "value", value: read(payload), seq: record.seq };
 }
 
 function evaluateStep(record: JournalRecord | undefined, node: StepNode): Evaluation {
-  if (record?.outcome === "failed" && node.asResult) return { kind: "value", value: { failed: record.detail }, seq: record.seq };
+  if (record?.outcome === "failed" && node.asResult)
+    return { kind: "value", value: { failed: record.detail }, seq: record.seq };
   return completed(record, (payload) => payload);
 }
 
@@ -88,13 +97,21 @@ function evaluateChild(records: Records, node: Extract<ProgramNode, { kind: "chi
   if (spawn === undefined) return OPEN;
   if (node.mode === "detached") return completed(spawn, (payload) => payload);
   const result = completed(records.get(`${name}/result`), (payload) => payload);
-  return result.kind === "error" && node.mode === "quiet" ? { kind: "value", value: "child failed", seq: result.seq } : result;
+  return result.kind === "error" && node.mode === "quiet"
+    ? { kind: "value", value: "child failed", seq: result.seq }
+    : result;
 }
 
-function evaluateBranches(records: Records, node: Extract<ProgramNode, { kind: "all" | "race" | "settled" }>, round: string, from: number): Evaluation {
+function evaluateBranches(
+  records: Records,
+  node: Extract<ProgramNode, { kind: "all" | "race" | "settled" }>,
+  round: string,
+  from: number,
+): Evaluation {
   const results = node.branches.map((branch) => evaluateList(records, branch, round, from));
   const closed = results.filter((result) => result.kind !== "open");
-  const earliest = (among: typeof closed): Evaluation => among.reduce<Evaluation>((best, next) => (best.kind === "open" || next.seq < best.seq ? next : best), OPEN);
+  const earliest = (among: typeof closed): Evaluation =>
+    among.reduce<Evaluation>((best, next) => (best.kind === "open" || next.seq < best.seq ? next : best), OPEN);
   if (node.kind === "race") return earliest(closed);
   const errors = closed.filter((result) => result.kind === "error");
   if (node.kind === "all" && errors.length > 0) return earliest(errors);
@@ -103,7 +120,12 @@ function evaluateBranches(records: Records, node: Extract<ProgramNode, { kind: "
   return { kind: "value", value, seq: Math.max(from, ...closed.map((result) => result.seq)) };
 }
 
-function evaluateLoop(records: Records, node: Extract<ProgramNode, { kind: "loop" }>, round: string, from: number): Evaluation {
+function evaluateLoop(
+  records: Records,
+  node: Extract<ProgramNode, { kind: "loop" }>,
+  round: string,
+  from: number,
+): Evaluation {
   const values: unknown[] = [];
   let seq = from;
   for (let index = 0; index < node.times; index += 1) {
@@ -115,9 +137,14 @@ function evaluateLoop(records: Records, node: Extract<ProgramNode, { kind: "loop
   return { kind: "value", value: values, seq };
 }
 
-function evaluateAttempt(records: Records, node: Extract<ProgramNode, { kind: "attempt" }>, round: string, from: number): Evaluation {
+function evaluateAttempt(
+  records: Records,
+  node: Extract<ProgramNode, { kind: "attempt" }>,
+  round: string,
+  from: number,
+): Evaluation {
   const body = evaluateList(records, node.body, round, from);
   if (body.kind !== "error") return body;
   const rescue = evaluateList(records, node.rescue, round, body.seq);
-  return rescue.kind === "value" ? { ...rescue, value: { caught: body.message, then: rescue.value } } : rescue;
+  return rescue.kind === "value" ? { ...rescue, value: { caught: body.message, rescued: rescue.value } } : rescue;
 }

@@ -1,5 +1,5 @@
-import type { ProgramInput } from "./program.ts";
 import { evaluateProgram } from "./evaluate.ts";
+import type { ProgramInput } from "./program.ts";
 import { replayRuns } from "./replay.ts";
 import type { Shadow } from "./shadow.ts";
 import type { World } from "./world.ts";
@@ -20,10 +20,17 @@ function checkEnd(world: World, shadow: Shadow): void {
   const expected = evaluateProgram(program.nodes, journal);
   const outcome = JSON.parse(row.outcome ?? "null") as { values?: unknown; message?: string; code?: string } | null;
   if (row.status === "failed" && outcome?.code === "POISONED" && row.claims > world.case.settings.claimsMax) return;
-  const told = row.status === "completed" ? { kind: "value", is: JSON.stringify(outcome?.values) } : { kind: "error", is: outcome?.message };
-  const meant = expected.kind === "value" ? JSON.stringify(expected.value) : expected.kind === "error" ? expected.message : null;
+  const told =
+    row.status === "completed"
+      ? { kind: "value", is: JSON.stringify(outcome?.values) }
+      : { kind: "error", is: outcome?.message };
+  const meant =
+    expected.kind === "value" ? JSON.stringify(expected.value) : expected.kind === "error" ? expected.message : null;
   if (told.kind !== expected.kind || told.is !== meant) {
-    world.monitor.violate("model", `run ${row.id} ${row.status} with ${told.is}; its records make ${expected.kind} ${meant}`);
+    world.monitor.violate(
+      "model",
+      `run ${row.id} ${row.status} with ${told.is}; its records make ${expected.kind} ${meant}`,
+    );
   }
   if (row.status === "completed" && row.generation !== program.generations) {
     world.monitor.violate("model", `run ${row.id} ended in generation ${row.generation} of ${program.generations}`);
@@ -32,14 +39,22 @@ function checkEnd(world: World, shadow: Shadow): void {
 
 /** I4: an accepted message came into its run's inbox; what was not received became what its policy says. */
 async function checkAccepted(world: World): Promise<void> {
-  const letters = new Set((await world.store.reader.deadLetters({ limit: 1000 })).items.map((letter) => `${letter.target} ${letter.id}`));
-  const policies = new Map(world.case.actions.flatMap((action) => (action.kind === "send" ? [[action.id, action.policy] as const] : [])));
+  const letters = new Set(
+    (await world.store.reader.deadLetters({ limit: 1000 })).items.map((letter) => `${letter.target} ${letter.id}`),
+  );
+  const policies = new Map(
+    world.case.actions.flatMap((action) => (action.kind === "send" ? [[action.id, action.policy] as const] : [])),
+  );
   for (const { to, id } of world.client.accepted) {
     const shadow = world.monitor.shadows.get(to);
     const n = shadow?.known.get(`message:${id}`);
     if (shadow === undefined || !shadow.posted.has(id)) {
       world.monitor.violate("I4", `message ${id} to run ${to} was accepted and never came there`);
-    } else if ((n === undefined || !shadow.received.has(n)) && policies.get(id) === "deadLetter" && !letters.has(`${to} ${to}//${id}`)) {
+    } else if (
+      (n === undefined || !shadow.received.has(n)) &&
+      policies.get(id) === "deadLetter" &&
+      !letters.has(`${to} ${to}//${id}`)
+    ) {
       world.monitor.violate("I4", `message ${id} was left behind by run ${to} and is no dead letter`);
     }
   }

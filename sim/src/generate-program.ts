@@ -43,7 +43,8 @@ export function programs(
 ): { readonly list: readonly Program[]; readonly roots: readonly number[] } {
   const list: Program[] = [];
   const childCount = chance.between(1, 3);
-  for (let index = 0; index < childCount; index += 1) list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false }));
+  for (let index = 0; index < childCount; index += 1)
+    list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false }));
   const roots: number[] = [];
   for (let index = 0; index < runCount; index += 1) {
     roots.push(list.length);
@@ -58,7 +59,8 @@ function grow(
 ): Program {
   const growing: Growing = { chance, runCount: plan.runCount, below: plan.below, names: 0 };
   const nodes = list(growing, plan.depth, chance.between(1, 4));
-  if (plan.poisoned) nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
+  if (plan.poisoned)
+    nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
   return { nodes, generations: chance.roll(0.12) ? chance.between(1, 2) : 0 };
 }
 
@@ -77,7 +79,13 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "listen":
       return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
     case "listenN":
-      return { kind, name: name(growing, "n"), message: chance.pick(MESSAGES_COUNTED), count: chance.between(1, 3), timeoutMs: timeout(chance) };
+      return {
+        kind,
+        name: name(growing, "n"),
+        message: chance.pick(MESSAGES_COUNTED),
+        count: chance.between(1, 3),
+        timeoutMs: timeout(chance),
+      };
     case "event":
       return { kind, name: name(growing, "e"), topic: chance.pick(TOPICS), timeoutMs: timeout(chance) };
     case "select":
@@ -91,11 +99,25 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "loop":
       return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
     case "attempt":
-      return { kind, body: list(growing, depth - 1, chance.between(1, 2)), rescue: list(growing, 0, chance.between(0, 1)) };
+      return {
+        kind,
+        body: list(growing, depth - 1, chance.between(1, 2)),
+        rescue: list(growing, 0, chance.between(0, 1)),
+      };
     case "send":
-      return { kind, target: chance.between(0, growing.runCount - 1), message: chance.pick(MESSAGES), policy: chance.pick(POLICIES) };
+      return {
+        kind,
+        target: chance.between(0, growing.runCount - 1),
+        message: chance.pick(MESSAGES),
+        policy: chance.pick(POLICIES),
+      };
     case "emit":
-      return { kind, topic: chance.pick(TOPICS), deliver: chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 }), consume: consume(chance) };
+      return {
+        kind,
+        topic: chance.pick(TOPICS),
+        deliver: chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 }),
+        consume: consume(chance),
+      };
     case "pure":
       return { kind };
   }

@@ -1,4 +1,13 @@
-import { CALL_FAULTS, type Case, type ClientAction, type FaultKind, type RunPlan, SMALL_FAULTS, type Swarm, WORLD_FAULTS } from "./case.ts";
+import {
+  CALL_FAULTS,
+  type Case,
+  type ClientAction,
+  type FaultKind,
+  type RunPlan,
+  SMALL_FAULTS,
+  type Swarm,
+  WORLD_FAULTS,
+} from "./case.ts";
 import { Chance } from "./chance.ts";
 import { MESSAGES, MESSAGES_COUNTED, POLICIES, programs, TOPICS } from "./generate-program.ts";
 import type { Program } from "./program.ts";
@@ -30,7 +39,12 @@ export function generateCase(seed: number): Case {
   };
 }
 
-function runPlans(chance: Chance, made: { readonly list: readonly Program[]; readonly roots: readonly number[] }, count: number, chaosMs: number): RunPlan[] {
+function runPlans(
+  chance: Chance,
+  made: { readonly list: readonly Program[]; readonly roots: readonly number[] },
+  count: number,
+  chaosMs: number,
+): RunPlan[] {
   return Array.from({ length: count }, (_, index) => ({
     id: `r${index}`,
     program: made.roots[index] ?? 0,
@@ -50,10 +64,26 @@ function clientActions(chance: Chance, runs: readonly RunPlan[], chaosMs: number
     const twice = chance.roll(0.25);
     const kind = chance.weighted({ send: 55, emit: 30, cancel: 6, pause: 7, resume: 2 });
     if (kind === "send") {
-      actions.push({ kind, run, message: chance.pick([...MESSAGES, ...MESSAGES_COUNTED]), id, atMs, policy: chance.pick(POLICIES), twice });
+      actions.push({
+        kind,
+        run,
+        message: chance.pick([...MESSAGES, ...MESSAGES_COUNTED]),
+        id,
+        atMs,
+        policy: chance.pick(POLICIES),
+        twice,
+      });
     } else if (kind === "emit") {
       const deliver = chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 });
-      actions.push({ kind, topic: chance.pick(TOPICS), id: `e${count}`, atMs, deliver, consume: chance.weighted({ one: 6, all: 4 }), twice });
+      actions.push({
+        kind,
+        topic: chance.pick(TOPICS),
+        id: `e${count}`,
+        atMs,
+        deliver,
+        consume: chance.weighted({ one: 6, all: 4 }),
+        twice,
+      });
     } else {
       actions.push({ kind, run, atMs });
       if (kind === "pause") actions.push({ kind: "resume", run, atMs: atMs + chance.between(1, 3000) });

@@ -33,14 +33,17 @@ export const WORKFLOW_NAME = "program";
 
 /** The one workflow: it interprets a program that is data. */
 export function interpreterWorkflow(pawl: Pawl, host: InterpreterHost): Workflow<ProgramInput, unknown> {
-  const workflow: Workflow<ProgramInput, unknown> = pawl.workflow(WORKFLOW_NAME, async (ctx: Ctx, input: ProgramInput) => {
-    const program = host.programs[input.p];
-    if (program === undefined) throw new Error(`no program ${input.p}`);
-    const frame: Frame = { ctx, host, line: host.begin(ctx.runId, input.g), workflow, extras: [] };
-    const values = await runList(frame, program.nodes, "");
-    if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
-    return { values, extras: frame.extras };
-  });
+  const workflow: Workflow<ProgramInput, unknown> = pawl.workflow(
+    WORKFLOW_NAME,
+    async (ctx: Ctx, input: ProgramInput) => {
+      const program = host.programs[input.p];
+      if (program === undefined) throw new Error(`no program ${input.p}`);
+      const frame: Frame = { ctx, host, line: host.begin(ctx.runId, input.g), workflow, extras: [] };
+      const values = await runList(frame, program.nodes, "");
+      if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
+      return { values, extras: frame.extras };
+    },
+  );
   return workflow;
 }
 
@@ -82,10 +85,12 @@ async function runNode(frame: Frame, node: ProgramNode, round: string): Promise<
       try {
         return await runList(frame, node.body, round);
       } catch (error) {
-        return { caught: messageOf(error), then: await runList(frame, node.rescue, round) };
+        return { caught: messageOf(error), rescued: await runList(frame, node.rescue, round) };
       }
     case "send":
-      await ctx.send(frame.host.runIds[node.target] ?? "", node.message, "from a run", { onTargetTerminated: node.policy });
+      await ctx.send(frame.host.runIds[node.target] ?? "", node.message, "from a run", {
+        onTargetTerminated: node.policy,
+      });
       return null;
     case "emit":
       await ctx.emit(node.topic, "from a run", { deliver: node.deliver, consume: node.consume });
@@ -134,7 +139,8 @@ async function receive(
     line.given.push(name);
     return messages.map((each) => each.value);
   }
-  const got = node.kind === "listen" ? await ctx.listen(node.message, options) : await ctx.awaitEvent(node.topic, options);
+  const got =
+    node.kind === "listen" ? await ctx.listen(node.message, options) : await ctx.awaitEvent(node.topic, options);
   line.given.push(name);
   return "value" in got ? got.value : "timeout";
 }

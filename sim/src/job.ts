@@ -7,7 +7,13 @@ import { simulate } from "./simulate.ts";
 
 /** A stretch of work for one child process. */
 export type Job =
-  | { readonly kind: "seeds"; readonly dist: string | null; readonly from: number; readonly count: number; readonly stopAtFirst: boolean }
+  | {
+      readonly kind: "seeds";
+      readonly dist: string | null;
+      readonly from: number;
+      readonly count: number;
+      readonly stopAtFirst: boolean;
+    }
   | { readonly kind: "cases"; readonly dist: string | null; readonly cases: readonly Case[] };
 
 export interface Failure {
@@ -45,7 +51,9 @@ export async function runJob(job: Job): Promise<JobResult> {
     result.steps += outcome.steps;
     result.virtualMs += outcome.virtualMs;
     addMatrix(result.matrix, outcome.matrix);
-    const violation = outcome.violations[0] ?? (await differs(pawl, plan, outcome.hash, typeof item === "number" && item % TWICE_EVERY === 0));
+    const violation =
+      outcome.violations[0] ??
+      (await differs(pawl, plan, outcome.hash, typeof item === "number" && item % TWICE_EVERY === 0));
     if (violation !== null) result.failures.push({ plan, violation });
     if (violation !== null && job.kind === "seeds" && job.stopAtFirst) break;
   }
@@ -55,5 +63,7 @@ export async function runJob(job: Job): Promise<JobResult> {
 async function differs(pawl: Pawl, plan: Case, hash: number, asked: boolean): Promise<Violation | null> {
   if (!asked) return null;
   const again = await simulate(pawl, plan);
-  return again.hash === hash ? null : { invariant: "determinism", text: `the same seed gave the traces ${hash} and ${again.hash}` };
+  return again.hash === hash
+    ? null
+    : { invariant: "determinism", text: `the same seed gave the traces ${hash} and ${again.hash}` };
 }

@@ -28,7 +28,12 @@ export const TRANSACTIONS = [
 export type TransactionKind = (typeof TRANSACTIONS)[number];
 
 /** Faults that are counted by transaction; a delay is no loss. */
-export const MATRIX_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError"] as const satisfies readonly CallFault[];
+export const MATRIX_FAULTS = [
+  "crashBefore",
+  "crashAfter",
+  "error",
+  "appliedError",
+] as const satisfies readonly CallFault[];
 
 export type Matrix = Record<string, number>;
 
@@ -90,12 +95,17 @@ export function addMatrix(sum: Matrix, more: Matrix): void {
 }
 
 export function emptyCells(matrix: Matrix): readonly string[] {
-  return TRANSACTIONS.flatMap((transaction) => MATRIX_FAULTS.map((fault) => cell(transaction, fault))).filter((key) => !matrix[key]);
+  return TRANSACTIONS.flatMap((transaction) => MATRIX_FAULTS.map((fault) => cell(transaction, fault))).filter(
+    (key) => !matrix[key],
+  );
 }
 
 export function printedMatrix(matrix: Matrix): string {
   const rows = TRANSACTIONS.map((transaction) =>
-    [transaction.padEnd(18), ...MATRIX_FAULTS.map((fault) => String(matrix[cell(transaction, fault)] ?? 0).padStart(13))].join(""),
+    [
+      transaction.padEnd(18),
+      ...MATRIX_FAULTS.map((fault) => String(matrix[cell(transaction, fault)] ?? 0).padStart(13)),
+    ].join(""),
   );
   return [["transaction".padEnd(18), ...MATRIX_FAULTS.map((fault) => fault.padStart(13))].join(""), ...rows].join("\n");
 }

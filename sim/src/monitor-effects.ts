@@ -1,24 +1,13 @@
 import type { Line } from "./interpreter.ts";
-import type { Monitor } from "./monitor.ts";
+import { nothing } from "./nothing.ts";
 import type { StepNode } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { BodyStart, Findings, SimProcess, Stage } from "./stage.ts";
 
 /** What the code's process knew when it began. */
 interface Knowledge {
   readonly epoch: number;
   readonly done: ReadonlySet<string>;
-}
-
-const LENIENT = process.env.SIM_LENIENT === "1";
-
-export interface BodyStart {
-  readonly node: StepNode;
-  readonly location: string;
-  readonly attempt: number;
-  /** How many completions the code had been given when it asked for the step. */
-  readonly given: number;
 }
 
 /** How far a worker's idea of the store's clock may be off. */
@@ -28,49 +17,54 @@ const POISON_EXTRA = 6;
 
 /** I3 and R2: when a step body may start. */
 export class EffectsMonitor {
-  readonly #monitor: Monitor;
-  readonly #world: World;
+  readonly #monitor: Findings;
+  readonly #world: Stage;
   readonly #knowledge = new Map<Line, Knowledge>();
   /** Bodies that came to their end, by run, generation, location and try. */
-  readonly #finished = new Map<string, { readonly worker: SimWorker; readonly epoch: number }>();
+  readonly #finished = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
 
-  constructor(monitor: Monitor, world: World) {
+  constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
     this.#world = world;
   }
 
-  lineBegins(worker: SimWorker, line: Line): void {
+  lineBegins(worker: SimProcess, line: Line): void {
     const loaded = worker.loads.get(line.runId);
     const records = loaded?.records ?? [];
     const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
     this.#knowledge.set(line, { epoch: loaded?.run.epoch ?? 1, done });
   }
 
-  /** The owner was told that its decision came at the wrong moment, and reads the run again. */
-  refused(runId: string): void {
-    if (!LENIENT) return;
-    for (const key of this.#finished.keys()) if (key.startsWith(`${runId}|`)) this.#finished.delete(key);
-  }
-
   /** The returned function is called when the body has come to its end. */
-  bodyStarts(worker: SimWorker, line: Line, start: BodyStart): () => void {
+  bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void {
     const { node, location, attempt } = start;
     const shadow = this.#monitor.shadows.get(line.runId);
     const knowledge = this.#knowledge.get(line);
-    if (shadow === undefined || knowledge === undefined) return () => {};
+    if (shadow === undefined || knowledge === undefined) return nothing;
     const what = `${worker.name} starts ${location} of run ${line.runId}, try ${attempt},`;
     if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
     if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
     this.#durable(shadow, line.given.slice(0, start.given), line.generation, { knowledge, what });
     const { row } = shadow;
-    const current = row.epoch === knowledge.epoch && row.owner === worker.engineId && row.generation === line.generation;
+    const current =
+      row.epoch === knowledge.epoch && row.owner === worker.engineId && row.generation === line.generation;
     if (current) this.#current(shadow, location, attempt, what);
-    return this.#once(worker, line, { key: `${line.runId}|${line.generation}|${location}|${attempt}`, epoch: knowledge.epoch, what, node });
+    return this.#once(worker, line, {
+      key: `${line.runId}|${line.generation}|${location}|${attempt}`,
+      epoch: knowledge.epoch,
+      what,
+      node,
+    });
   }
 
   /** R2: what the code had been given when it asked for the step is durable. */
-  #durable(shadow: Shadow, all: readonly string[], generation: number, { knowledge, what }: { readonly knowledge: Knowledge; readonly what: string }): void {
+  #durable(
+    shadow: Shadow,
+    all: readonly string[],
+    generation: number,
+    { knowledge, what }: { readonly knowledge: Knowledge; readonly what: string },
+  ): void {
     const done = shadow.done.get(generation);
     for (const given of all) {
       if (done?.has(given) || knowledge.done.has(given)) continue;
@@ -83,14 +77,19 @@ export class EffectsMonitor {
   #current(shadow: Shadow, location: string, attempt: number, what: string): void {
     if (shadow.doneBy.has(location)) this.#monitor.violate("I3", `${what} although it is completed`);
     const retry = shadow.retries.get(location);
-    if (attempt !== (retry?.attempts ?? 0) + 1) this.#monitor.violate("attempts", `${what} after ${retry?.attempts ?? 0} recorded failures`);
+    if (attempt !== (retry?.attempts ?? 0) + 1)
+      this.#monitor.violate("attempts", `${what} after ${retry?.attempts ?? 0} recorded failures`);
     if (retry !== undefined && this.#world.storeNowMax + ESTIMATE_MS_MAX < retry.retryAt) {
       this.#monitor.violate("time", `${what} before ${retry.retryAt}, the time of the next try`);
     }
   }
 
   /** I3: a body that came to its end runs again only if its process died or lost the run. */
-  #once(worker: SimWorker, line: Line, start: { readonly key: string; readonly epoch: number; readonly what: string; readonly node: StepNode }): () => void {
+  #once(
+    worker: SimProcess,
+    line: Line,
+    start: { readonly key: string; readonly epoch: number; readonly what: string; readonly node: StepNode },
+  ): () => void {
     const { key, epoch, what, node } = start;
     const before = this.#finished.get(key);
     if (before !== undefined && before.worker === worker && before.epoch === epoch) {
@@ -99,7 +98,8 @@ export class EffectsMonitor {
     if (node.poison) {
       const count = (this.#starts.get(line.runId) ?? 0) + 1;
       this.#starts.set(line.runId, count);
-      if (count > this.#world.case.settings.claimsMax + POISON_EXTRA) this.#monitor.violate("poison", `${what} for the ${count}th time`);
+      if (count > this.#world.case.settings.claimsMax + POISON_EXTRA)
+        this.#monitor.violate("poison", `${what} for the ${count}th time`);
     }
     return () => this.#finished.set(key, { worker, epoch });
   }

@@ -1,22 +1,24 @@
 import type { InboxEntry, JournalRecord, Run, Transition } from "pawl";
-import type { Monitor } from "./monitor.ts";
-import type { Applied } from "./port.ts";
+import type { Applied } from "./applied.ts";
 import { entryKey, isOver, type Shadow } from "./shadow.ts";
-import type { World } from "./world.ts";
+import type { Findings, Stage } from "./stage.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
 
 /** I4: what came into an inbox is received once, in order, or lies there. */
 export class InboxMonitor {
-  readonly #monitor: Monitor;
-  readonly #world: World;
+  readonly #monitor: Findings;
+  readonly #world: Stage;
 
-  constructor(monitor: Monitor, world: World) {
+  constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
     this.#world = world;
   }
 
-  async check({ batch, commit }: Extract<Applied, { kind: "commit" }>, before: ReadonlyMap<string, Run>): Promise<void> {
+  async check(
+    { batch, commit }: Extract<Applied, { kind: "commit" }>,
+    before: ReadonlyMap<string, Run>,
+  ): Promise<void> {
     const taken = new Map<string, Set<number>>();
     for (const [index, transition] of batch.entries()) {
       const answer = commit.answers[index];
@@ -29,7 +31,8 @@ export class InboxMonitor {
     }
     for (const shadow of this.#monitor.shadows.values()) {
       const old = before.get(shadow.id);
-      const touched = old?.inboxLast !== shadow.row.inboxLast || old.endedAt !== shadow.row.endedAt || taken.has(shadow.id);
+      const touched =
+        old?.inboxLast !== shadow.row.inboxLast || old.endedAt !== shadow.row.endedAt || taken.has(shadow.id);
       if (touched) await this.#compare(shadow, taken.get(shadow.id) ?? new Set());
     }
   }
@@ -44,17 +47,23 @@ export class InboxMonitor {
     for (const n of append.taken) {
       const entry = shadow.inbox.get(n);
       if (entry === undefined || shadow.received.has(n)) {
-        this.#monitor.violate("I4", `run ${append.runId} received entry ${n}, which is ${entry === undefined ? "not there" : "received already"}`);
+        this.#monitor.violate(
+          "I4",
+          `run ${append.runId} received entry ${n}, which is ${entry === undefined ? "not there" : "received already"}`,
+        );
         continue;
       }
       shadow.received.add(n);
       if (entry.kind === "cancel") continue;
       count += 1;
-      if (!told.includes(idOf(entry))) this.#monitor.violate("I4", `run ${append.runId} took ${entryKey(entry)}, and no record tells of it`);
+      if (!told.includes(idOf(entry)))
+        this.#monitor.violate("I4", `run ${append.runId} took ${entryKey(entry)}, and no record tells of it`);
       this.#inOrder(shadow, entry);
     }
-    if (told.length !== count) this.#monitor.violate("I4", `run ${append.runId}: records tell of ${told.length} entries, ${count} were taken`);
-    if (append.taken.length > 0) takenOf.set(append.runId, new Set([...(takenOf.get(append.runId) ?? []), ...append.taken]));
+    if (told.length !== count)
+      this.#monitor.violate("I4", `run ${append.runId}: records tell of ${told.length} entries, ${count} were taken`);
+    if (append.taken.length > 0)
+      takenOf.set(append.runId, new Set([...(takenOf.get(append.runId) ?? []), ...append.taken]));
   }
 
   /** An event for one is in one inbox, or was received from one. */
@@ -70,10 +79,15 @@ export class InboxMonitor {
   /** What lies there when the time is up is received; only what came later is left. */
   #notInTime(shadow: Shadow, append: Append): void {
     for (const record of append.records) {
-      const names = record.outcome === "timedOut" || record.detail === "w" ? this.#world.awaited(shadow.row, record.location) : [];
+      const names =
+        record.outcome === "timedOut" || record.detail === "w" ? this.#world.awaited(shadow.row, record.location) : [];
       for (const entry of shadow.inbox.values()) {
         const there = names.includes(`${entry.kind}:${entry.name}`) && !append.taken.includes(entry.n);
-        if (there) this.#monitor.violate("I4", `run ${shadow.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`);
+        if (there)
+          this.#monitor.violate(
+            "I4",
+            `run ${shadow.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`,
+          );
       }
     }
   }
@@ -81,7 +95,8 @@ export class InboxMonitor {
   #inOrder(shadow: Shadow, entry: InboxEntry): void {
     const key = `${entry.kind}:${entry.name}`;
     const last = shadow.lastReceived.get(key) ?? 0;
-    if (entry.n < last) this.#monitor.violate("FIFO", `run ${shadow.id} received ${entryKey(entry)} (${entry.n}) after number ${last}`);
+    if (entry.n < last)
+      this.#monitor.violate("FIFO", `run ${shadow.id} received ${entryKey(entry)} (${entry.n}) after number ${last}`);
     shadow.lastReceived.set(key, entry.n);
   }
 
@@ -96,14 +111,17 @@ export class InboxMonitor {
       if (entry.kind === "event") this.#onlyOne(shadow, key);
     }
     for (const [n, entry] of shadow.inbox) {
-      if (taken.has(n) && now.has(n)) this.#monitor.violate("I4", `run ${shadow.id} received ${entryKey(entry)}, and it still lies there`);
+      if (taken.has(n) && now.has(n))
+        this.#monitor.violate("I4", `run ${shadow.id} received ${entryKey(entry)}, and it still lies there`);
       const lost = !now.has(n) && !taken.has(n) && !isOver(shadow.row);
       if (lost) this.#monitor.violate("I4", `run ${shadow.id}: ${entryKey(entry)} is gone and was not received`);
     }
     for (const id of isOver(shadow.row) ? [] : shadow.posted) {
-      if (!shadow.known.has(`message:${id}`)) this.#monitor.violate("I4", `run ${shadow.id}: message ${id} was accepted and is not there`);
+      if (!shadow.known.has(`message:${id}`))
+        this.#monitor.violate("I4", `run ${shadow.id}: message ${id} was accepted and is not there`);
     }
-    if (isOver(shadow.row) && now.size > 0) this.#monitor.violate("I6", `run ${shadow.id} is ${shadow.row.status} and something lies in its inbox`);
+    if (isOver(shadow.row) && now.size > 0)
+      this.#monitor.violate("I6", `run ${shadow.id} is ${shadow.row.status} and something lies in its inbox`);
     shadow.inbox = now;
   }
 }
@@ -126,7 +144,9 @@ function receivedIds(record: JournalRecord): readonly string[] {
 
 function idsIn(payload: string | null): readonly string[] {
   const value = JSON.parse(payload ?? "[]") as { readonly id: string } | ReadonlyArray<{ readonly id: string }>;
-  return Array.isArray(value) ? value.map((each: { readonly id: string }) => each.id) : [(value as { readonly id: string }).id];
+  return Array.isArray(value)
+    ? value.map((each: { readonly id: string }) => each.id)
+    : [(value as { readonly id: string }).id];
 }
 
 function idOf(entry: InboxEntry): string {

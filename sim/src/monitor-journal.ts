@@ -1,10 +1,8 @@
 import type { JournalRecord, Run, Transition } from "pawl";
-import type { Monitor } from "./monitor.ts";
-import type { Applied } from "./port.ts";
+import type { Applied } from "./applied.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput, stepValue } from "./program.ts";
 import { isOver, type Shadow } from "./shadow.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { Findings, SimProcess, Stage } from "./stage.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
 type CommitApplied = Extract<Applied, { kind: "commit" }>;
@@ -18,21 +16,20 @@ interface Place {
 
 /** Every append: who, under which fence, in which order, and whether what it records is true. */
 export class JournalMonitor {
-  readonly #monitor: Monitor;
-  readonly #world: World;
+  readonly #monitor: Findings;
+  readonly #world: Stage;
   readonly #nodes: ReadonlyArray<ReadonlyMap<string, NamedNode>>;
 
-  constructor(monitor: Monitor, world: World) {
+  constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
     this.#world = world;
     this.#nodes = world.case.programs.map((program) => namedNodes(program.nodes));
   }
 
-  check(worker: SimWorker, { batch, commit }: CommitApplied, before: ReadonlyMap<string, Run>): void {
+  check(worker: SimProcess, { batch, commit }: CommitApplied, before: ReadonlyMap<string, Run>): void {
     const places = new Map<string, Place>();
     for (const [index, transition] of batch.entries()) {
       const answer = commit.answers[index];
-      if (answer?.kind === "refused" && transition.kind === "append") this.#monitor.effects.refused(transition.runId);
       if (answer?.kind !== "applied" || answer.again) continue;
       if (transition.kind === "append") this.#append(worker, transition, placeOf(places, before, transition.runId));
       else if (transition.kind === "control") this.#control(transition, placeOf(places, before, transition.runId));
@@ -46,21 +43,28 @@ export class JournalMonitor {
       const shadow = this.#monitor.shadows.get(id);
       if (shadow === undefined) continue;
       const stored = await this.#world.store.reader.journal(id, { afterSeq: shadow.row.baseSeq, limit: 10_000 });
-      const same = stored.length === shadow.journal.length && stored.every((record, index) => isSame(record, shadow.journal[index]));
+      const same =
+        stored.length === shadow.journal.length &&
+        stored.every((record, index) => isSame(record, shadow.journal[index]));
       if (!same) {
-        const texts = [stored, shadow.journal].map((records) => records.map((record) => `${record.seq}@${record.location}`).join(" "));
+        const texts = [stored, shadow.journal].map((records) =>
+          records.map((record) => `${record.seq}@${record.location}`).join(" "),
+        );
         this.#monitor.violate("I1", `run ${id}: the journal is [${texts[0]}], it must be [${texts[1]}]`);
       }
     }
   }
 
-  #append(worker: SimWorker, append: Append, place: Place | null): void {
+  #append(worker: SimProcess, append: Append, place: Place | null): void {
     const shadow = this.#monitor.shadows.get(append.runId);
     if (place === null || shadow === undefined) return;
     const { runId, epoch, records, state } = append;
     if (place.over) this.#monitor.violate("I6", `run ${runId} was written after its end`);
     if (epoch !== place.epoch || place.owner !== worker.engineId) {
-      this.#monitor.violate("I2", `${worker.name} wrote run ${runId} under epoch ${epoch}; it is ${place.epoch} and owned by ${place.owner}`);
+      this.#monitor.violate(
+        "I2",
+        `${worker.name} wrote run ${runId} under epoch ${epoch}; it is ${place.epoch} and owned by ${place.owner}`,
+      );
     }
     for (const record of records) this.#record(worker, shadow, record, epoch);
     if (state === null) return;
@@ -77,18 +81,21 @@ export class JournalMonitor {
   #control({ runId, epoch, state }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
     if (place === null) return;
     if (place.over) this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
-    if (epoch !== place.epoch) this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
+    if (epoch !== place.epoch)
+      this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
     place.epoch += 1;
     place.owner = null;
     place.over = state.status === "cancelled" || state.status === "failed";
   }
 
-  #record(worker: SimWorker, shadow: Shadow, record: JournalRecord, epoch: number): void {
+  #record(worker: SimProcess, shadow: Shadow, record: JournalRecord, epoch: number): void {
     const { row } = shadow;
     const last = shadow.journal.at(-1);
     const expected = (last?.seq ?? row.baseSeq) + 1;
-    if (record.seq !== expected) this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
-    if (last !== undefined && record.at < last.at) this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
+    if (record.seq !== expected)
+      this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
+    if (last !== undefined && record.at < last.at)
+      this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
     shadow.journal.push(record);
     const { location } = record;
     if (record.kind === "retry") {
@@ -99,7 +106,8 @@ export class JournalMonitor {
       const done = shadow.done.get(row.generation) ?? new Set();
       shadow.done.set(row.generation, done.add(location));
     }
-    if (record.kind === "spawn" && record.detail !== null) shadow.spawned.set(record.detail, (shadow.spawned.get(record.detail) ?? 0) + 1);
+    if (record.kind === "spawn" && record.detail !== null)
+      shadow.spawned.set(record.detail, (shadow.spawned.get(record.detail) ?? 0) + 1);
     this.#truth(shadow, record);
   }
 
@@ -112,31 +120,55 @@ export class JournalMonitor {
     if (record.kind === "step" && node.kind === "step") {
       const value = stepValue(row.id, row.generation, record.location, record.attempts);
       const told = record.outcome === "ok" ? JSON.parse(record.payload ?? "null") === value : true;
-      if (!told) this.#monitor.violate("value", `run ${row.id}: step ${record.location} is recorded with ${record.payload}`);
+      if (!told)
+        this.#monitor.violate("value", `run ${row.id}: step ${record.location} is recorded with ${record.payload}`);
       if (node.timeoutMs === null && record.outcome === "ok" && record.attempts !== node.failures + 1) {
-        this.#monitor.violate("attempts", `run ${row.id}: step ${record.location} succeeded at try ${record.attempts}, it does at ${node.failures + 1}`);
+        this.#monitor.violate(
+          "attempts",
+          `run ${row.id}: step ${record.location} succeeded at try ${record.attempts}, it does at ${node.failures + 1}`,
+        );
       }
-      if (record.attempts > node.maxAttempts) this.#monitor.violate("attempts", `run ${row.id}: step ${record.location} took ${record.attempts} tries`);
+      if (record.attempts > node.maxAttempts)
+        this.#monitor.violate("attempts", `run ${row.id}: step ${record.location} took ${record.attempts} tries`);
     }
     this.#deadline(shadow, record, node);
     if (record.kind === "child") this.#childEnd(shadow, record);
   }
 
   #deadline({ row }: Shadow, record: JournalRecord, node: NamedNode): void {
-    const expired = record.kind === "sleep" || record.outcome === "timedOut" || (record.kind === "select" && record.detail === "w");
+    const expired =
+      record.kind === "sleep" || record.outcome === "timedOut" || (record.kind === "select" && record.detail === "w");
     if (!expired) return;
-    const ms = node.kind === "sleep" ? node.ms : node.kind === "select" ? node.afterMs : "timeoutMs" in node ? node.timeoutMs : null;
+    const ms =
+      node.kind === "sleep"
+        ? node.ms
+        : node.kind === "select"
+          ? node.afterMs
+          : "timeoutMs" in node
+            ? node.timeoutMs
+            : null;
     const now = this.#world.storeNow;
     if (ms !== null && now < record.startedAt + ms) {
-      this.#monitor.violate("time", `run ${row.id}: ${record.location} expired at ${now}, before ${record.startedAt + ms}`);
+      this.#monitor.violate(
+        "time",
+        `run ${row.id}: ${record.location} expired at ${now}, before ${record.startedAt + ms}`,
+      );
     }
   }
 
   #childEnd({ row }: Shadow, record: JournalRecord): void {
     const location = record.location.replace(/\/result$/, "");
-    const child = [...this.#monitor.shadows.values()].find((other) => other.row.parent?.runId === row.id && other.row.parent.location === location && isOver(other.row));
-    if (child === undefined) this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
-    else if (record.outcome === "ok" && ![...this.#monitor.shadows.values()].some((other) => other.row.parent?.location === location && other.row.outcome === record.payload)) {
+    const child = [...this.#monitor.shadows.values()].find(
+      (other) => other.row.parent?.runId === row.id && other.row.parent.location === location && isOver(other.row),
+    );
+    if (child === undefined)
+      this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
+    else if (
+      record.outcome === "ok" &&
+      ![...this.#monitor.shadows.values()].some(
+        (other) => other.row.parent?.location === location && other.row.outcome === record.payload,
+      )
+    ) {
       this.#monitor.violate("I8", `run ${row.id}: ${record.location} was given what its child did not bring`);
     }
   }
@@ -164,4 +196,3 @@ function isSame(left: JournalRecord, right: JournalRecord | undefined): boolean 
     left.at === right.at
   );
 }
-

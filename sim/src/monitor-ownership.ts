@@ -1,18 +1,25 @@
 import type { Run } from "pawl";
-import type { Monitor } from "./monitor.ts";
-import type { Applied } from "./port.ts";
+import type { Applied } from "./applied.ts";
 import { isOver } from "./shadow.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { Findings, SimProcess, Stage } from "./stage.ts";
 
 /** What may change between two looks at a row, whatever was applied. */
-export function checkRow(monitor: Monitor, old: Run, row: Run): void {
+export function checkRow(monitor: Findings, old: Run, row: Run): void {
   if (row.epoch < old.epoch) monitor.violate("I2", `run ${row.id}: epoch fell from ${old.epoch} to ${row.epoch}`);
   const handed = row.owner !== null && row.owner !== old.owner;
-  if (handed && row.epoch === old.epoch) monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
+  if (handed && row.epoch === old.epoch)
+    monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
   if (isOver(old)) {
-    const same = row.status === old.status && row.outcome === old.outcome && row.endedAt === old.endedAt && row.epoch === old.epoch;
-    if (!same) monitor.violate("I6", `run ${row.id} was ${old.status} and became ${row.status}, epoch ${old.epoch} → ${row.epoch}`);
+    const same =
+      row.status === old.status &&
+      row.outcome === old.outcome &&
+      row.endedAt === old.endedAt &&
+      row.epoch === old.epoch;
+    if (!same)
+      monitor.violate(
+        "I6",
+        `run ${row.id} was ${old.status} and became ${row.status}, epoch ${old.epoch} → ${row.epoch}`,
+      );
   }
   if (isOver(row) && (row.owner !== null || row.wakeAt !== null || row.wait !== null)) {
     monitor.violate("I6", `run ${row.id} is ${row.status} and has an owner, a wake-up or a wait`);
@@ -21,16 +28,16 @@ export function checkRow(monitor: Monitor, old: Run, row: Run): void {
 
 /** Who lives by the store's clock, and what each call may do to the owners of runs. */
 export class LeaseMonitor {
-  readonly #monitor: Monitor;
-  readonly #world: World;
+  readonly #monitor: Findings;
+  readonly #world: Stage;
   readonly #expiry = new Map<string, number>();
 
-  constructor(monitor: Monitor, world: World) {
+  constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
     this.#world = world;
   }
 
-  check(worker: SimWorker, applied: Applied, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
+  check(worker: SimProcess, applied: Applied, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
     switch (applied.kind) {
       case "commit":
         return;
@@ -43,31 +50,48 @@ export class LeaseMonitor {
       case "retire":
         this.#expiry.delete(worker.engineId);
         for (const row of rows) {
-          if (row.owner === worker.engineId) this.#monitor.violate("I5", `run ${row.id} is owned by ${row.owner}, which has retired`);
+          if (row.owner === worker.engineId)
+            this.#monitor.violate("I5", `run ${row.id} is owned by ${row.owner}, which has retired`);
         }
     }
   }
 
-  #claimed(worker: SimWorker, runs: readonly Run[], before: ReadonlyMap<string, Run>): void {
+  #claimed(worker: SimProcess, runs: readonly Run[], before: ReadonlyMap<string, Run>): void {
     const now = this.#world.storeNow;
     for (const run of runs) {
       const old = before.get(run.id);
       if (old === undefined) continue;
       const free = old.owner === null && !isOver(old) && old.status !== "paused";
-      if (!free) this.#monitor.violate("I2", `run ${run.id} was claimed by ${worker.name} while ${old.status} and owned by ${old.owner}`);
+      if (!free)
+        this.#monitor.violate(
+          "I2",
+          `run ${run.id} was claimed by ${worker.name} while ${old.status} and owned by ${old.owner}`,
+        );
       if (old.wakeAt === null || old.wakeAt > now) {
-        this.#monitor.violate("due", `run ${run.id} was claimed by ${worker.name} before it was due (${old.wakeAt}, now ${now})`);
+        this.#monitor.violate(
+          "due",
+          `run ${run.id} was claimed by ${worker.name} before it was due (${old.wakeAt}, now ${now})`,
+        );
       }
-      if (run.epoch !== old.epoch + 1) this.#monitor.violate("I2", `run ${run.id}: a claim made epoch ${run.epoch} of ${old.epoch}`);
+      if (run.epoch !== old.epoch + 1)
+        this.#monitor.violate("I2", `run ${run.id}: a claim made epoch ${run.epoch} of ${old.epoch}`);
     }
   }
 
-  #beat(worker: SimWorker, applied: Extract<Applied, { kind: "heartbeat" }>, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
+  #beat(
+    worker: SimProcess,
+    applied: Extract<Applied, { kind: "heartbeat" }>,
+    before: ReadonlyMap<string, Run>,
+    rows: readonly Run[],
+  ): void {
     const now = this.#world.storeNow;
     const id = worker.engineId;
     const alive = (this.#expiry.get(id) ?? Number.NEGATIVE_INFINITY) > now;
     if (applied.answer.alive !== alive) {
-      this.#monitor.violate("lease", `${worker.name} was told alive=${applied.answer.alive}; by its lease it is ${alive}`);
+      this.#monitor.violate(
+        "lease",
+        `${worker.name} was told alive=${applied.answer.alive}; by its lease it is ${alive}`,
+      );
     }
     for (const row of rows) {
       const owner = before.get(row.id)?.owner ?? null;

@@ -1,7 +1,7 @@
 import type { EventPost, InboxEntry, Transition } from "pawl";
-import type { Monitor } from "./monitor.ts";
-import type { Applied } from "./port.ts";
+import type { Applied } from "./applied.ts";
 import { isOver, type Shadow } from "./shadow.ts";
+import type { Findings } from "./stage.ts";
 
 /** Every event that was ever posted and is kept for those who come later. */
 export class EventLedger {
@@ -10,7 +10,8 @@ export class EventLedger {
   note({ batch, commit }: Extract<Applied, { kind: "commit" }>): void {
     for (const [index, transition] of batch.entries()) {
       if (commit.answers[index]?.kind !== "applied") continue;
-      for (const post of eventsOf(transition)) if (post.deliver !== "afterWait" && !this.kept.has(post.id)) this.kept.set(post.id, post);
+      for (const post of eventsOf(transition))
+        if (post.deliver !== "afterWait" && !this.kept.has(post.id)) this.kept.set(post.id, post);
     }
   }
 }
@@ -22,7 +23,7 @@ function eventsOf(transition: Transition): readonly EventPost[] {
 }
 
 /** I4, I5: no run waits for what lies there, and each run that is not over can go on. `now` is the latest the store has had. */
-export function checkWaits(monitor: Monitor, now: number): void {
+export function checkWaits(monitor: Findings, now: number): void {
   for (const shadow of monitor.shadows.values()) {
     const { row } = shadow;
     if (isOver(row) || row.status === "paused") continue;
@@ -37,19 +38,27 @@ export function checkWaits(monitor: Monitor, now: number): void {
   }
 }
 
-function checkDeadline(monitor: Monitor, { row }: Shadow): void {
+function checkDeadline(monitor: Findings, { row }: Shadow): void {
   const { wait } = row;
-  const waits = wait !== null && (wait.messages.length > 0 || wait.topics.length > 0 || wait.children || wait.until !== null);
+  const waits =
+    wait !== null && (wait.messages.length > 0 || wait.topics.length > 0 || wait.children || wait.until !== null);
   if (!waits && row.wakeAt === null) monitor.violate("I5", `run ${row.id} is suspended and waits for nothing`);
   const until = wait?.until ?? null;
   if (until !== null && (row.wakeAt === null || row.wakeAt > until)) {
-    monitor.violate("I5", `run ${row.id} has a deadline at ${until} and will be looked at ${row.wakeAt === null ? "never" : `at ${row.wakeAt}`}`);
+    monitor.violate(
+      "I5",
+      `run ${row.id} has a deadline at ${until} and will be looked at ${row.wakeAt === null ? "never" : `at ${row.wakeAt}`}`,
+    );
   }
 }
 
-function checkMissed(monitor: Monitor, shadow: Shadow): void {
+function checkMissed(monitor: Findings, shadow: Shadow): void {
   for (const entry of shadow.inbox.values()) {
-    if (isMissed(shadow, entry)) monitor.violate("I4", `run ${shadow.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`);
+    if (isMissed(shadow, entry))
+      monitor.violate(
+        "I4",
+        `run ${shadow.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`,
+      );
   }
   for (const topic of shadow.row.wait?.topics ?? []) {
     for (const event of monitor.events.kept.values()) {
@@ -69,7 +78,10 @@ function isMissed({ row, inboxSeen }: Shadow, entry: InboxEntry): boolean {
     case "event":
       return wait?.topics.includes(entry.name) ?? false;
     case "child":
-      return (isNew && (wait?.children ?? false)) || (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false);
+      return (
+        (isNew && (wait?.children ?? false)) ||
+        (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false)
+      );
     case "message":
       // Counted receives wait for more; theirs are the names with n.
       return (wait?.messages.includes(entry.name) ?? false) && (isNew || entry.name.startsWith("m"));
@@ -77,7 +89,7 @@ function isMissed({ row, inboxSeen }: Shadow, entry: InboxEntry): boolean {
 }
 
 /** Whether some run has, or had, an event that only one gets. */
-function isHad(monitor: Monitor, event: EventPost): boolean {
+function isHad(monitor: Findings, event: EventPost): boolean {
   const key = eventKey(event);
   for (const shadow of monitor.shadows.values()) {
     const n = shadow.known.get(key);

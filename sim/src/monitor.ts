@@ -1,13 +1,12 @@
 import type { Run } from "pawl";
+import type { Applied } from "./applied.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
 import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
 import { checkWaits, EventLedger } from "./monitor-waits.ts";
-import type { Applied } from "./port.ts";
 import { newShadow, type Shadow } from "./shadow.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
+import type { SimProcess, Stage, Watcher } from "./stage.ts";
 
 export interface Violation {
   readonly invariant: string;
@@ -20,17 +19,17 @@ const ROWS_MAX = 1000;
  * Watches the shared store: after each call that was applied, rows, journals and inboxes are compared with what they must be.
  * Violations are noted here and thrown at nobody: engine code could swallow them.
  */
-export class Monitor {
+export class Monitor implements Watcher {
   readonly violations: Violation[] = [];
   readonly shadows = new Map<string, Shadow>();
   readonly effects: EffectsMonitor;
   readonly events = new EventLedger();
-  readonly #world: World;
+  readonly #world: Stage;
   readonly #journal: JournalMonitor;
   readonly #inbox: InboxMonitor;
   readonly #leases: LeaseMonitor;
 
-  constructor(world: World) {
+  constructor(world: Stage) {
     this.#world = world;
     this.#journal = new JournalMonitor(this, world);
     this.#inbox = new InboxMonitor(this, world);
@@ -43,7 +42,7 @@ export class Monitor {
     this.#world.scheduler.remark(`VIOLATION ${invariant}: ${text}`);
   }
 
-  async applied(worker: SimWorker, applied: Applied): Promise<void> {
+  async applied(worker: SimProcess, applied: Applied): Promise<void> {
     const before = new Map<string, Run>();
     for (const [id, shadow] of this.shadows) before.set(id, shadow.row);
     const rows = await this.#rows();
@@ -92,14 +91,16 @@ export class Monitor {
       return;
     }
     const spawned = parent.spawned.get(row.id) ?? 0;
-    if (spawned !== 1) this.violate("I8", `child ${row.id}: its parent's journal holds ${spawned} records that started it`);
+    if (spawned !== 1)
+      this.violate("I8", `child ${row.id}: its parent's journal holds ${spawned} records that started it`);
   }
 
   #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>): void {
     const parent = this.shadows.get(runId);
     if (parent === undefined || parent.row.endedAt !== null) return;
     const told = [...parent.known.keys()].filter((key) => key.startsWith("child:") && key.endsWith(`:${row.id}`));
-    if (told.length !== 1) this.violate("I8", `child ${row.id} ended; its parent ${runId} was told ${told.length} times (${location})`);
+    if (told.length !== 1)
+      this.violate("I8", `child ${row.id} ended; its parent ${runId} was told ${told.length} times (${location})`);
   }
 
   #checkClosed(row: Run, rows: readonly Run[]): void {

@@ -1,4 +1,4 @@
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** Guards of what a transition does to the rows. */
 export const STORE_MUTANTS: readonly Mutant[] = [
@@ -19,29 +19,29 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "claim keeps the epoch",
     file: "store/ownership.js",
-    find: "epoch: head.epoch + 1,\n            turn: 0,\n            owner: worker",
-    replace: "epoch: head.epoch,\n            turn: 0,\n            owner: worker",
+    find: "next.epoch += 1; next.turn = 0; next.owner = worker;",
+    replace: "next.turn = 0; next.owner = worker;",
     breaks: "I2 each change of owner raises the fence",
   },
   {
     name: "control keeps the epoch",
     file: "store/apply.js",
-    find: "const taken = { ...head, epoch: head.epoch + 1,",
-    replace: "const taken = { ...head,",
+    find: "next.epoch = head.epoch + 1;",
+    replace: "",
     breaks: "I2 control from outside takes the run over",
   },
   {
     name: "freeing keeps the epoch",
     file: "store/ownership.js",
-    find: "owner: null, epoch: head.epoch + 1, turn: 0, wakeAt",
-    replace: "owner: null, turn: 0, wakeAt",
+    find: "next.owner = null; next.epoch += 1;",
+    replace: "next.owner = null;",
     breaks: "I2 a dead owner is fenced",
   },
   {
     name: "suspending does not look at what arrived",
     file: "store/apply-state.js",
-    find: "if (inboxLast > state.inboxSeen) {",
-    replace: "if (inboxLast > head.inboxLast) {",
+    find: "if (next.inboxLast > state.inboxSeen) {",
+    replace: "if (next.inboxLast > state.inboxSeen && topics.length > 0) {",
     breaks: "I4 waiting and looking is one",
   },
   {
@@ -61,22 +61,22 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "an event meets no waiter",
     file: "store/apply-event.js",
-    find: "if (waiter !== null)\n            return",
-    replace: "if (false)\n            return",
+    find: "if (waiter !== null) return",
+    replace: "if (false) return",
     breaks: "I4 an emit meets a waiter",
   },
   {
     name: "a wait meets no pending event",
     file: "store/apply-state.js",
-    find: ": deliverPending(batch, head, topics);",
-    replace: ": head.inboxLast;",
+    find: "next.inboxLast = deliverPending(batch, next, topics);",
+    replace: "{}",
     breaks: "I4 a wait meets a pending event",
   },
   {
     name: "an event for one stays pending",
     file: "store/apply-event.js",
-    find: "tables.events.save({ ...event, value: null, pending: false, received: true, holder: head.id });",
-    replace: "",
+    find: "batch.tables.events.insert({ ...row, value: null, pending: false, received: true, holder: waiter.id });",
+    replace: "batch.tables.events.insert({ ...row, pending: true, received: true, holder: waiter.id });",
     breaks: "I4 an event for one is received once",
   },
   {
@@ -89,7 +89,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "left messages become no dead letters",
     file: "store/apply-state.js",
-    find: "buryMessage(batch, { ...entry, to: head.id }, { reason: \"targetTerminated\", status: head.status });",
+    find: 'buryMessage(batch, { ...entry, to: head.id }, { reason: "targetTerminated", status: head.status });',
     replace: "",
     breaks: "I4 received, pending or dead-lettered",
   },
@@ -117,50 +117,50 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "a message sent twice is there twice",
     file: "store/memory/run-belongings.js",
-    find: "if (known.has(key))\n            return false;",
+    find: "if (known.has(key)) return false;",
     replace: "",
     breaks: "I4 a message is received once",
   },
   {
     name: "a start asked for twice is a fresh run",
     file: "store/memory/run-table.js",
-    find: "if (this.#cells.has(run.id))\n            return false;",
+    find: "if (this.#cells.has(run.id)) return false;",
     replace: "",
     breaks: "I8 a run is started once",
   },
   {
     name: "received entries stay",
     file: "store/apply.js",
-    find: "for (const n of append.taken)\n        tables.inbox.take(head, n);",
+    find: "for (const n of append.taken) tables.inbox.take(head, n);",
     replace: "",
     breaks: "I4 a message is received once",
   },
   {
     name: "continueAs drops the inbox",
     file: "store/apply-state.js",
-    find: "tables.journal.cut(head, state.baseSeq);",
-    replace: "tables.journal.cut(head, state.baseSeq); tables.inbox.takeAll(head);",
+    find: "tables.journal.cut(next, state.baseSeq);",
+    replace: "tables.journal.cut(next, state.baseSeq); tables.inbox.takeAll(next);",
     breaks: "I4 an accepted message is not lost",
   },
   {
     name: "control of an ended run",
     file: "store/apply.js",
-    find: "if (isTerminal(head.status))\n        return { kind: \"refused\", reason: \"terminal\", status: head.status };\n    if (head.epoch !== control.epoch)",
+    find: 'if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status }; if (head.epoch !== control.epoch)',
     replace: "if (head.epoch !== control.epoch)",
     breaks: "I6 terminal is terminal",
   },
   {
     name: "children are not closed",
     file: "store/apply-post.js",
-    find: "receive(batch, child, cancelEntry({ ...post, id: `close:${post.of}` }));",
-    replace: "",
+    find: "receive(batch, child, cancelEntry({ ...post,",
+    replace: "void (cancelEntry({ ...post,",
     breaks: "I8 the end of a parent reaches its children",
   },
   {
     name: "the deadline of a wait is not written",
     file: "store/apply-state.js",
-    find: "wakeAt: state.wait?.until ?? null",
-    replace: "wakeAt: null",
+    find: "next.wakeAt = state.wait?.until ?? null;",
+    replace: "next.wakeAt = null;",
     breaks: "I5 every run can go on",
   },
   {
@@ -180,15 +180,15 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "an owner without a row",
     file: "store/ownership.js",
-    find: "if (claimable.length > 0)\n        batch.register(worker);",
+    find: "if (claimable.length > 0) batch.register(worker);",
     replace: "",
     breaks: "I5 no crash leaves a run stuck",
   },
   {
     name: "claims are not counted",
     file: "store/ownership.js",
-    find: "claims: newest > head.claimSeq ? 1 : head.claims + 1,",
-    replace: "claims: 1,",
+    find: "next.claims = newest > head.claimSeq ? 1 : head.claims + 1;",
+    replace: "next.claims = 1;",
     breaks: "a run that ends its workers is parked",
   },
   {

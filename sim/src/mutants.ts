@@ -1,15 +1,5 @@
+import type { Mutant } from "./mutant.ts";
 import { STORE_MUTANTS } from "./mutants-of-store.ts";
-
-/** A planted bug: one guard disabled by a textual edit of the built engine. `find` occurs once in the file. */
-export interface Mutant {
-  readonly name: string;
-  /** Under `packages/core/dist`. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-  /** What it breaks, by the words of the design. */
-  readonly breaks: string;
-}
 
 /** Guards of sessions, coordinator and worker. */
 const ENGINE_MUTANTS: readonly Mutant[] = [
@@ -30,20 +20,20 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay does not wait for rest",
     file: "runner/session.js",
-    find: "at: record.at });\n                return;",
-    replace: "at: record.at });",
+    find: "this.#hand(next.completed);",
+    replace: "this.#hand(next.completed); if (!this.#cursor.done) this.#replay();",
     breaks: "I7 replay is deterministic",
   },
   {
     name: "tries are counted anew after a crash",
-    file: "runner/session.js",
+    file: "runner/replay-next.js",
     find: "command.attempts = record.attempts;",
     replace: "",
     breaks: "attempts ≤ max",
   },
   {
     name: "a back-off is over after a crash",
-    file: "runner/session.js",
+    file: "runner/replay-next.js",
     find: "command.retryAt = Number(record.detail);",
     replace: "",
     breaks: "no try early by the store's clock",
@@ -58,8 +48,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "children of all generations have one id",
     file: "runner/ops/child.js",
-    find: "return run.generation === 0 ? run.id : `${run.id}//~${run.generation}`;",
-    replace: "return run.id;",
+    find: "return run.generation === 0 ?",
+    replace: "return run.id !== '' ?",
     breaks: "I8 a child is started once per location",
   },
   {
@@ -80,14 +70,14 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "what is held and not known is not taken up",
     file: "runner/workshop.js",
-    find: "for (const runId of epochs.keys())\n            this.arrived(runId);",
+    find: "for (const runId of epochs.keys()) this.arrived(runId);",
     replace: "",
     breaks: "I5 a lost answer to a claim leaves no run stuck",
   },
   {
     name: "what came while a run was read is missed",
     file: "runner/workshop.js",
-    find: "if (again)\n            this.arrived(runId);",
+    find: "if (again) this.arrived(runId);",
     replace: "",
     breaks: "I5 nothing that came is missed",
   },
@@ -101,8 +91,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a late answer to a beat drops what was claimed since",
     file: "worker.js",
-    find: "if (session.resting)\n                this.#workshop.forget",
-    replace: "if (true)\n                this.#workshop.forget",
+    find: "if (session.resting) this.#workshop.forget",
+    replace: "if (true) this.#workshop.forget",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {
@@ -111,6 +101,13 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     find: "view !== knew ||",
     replace: "",
     breaks: "I1 records follow each other",
+  },
+  {
+    name: "a session in the place of another starts its bodies anew",
+    file: "runner/steps.js",
+    find: "if (this.#takesUp(step))",
+    replace: "if (false)",
+    breaks: "I3 a body runs again only after a crash or a loss",
   },
 ];
 

@@ -1,17 +1,23 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import type { Mutant } from "./mutants.ts";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Mutant } from "./mutant.ts";
 
 /** Where the built engine lies. */
 export function builtEngine(): string {
-  return dirname(createRequire(import.meta.url).resolve("pawl"));
+  return fileURLToPath(new URL("../../packages/core/dist", import.meta.url));
+}
+
+/** The text that a mutant replaces, however it is broken into lines. */
+function pattern(mutant: Mutant): RegExp {
+  const words = mutant.find.split(/\s+/).map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(words.join("\\s+"), "g");
 }
 
 /** How often the text that a mutant replaces occurs in the built engine; anything but once is a mistake in the list. */
 export function occurrences(mutant: Mutant, dist = builtEngine()): number {
-  return readFileSync(join(dist, mutant.file), "utf8").split(mutant.find).length - 1;
+  return [...readFileSync(join(dist, mutant.file), "utf8").matchAll(pattern(mutant))].length;
 }
 
 /** A copy of the built engine with the bug planted; gives its folder. */
@@ -22,8 +28,11 @@ export function plant(mutant: Mutant): string {
   cpSync(dist, copy, { recursive: true, filter: (path) => !path.endsWith(".map") && !path.endsWith(".d.ts") });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   const file = join(copy, mutant.file);
-  if (occurrences(mutant, copy) !== 1) throw new Error(`mutant "${mutant.name}": its text occurs ${occurrences(mutant, copy)} times in ${mutant.file}`);
-  writeFileSync(file, readFileSync(file, "utf8").replace(mutant.find, () => mutant.replace));
+  if (occurrences(mutant, copy) !== 1)
+    throw new Error(`mutant "${mutant.name}": its text occurs ${occurrences(mutant, copy)} times in ${mutant.file}`);
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace(pattern(mutant), () => mutant.replace),
+  );
   return folder;
 }
-

@@ -34,7 +34,8 @@ export class Pool {
 
 function ask(child: ChildProcess, job: Job): Promise<JobResult> {
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null): void => reject(new Error(`a process of the simulator ended with code ${code}`));
+    const ended = (code: number | null): void =>
+      reject(new Error(`a process of the simulator ended with code ${code}`));
     child.once("exit", ended);
     child.once("message", (answer: { readonly result?: JobResult; readonly error?: string }) => {
       child.off("exit", ended);

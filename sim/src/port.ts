@@ -1,15 +1,21 @@
-import type { ClaimRequest, Commit, Heartbeat, Hint, Loaded, Pruned, PruneRequest, Reader, Run, Store, Transition } from "pawl";
+import type {
+  ClaimRequest,
+  Commit,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Run,
+  Store,
+  Transition,
+} from "pawl";
+import type { Applied } from "./applied.ts";
 import type { CallFault } from "./case.ts";
 import { type TransactionKind, transactionKinds } from "./matrix.ts";
-import type { SimWorker } from "./sim-worker.ts";
-import type { World } from "./world.ts";
-
-/** A call of the store as the monitors see it, after it was applied. */
-export type Applied =
-  | { readonly kind: "commit"; readonly batch: readonly Transition[]; readonly commit: Commit }
-  | { readonly kind: "claim"; readonly runs: readonly Run[] }
-  | { readonly kind: "heartbeat"; readonly leaseMs: number; readonly answer: Heartbeat }
-  | { readonly kind: "retire" };
+import { never } from "./nothing.ts";
+import type { SimProcess, Stage } from "./stage.ts";
 
 interface Call<Answer> {
   readonly label: string;
@@ -19,19 +25,17 @@ interface Call<Answer> {
   applied?(answer: Answer): Applied;
 }
 
-const NEVER = new Promise<never>(() => {});
-
 /**
  * One worker's way to the shared store. Each call is two tasks, *apply* and *answer*, and what goes wrong falls before, between
  * or after them.
  */
 export class Port implements Store {
   readonly reader: Reader;
-  readonly #world: World;
-  readonly #worker: SimWorker;
+  readonly #world: Stage;
+  readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();
 
-  constructor(world: World, worker: SimWorker) {
+  constructor(world: Stage, worker: SimProcess) {
     this.#world = world;
     this.#worker = worker;
     this.reader = this.#reading(world.store.reader);
@@ -57,7 +61,12 @@ export class Port implements Store {
   }
 
   claim(request: ClaimRequest): Promise<readonly Run[]> {
-    return this.#call({ label: "claim", kinds: ["claim"], apply: (store) => store.claim(request), applied: (runs) => ({ kind: "claim", runs }) });
+    return this.#call({
+      label: "claim",
+      kinds: ["claim"],
+      apply: (store) => store.claim(request),
+      applied: (runs) => ({ kind: "claim", runs }),
+    });
   }
 
   due(worker: string, limit: number): Promise<readonly string[]> {
@@ -73,7 +82,11 @@ export class Port implements Store {
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    const loaded = await this.#call({ label: `load ${runId}`, kinds: ["load"], apply: (store) => store.load(runId, afterSeq) });
+    const loaded = await this.#call({
+      label: `load ${runId}`,
+      kinds: ["load"],
+      apply: (store) => store.load(runId, afterSeq),
+    });
     if (afterSeq === undefined && loaded !== null) this.#worker.loads.set(runId, loaded);
     return loaded;
   }
@@ -89,7 +102,12 @@ export class Port implements Store {
   }
 
   retire(worker: string): Promise<void> {
-    return this.#call({ label: "retire", kinds: ["retire"], apply: (store) => store.retire(worker), applied: () => ({ kind: "retire" }) });
+    return this.#call({
+      label: "retire",
+      kinds: ["retire"],
+      apply: (store) => store.retire(worker),
+      applied: () => ({ kind: "retire" }),
+    });
   }
 
   prune(request: PruneRequest): Promise<Pruned> {
@@ -113,18 +131,27 @@ export class Port implements Store {
   #call<Answer>(call: Call<Answer>): Promise<Answer> {
     const { scheduler } = this.#world;
     const worker = this.#worker;
-    if (worker.dead) return NEVER;
+    if (worker.dead) return never();
     const fault = this.#world.faultOf(worker, call.kinds);
     return new Promise((resolve, reject) => {
       // A request that was sent before its sender died, or was paused, may arrive all the same.
       const travels = scheduler.chance.roll(0.5);
-      const apply = { actor: travels ? null : worker, label: `${worker.name} ${call.label}${fault === null ? "" : ` !${fault}`}`, run: () => void this.#apply(call, fault, resolve, reject) };
+      const apply = {
+        actor: travels ? null : worker,
+        label: `${worker.name} ${call.label}${fault === null ? "" : ` !${fault}`}`,
+        run: () => void this.#apply(call, fault, resolve, reject),
+      };
       if (fault === "delay") scheduler.at(scheduler.now + scheduler.chance.between(20, 4000), apply);
       else scheduler.add(apply);
     });
   }
 
-  async #apply<Answer>(call: Call<Answer>, fault: CallFault | null, resolve: (answer: Answer) => void, reject: (error: Error) => void): Promise<void> {
+  async #apply<Answer>(
+    call: Call<Answer>,
+    fault: CallFault | null,
+    resolve: (answer: Answer) => void,
+    reject: (error: Error) => void,
+  ): Promise<void> {
     const { scheduler, pawl, store, monitor } = this.#world;
     const worker = this.#worker;
     if (fault === "crashBefore") {
@@ -149,8 +176,10 @@ export class Port implements Store {
   }
 
   #reading(reader: Reader): Reader {
-    const read = <Args extends readonly unknown[], Answer>(name: string, method: (...args: Args) => Promise<Answer>) =>
-      (...args: Args): Promise<Answer> => this.#call({ label: name, kinds: ["read"], apply: () => method(...args) });
+    const read =
+      <Args extends readonly unknown[], Answer>(name: string, method: (...args: Args) => Promise<Answer>) =>
+      (...args: Args): Promise<Answer> =>
+        this.#call({ label: name, kinds: ["read"], apply: () => method(...args) });
     return {
       get: read("get", (runId) => reader.get(runId)),
       list: read("list", (query) => reader.list(query)),
@@ -174,13 +203,17 @@ function labelOf(transition: Transition): string {
       return `create ${transition.run.id}`;
     case "append": {
       const { runId, epoch, turn, records, taken, state } = transition;
-      const what = records.map((record) => `${record.seq}:${record.kind}@${record.location}=${record.outcome}`).join(" ");
+      const what = records
+        .map((record) => `${record.seq}:${record.kind}@${record.location}=${record.outcome}`)
+        .join(" ");
       return `append ${runId} e${epoch}t${turn} [${what}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
     }
     case "control":
       return `control ${transition.runId} e${transition.epoch} ${transition.state.status}`;
     case "post":
-      return transition.post.kind === "event" ? `emit ${transition.post.topic} ${transition.post.id}` : `post ${transition.post.to} ${transition.post.id}`;
+      return transition.post.kind === "event"
+        ? `emit ${transition.post.topic} ${transition.post.id}`
+        : `post ${transition.post.to} ${transition.post.id}`;
     case "letter":
     case "documents":
       return transition.kind;

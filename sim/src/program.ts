@@ -84,7 +84,10 @@ export interface ProgramInput {
 /** The nodes that leave a record of their own, by name. */
 export type NamedNode = Extract<ProgramNode, { readonly name: string }>;
 
-export function namedNodes(nodes: readonly ProgramNode[], found = new Map<string, NamedNode>()): Map<string, NamedNode> {
+export function namedNodes(
+  nodes: readonly ProgramNode[],
+  found = new Map<string, NamedNode>(),
+): Map<string, NamedNode> {
   for (const node of nodes) {
     if ("name" in node) found.set(node.name, node);
     for (const list of listsOf(node)) namedNodes(list, found);

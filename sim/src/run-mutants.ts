@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Failure, Job } from "./job.ts";
-import { MUTANTS, type Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
 import type { SimOptions } from "./options.ts";
 import { plant } from "./plant.ts";
 import { Pool } from "./pool.ts";
@@ -20,7 +21,9 @@ export async function runMutants(asked: SimOptions): Promise<boolean> {
     const failure = await firstFailure(mutant, asked);
     if (failure !== null) caught += 1;
     const by = failure === null ? "NOT CAUGHT" : failure.violation.invariant;
-    console.log(`${mutant.name.padEnd(56)}${by.padEnd(14)}${String(failure?.plan.seed ?? "-").padStart(6)}  ${mutant.breaks}`);
+    console.log(
+      `${mutant.name.padEnd(56)}${by.padEnd(14)}${String(failure?.plan.seed ?? "-").padStart(6)}  ${mutant.breaks}`,
+    );
   }
   console.log(`${caught} of ${mutants.length} mutants caught within ${SEEDS_MAX} seeds each`);
   return caught === mutants.length;
@@ -44,5 +47,6 @@ async function firstFailure(mutant: Mutant, asked: SimOptions): Promise<Failure 
 }
 
 function* jobs(dist: string, start: number): Generator<Job> {
-  for (let from = start; from < start + SEEDS_MAX; from += CHUNK) yield { kind: "seeds", dist, from, count: CHUNK, stopAtFirst: true };
+  for (let from = start; from < start + SEEDS_MAX; from += CHUNK)
+    yield { kind: "seeds", dist, from, count: CHUNK, stopAtFirst: true };
 }

@@ -46,7 +46,10 @@ export async function runSeeds(asked: SimOptions): Promise<boolean> {
   const result = failures.length > 0 ? `${failures.length} of ${done} seeds FAILED` : `${done} seeds clean`;
   console.log(`${result}, ${rate} seeds/min, ${empty.length} empty cells`);
   const fast = rate >= SEEDS_PER_MINUTE_MIN || asked.seeds < RATE_SEEDS_MIN;
-  if (!fast) console.log(`slower than ${SEEDS_PER_MINUTE_MIN} seeds a minute: the machine was busy, or the simulator has become slow`);
+  if (!fast)
+    console.log(
+      `slower than ${SEEDS_PER_MINUTE_MIN} seeds a minute: the machine was busy, or the simulator has become slow`,
+    );
   return failures.length === 0 && !(cellsMatter && empty.length > 0);
 }
 
@@ -66,7 +69,9 @@ export async function repeatSeed(seed: number, asked: SimOptions): Promise<boole
   const [violation] = outcome.violations;
   if (violation !== undefined) await explain({ plan, violation }, asked);
   else console.log(outcome.trace.slice(-TRACE_LINES).join("\n"));
-  console.log(`seed ${seed}: ${violation === undefined ? "clean" : violation.invariant}, ${outcome.steps} steps, ${outcome.virtualMs} virtual ms, trace ${outcome.hash.toString(16)}`);
+  console.log(
+    `seed ${seed}: ${violation === undefined ? "clean" : violation.invariant}, ${outcome.steps} steps, ${outcome.virtualMs} virtual ms, trace ${outcome.hash.toString(16)}`,
+  );
   return violation === undefined;
 }
 
@@ -77,7 +82,9 @@ export async function explain({ plan, violation }: Failure, asked: Pick<SimOptio
   const pawl = await loadPawl(asked.dist);
   const small = await shrink(pawl, plan, violation.invariant);
   const { trace, violations } = await simulate(pawl, small);
-  console.log(`made small, ${sizeOf(plan)} → ${sizeOf(small)} nodes: ${violations[0]?.text ?? "it did not fail again"}`);
+  console.log(
+    `made small, ${sizeOf(plan)} → ${sizeOf(small)} nodes: ${violations[0]?.text ?? "it did not fail again"}`,
+  );
   console.log(trace.slice(-TRACE_LINES).join("\n"));
   console.log(printedCase(small));
   console.log(`repeat it: npm run sim -- --seed ${plan.seed}\n`);

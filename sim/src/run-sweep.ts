@@ -45,7 +45,10 @@ export async function runSweep(asked: SimOptions): Promise<boolean> {
   return failures.length === 0;
 }
 
-function* jobs(counted: ReadonlyArray<{ readonly plan: Case; readonly calls: number }>, dist: string | null): Generator<Job> {
+function* jobs(
+  counted: ReadonlyArray<{ readonly plan: Case; readonly calls: number }>,
+  dist: string | null,
+): Generator<Job> {
   let cases: Case[] = [];
   for (const { plan, calls } of counted) {
     for (const next of sweepCases(plan, calls)) {

@@ -1,4 +1,5 @@
 import { Chance } from "./chance.ts";
+import { nothing } from "./nothing.ts";
 
 /** One whose tasks can be stopped for good or for a while: a worker. */
 export interface Actor {
@@ -134,7 +135,7 @@ export class Scheduler {
 
   /** Adds a line to the trace without a step of its own. */
   remark(text: string): void {
-    this.#note({ actor: null, label: text, run: () => {} });
+    this.#note({ actor: null, label: text, run: nothing });
   }
 
   #advance(): void {

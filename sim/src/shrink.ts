@@ -1,4 +1,4 @@
-import { type Case, CALM, type FaultKind } from "./case.ts";
+import { CALM, type Case, type FaultKind } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
 import { listsOf, type Program, type ProgramNode } from "./program.ts";
 import { simulate } from "./simulate.ts";
@@ -14,14 +14,17 @@ export async function shrink(pawl: Pawl, plan: Case, invariant: string): Promise
     const { violations } = await simulate(pawl, candidate);
     return violations[0]?.invariant === invariant;
   };
-  for (let changed = true; changed && tries < TRIES_MAX; ) {
-    changed = false;
-    for (const candidate of smaller(best)) {
-      if (tries >= TRIES_MAX) break;
-      if (!(await fails(candidate))) continue;
+  for (let place = 0, since = 0; tries < TRIES_MAX; ) {
+    const candidates = [...smaller(best)];
+    const candidate = candidates[place % Math.max(1, candidates.length)];
+    // Every candidate has been tried since the last success.
+    if (candidate === undefined || since >= candidates.length) break;
+    if (await fails(candidate)) {
       best = candidate;
-      changed = true;
-      break;
+      since = 0;
+    } else {
+      place = (place + 1) % candidates.length;
+      since += 1;
     }
   }
   return best;
@@ -33,15 +36,22 @@ function* smaller(plan: Case): Generator<Case> {
     if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
   }
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };
-  for (const index of plan.actions.keys()) yield { ...plan, actions: plan.actions.filter((_, other) => other !== index) };
+  for (const index of plan.actions.keys())
+    yield { ...plan, actions: plan.actions.filter((_, other) => other !== index) };
   // Runs are named by their places: only the last can go without moving others.
   if (plan.runs.length > 1) {
     const last = plan.runs.length - 1;
-    yield { ...plan, runs: plan.runs.slice(0, last), actions: plan.actions.filter((action) => !("run" in action) || action.run !== last) };
+    yield {
+      ...plan,
+      runs: plan.runs.slice(0, last),
+      actions: plan.actions.filter((action) => !("run" in action) || action.run !== last),
+    };
   }
   for (const [index, program] of plan.programs.entries()) {
-    for (const nodes of without(program.nodes)) yield { ...plan, programs: replaced(plan.programs, index, { ...program, nodes }) };
-    if (program.generations > 0) yield { ...plan, programs: replaced(plan.programs, index, { ...program, generations: 0 }) };
+    for (const nodes of without(program.nodes))
+      yield { ...plan, programs: replaced(plan.programs, index, { ...program, nodes }) };
+    if (program.generations > 0)
+      yield { ...plan, programs: replaced(plan.programs, index, { ...program, generations: 0 }) };
   }
 }
 
@@ -50,7 +60,8 @@ function* without(nodes: readonly ProgramNode[]): Generator<readonly ProgramNode
   for (const [index, node] of nodes.entries()) {
     yield [...nodes.slice(0, index), ...nodes.slice(index + 1)];
     for (const [place, list] of listsOf(node).entries()) {
-      for (const less of without(list)) yield [...nodes.slice(0, index), withList(node, place, less), ...nodes.slice(index + 1)];
+      for (const less of without(list))
+        yield [...nodes.slice(0, index), withList(node, place, less), ...nodes.slice(index + 1)];
     }
   }
 }
@@ -85,6 +96,7 @@ function replaced<Item>(items: readonly Item[], place: number, item: Item): read
 
 /** How many nodes a case has: what shrinking makes small. */
 export function sizeOf(plan: Case): number {
-  const count = (nodes: readonly ProgramNode[]): number => nodes.reduce((sum, node) => sum + 1 + listsOf(node).reduce((inner, list) => inner + count(list), 0), 0);
+  const count = (nodes: readonly ProgramNode[]): number =>
+    nodes.reduce((sum, node) => sum + 1 + listsOf(node).reduce((inner, list) => inner + count(list), 0), 0);
   return plan.programs.reduce((sum, program: Program) => sum + count(program.nodes), 0);
 }

@@ -2,13 +2,12 @@ import type { Clock, Engine, Hint, Loaded, StepInfo, Turns, Workflow } from "paw
 import { interpreterWorkflow, type Line } from "./interpreter.ts";
 import { Port } from "./port.ts";
 import type { ProgramInput, StepNode } from "./program.ts";
-import type { Actor } from "./scheduler.ts";
-import type { World } from "./world.ts";
+import type { SimProcess, Stage } from "./stage.ts";
 
 const RESOLVED = Promise.resolve();
 
 /** One engine process: killed like one, paused like one. */
-export class SimWorker implements Actor {
+export class SimWorker implements SimProcess {
   readonly name: string;
   /** How far its own clock, and its idea of the store's clock, are off. */
   readonly skewMs: number;
@@ -24,11 +23,15 @@ export class SimWorker implements Actor {
   engineId = "";
   /** What it was last given of each run that it read in full. */
   readonly loads = new Map<string, Loaded>();
-  readonly #world: World;
+  readonly #world: Stage;
   readonly #isClient: boolean;
   readonly #onDeath: Array<() => void> = [];
 
-  constructor(world: World, name: string, options: { readonly isClient: boolean; readonly skewMs: number; readonly estimateMs: number }) {
+  constructor(
+    world: Stage,
+    name: string,
+    options: { readonly isClient: boolean; readonly skewMs: number; readonly estimateMs: number },
+  ) {
     this.#world = world;
     this.name = name;
     this.#isClient = options.isClient;
@@ -70,7 +73,7 @@ export class SimWorker implements Actor {
     opening.then(
       (engine) => {
         this.engine = engine;
-        this.#world.opened(this);
+        this.#world.opened();
       },
       () => this.kill("could not start"),
     );

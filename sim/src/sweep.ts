@@ -9,7 +9,10 @@ export const SWEEP_SEEDS: readonly number[] = Array.from({ length: 20 }, (_, ind
 export function sweepCase(seed: number): Case {
   const plan = generateCase(seed);
   const chaosMs = 1;
-  const early = { runs: plan.runs.map((run) => ({ ...run, atMs: 0 })), actions: plan.actions.map((action) => ({ ...action, atMs: Math.min(action.atMs, 1000) })) };
+  const early = {
+    runs: plan.runs.map((run) => ({ ...run, atMs: 0 })),
+    actions: plan.actions.map((action) => ({ ...action, atMs: Math.min(action.atMs, 1000) })),
+  };
   return { ...plan, ...early, swarm: CALM, workers: 2, chaosMs, forced: { call: -1, fault: "error" } };
 }
 

@@ -5,9 +5,11 @@ import { Client } from "./client.ts";
 import type { Pawl } from "./engine-under-test.ts";
 import { cell, type Matrix, type TransactionKind } from "./matrix.ts";
 import { Monitor } from "./monitor.ts";
+import { nothing } from "./nothing.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput } from "./program.ts";
 import { Scheduler } from "./scheduler.ts";
 import { SimWorker } from "./sim-worker.ts";
+import type { SimProcess, Stage } from "./stage.ts";
 
 const CHAOS_TICK_MS = 250;
 
@@ -15,7 +17,7 @@ const CHAOS_TICK_MS = 250;
 const GRAVE = /handled by nobody|before it could write|not registered here|listener of/;
 
 /** Everything of one simulation: the store that all share, the workers, the client, the monitors, and what goes wrong. */
-export class World {
+export class World implements Stage {
   readonly case: Case;
   readonly pawl: Pawl;
   readonly scheduler: Scheduler;
@@ -71,7 +73,7 @@ export class World {
   }
 
   async open(): Promise<void> {
-    await this.store.open({ now: () => this.storeNow, every: () => () => {} });
+    await this.store.open({ now: () => this.storeNow, every: () => nothing });
     this.store.watch((hint) => {
       for (const worker of this.#workers) if (!worker.dead) this.#hint(worker, () => worker.hint(hint));
     });
@@ -97,9 +99,14 @@ export class World {
   }
 
   /** What befalls this call. */
-  faultOf(worker: SimWorker, kinds: readonly TransactionKind[]): CallFault | null {
-    const fault = worker.isClient ? clientFault(this.#draw()) : this.case.forced === null ? this.#draw() : this.#forced();
-    if (fault !== null) for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
+  faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null {
+    const fault = worker.isClient
+      ? clientFault(this.#draw())
+      : this.case.forced === null
+        ? this.#draw()
+        : this.#forced();
+    if (fault !== null)
+      for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
     return fault;
   }
 
@@ -113,22 +120,26 @@ export class World {
     return [node.message === null ? "" : `message:${node.message}`, node.topic === null ? "" : `event:${node.topic}`];
   }
 
-  logged(worker: SimWorker, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void {
+  logged(worker: SimProcess, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void {
     if (level === "debug" || worker.dead) return;
     if (level !== "info") this.scheduler.remark(`${worker.name} ${level}: ${text} ${JSON.stringify(fields)}`);
     if (fields.code === "HISTORY_DIVERGED") this.monitor.violate("I7", text);
     else if (level === "error" && GRAVE.test(text)) this.monitor.violate("engine", `${text} ${JSON.stringify(fields)}`);
   }
 
-  opened(_worker: SimWorker): void {
+  opened(): void {
     this.client.wake();
   }
 
-  died(worker: SimWorker): void {
+  died(worker: SimProcess): void {
     this.#workers = this.#workers.filter((other) => other !== worker);
     if (this.#over || worker.isClient) return;
     const { scheduler } = this;
-    scheduler.at(scheduler.now + scheduler.chance.between(5, 1500), { actor: null, label: "a worker is started", run: () => this.#launch(false) });
+    scheduler.at(scheduler.now + scheduler.chance.between(5, 1500), {
+      actor: null,
+      label: "a worker is started",
+      run: () => this.#launch(false),
+    });
   }
 
   #launch(isClient: boolean): void {

@@ -1,0 +1,61 @@
+import type { JournalRecord } from "pawl";
+import { describe, expect, it } from "vitest";
+import { evaluateProgram } from "./evaluate.ts";
+import type { ProgramNode, StepNode } from "./program.ts";
+
+function step(name: string): StepNode {
+  return {
+    kind: "step",
+    name,
+    failures: 0,
+    maxAttempts: 1,
+    critical: false,
+    timeoutMs: null,
+    retryOnTimeout: false,
+    slow: false,
+    ephemeral: false,
+    asResult: false,
+    poison: false,
+  };
+}
+
+function record(seq: number, location: string, outcome: "ok" | "failed" = "ok"): JournalRecord {
+  const payload = JSON.stringify(
+    outcome === "ok" ? `value of ${location}` : { name: "Error", message: `failure of ${location}` },
+  );
+  return { seq, location, kind: "step", outcome, payload, attempts: 1, startedAt: 0, at: 0, detail: null };
+}
+
+describe("the model", () => {
+  it("is open while a record is missing", () => {
+    expect(evaluateProgram([step("a"), step("b")], [record(1, "a")])).toEqual({ kind: "open" });
+  });
+
+  it("gives a race to the branch whose record is older", () => {
+    const race: ProgramNode = { kind: "race", branches: [[step("a")], [step("b")]] };
+    expect(evaluateProgram([race], [record(1, "b"), record(2, "a")])).toMatchObject({
+      kind: "value",
+      value: [["value of b"]],
+    });
+  });
+
+  it("fails Promise.all with the oldest failure", () => {
+    const all: ProgramNode = { kind: "all", branches: [[step("a")], [step("b")]] };
+    const journal = [record(1, "b", "failed"), record(2, "a", "failed")];
+    expect(evaluateProgram([all], journal)).toMatchObject({ kind: "error", message: "failure of b" });
+  });
+
+  it("goes on after a failure that was caught", () => {
+    const attempt: ProgramNode = { kind: "attempt", body: [step("a")], rescue: [step("b")] };
+    expect(evaluateProgram([attempt], [record(1, "a", "failed"), record(2, "b")])).toMatchObject({
+      value: [{ caught: "failure of a", rescued: ["value of b"] }],
+    });
+  });
+
+  it("tells rounds of a loop apart", () => {
+    const loop: ProgramNode = { kind: "loop", times: 2, body: [step("a")] };
+    expect(evaluateProgram([loop], [record(1, "a.0"), record(2, "a.1")])).toMatchObject({
+      value: [[["value of a.0"], ["value of a.1"]]],
+    });
+  });
+});

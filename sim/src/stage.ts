@@ -1,0 +1,82 @@
+import type { Engine, EventPost, Loaded, LogLevel, Run, StepInfo, Store, Workflow } from "pawl";
+import type { Applied } from "./applied.ts";
+import type { CallFault, Case, Swarm } from "./case.ts";
+import type { Pawl } from "./engine-under-test.ts";
+import type { Line } from "./interpreter.ts";
+import type { TransactionKind } from "./matrix.ts";
+import type { ProgramInput, StepNode } from "./program.ts";
+import type { Actor, Scheduler } from "./scheduler.ts";
+import type { Shadow } from "./shadow.ts";
+
+/** One engine process, as the others see it. */
+export interface SimProcess extends Actor {
+  /** The engine's id as a worker, known from its first heartbeat on. */
+  engineId: string;
+  /** Set when a body hangs: the process has to die some day. */
+  hung: boolean;
+  readonly isClient: boolean;
+  /** How far its idea of the store's clock is off. */
+  readonly estimateMs: number;
+  readonly engine: Engine | null;
+  readonly workflow: Workflow<ProgramInput, unknown>;
+  /** What it was last given of each run that it read in full. */
+  readonly loads: Map<string, Loaded>;
+  kill(reason: string): void;
+  onDeath(call: () => void): void;
+}
+
+export interface BodyStart {
+  readonly node: StepNode;
+  readonly location: string;
+  readonly attempt: number;
+  /** How many completions the code had been given when it asked for the step. */
+  readonly given: number;
+}
+
+/** What the monitors have found, and what they know of each run. */
+export interface Findings {
+  readonly shadows: ReadonlyMap<string, Shadow>;
+  readonly events: { readonly kept: ReadonlyMap<string, EventPost> };
+  violate(invariant: string, text: string): void;
+}
+
+/** The monitors, as those see them who do something. */
+export interface Watcher extends Findings {
+  readonly effects: {
+    lineBegins(worker: SimProcess, line: Line): void;
+    /** The returned function is called when the body has come to its end. */
+    bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void;
+  };
+  applied(worker: SimProcess, applied: Applied): Promise<void>;
+}
+
+/** What step bodies do. */
+export interface BodyRunner {
+  begin(worker: SimProcess, runId: string, generation: number): Line;
+  run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
+}
+
+/** The world, as its parts see it. */
+export interface Stage {
+  readonly case: Case;
+  readonly pawl: Pawl;
+  readonly scheduler: Scheduler;
+  readonly store: Store;
+  readonly monitor: Watcher;
+  readonly bodies: BodyRunner;
+  readonly swarm: Swarm;
+  readonly storeNow: number;
+  /** The latest time the store's clock has shown. */
+  readonly storeNowMax: number;
+  /** Whether the store can't be reached at all. */
+  readonly isOut: boolean;
+  /** Engines that a client can talk to. */
+  readonly usable: readonly SimProcess[];
+  /** What befalls this call. */
+  faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null;
+  /** What the wait at a location is for, as kinds and names; counted receives are left out. */
+  awaited(row: Run, location: string): readonly string[];
+  logged(worker: SimProcess, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void;
+  opened(): void;
+  died(worker: SimProcess): void;
+}
