@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type PawlError, workflow } from "./index.ts";
+import { intercepted } from "./testing/intercepted.ts";
 import { STAGES } from "./testing/stages.ts";
 
 const DAY_MS = 86_400_000;
@@ -177,5 +178,27 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     await stage.world.advance("1 minute");
     await stage.result(second.run(run.id));
     expect(seen).toEqual(["after", "finally"]);
+  });
+
+  it("is not ended early by a worker whose idea of the time is ahead: the store's clock decides", async () => {
+    const stage = await create(onTestFinished);
+    const start = stage.world.now();
+    const nap = workflow("nap", async (ctx) => {
+      await ctx.sleep("10 s");
+      return "awake";
+    });
+    await stage.engine({
+      workflows: [nap],
+      through: (store) => ({ ...intercepted(store, (_, proceed) => proceed()), now: () => store.now() + 3_000 }),
+    });
+    const client = await stage.engine();
+    const run = await client.start(nap, undefined);
+    let ended = 0;
+    for (let second = 0; second < 20 && ended === 0; second += 1) {
+      await stage.world.advance("1 s");
+      if ((await run.status()) === "completed") ended = stage.world.now() - start;
+    }
+    expect(ended).toBeGreaterThanOrEqual(10_000);
+    expect(ended).toBeLessThanOrEqual(11_000);
   });
 });

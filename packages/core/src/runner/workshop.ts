@@ -22,6 +22,9 @@ export interface WorkshopParts {
   readonly onUnreadable: (run: Run, error: unknown) => void;
 }
 
+/** How long a worker whose idea of the time is ahead of the store's waits before it looks again. */
+const EARLY_MS = 20;
+
 /**
  * Makes sessions of the runs that this worker owns, brings them what arrives, and forgets them.
  *
@@ -46,7 +49,8 @@ export class Workshop {
   /** No session is made any more, and nobody takes the place of one that has left. */
   close(): void {
     this.#closed = true;
-    for (const runId of [...this.#left.keys()]) this.forget(runId, new PawlError("ENGINE_STOPPED", "the engine is shut down"));
+    for (const runId of [...this.#left.keys()])
+      this.forget(runId, new PawlError("ENGINE_STOPPED", "the engine is shut down"));
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
@@ -102,7 +106,9 @@ export class Workshop {
       this.#parts.sessions.remove(session);
       this.#parts.disown(run.id);
       this.#left.set(run.id, session);
-      this.arrived(run.id);
+      const { clock } = this.#world;
+      if (reason === "inbox") this.arrived(run.id);
+      else clock.wakeAt(clock.now() + EARLY_MS, () => this.arrived(run.id));
       return;
     }
     this.forget(
