@@ -13,7 +13,7 @@ import { failurePayload } from "./runner/failure-payload.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
-import { Agenda } from "./runtime/agenda.ts";
+import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import type { ProgramFactory } from "./workflow/program.ts";
@@ -54,7 +54,7 @@ export class Worker {
     this.clock = new Agenda(world.clock, config.timerResolutionMs);
     this.#sessions = new Sessions(
       { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
-      (at, wake) => this.clock.wakeAt(this.clock.now() + Math.max(0, at - config.store.now()), wake),
+      wakeBy(this.clock, () => config.store.now()),
     );
     this.#programs = new Map(
       [...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]),
@@ -205,6 +205,8 @@ export class Worker {
       random: world.random,
       codec: this.#codec,
       log,
+      wakeAt: wakeBy(this.clock, () => store.now()),
+      behind: (session) => this.#workshop.arrived(session.runId),
       within: (runId, call) => this.#strays.within(runId, call),
       enlist: (session) => this.coordinator.enlist(session),
       committed: (session, op) => this.#news.records(session.run, op),

@@ -21,16 +21,15 @@ export function admit({ open, completions, steps, draft, codec }: Desk, fresh: r
   }
 }
 
-/** One try of a step has ended: for good, or until the next. Gives the seq of the record that tells so. */
-export function tried({ open, completions, draft }: Desk, body: Body, end: TryEnd): number {
+/** One try of a step has ended: for good, or until the next. */
+export function tried({ open, completions }: Desk, body: Body, end: TryEnd): void {
   const { step } = body;
   if (end.kind === "completed") {
     completions.add(step, end, body);
-    return draft.seq;
+    return;
   }
   step.attempts = body.attempt;
   step.retryAt = end.retryAt;
   open.retry(step);
   completions.addRetry(step, end.payload, body);
-  return draft.seq;
 }

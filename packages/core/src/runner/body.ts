@@ -7,8 +7,7 @@ export interface BodyListener {
 
 /** One try of a step body. What it brings after it was aborted counts for nothing. */
 export class Body implements StepInfo {
-  /** A session that takes the place of another has a command of its own for the same step. */
-  step: StepCommand;
+  readonly step: StepCommand;
   readonly attempt: number;
   readonly startedAt: number;
   readonly #runId: string;

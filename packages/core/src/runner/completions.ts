@@ -25,6 +25,8 @@ export class Completions {
   readonly #draft: Draft;
   readonly #onAdded: () => void;
   readonly #queue: Completed[] = [];
+  /** What came while nothing may be recorded. */
+  #kept: Array<() => void> | null = null;
   #firmSeq: number;
   #bytes = 0;
 
@@ -57,7 +59,29 @@ export class Completions {
     this.#bytes += payload?.length ?? 0;
   }
 
+  /** Completions that come are not recorded until `letGo`. */
+  keepBack(): void {
+    this.#kept ??= [];
+  }
+
+  letGo(): void {
+    const kept = this.#kept ?? [];
+    this.#kept = null;
+    for (const add of kept) add();
+  }
+
+  /** Completions whose records are durable already. */
+  adopt(completed: readonly Completed[]): void {
+    this.#queue.push(...completed);
+    this.#firmSeq = this.#draft.seq;
+    this.#onAdded();
+  }
+
   add(command: Command, end: CommandEnd, body?: Body): void {
+    if (this.#kept !== null) {
+      this.#kept.push(() => this.add(command, end, body));
+      return;
+    }
     const { seq, at } = this.#draft.record({
       seq: 0,
       location: command.location,
@@ -78,6 +102,10 @@ export class Completions {
 
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
   addRetry(step: StepCommand, payload: Payload, body: Body): void {
+    if (this.#kept !== null) {
+      this.#kept.push(() => this.addRetry(step, payload, body));
+      return;
+    }
     const { seq } = this.#draft.record({
       seq: 0,
       location: step.location,

@@ -55,6 +55,12 @@ export class Draft {
     return record;
   }
 
+  /** A record that was committed in an append of its own. */
+  adopt({ seq, at }: JournalRecord): void {
+    this.#seq = seq;
+    this.#lastAt = at;
+  }
+
   take(entry: number): void {
     this.#taken ??= [];
     this.#taken.push(entry);

@@ -4,6 +4,8 @@ import { Deadlines } from "../runtime/deadlines.ts";
 import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
 import { type Match, Waits } from "./waits.ts";
 
+const NONE: ReadonlySet<WaitCommand> = new Set();
+
 /** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
 export class OpenCommands {
   readonly #byLocation = new Map<string, Command>();
@@ -72,23 +74,32 @@ export class OpenCommands {
     return this.#waits.takeMatch();
   }
 
-  /** A step to try again, or a wait whose time is up, with what there is for it. */
-  takeDue(
-    now: number,
-  ):
-    | { readonly command: StepCommand }
-    | { readonly command: WaitCommand; readonly entries: readonly InboxEntry[] }
-    | null {
-    const command = this.#deadlines.takeDue(now);
-    if (command === null) return null;
-    if (command.kind === "step") return { command };
-    if (command.many) return { command, entries: this.#waits.takeRest(command) };
-    this.#waits.remove(command);
-    return { command, entries: [] };
+  /** A step to try again, or a wait whose time is up; the wait is open until it is ended. */
+  takeDue(now: number): StepCommand | WaitCommand | null {
+    return this.#deadlines.takeDue(now);
   }
 
-  toWait(): Wait {
-    return this.#waits.toWait(this.until);
+  has(wait: WaitCommand): boolean {
+    return this.#waits.has(wait);
+  }
+
+  /** What there is for a wait, up to its count. */
+  entriesFor(wait: WaitCommand): readonly InboxEntry[] {
+    return this.#waits.entriesFor(wait, 0) ?? [];
+  }
+
+  endWait(wait: WaitCommand, entries: readonly InboxEntry[]): void {
+    this.#waits.end(wait, entries);
+  }
+
+  /** Its deadline counts as not yet come. */
+  waitAgain(wait: WaitCommand): void {
+    if (wait.until !== null) this.#deadlines.add(wait.until, wait);
+  }
+
+  /** What the store has to know to wake the run, without the waits that are about to end. */
+  toWait(without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+    return this.#waits.toWait(this.until, without);
   }
 
   #isDue(thing: StepCommand | WaitCommand, at: number): boolean {

@@ -1,3 +1,4 @@
+import type { Wait } from "../model/run.ts";
 import type { Desk } from "./desk.ts";
 
 /** What a run's row says of it once everything in the draft is applied. */
@@ -22,7 +23,19 @@ export class RowState {
     this.#waitChanges = waits.changes;
     this.#woken = false;
     const wait = open.toWait();
-    if (status === "suspended") draft.state({ status, wait, inboxSeen });
-    else draft.state({ status, wait: waits.size > 0 ? wait : null, inboxSeen });
+    if (status === "running") draft.state({ status, wait, inboxSeen });
+    else draft.state({ status, wait: wait ?? backOff(open.until), inboxSeen });
   }
+
+  /** A state that was committed in an append of its own. */
+  adopt({ open }: Desk): void {
+    this.#status = "running";
+    this.#waitChanges = open.waits.changes;
+    this.#woken = false;
+  }
+}
+
+/** The run waits for nothing but the next try of a step. */
+function backOff(until: number | null): Wait {
+  return { messages: [], topics: [], children: false, until, open: [], openCount: 0 };
 }

@@ -48,6 +48,10 @@ export interface SessionWorld {
   readonly log: Log;
   /** Calls user code so that what goes astray in it is known to belong to the run. */
   within(runId: string, call: () => void): void;
+  /** Calls back when the store's clock has come to a time; the returned function cancels. */
+  wakeAt(at: number, callback: () => void): () => void;
+  /** Something has come for the session's run that it does not know of. */
+  behind(session: Interpreter): void;
   /** The session has something to add to its run. */
   enlist(session: Interpreter): void;
   /** What the session had to add is durable. */

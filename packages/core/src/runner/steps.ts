@@ -23,38 +23,21 @@ export type TryEnd =
 /** Why a step failed for good. */
 export type StepFailureKind = "critical" | "timeout" | "exhausted";
 
-/** A try whose end is not durable: running still, or over. */
-interface Loose {
-  readonly body: Body;
-  end: TryEnd | null;
-  /** Of the record that tells how it ended. */
-  seq: number;
-}
-
 /**
  * The step bodies of one session.
  *
  * B1. A body starts only when every record up to the seq it was held for is durable.
  * B2. What a body brings after it was aborted is dropped.
- * B3. A session that takes the place of another, in the same process and epoch, goes on with the bodies of that one: what runs
- *     is not started a second time, and what has ended and is not durable is not lost.
  */
 export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
-  readonly #onEnd: (body: Body, end: TryEnd) => number;
+  readonly #onEnd: (body: Body, end: TryEnd) => void;
   readonly #held: Array<{ readonly step: StepCommand; readonly afterSeq: number }> = [];
   readonly #bodies = new Set<Body>();
-  /** Ended, and the record is not durable. */
-  readonly #ended = new Map<string, Loose>();
-  /** From the session before, by location, until the program asks for the step again. */
-  #inherited: Map<string, Loose> | null = null;
-  #left = false;
-  #heir: Steps | null = null;
   #durableSeq: number;
 
-  /** `onEnd` gives the seq of the record that tells of the end. */
-  constructor(world: SessionWorld, runId: string, durableSeq: number, onEnd: (body: Body, end: TryEnd) => number) {
+  constructor(world: SessionWorld, runId: string, durableSeq: number, onEnd: (body: Body, end: TryEnd) => void) {
     this.#world = world;
     this.#runId = runId;
     this.#durableSeq = durableSeq;
@@ -73,9 +56,8 @@ export class Steps implements BodyListener {
   }
 
   durable(seq: number): void {
-    this.#durableSeq = seq;
-    for (const [location, ended] of this.#ended) if (ended.seq <= seq) this.#ended.delete(location);
-    while (this.#held[0] !== undefined && this.#held[0].afterSeq <= seq) {
+    this.#durableSeq = Math.max(this.#durableSeq, seq);
+    while (this.#held[0] !== undefined && this.#held[0].afterSeq <= this.#durableSeq) {
       const next = this.#held.shift();
       if (next !== undefined) this.#start(next.step);
     }
@@ -84,37 +66,10 @@ export class Steps implements BodyListener {
   abort(reason: Error): void {
     this.#held.length = 0;
     for (const body of this.#bodies) body.abort(reason);
-    for (const { body } of this.#inherited?.values() ?? []) body.abort(reason);
     this.#bodies.clear();
-    this.#inherited = null;
-  }
-
-  /** Starts nothing any more; what runs goes on, for the session that takes the place of this one. */
-  leave(): void {
-    this.#held.length = 0;
-    this.#left = true;
-  }
-
-  inherit(from: Steps): void {
-    this.#inherited = new Map([...(from.#inherited ?? []), ...from.#ended]);
-    for (const body of from.#bodies) this.#inherited.set(body.step.location, { body, end: null, seq: 0 });
-    from.#bodies.clear();
-    from.#heir = this;
-  }
-
-  /** Whether the try that is asked for is one that was inherited. */
-  #takesUp(step: StepCommand): boolean {
-    const kept = this.#inherited?.get(step.location);
-    if (kept === undefined || kept.body.attempt !== step.attempts + 1) return false;
-    this.#inherited?.delete(step.location);
-    kept.body.step = step;
-    if (kept.end === null) this.#bodies.add(kept.body);
-    else this.#tell(kept.body, kept.end);
-    return true;
   }
 
   #start(step: StepCommand): void {
-    if (this.#takesUp(step)) return;
     const body = new Body(this.#runId, step, this.#world.now());
     this.#bodies.add(body);
     const { timeoutMs } = step;
@@ -189,17 +144,6 @@ export class Steps implements BodyListener {
   }
 
   #end(body: Body, end: TryEnd): void {
-    const { location } = body.step;
-    const kept = this.#inherited?.get(location);
-    if (this.#heir !== null) this.#heir.#end(body, end);
-    else if (kept?.body === body) kept.end = end;
-    else if (!this.#bodies.delete(body)) return;
-    else if (this.#left) this.#ended.set(location, { body, end, seq: Number.POSITIVE_INFINITY });
-    else this.#tell(body, end);
-  }
-
-  #tell(body: Body, end: TryEnd): void {
-    const seq = this.#onEnd(body, end);
-    if (seq > this.#durableSeq) this.#ended.set(body.step.location, { body, end, seq });
+    if (this.#bodies.delete(body)) this.#onEnd(body, end);
   }
 }

@@ -61,6 +61,12 @@ export class Waits {
     }
   }
 
+  /** Ends a wait; the entries are received. */
+  end(wait: WaitCommand, entries: readonly InboxEntry[]): void {
+    this.remove(wait);
+    for (const entry of entries) this.#drop(entry);
+  }
+
   /** New entries, in order of arrival. */
   arrive(entries: readonly InboxEntry[]): void {
     for (const entry of entries) {
@@ -77,10 +83,9 @@ export class Waits {
   takeMatch(): Match | null {
     for (const key of this.#touched) {
       const wait = this.#queues.get(key)?.[0];
-      const entries = wait === undefined ? null : this.#entriesFor(wait, wait.count);
+      const entries = wait === undefined ? null : this.entriesFor(wait, wait.count);
       if (wait !== undefined && entries !== null) {
-        this.remove(wait);
-        for (const entry of entries) this.#drop(entry);
+        this.end(wait, entries);
         return { wait, entries };
       }
       this.#touched.delete(key);
@@ -88,34 +93,34 @@ export class Waits {
     return null;
   }
 
-  /** Takes what there is for a wait whose time is up. */
-  takeRest(wait: WaitCommand): readonly InboxEntry[] {
-    const entries = this.#entriesFor(wait, 0) ?? [];
-    this.remove(wait);
-    for (const entry of entries) this.#drop(entry);
-    return entries;
-  }
-
-  /** What the store has to know to wake the run. */
-  toWait(until: number | null): Wait {
-    const messages: string[] = [];
-    const topics: string[] = [];
-    let children = false;
-    for (const key of this.#queues.keys()) {
-      if (key.startsWith("message:")) messages.push(key.slice("message:".length));
-      else if (key.startsWith("event:")) topics.push(key.slice("event:".length));
-      else children = true;
-    }
+  /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
+  toWait(until: number | null, without: ReadonlySet<WaitCommand>): Wait | null {
+    if (this.#open.size === without.size) return null;
+    const messages = new Set<string>();
+    const topics = new Set<string>();
     const open: OpenWait[] = [];
+    let children = false;
     for (const wait of this.#open) {
-      if (open.length === WAIT_OPEN_MAX) break;
-      open.push({ location: wait.location, kind: wait.record, until: wait.until });
+      if (without.has(wait)) continue;
+      if (open.length < WAIT_OPEN_MAX) open.push({ location: wait.location, kind: wait.record, until: wait.until });
+      for (const arm of wait.arms) {
+        if (arm.kind === "message") messages.add(arm.name);
+        else if (arm.kind === "event") topics.add(arm.topic);
+        else children = true;
+      }
     }
-    return { messages, topics, children, until, open, openCount: this.#open.size };
+    return {
+      messages: [...messages],
+      topics: [...topics],
+      children,
+      until,
+      open,
+      openCount: this.#open.size - without.size,
+    };
   }
 
   /** The oldest entries, up to its count, for the arms at which the wait is the first; null if there are fewer than `least`. */
-  #entriesFor(wait: WaitCommand, least: number): readonly InboxEntry[] | null {
+  entriesFor(wait: WaitCommand, least: number): readonly InboxEntry[] | null {
     const found: InboxEntry[] = [];
     for (const arm of wait.arms) {
       const key = armKey(arm);

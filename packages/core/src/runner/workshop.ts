@@ -22,9 +22,6 @@ export interface WorkshopParts {
   readonly onUnreadable: (run: Run, error: unknown) => void;
 }
 
-/** How long a worker whose idea of the time is ahead of the store's waits before it looks again. */
-const EARLY_MS = 20;
-
 /**
  * Makes sessions of the runs that this worker owns, brings them what arrives, and forgets them.
  *
@@ -35,8 +32,6 @@ const EARLY_MS = 20;
 export class Workshop {
   readonly #parts: WorkshopParts;
   readonly #world: SessionWorld;
-  /** Sessions that decided at the wrong moment, until another takes their place. */
-  readonly #left = new Map<string, Session>();
   /** Runs that are being read; true: something came meanwhile. */
   readonly #reading = new Map<string, boolean>();
   #closed = false;
@@ -46,11 +41,9 @@ export class Workshop {
     this.#world = world;
   }
 
-  /** No session is made any more, and nobody takes the place of one that has left. */
+  /** No session is made any more. */
   close(): void {
     this.#closed = true;
-    for (const runId of [...this.#left.keys()])
-      this.forget(runId, new PawlError("ENGINE_STOPPED", "the engine is shut down"));
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
@@ -67,7 +60,7 @@ export class Workshop {
       return;
     }
     try {
-      const session = new Session(this.#world, loaded, program, this.#takeLeft(run));
+      const session = new Session(this.#world, loaded, program);
       own({ id: run.id, status: run.status, epoch: run.epoch, turn: run.turn, seq: session.seq, parent: run.parent });
       sessions.add(session);
       session.start();
@@ -98,19 +91,9 @@ export class Workshop {
     for (const runId of epochs.keys()) this.arrived(runId);
   }
 
-  /** Its last append was refused. Where only the moment was wrong, the run is read and goes on, with the bodies that run. */
+  /** Its last append was refused: another has the run, or it has ended. */
   lost(session: Interpreter, reason: LostReason): void {
     const { run } = session;
-    if ((reason === "inbox" || reason === "early") && session instanceof Session) {
-      session.leave();
-      this.#parts.sessions.remove(session);
-      this.#parts.disown(run.id);
-      this.#left.set(run.id, session);
-      const { clock } = this.#world;
-      if (reason === "inbox") this.arrived(run.id);
-      else clock.wakeAt(clock.now() + EARLY_MS, () => this.arrived(run.id));
-      return;
-    }
     this.forget(
       run.id,
       new PawlError(
@@ -121,18 +104,7 @@ export class Workshop {
     this.#parts.onLost(run, reason);
   }
 
-  /** The session whose place a fresh one takes: of the same epoch, or its bodies are told to stop. */
-  #takeLeft({ id, epoch }: Pick<Run, "id" | "epoch">): Session | null {
-    const left = this.#left.get(id) ?? null;
-    this.#left.delete(id);
-    if (left === null || left.run.epoch === epoch) return left;
-    left.abandon(new PawlError("OWNERSHIP_LOST", `run ${id} was claimed anew`));
-    return null;
-  }
-
   forget(runId: string, reason: Error): void {
-    this.#left.get(runId)?.abandon(reason);
-    this.#left.delete(runId);
     const session = this.#parts.sessions.get(runId);
     if (session === undefined) return;
     this.#parts.sessions.remove(session);
@@ -168,8 +140,6 @@ export class Workshop {
       this.lost(session, "fenced");
     } else if (session !== undefined && session === hot && ours) {
       session.refresh(loaded.run, loaded.inbox);
-    } else if (session === undefined && !ours) {
-      this.forget(runId, new PawlError("OWNERSHIP_LOST", `run ${runId} is lost to this worker`));
     } else if (session === undefined && ours) {
       // Read for a session that is gone: only what came after its records was read.
       if (hot === undefined) this.interpret(loaded);

@@ -62,3 +62,8 @@ export class Agenda implements Clock {
     this.#arm();
   }
 }
+
+/** Wake-ups by another clock than the one that is armed: a time there is as far away here. */
+export function wakeBy(clock: Clock, now: () => number): Clock["wakeAt"] {
+  return (at, callback) => clock.wakeAt(clock.now() + Math.max(0, at - now()), callback);
+}

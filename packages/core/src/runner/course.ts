@@ -1,0 +1,134 @@
+import type { PawlError } from "../model/errors.ts";
+import type { Run } from "../model/run.ts";
+import type { Loaded } from "../store/store.ts";
+import type { Command } from "../workflow/command.ts";
+import type { Ending, Program, ProgramFactory, ProgramHost } from "../workflow/program.ts";
+import { admit } from "./admit.ts";
+import type { Completed } from "./completions.ts";
+import type { Desk } from "./desk.ts";
+import { JournalCursor } from "./journal-cursor.ts";
+import { replayNext } from "./replay-next.ts";
+import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
+
+/** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
+export type Move =
+  | { readonly kind: "handed" }
+  | { readonly kind: "ended"; readonly ending: Ending }
+  | { readonly kind: "diverged"; readonly error: PawlError }
+  | { readonly kind: "idle" };
+
+export interface CourseParts {
+  readonly desk: Desk;
+  readonly storeNow: () => number;
+  readonly signal: () => AbortSignal;
+  /** The program has asked for something, or ended. */
+  readonly onAsked: () => void;
+}
+
+/**
+ * A program on its way: what it asks for, what it has been handed, how far in its journal it is.
+ *
+ * R1. Completions reach the program in the order of their seq, one at a time: in replay as it was live.
+ * R3. The presence of a record decides replay, never its value.
+ */
+export class Course implements ProgramHost {
+  readonly run: Run;
+  readonly #parts: CourseParts;
+  readonly #program: Program;
+  readonly #cursor: JournalCursor;
+  readonly #snapshot: Snapshot | null;
+  /** Issued since the last move; nothing is fresh while records are replayed, and all is live when none are left. */
+  #fresh: Command[] = [];
+  #live: boolean;
+  #ending: Ending | null = null;
+  #deliveredSeq: number;
+  #now: number;
+
+  constructor(parts: CourseParts, { run, records }: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
+    this.#parts = parts;
+    this.run = run;
+    this.#snapshot = snapshot;
+    this.#cursor = new JournalCursor(records);
+    this.#live = this.#cursor.done;
+    this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
+    this.#now = snapshot?.at ?? run.startedAt ?? run.createdAt;
+    this.#program = createProgram(this);
+  }
+
+  get runId(): string {
+    return this.run.id;
+  }
+
+  get live(): boolean {
+    return this.#live;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.signal();
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  start(): void {
+    this.#program.start(this.#parts.desk.codec.decode(this.run.input), this.#snapshot);
+  }
+
+  issue(command: Command): void {
+    if (this.#ending !== null) return;
+    this.#parts.desk.open.add(command);
+    if (command.kind === "step" && this.#snapshot !== null)
+      Object.assign(command, this.#snapshot.retries[command.location]);
+    if (this.#live) this.#fresh.push(command);
+    this.#parts.onAsked();
+  }
+
+  finish(ending: Ending): void {
+    if (this.#ending !== null) return;
+    this.#ending = ending;
+    this.#parts.onAsked();
+  }
+
+  snapshot(state: unknown): void {
+    if (!this.#live || this.#ending !== null) return;
+    const { open, draft, codec } = this.#parts.desk;
+    const retries = openRetries(open.byLocation.values());
+    draft.document(writeSnapshot(codec, this.runId, { seq: this.#deliveredSeq, at: this.#now, state, retries }));
+  }
+
+  /** Moves the program on by one completion, if there is one. The program is at rest. */
+  move(): Move {
+    if (!this.#cursor.done) return this.#replay();
+    if (!this.#live) {
+      this.#live = true;
+      this.#fresh = [...this.#parts.desk.open.byLocation.values()];
+    }
+    const fresh = this.#fresh.splice(0);
+    // At its end a program has its last posts made; nobody waits for a step or a message any more.
+    const asked = this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");
+    admit(this.#parts.desk, asked, this.#parts.storeNow());
+    if (this.#ending !== null) return { kind: "ended", ending: this.#ending };
+    const next = this.#parts.desk.completions.take();
+    return next === null ? { kind: "idle" } : this.#hand(next);
+  }
+
+  /** Feeds the next record to the program, which must have asked for it. */
+  #replay(): Move {
+    const { open, completions, codec } = this.#parts.desk;
+    const { runId } = this;
+    const next = replayNext({ codec, runId, cursor: this.#cursor, open, over: this.#ending !== null });
+    if (next.kind === "diverged") return next;
+    if (next.kind === "done") return this.move();
+    completions.replayed(next.payload);
+    return this.#hand(next.completed);
+  }
+
+  #hand({ command, completion, seq, at }: Completed): Move {
+    this.#parts.desk.open.close(command);
+    this.#now = at;
+    this.#deliveredSeq = seq;
+    command.settle(completion);
+    return { kind: "handed" };
+  }
+}

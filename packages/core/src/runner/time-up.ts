@@ -1,0 +1,140 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { AppendOp } from "../model/op.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { Run } from "../model/run.ts";
+import type { Completion, WaitCommand } from "../workflow/command.ts";
+import type { CommandEnd, Completed } from "./completions.ts";
+import type { Desk } from "./desk.ts";
+import { received } from "./received.ts";
+
+/** A wait whose time is up, as it is put to the store. */
+interface Ended {
+  readonly wait: WaitCommand;
+  readonly entries: readonly InboxEntry[];
+  readonly end: CommandEnd;
+  readonly record: JournalRecord;
+}
+
+/**
+ * Waits whose deadline has come. "Nothing came before it" and "it has come" are for the store to say, so they are put to it in
+ * an append of their own, and reach the program when they are durable; until then nothing else of the run is recorded.
+ *
+ * U1. A refused one changes nothing: its waits are open still, and the bodies beside them go on.
+ */
+export class TimeUp {
+  readonly #desk: Desk;
+  /** Due, and not yet put to the store. */
+  #due: WaitCommand[] = [];
+  #asked: readonly Ended[] | null = null;
+  /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
+  #behind = false;
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  /** Whether the store has been asked and has not answered. */
+  get underWay(): boolean {
+    return this.#asked !== null;
+  }
+
+  /** Whether there is something to put to the store. */
+  get waiting(): boolean {
+    return this.#due.length > 0;
+  }
+
+  /** What the inbox holds is known again. */
+  caughtUp(): void {
+    this.#behind = false;
+  }
+
+  /** Looks for deadlines that have come; true if there is one to put to the store. Steps whose back-off is over begin. */
+  look(now: number): boolean {
+    const { open, steps, completions } = this.#desk;
+    if (this.#behind) return false;
+    for (let due = open.takeDue(now); due !== null; due = open.takeDue(now)) {
+      if (due.kind === "wait") {
+        this.#due.push(due);
+      } else {
+        due.retryAt = 0;
+        steps.hold(due, completions.firmSeq);
+      }
+    }
+    this.#due = this.#due.filter((wait) => open.has(wait));
+    return this.#due.length > 0;
+  }
+
+  /** The question, as an append. While it is under way completions that come are kept back. */
+  takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
+    const { open, draft, completions } = this.#desk;
+    const due = this.#due.filter((wait) => open.has(wait));
+    this.#due = [];
+    if (due.length === 0) return null;
+    const { at } = draft;
+    const asked = due.map((wait, index) => this.#ended(wait, draft.seq + 1 + index, at));
+    this.#asked = asked;
+    completions.keepBack();
+    return {
+      kind: "append",
+      runId,
+      epoch,
+      records: asked.map(({ record }) => record),
+      taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),
+      posts: [],
+      documents: [],
+      state: { status: "running", wait: open.toWait(new Set(due)), inboxSeen: open.inboxSeen },
+      inbox: due.some((wait) => wait.arms.length > 0) ? open.inboxSeen : null,
+      notBefore: Math.max(...due.map((wait) => wait.until ?? 0)),
+    };
+  }
+
+  /** It is so, and durable: the program hears of it. */
+  accepted(): void {
+    const { open, draft, completions } = this.#desk;
+    const asked = this.#asked ?? [];
+    this.#asked = null;
+    for (const { wait, entries, record } of asked) {
+      open.endWait(wait, entries);
+      draft.adopt(record);
+    }
+    completions.adopt(
+      asked.map(
+        ({ wait, end, record }): Completed => ({
+          command: wait,
+          completion: end.completion,
+          seq: record.seq,
+          at: record.at,
+        }),
+      ),
+    );
+    completions.letGo();
+  }
+
+  /** The moment was wrong: the waits are open as they were. */
+  refused(reason: "inbox" | "early"): void {
+    const { open, completions } = this.#desk;
+    for (const { wait } of this.#asked ?? []) open.waitAgain(wait);
+    this.#asked = null;
+    this.#behind = reason === "inbox";
+    completions.letGo();
+  }
+
+  #ended(wait: WaitCommand, seq: number, at: number): Ended {
+    const entries = wait.many ? this.#desk.open.entriesFor(wait) : [];
+    const end = wait.many ? received(this.#desk.codec, wait, entries) : deadlineEnd(wait);
+    const { outcome, payload, detail } = end;
+    const { location, record: kind, issuedAt: startedAt } = wait;
+    return {
+      wait,
+      entries,
+      end,
+      record: { seq, location, kind, outcome, payload, attempts: 0, startedAt, at, detail },
+    };
+  }
+}
+
+function deadlineEnd(wait: WaitCommand): CommandEnd {
+  const { outcome, detail } = wait.atDeadline;
+  const completion: Completion = outcome === "ok" ? { outcome, value: undefined, detail } : { outcome };
+  return { outcome, payload: null, completion, detail };
+}
