@@ -213,10 +213,10 @@ export class Session implements Interpreter {
     const { open, completions, draft, steps } = this.#desk;
     receive(this.#desk);
     if (completions.size > 0) return;
-    if (this.#timeUp.look(this.#world.now())) {
-      draft.announce();
-      return;
-    }
+    const due = this.#timeUp.look(this.#world.now());
+    if (due) draft.announce();
+    // A step that was tried again may have ended at once.
+    if (due || completions.size > 0) return;
     this.#row.tell(this.#desk);
     // While bodies run, the session itself sees to the deadlines beside them.
     this.#appointment.set(steps.busy ? open.until : null);
