@@ -140,8 +140,28 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     expect(await stage.result(client.run(good.id))).toBe("fine");
   });
 
-  // A run that is claimed together with one that ends the process at once gets no chance to make progress either.
-  it.todo("of a run that ends its workers does not count against the runs that were claimed with it");
+  it("of a run that ends its workers does not count against the runs that were claimed with it", async () => {
+    const stage = await create(onTestFinished);
+    let current: Engine;
+    const poison = workflow("poison", async (ctx) =>
+      ctx.step("kill", () => {
+        stage.crash(current);
+        return new Promise(() => {});
+      }),
+    );
+    const client = await stage.engine();
+    const bad = await client.start(poison, undefined);
+    const good = await Promise.all(Array.from({ length: 5 }, () => client.start(waits, undefined)));
+    for (let n = 0; n < 20 && (await bad.status()) !== "failed"; n += 1) {
+      current = await stage.engine({ workflows: [poison, waits], claimsMax: 3 });
+      await stage.world.advance("8 s");
+    }
+    expect((await stage.failure(bad)).cause).toMatchObject({ code: "POISONED" });
+    await stage.engine({ workflows: [waits] });
+    for (const run of good) await client.send(run.id, "go", "fine");
+    await stage.world.advance("10 s");
+    for (const run of good) expect(await stage.result(client.run(run.id))).toBe("fine");
+  });
 
   it("counts claims from the last progress on: a run that gets further each time is not poisoned", async () => {
     const stage = await create(onTestFinished);

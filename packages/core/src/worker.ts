@@ -3,13 +3,12 @@ import { Coordinator } from "./coordinator/coordinator.ts";
 import { Ownership } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { EngineNews } from "./engine-news.ts";
+import { Intake } from "./intake.ts";
 import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
-import { poisonOf } from "./rules/poison.ts";
 import { codeProgram } from "./runner/code-program.ts";
-import { failurePayload } from "./runner/failure-payload.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
@@ -41,6 +40,7 @@ export class Worker {
   readonly #committer: Committer;
   readonly #ownership: Ownership;
   readonly #strays: StrayRejections;
+  readonly #intake: Intake;
   #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
@@ -74,12 +74,24 @@ export class Worker {
         log,
         load: (runId, afterSeq) => config.store.load(runId, afterSeq),
         own: (view) => this.coordinator.own(view),
-        disown: (runId) => this.coordinator.disown(runId),
+        disown: (runId) => {
+          this.coordinator.disown(runId);
+          this.#intake.cleared(runId);
+        },
         onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
-        onUnreadable: (run, error) => this.#park(run, error),
+        onUnreadable: (run, error) => this.#intake.park(run, error),
       },
       this.#sessionWorld(),
     );
+    this.#intake = new Intake({
+      config,
+      codec,
+      news,
+      sessions: this.#sessions,
+      workshop: this.#workshop,
+      coordinator: this.coordinator,
+      onCleared: () => this.#ownership.kick(),
+    });
   }
 
   /** Keeps a slot for a run that is about to be started; null if it can't be worked on here at once. */
@@ -183,7 +195,8 @@ export class Worker {
         turns: world.turns,
         log,
         room: () => this.#sessions.room,
-        onClaimed: (runs) => this.#claimed(runs),
+        suspectRoom: () => this.#intake.suspectRoom,
+        onClaimed: (runs) => this.#intake.claimed(runs),
         onDue: (runIds) => {
           for (const runId of runIds) this.#workshop.arrived(runId);
         },
@@ -209,7 +222,10 @@ export class Worker {
       behind: (session) => this.#workshop.arrived(session.runId),
       within: (runId, call) => this.#strays.within(runId, call),
       enlist: (session) => this.coordinator.enlist(session),
-      committed: (session, op) => this.#news.records(session.run, op),
+      committed: (session, op) => {
+        this.#intake.cleared(session.runId);
+        this.#news.records(session.run, op);
+      },
       woke: (session) => {
         this.#sessions.woke(session);
         this.#news.plain("run.woken", session.run);
@@ -218,34 +234,6 @@ export class Worker {
       ended: (session) => this.#ended(session),
       lost: (session, reason) => this.#workshop.lost(session, reason),
     };
-  }
-
-  #claimed(runs: readonly Run[]): void {
-    for (const run of runs) {
-      // The answer to a claim may come after the run was found to be held: then its session is the one of this claim.
-      if (this.#sessions.get(run.id)?.run.epoch === run.epoch) continue;
-      this.#workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
-      this.#news.plain("run.claimed", run);
-      const poison = poisonOf(run, this.#config.claimsMax);
-      if (poison === null) this.#workshop.arrived(run.id);
-      else this.#park(run, poison);
-    }
-  }
-
-  /** Fails a run that no worker can bring forward. */
-  #park(run: Run, error: unknown): void {
-    const failure = failurePayload(this.#codec, error, `failure of run ${run.id}`);
-    const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
-    void this.coordinator.submit(op).then(
-      (outcome) => {
-        if (outcome.kind === "done") this.#news.ended(run, { status: "failed", outcome: failure });
-      },
-      (reason: unknown) =>
-        this.#config.log("error", "a run could not be parked; the next claim tries again", {
-          run: run.id,
-          error: String(reason),
-        }),
-    );
   }
 
   #woken(wakes: readonly Wake[]): void {

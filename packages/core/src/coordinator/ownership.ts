@@ -18,6 +18,9 @@ export interface OwnershipSettings {
   readonly receivedForMs: number;
 }
 
+/** After this many claims without progress a run is taken for one that may end its worker: it is not worked on beside another such. */
+export const SUSPECT_CLAIMS = 2;
+
 /** How often old rows are removed, in time and in polls, whichever is longer; and how many at a time. */
 const TIDY_MS = 60_000;
 const TIDY_POLLS = 60;
@@ -32,6 +35,8 @@ export interface OwnershipParts {
   readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can work on. */
   readonly room: () => number;
+  /** How many more of those it can take that were claimed `SUSPECT_CLAIMS` times without progress. */
+  readonly suspectRoom: () => number;
   readonly onClaimed: (runs: readonly Run[]) => void;
   /** Runs that this worker owns are due, or something has come for them. */
   readonly onDue: (runIds: readonly string[]) => void;
@@ -151,13 +156,16 @@ export class Ownership {
   }
 
   async #round(): Promise<Round> {
-    const { store, room, onClaimed, onDue } = this.#parts;
+    const { store, room, suspectRoom, onClaimed, onDue } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
     const due = await store.due(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     onDue(due);
     const limit = Math.min(room(), claimMax);
-    const claimed = limit <= 0 || workflows.length === 0 ? [] : await store.claim({ worker, limit, workflows });
+    const claimed =
+      limit <= 0 || workflows.length === 0
+        ? []
+        : await store.claim({ worker, limit, workflows, suspects: { claims: SUSPECT_CLAIMS, max: suspectRoom() } });
     if (claimed.length > 0) onClaimed(claimed);
     this.#wantsRoom = claimed.length === limit || limit <= 0;
     if (this.#wantsRoom && room() > 0) this.#lookAgain = true;

@@ -8,9 +8,10 @@ import type { RunHead } from "./tables.ts";
 const FREED_MAX = 1_000;
 
 /** Makes the worker the owner of runs that are due; gives them as they are then. */
-export function claimRuns(batch: Batch, { worker, workflows, limit }: ClaimRequest): readonly Run[] {
+export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
   const { tables, now } = batch;
-  const claimable = tables.runs.claimable(workflows, now, limit);
+  const { worker } = request;
+  const claimable = choose(batch, request);
   if (claimable.length > 0) batch.register(worker);
   return claimable.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
@@ -26,6 +27,18 @@ export function claimRuns(batch: Batch, { worker, workflows, limit }: ClaimReque
     tables.runs.saveOwner(next);
     return tables.runs.get(head.id) ?? [];
   });
+}
+
+/** The longest due first, with no more suspects than asked for: those that are passed by must not hide the others. */
+function choose({ tables, now }: Batch, { workflows, limit, suspects }: ClaimRequest): readonly RunHead[] {
+  for (let asked = limit; ; asked *= 2) {
+    const heads = tables.runs.claimable(workflows, now, asked);
+    let left = suspects?.max ?? 0;
+    const chosen = heads
+      .filter(({ claims }) => suspects === undefined || claims < suspects.claims || left-- > 0)
+      .slice(0, limit);
+    if (chosen.length === limit || heads.length < asked) return chosen;
+  }
 }
 
 /**

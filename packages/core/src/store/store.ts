@@ -65,6 +65,8 @@ export interface ClaimRequest {
   readonly worker: string;
   readonly limit: number;
   readonly workflows: readonly string[];
+  /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
+  readonly suspects?: { readonly claims: number; readonly max: number };
 }
 
 export interface Loaded {

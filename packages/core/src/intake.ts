@@ -1,0 +1,79 @@
+import type { Coordinator } from "./coordinator/coordinator.ts";
+import { SUSPECT_CLAIMS } from "./coordinator/ownership.ts";
+import type { EngineConfig } from "./engine-config.ts";
+import type { EngineNews } from "./engine-news.ts";
+import { PawlError } from "./model/errors.ts";
+import type { Codec } from "./model/payload.ts";
+import type { Run } from "./model/run.ts";
+import { poisonOf } from "./rules/poison.ts";
+import { failurePayload } from "./runner/failure-payload.ts";
+import type { Sessions } from "./runner/sessions.ts";
+import type { Workshop } from "./runner/workshop.ts";
+
+export interface IntakeParts {
+  readonly config: Pick<EngineConfig, "claimsMax" | "log">;
+  readonly codec: Codec;
+  readonly news: EngineNews;
+  readonly sessions: Sessions;
+  readonly workshop: Workshop;
+  readonly coordinator: Coordinator;
+  /** There is room for a suspect again. */
+  readonly onCleared: () => void;
+}
+
+/**
+ * Takes in the runs that this worker has claimed; parks those that no worker can bring forward.
+ *
+ * N1. Runs that may end their worker are worked on one at a time until they make progress, so that none is blamed for another.
+ */
+export class Intake {
+  readonly #parts: IntakeParts;
+  readonly #suspects = new Set<string>();
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /** How many more runs that may end their worker can be taken. */
+  get suspectRoom(): number {
+    return this.#suspects.size === 0 ? 1 : 0;
+  }
+
+  claimed(runs: readonly Run[]): void {
+    const { config, news, sessions, workshop } = this.#parts;
+    for (const run of runs) {
+      // The answer to a claim may come after the run was found to be held: then its session is the one of this claim.
+      if (sessions.get(run.id)?.run.epoch === run.epoch) continue;
+      workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
+      news.plain("run.claimed", run);
+      if (run.claims > SUSPECT_CLAIMS) this.#suspects.add(run.id);
+      const poison = poisonOf(run, config.claimsMax);
+      if (poison === null) workshop.arrived(run.id);
+      else this.park(run, poison);
+    }
+  }
+
+  /** The run has made progress, or is not worked on here any more. */
+  cleared(runId: string): void {
+    if (this.#suspects.delete(runId)) this.#parts.onCleared();
+  }
+
+  /** Fails a run that no worker can bring forward. */
+  park(run: Run, error: unknown): void {
+    const { config, codec, news, coordinator } = this.#parts;
+    const failure = failurePayload(codec, error, `failure of run ${run.id}`);
+    const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
+    void coordinator.submit(op).then(
+      (outcome) => {
+        this.cleared(run.id);
+        if (outcome.kind === "done") news.ended(run, { status: "failed", outcome: failure });
+      },
+      (reason: unknown) => {
+        config.log("error", "a run could not be parked; the next claim tries again", {
+          run: run.id,
+          error: String(reason),
+        });
+      },
+    );
+  }
+}
