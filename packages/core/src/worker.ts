@@ -55,6 +55,7 @@ export class Worker {
     this.#sessions = new Sessions(
       { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
       wakeBy(this.clock, () => config.store.now()),
+      (runId) => this.coordinator.disown(runId),
     );
     this.#programs = new Map(
       [...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]),

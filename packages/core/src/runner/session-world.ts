@@ -31,6 +31,8 @@ export interface Interpreter {
   release(): void;
   /** Nothing it does counts from here on; its bodies are told why. */
   abandon(reason: Error): void;
+  /** It rests and is not kept in memory: whoever wakes the run makes another session of it. */
+  evict(): void;
   /** What has gathered since the last call; null if nothing has. */
   takeAppend(): AppendOp | null;
   /** The commit that holds what was taken is durable, or it was refused. */

@@ -134,6 +134,10 @@ export class Session implements Interpreter {
     this.#abort(reason);
   }
 
+  evict(): void {
+    this.#phase = "gone";
+  }
+
   takeAppend(): AppendOp | null {
     if (this.#phase === "gone") return null;
     this.#sent =

@@ -1,4 +1,3 @@
-import { PawlError } from "../model/errors.ts";
 import type { Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Interpreter } from "./session-world.ts";
@@ -26,6 +25,7 @@ export interface Slot {
 export class Sessions {
   readonly #limits: SessionsLimits;
   readonly #appoint: (at: number, wake: () => void) => () => void;
+  readonly #onEvicted: (runId: string) => void;
   readonly #all = new Map<string, Interpreter>();
   /** In the order in which they came to rest, each with what cancels its appointment. */
   readonly #resting = new Map<string, { readonly session: Interpreter; readonly cancel: (() => void) | null }>();
@@ -35,9 +35,14 @@ export class Sessions {
   #kept = 0;
 
   /** `appoint` calls back when the store's clock has come to a time. */
-  constructor(limits: SessionsLimits, appoint: (at: number, wake: () => void) => () => void) {
+  constructor(
+    limits: SessionsLimits,
+    appoint: (at: number, wake: () => void) => () => void,
+    onEvicted: (runId: string) => void,
+  ) {
     this.#limits = limits;
     this.#appoint = appoint;
+    this.#onEvicted = onEvicted;
   }
 
   get size(): number {
@@ -92,7 +97,8 @@ export class Sessions {
       const oldest = this.#resting.values().next().value?.session;
       if (oldest === undefined) break;
       this.remove(oldest);
-      oldest.abandon(new PawlError("OWNERSHIP_LOST", `run ${oldest.runId} is no longer in memory`));
+      oldest.evict();
+      this.#onEvicted(oldest.runId);
     }
     this.#next();
   }

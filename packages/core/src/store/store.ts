@@ -113,7 +113,10 @@ export interface Hint {
 /** Reads for people and clients. Never part of a decision. */
 export interface Reader {
   get(runId: string): Promise<Run | null>;
-  /** Newest first by (createdAt, id); a run created while one pages appears on no later page. */
+  /**
+   * Newest first by (createdAt, id). A run created while one pages appears on no later page, unless it has the same
+   * millisecond as the last run of the page.
+   */
   list(query: ListQuery): Promise<Page<Run>>;
   count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number>;
   journal(
