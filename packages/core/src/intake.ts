@@ -24,7 +24,7 @@ export interface IntakeParts {
 /**
  * Takes in the runs that this worker has claimed; parks those that no worker can bring forward.
  *
- * N1. Runs that may end their worker are worked on one at a time until they make progress, so that none is blamed for another.
+ * A1. Runs that may end their worker are worked on one at a time until they make progress, so that none is blamed for another.
  */
 export class Intake {
   readonly #parts: IntakeParts;

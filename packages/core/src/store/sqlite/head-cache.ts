@@ -17,10 +17,10 @@ export interface CachedRun {
 /**
  * Heads of runs as this connection left them, so that a guard needs no row to be read.
  *
- * H1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
+ * M1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
  *     the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
- * H2. A transaction that is rolled back takes everything with it.
- * H3. There is one for each database that is open: commits through it do not change the version that it sees.
+ * M2. A transaction that is rolled back takes everything with it.
+ * M3. There is one for each database that is open: commits through it do not change the version that it sees.
  */
 export class HeadCache {
   #young = new Map<string, CachedRun>();
