@@ -1,8 +1,9 @@
 import { workflow } from "pawl";
+import { openRows } from "../raw/rows.mjs";
 import { median, pause, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W3: an idle engine gets a run of one step, again and again. */
+/** W3: an idle engine gets a run of one step, again and again; in between, a raw commit of the same kind. */
 
 /** @param {{ folder: string, runs: number }} options */
 export async function measure({ folder, runs }) {
@@ -15,8 +16,10 @@ export async function measure({ folder, runs }) {
   });
   const engine = await openEngine(folder, [one]);
   for (let n = 0; n < 300; n += 1) await (await engine.start(one, { id: n })).result();
+  const rows = openRows(folder);
   const ran = [];
   const seen = [];
+  const commits = [];
   for (let n = 0; n < runs; n += 1) {
     await pause(5 + (n % 10) * 5);
     const startedAt = performance.now();
@@ -24,9 +27,13 @@ export async function measure({ folder, runs }) {
     await run.result();
     seen.push(performance.now() - startedAt);
     ran.push(ranAt - startedAt);
+    await pause(5 + ((n * 7) % 10) * 5);
+    commits.push(rows.commit(1));
   }
   await engine.shutdown();
+  rows.close();
   return {
+    commitMs: median(commits),
     ranMs: median(ran),
     ranP95Ms: quantile(ran, 0.95),
     resultMs: median(seen),

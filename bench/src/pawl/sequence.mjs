@@ -1,29 +1,39 @@
 import { workflow } from "pawl";
+import { openRows } from "../raw/rows.mjs";
 import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W2: one run of many steps, one after another. */
+/** W2: one run of many steps, one after another. Each tenth makes a raw commit, and is not timed itself. */
+
+const WARM_STEPS = 300;
 
 /** @param {{ folder: string, steps: number }} options */
 export async function measure({ folder, steps }) {
-  /** @type {number[]} */
-  let doneAt = [];
+  const rows = openRows(folder);
+  let commits = [];
+  let marks = [];
   const sequence = workflow("sequence", async (ctx, count) => {
     for (let step = 0; step < count; step += 1) {
       await ctx.step(`step-${step}`, async () => {
-        doneAt.push(performance.now());
+        marks.push(performance.now());
+        if (step % 10 === 9) commits.push(rows.commit(1));
         return { step, ok: true };
       });
     }
   });
   const engine = await openEngine(folder, [sequence]);
-  await (await engine.start(sequence, 300)).result();
-  doneAt = [];
+  await (await engine.start(sequence, WARM_STEPS)).result();
+  [marks, commits] = [[], []];
   await (await engine.start(sequence, steps)).result();
   await engine.shutdown();
-  const took = doneAt.slice(1).map((at, index) => at - doneAt[index]);
+  rows.close();
+  const took = marks
+    .slice(1)
+    .map((at, index) => at - marks[index])
+    .filter((_, index) => index % 10 !== 9);
   const quarter = Math.floor(took.length / 4);
   return {
+    commitMs: median(commits),
     stepMs: median(took),
     stepP95Ms: quantile(took, 0.95),
     growth: median(took.slice(-quarter)) / median(took.slice(0, quarter)),

@@ -1,8 +1,9 @@
+import { openRows } from "../raw/rows.mjs";
 import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 import { startSuspended, waiting } from "./suspended.mjs";
 
-/** W4: runs wait for a message each, and get it, so many at a time. */
+/** W4: runs wait for a message each, and get it, so many at a time; in between, a raw commit. */
 
 const WARM_ROUNDS = 3;
 
@@ -12,6 +13,8 @@ export async function measure({ folder, runs, atATime }) {
   const awaited = new Map();
   const definition = waiting((runId) => awaited.get(runId)?.(performance.now()));
   const engine = await openEngine(folder, [definition]);
+  const rows = openRows(folder);
+  let commits = [];
   const send = async (n) => {
     const runId = `run-${n}`;
     const woke = new Promise((resolve) => awaited.set(runId, resolve));
@@ -22,13 +25,21 @@ export async function measure({ folder, runs, atATime }) {
   const wakeAll = async (first) => {
     await startSuspended(engine, definition, { first, count: runs, atATime: 100 });
     const took = [];
+    commits = [];
     for (let n = first; n < first + runs; n += atATime) {
       took.push(...(await Promise.all(Array.from({ length: atATime }, (_, k) => send(n + k)))));
+      commits.push(rows.commit(1));
     }
     return took;
   };
   for (let round = 0; round < WARM_ROUNDS; round += 1) await wakeAll(round * runs);
   const took = await wakeAll(WARM_ROUNDS * runs);
   await engine.shutdown();
-  return { wakeMs: median(took), wakeP95Ms: quantile(took, 0.95), wakeP99Ms: quantile(took, 0.99) };
+  rows.close();
+  return {
+    commitMs: median(commits),
+    wakeMs: median(took),
+    wakeP95Ms: quantile(took, 0.95),
+    wakeP99Ms: quantile(took, 0.99),
+  };
 }
