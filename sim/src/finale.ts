@@ -19,7 +19,8 @@ function checkEnd(world: World, shadow: Shadow): void {
   if (program === undefined) return;
   const expected = evaluateProgram(program.nodes, journal);
   const outcome = JSON.parse(row.outcome ?? "null") as { values?: unknown; message?: string; code?: string } | null;
-  if (row.status === "failed" && outcome?.code === "POISONED" && row.claims > world.case.settings.claimsMax) return;
+  if (row.status === "failed" && outcome?.code === "POISONED" && shadow.claimsMost > world.case.settings.claimsMax)
+    return;
   const told =
     row.status === "completed"
       ? { kind: "value", is: JSON.stringify(outcome?.values) }

@@ -13,7 +13,7 @@ const WEIGHTS = {
   sleep: 10,
   listen: 10,
   listenN: 4,
-  event: 8,
+  event: 11,
   select: 7,
   child: 8,
   all: 6,
@@ -22,7 +22,7 @@ const WEIGHTS = {
   loop: 5,
   attempt: 6,
   send: 6,
-  emit: 5,
+  emit: 6,
   pure: 3,
 };
 /** At the deepest level there are only leaves. */

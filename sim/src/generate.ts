@@ -16,9 +16,10 @@ import type { Program } from "./program.ts";
 export function generateCase(seed: number): Case {
   const chance = new Chance(seed);
   const runCount = chance.between(2, 5);
-  const poisoned = chance.roll(0.06);
+  const poisoned = chance.roll(0.08);
   const made = programs(chance, { runCount, poisoned });
-  const chaosMs = chance.between(3, 14) * 1000;
+  // A run that ends its workers needs time to be claimed often enough.
+  const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
   const runs = runPlans(chance, made, runCount, chaosMs);
   return {
     seed,
@@ -27,11 +28,11 @@ export function generateCase(seed: number): Case {
     actions: clientActions(chance, runs, chaosMs),
     workers: chance.between(2, 4),
     settings: {
-      leaseMs: chance.pick([1500, 3000]),
+      leaseMs: poisoned ? 1500 : chance.pick([1500, 3000]),
       pollMs: chance.pick([400, 1000]),
       concurrency: chance.pick([1, 2, 3, 100]),
       hotRuns: chance.pick([1, 2, 100]),
-      claimsMax: poisoned ? 3 : 1000,
+      claimsMax: poisoned ? chance.between(1, 3) : 1000,
     },
     swarm: swarm(chance),
     chaosMs,
@@ -51,7 +52,7 @@ function runPlans(
     atMs: chance.between(0, Math.floor(chaosMs / 2)),
     delayMs: chance.roll(0.15) ? chance.between(1, 2000) : 0,
     twice: chance.roll(0.2),
-    watched: chance.roll(0.3),
+    watched: chance.roll(0.6),
   }));
 }
 
@@ -62,7 +63,7 @@ function clientActions(chance: Chance, runs: readonly RunPlan[], chaosMs: number
     const atMs = chance.between(0, chaosMs);
     const id = `m${count}`;
     const twice = chance.roll(0.25);
-    const kind = chance.weighted({ send: 55, emit: 30, cancel: 6, pause: 7, resume: 2 });
+    const kind = chance.weighted({ send: 50, emit: 40, cancel: 9, pause: 7, resume: 2 });
     if (kind === "send") {
       actions.push({
         kind,
@@ -97,6 +98,7 @@ function swarm(chance: Chance): Swarm {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
   for (const kind of WORLD_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
+  rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
   for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);
   rates.hintLost = chance.roll(0.5) ? 0 : chance.pick([0.2, 1]);
   rates.skew = chance.roll(0.5) ? 0 : 2000;

@@ -61,6 +61,8 @@ export class LeaseMonitor {
     for (const run of runs) {
       const old = before.get(run.id);
       if (old === undefined) continue;
+      const shadow = this.#monitor.shadows.get(run.id);
+      if (shadow !== undefined) shadow.claimsMost = Math.max(shadow.claimsMost, run.claims);
       const free = old.owner === null && !isOver(old) && old.status !== "paused";
       if (!free)
         this.#monitor.violate(

@@ -102,6 +102,27 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     replace: "const move = this.#hand(next.completed); return this.#cursor.done ? move : this.#replay();",
     breaks: "I7 replay is deterministic",
   },
+  {
+    name: "at the end of a replay posts are made again",
+    file: "runner/replay-next.js",
+    find: "open.close(command);",
+    replace: "",
+    breaks: "I7 a replay writes nothing",
+  },
+  {
+    name: "at the end of a replay steps are begun",
+    file: "runner/course.js",
+    find: 'this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");',
+    replace: "fresh;",
+    breaks: "I7 a replay starts no body",
+  },
+  {
+    name: "the end of a run that rests here is not looked for",
+    file: "worker.js",
+    find: "return this.#sessions.get(runId)?.resting === false;",
+    replace: "return this.#sessions.get(runId) !== undefined;",
+    breaks: "a result that is there is given",
+  },
 ];
 
 export const MUTANTS: readonly Mutant[] = [...STORE_MUTANTS, ...ENGINE_MUTANTS];

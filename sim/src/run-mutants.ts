@@ -4,7 +4,7 @@ import type { Failure, Job } from "./job.ts";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
 import type { SimOptions } from "./options.ts";
-import { plant } from "./plant.ts";
+import { occurrences, plant } from "./plant.ts";
 import { Pool } from "./pool.ts";
 import { printProgress } from "./progress.ts";
 
@@ -18,6 +18,10 @@ export async function runMutants(asked: SimOptions): Promise<boolean> {
   console.log(`${"mutant".padEnd(56)}${"caught by".padEnd(14)}${"seed".padStart(6)}  breaks`);
   for (const mutant of mutants) {
     printProgress(mutant.name);
+    if (occurrences(mutant) !== 1) {
+      console.log(`${mutant.name.padEnd(56)}its text occurs ${occurrences(mutant)} times in ${mutant.file}`);
+      continue;
+    }
     const failure = await firstFailure(mutant, asked);
     if (failure !== null) caught += 1;
     const by = failure === null ? "NOT CAUGHT" : failure.violation.invariant;

@@ -14,6 +14,8 @@ export interface Shadow {
   readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
   /** How often a record told that it started this child. */
   readonly spawned: Map<string, number>;
+  /** The most claims without progress that it has had. */
+  claimsMost: number;
   /** What lies there. */
   inbox: Map<number, InboxEntry>;
   /** All that ever came, by kind and id. */
@@ -37,6 +39,7 @@ export function newShadow(row: Run): Shadow {
     doneBy: new Map(),
     retries: new Map(),
     spawned: new Map(),
+    claimsMost: 0,
     inbox: new Map(),
     known: new Map(),
     posted: new Set(),

@@ -13,6 +13,17 @@ import type { SimProcess, Stage } from "./stage.ts";
 
 const CHAOS_TICK_MS = 250;
 
+/** Transactions that are seldom met: what goes wrong with them goes wrong more often. */
+const RARE: ReadonlySet<TransactionKind> = new Set([
+  "append-released",
+  "append-continued",
+  "control-cancelled",
+  "control-paused",
+  "control-resumed",
+  "control-failed",
+]);
+const RARE_FACTOR = 4;
+
 /** Errors that the engine logs and that must never happen here. */
 const GRAVE = /handled by nobody|before it could write|not registered here|listener of/;
 
@@ -100,10 +111,11 @@ export class World implements Stage {
 
   /** What befalls this call. */
   faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null {
+    const often = kinds.some((kind) => RARE.has(kind)) ? RARE_FACTOR : 1;
     const fault = worker.isClient
-      ? clientFault(this.#draw())
+      ? clientFault(this.#draw(often))
       : this.case.forced === null
-        ? this.#draw()
+        ? this.#draw(often)
         : this.#forced();
     if (fault !== null)
       for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
@@ -153,10 +165,10 @@ export class World implements Stage {
     worker.start(this.case.seed * 1000 + this.#workerCount);
   }
 
-  #draw(): CallFault | null {
+  #draw(often: number): CallFault | null {
     let left = this.scheduler.chance.next();
     for (const fault of CALL_FAULTS) {
-      left -= this.swarm[fault];
+      left -= this.swarm[fault] * often;
       if (left < 0) return fault;
     }
     return null;
