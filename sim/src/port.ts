@@ -77,8 +77,12 @@ export class Port implements Store {
     return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.held(worker) });
   }
 
-  nextDueAt(worker: string): Promise<number | null> {
-    return this.#call({ label: "nextDueAt", kinds: ["nextDueAt"], apply: (store) => store.nextDueAt(worker) });
+  nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+    return this.#call({
+      label: "nextDueAt",
+      kinds: ["nextDueAt"],
+      apply: (store) => store.nextDueAt(worker, workflows),
+    });
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {

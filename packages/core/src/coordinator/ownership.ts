@@ -158,6 +158,7 @@ export class Ownership {
   async #round(): Promise<Round> {
     const { store, room, suspectRoom, onClaimed, onDue } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
+    const lookedAt = store.now();
     const due = await store.due(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     onDue(due);
@@ -169,7 +170,7 @@ export class Ownership {
     if (claimed.length > 0) onClaimed(claimed);
     this.#wantsRoom = claimed.length === limit || limit <= 0;
     if (this.#wantsRoom && room() > 0) this.#lookAgain = true;
-    await this.#armDue(limit <= 0);
+    await this.#armDue(lookedAt);
     return { claimed: claimed.length, due: due.length };
   }
 
@@ -180,15 +181,16 @@ export class Ownership {
     await this.#reaching("prune", () => store.prune({ runsEndedBefore: null, receivedBefore, limit: TIDY_MAX }));
   }
 
-  /** One appointment, for the earliest deadline in the store; what is due already waits for room, not for time. */
-  async #armDue(full: boolean): Promise<void> {
+  /** One appointment, for the earliest deadline in the store; what was due when the worker looked waits for room, not for time. */
+  async #armDue(lookedAt: number): Promise<void> {
     const { store, clock } = this.#parts;
-    const at = await store.nextDueAt(this.#settings.worker);
+    const { worker, workflows, pollMs } = this.#settings;
+    const at = await store.nextDueAt(worker, workflows);
     this.#cancelDue?.();
     this.#cancelDue = null;
-    const inMs = at === null ? Number.POSITIVE_INFINITY : at - store.now();
-    if (this.#stopped || inMs >= this.#settings.pollMs || (full && inMs <= 0)) return;
-    this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
+    if (this.#stopped || at === null || at <= lookedAt) return;
+    const inMs = at - store.now();
+    if (inMs < pollMs) this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
   }
 
   #every(ms: number, work: () => Promise<unknown>): void {

@@ -32,8 +32,8 @@ export interface Store {
    * (the answer to its claim was lost) it learns here, and what it has lost is missing.
    */
   held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
-  /** The earliest `wakeAt` among the runs that `worker` owns or nobody owns; null if none has one. */
-  nextDueAt(worker: string): Promise<number | null>;
+  /** The earliest `wakeAt` among the runs that `worker` owns, or that nobody owns and that are of `workflows`; null if none has one. */
+  nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null>;
   /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */
   load(runId: string, afterSeq?: number): Promise<Loaded | null>;
   /** Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. */

@@ -40,7 +40,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     claim: (request) => through("claim", () => store.claim(request)),
     due: (worker, limit) => through("due", () => store.due(worker, limit)),
     held: (worker) => through("held", () => store.held(worker)),
-    nextDueAt: (worker) => through("nextDueAt", () => store.nextDueAt(worker)),
+    nextDueAt: (worker, workflows) => through("nextDueAt", () => store.nextDueAt(worker, workflows)),
     load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
     heartbeat: (worker, leaseMs) => through("heartbeat", () => store.heartbeat(worker, leaseMs)),
     retire: (worker) => through("retire", () => store.retire(worker)),

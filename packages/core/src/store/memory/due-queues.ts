@@ -32,9 +32,9 @@ export class DueQueues {
     );
   }
 
-  nextAt(owner: string): number | null {
+  nextAt(owner: string, workflows: readonly string[]): number | null {
     let next: number | null = null;
-    for (const queue of [this.#owned.get(owner), ...this.#free.values()]) {
+    for (const queue of [this.#owned.get(owner), ...workflows.map((workflow) => this.#free.get(workflow))]) {
       const wakeAt = queue?.first()?.wakeAt ?? null;
       if (wakeAt !== null && (next === null || wakeAt < next)) next = wakeAt;
     }

@@ -61,8 +61,8 @@ class MemoryStore implements Store {
     return owned.filter((head) => head.status === "running").map(({ id, epoch }) => ({ id, epoch }));
   }
 
-  async nextDueAt(worker: string): Promise<number | null> {
-    return this.#tables.runs.queues.nextAt(worker);
+  async nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+    return this.#tables.runs.queues.nextAt(worker, workflows);
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {

@@ -34,14 +34,8 @@ export const RUN_SQL = {
     ORDER BY wake_at, key LIMIT ?`,
   held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
   nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
-  nextFree: `WITH RECURSIVE free (workflow) AS (
-      SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL
-      UNION ALL
-      SELECT (SELECT min(workflow) FROM pawl_runs WHERE owner IS NULL AND wake_at IS NOT NULL AND workflow > free.workflow)
-      FROM free WHERE free.workflow IS NOT NULL)
-    SELECT min((SELECT min(wake_at) FROM pawl_runs
-      WHERE workflow = free.workflow AND owner IS NULL AND wake_at IS NOT NULL)) AS at
-    FROM free WHERE free.workflow IS NOT NULL`,
+  nextFree: `SELECT min(wake_at) AS at FROM pawl_runs
+    WHERE workflow = ? AND owner IS NULL AND wake_at IS NOT NULL`,
   ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
       AND NOT EXISTS (SELECT 1 FROM pawl_runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)

@@ -150,10 +150,11 @@ export class SqliteRunTable implements RunTable {
   }
 
   /** Goes from status to status and from workflow to workflow, not from run to run. */
-  nextDueAt(worker: string): number | null {
+  nextDueAt(worker: string, workflows: readonly string[]): number | null {
     const owner = toColumn(worker);
     const rows = OWNED.map((status) => this.#sql.nextOwned.get(owner, status) as NextRow);
-    return [...rows, this.#sql.nextFree.get() as NextRow].reduce(earliest, null);
+    const free = [...new Set(workflows)].map((workflow) => this.#sql.nextFree.get(toColumn(workflow)) as NextRow);
+    return [...rows, ...free].reduce(earliest, null);
   }
 
   ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {

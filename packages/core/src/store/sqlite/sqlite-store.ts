@@ -70,8 +70,8 @@ export class SqliteStore implements Store {
     return this.#file.glance((tables) => tables.runs.held(worker));
   }
 
-  async nextDueAt(worker: string): Promise<number | null> {
-    return this.#file.read((tables) => tables.runs.nextDueAt(worker));
+  async nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+    return this.#file.read((tables) => tables.runs.nextDueAt(worker, workflows));
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {

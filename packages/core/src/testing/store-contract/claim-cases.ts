@@ -145,15 +145,19 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "the next due time is the earliest of what the worker owns and what nobody owns",
+    name: "the next due time is the earliest of what the worker owns and what it could claim",
     run: async (t) => {
-      t.expect(await t.store.nextDueAt("w")).toBe(null);
+      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
       await t.applied(create("free", { startAt: T0 + 30, workflow: "unknown" }));
       await t.waiting("mine", { until: T0 + 20 });
       await t.applied(create("theirs", { owner: "v" }), append("theirs", { state: suspended({ until: T0 + 10 }) }));
-      t.expect([await t.store.nextDueAt("w"), await t.store.nextDueAt("v")]).toEqual([T0 + 20, T0 + 10]);
+      t.expect([await t.store.nextDueAt("w", ["order"]), await t.store.nextDueAt("v", ["order"])]).toEqual([
+        T0 + 20,
+        T0 + 10,
+      ]);
       await t.applied(append("mine", { turn: 2, state: completed() }));
-      t.expect(await t.store.nextDueAt("w")).toBe(T0 + 30);
+      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
+      t.expect(await t.store.nextDueAt("w", ["order", "unknown"])).toBe(T0 + 30);
     },
   },
   {
@@ -196,7 +200,7 @@ export const claimCases: readonly Case[] = [
       await t.waiting("r", { until: T0 + 10 });
       t.world.advance(-3_600_000);
       t.expect(await t.store.due("w", 10)).toEqual([]);
-      t.expect(await t.store.nextDueAt("w")).toBe(T0 + 10);
+      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(T0 + 10);
       t.world.advance(3_600_010);
       t.expect(await t.store.due("w", 10)).toEqual(["r"]);
     },

@@ -78,7 +78,7 @@ export const fenceCases: readonly Case[] = [
         endedAt: T0 + 1,
         outcome: '"boom"',
       });
-      t.expect(await t.store.nextDueAt("w")).toBe(null);
+      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
       t.expect((await t.applied(create("x"))).answers.length).toBe(1);
     },
   },

@@ -17,7 +17,11 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
       return store.prune(action.request);
     case "look": {
       const held = [...(await store.held(action.worker))].sort((left, right) => (left.id < right.id ? -1 : 1));
-      return { held, due: await store.due(action.worker, 100), next: await store.nextDueAt(action.worker) };
+      return {
+        held,
+        due: await store.due(action.worker, 100),
+        next: await store.nextDueAt(action.worker, ["order", "other"]),
+      };
     }
     case "pass":
       return null;
