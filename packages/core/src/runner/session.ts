@@ -23,6 +23,8 @@ import { TimeUp } from "./time-up.ts";
 
 /** How long a session waits when the store's clock is behind the one it goes by. */
 const EARLY_MS = 50;
+/** How long after one read of its inbox a session asks for the next, while it does not know what came. */
+const BEHIND_MS = 500;
 
 /** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
 type Phase = "working" | "resting" | "done" | "gone";
@@ -154,11 +156,18 @@ export class Session implements Interpreter {
       this.#durable();
     } else if (underWay && (outcome.reason === "inbox" || outcome.reason === "early")) {
       this.#timeUp.refused(outcome.reason);
-      if (outcome.reason === "inbox") this.#world.behind(this);
+      if (outcome.reason === "inbox") this.#catchUp();
       else this.#world.wakeAt(this.#world.now() + EARLY_MS, () => this.wake());
     } else {
       this.#world.lost(this, outcome.reason);
     }
+  }
+
+  /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
+  #catchUp(): void {
+    if (this.#over || !this.#timeUp.behind) return;
+    this.#world.behind(this);
+    this.#world.wakeAt(this.#world.now() + BEHIND_MS, () => this.#catchUp());
   }
 
   get #over(): boolean {

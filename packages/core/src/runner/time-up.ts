@@ -43,6 +43,11 @@ export class TimeUp {
     return this.#due.length > 0;
   }
 
+  /** Whether something has come that is not known here. */
+  get behind(): boolean {
+    return this.#behind;
+  }
+
   /** What the inbox holds is known again. */
   caughtUp(): void {
     this.#behind = false;
