@@ -27,7 +27,7 @@ export class Client {
   readonly #errands = new Set<Errand>();
   readonly #parked: Errand[] = [];
   readonly #needed = new Set<string>();
-  #watched = 0;
+  readonly #watched = new Set<string>();
   #provided = 0;
 
   constructor(world: Stage) {
@@ -39,9 +39,9 @@ export class Client {
     return this.#errands.size === 0;
   }
 
-  /** Results that somebody waits for still. */
-  get watched(): number {
-    return this.#watched;
+  /** Results that somebody waits for still, and where. */
+  get watched(): readonly string[] {
+    return [...this.#watched];
   }
 
   begin(): void {
@@ -240,11 +240,10 @@ export class Client {
     const { usable, scheduler, monitor } = this.#world;
     if (usable.length === 0) return;
     const worker = scheduler.chance.pick(usable);
-    this.#watched += 1;
-    let open = true;
+    const watch = `${runId} at ${worker.name}`;
+    this.#watched.add(watch);
     const close = (): void => {
-      if (open) this.#watched -= 1;
-      open = false;
+      this.#watched.delete(watch);
     };
     worker.onDeath(close);
     const settled = (status: string) => (): void => {

@@ -1,6 +1,7 @@
 import type {
   ClaimRequest,
   Commit,
+  DueRun,
   Heartbeat,
   Hint,
   Loaded,
@@ -69,11 +70,11 @@ export class Port implements Store {
     });
   }
 
-  due(worker: string, limit: number): Promise<readonly string[]> {
+  due(worker: string, limit: number): Promise<readonly DueRun[]> {
     return this.#call({ label: "due", kinds: ["due"], apply: (store) => store.due(worker, limit) });
   }
 
-  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+  held(worker: string): ReturnType<Store["held"]> {
     return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.held(worker) });
   }
 
