@@ -34,6 +34,8 @@ export class Workshop {
   readonly #world: SessionWorld;
   /** Runs that are being read; true: something came meanwhile. */
   readonly #reading = new Map<string, boolean>();
+  /** Runs of which a session was made, from what was known here, while they were read: what was read may be older than it. */
+  readonly #overtaken = new Set<string>();
   #closed = false;
 
   constructor(parts: WorkshopParts, world: SessionWorld) {
@@ -52,6 +54,7 @@ export class Workshop {
     const { programs, sessions, own, log, onUnreadable } = this.#parts;
     const program = programs.get(run.workflow);
     if (this.#closed || sessions.get(run.id) !== undefined) return;
+    if (this.#reading.has(run.id)) this.#overtaken.add(run.id);
     if (program === undefined) {
       log("error", "a run of a workflow that is not registered here is owned here", {
         run: run.id,
@@ -118,6 +121,7 @@ export class Workshop {
       return;
     }
     this.#reading.set(runId, false);
+    this.#overtaken.delete(runId);
     const hot = this.#parts.sessions.get(runId);
     try {
       const loaded = await this.#parts.load(runId, hot?.seq);
@@ -134,6 +138,10 @@ export class Workshop {
   }
 
   #settle(runId: string, hot: Interpreter | undefined, loaded: Loaded | null): void {
+    if (this.#overtaken.delete(runId)) {
+      this.arrived(runId);
+      return;
+    }
     const session = this.#parts.sessions.get(runId);
     const ours = loaded !== null && loaded.run.owner === this.#parts.worker && !isTerminal(loaded.run.status);
     if (session !== undefined && (!ours || loaded.run.epoch !== session.run.epoch)) {
