@@ -39,6 +39,7 @@ export type {
   ClaimRequest,
   Commit,
   DocumentQuery,
+  DueRun,
   Heartbeat,
   Hint,
   ListQuery,

@@ -198,8 +198,8 @@ export class Worker {
         room: () => this.#sessions.room,
         suspectRoom: () => this.#intake.suspectRoom,
         onClaimed: (runs) => this.#intake.claimed(runs),
-        onDue: (runIds) => {
-          for (const runId of runIds) this.#workshop.arrived(runId);
+        onDue: (runs) => {
+          for (const run of runs) this.#workshop.due(run);
         },
         onHeld: (held) => {
           this.coordinator.reached();
@@ -238,9 +238,9 @@ export class Worker {
   }
 
   #woken(wakes: readonly Wake[]): void {
-    for (const { runId, owner } of wakes) {
-      if (owner === this.id) this.#workshop.arrived(runId);
-      else if (owner === null) this.#ownership.kick();
+    for (const wake of wakes) {
+      if (wake.owner === this.id) this.#workshop.woken(wake);
+      else if (wake.owner === null) this.#ownership.kick();
     }
   }
 

@@ -282,7 +282,7 @@ describe("the coordinator answers", () => {
     await world.settle();
     expect(outcomes).toEqual(["appended"]);
     expect(await coordinator.submit({ kind: "send", post: message("r", "m1") })).toEqual({ kind: "delivered" });
-    expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+    expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
   });
 
   it("an append of one who does not own the run without asking the store", async () => {

@@ -2,7 +2,7 @@ import type { Run } from "../model/run.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { Store } from "../store/store.ts";
+import type { DueRun, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 
 export interface OwnershipSettings {
@@ -39,7 +39,7 @@ export interface OwnershipParts {
   readonly suspectRoom: () => number;
   readonly onClaimed: (runs: readonly Run[]) => void;
   /** Runs that this worker owns are due, or something has come for them. */
-  readonly onDue: (runIds: readonly string[]) => void;
+  readonly onDue: (runs: readonly DueRun[]) => void;
   /** The worker was taken for dead: every run it held may have another owner. */
   readonly onLapsed: () => void;
   /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */

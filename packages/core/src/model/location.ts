@@ -5,8 +5,11 @@
 
 const RESERVED = /[%/~#]/g;
 
+const HAS_RESERVED = /[%/~#]/;
+
 /** A name as one segment of a location. */
 export function nameSegment(name: string): string {
+  if (!HAS_RESERVED.test(name)) return name;
   return name.replace(RESERVED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 

@@ -1,3 +1,4 @@
+import type { InboxEntry } from "./inbox.ts";
 import type { JournalRecord } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Wait } from "./run.ts";
 
@@ -166,4 +167,7 @@ export type Answer =
 export interface Wake {
   readonly runId: string;
   readonly owner: string | null;
+  readonly epoch: number;
+  /** What this commit laid into its inbox, oldest first; a hot session that has seen all before it needs no more. Null: it has to be read. */
+  readonly entries: readonly InboxEntry[] | null;
 }

@@ -24,6 +24,8 @@ export interface Completed {
 export class Completions {
   readonly #draft: Draft;
   readonly #onAdded: () => void;
+  /** The next, and those after it: mostly there is one. */
+  #next: Completed | null = null;
   readonly #queue: Completed[] = [];
   /** What came while nothing may be recorded. */
   #kept: Array<() => void> | null = null;
@@ -37,7 +39,7 @@ export class Completions {
   }
 
   get size(): number {
-    return this.#queue.length;
+    return this.#next === null ? 0 : 1 + this.#queue.length;
   }
 
   /** The newest record that step bodies have to wait for. */
@@ -51,7 +53,9 @@ export class Completions {
   }
 
   take(): Completed | null {
-    return this.#queue.shift() ?? null;
+    const next = this.#next;
+    this.#next = this.#queue.length === 0 ? null : (this.#queue.shift() ?? null);
+    return next;
   }
 
   /** A record of an earlier session was handed over. */
@@ -72,7 +76,7 @@ export class Completions {
 
   /** Completions whose records are durable already. */
   adopt(completed: readonly Completed[]): void {
-    this.#queue.push(...completed);
+    for (const each of completed) this.#enqueue(each);
     this.#firmSeq = this.#draft.seq;
     this.#onAdded();
   }
@@ -93,7 +97,7 @@ export class Completions {
       at: 0,
       detail: end.detail,
     });
-    this.#queue.push({ command, completion: end.completion, seq, at });
+    this.#enqueue({ command, completion: end.completion, seq, at });
     this.#bytes += end.payload?.length ?? 0;
     // An ephemeral record is written with whatever comes next; nothing waits for it.
     if (command.kind !== "step" || !command.ephemeral) this.#firm(seq);
@@ -119,6 +123,11 @@ export class Completions {
     });
     this.#firm(seq);
     this.#onAdded();
+  }
+
+  #enqueue(completed: Completed): void {
+    if (this.#next === null) this.#next = completed;
+    else this.#queue.push(completed);
   }
 
   #firm(seq: number): void {

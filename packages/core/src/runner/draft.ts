@@ -14,7 +14,7 @@ export class Draft {
   #announced = false;
   #seq: number;
   #lastAt: number;
-  #records: JournalRecord[] = [];
+  #records: readonly JournalRecord[] = NOTHING;
   #taken: number[] | null = null;
   #posts: Post[] | null = null;
   #documents: DocumentChange[] | null = null;
@@ -51,7 +51,8 @@ export class Draft {
     this.#seq += 1;
     record.seq = this.#seq;
     record.at = this.#lastAt;
-    this.#records.push(record);
+    if (this.#records === NOTHING) this.#records = [record];
+    else (this.#records as JournalRecord[]).push(record);
     return record;
   }
 
@@ -115,7 +116,7 @@ export class Draft {
       inbox: this.#inbox,
       notBefore: this.#notBefore,
     };
-    this.#records = [];
+    this.#records = NOTHING;
     this.#taken = null;
     this.#posts = null;
     this.#documents = null;

@@ -66,6 +66,13 @@ export class OpenCommands {
     return fresh;
   }
 
+  /** Whether the entries follow the newest that was looked at; then they count as looked at. */
+  follows(entries: readonly InboxEntry[]): boolean {
+    if (entries[0]?.n !== this.#inboxSeen + 1) return false;
+    this.#inboxSeen += entries.length;
+    return true;
+  }
+
   arrive(entries: readonly InboxEntry[]): void {
     this.#waits.arrive(entries);
   }

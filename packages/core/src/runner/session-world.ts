@@ -15,6 +15,8 @@ export interface Interpreter {
   readonly run: Run;
   /** The newest seq it knows of. */
   readonly seq: number;
+  /** The newest inbox entry that it knows of. */
+  readonly inboxSeen: number;
   /** The next deadline among its open commands, by the store's clock. */
   readonly until: number | null;
   readonly resting: boolean;
@@ -25,6 +27,8 @@ export interface Interpreter {
   start(): void;
   /** Something has arrived: what the store holds of the run. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
+  /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */
+  receive(entries: readonly InboxEntry[]): boolean;
   /** A deadline may have come. */
   wake(): void;
   /** Gives the run back in the middle of work; what is gathered is kept. */

@@ -82,6 +82,10 @@ export class Session implements Interpreter {
     return this.#desk.draft.seq;
   }
 
+  get inboxSeen(): number {
+    return this.#desk.open.inboxSeen;
+  }
+
   get until(): number | null {
     return this.#desk.open.until;
   }
@@ -108,13 +112,14 @@ export class Session implements Interpreter {
   }
 
   refresh(run: Run, inbox: readonly InboxEntry[]): void {
-    if (this.#over) return;
-    const news = this.#desk.open.news(run, inbox);
-    if (this.#cancelledBy(news)) return;
-    this.#desk.open.arrive(news);
-    this.#timeUp.caughtUp();
-    this.#row.woken();
-    this.wake();
+    if (!this.#over) this.#arrive(this.#desk.open.news(run, inbox));
+  }
+
+  receive(entries: readonly InboxEntry[]): boolean {
+    if (this.#over) return true;
+    if (!this.#desk.open.follows(entries)) return false;
+    this.#arrive(entries);
+    return true;
   }
 
   wake(): void {
@@ -161,6 +166,14 @@ export class Session implements Interpreter {
     } else {
       this.#world.lost(this, outcome.reason);
     }
+  }
+
+  #arrive(news: readonly InboxEntry[]): void {
+    if (this.#cancelledBy(news)) return;
+    this.#desk.open.arrive(news);
+    this.#timeUp.caughtUp();
+    this.#row.woken();
+    this.wake();
   }
 
   /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */

@@ -1,8 +1,9 @@
 import { PawlError } from "../model/errors.ts";
 import type { LostReason, RunView } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
+import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Loaded, Store } from "../store/store.ts";
+import type { DueRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { Session } from "./session.ts";
@@ -82,6 +83,29 @@ export class Workshop {
     const session = this.#parts.sessions.get(runId);
     if (session !== undefined && !session.resting) void this.#read(runId);
     else this.#parts.sessions.whenRoom((slot) => void this.#read(runId).finally(() => slot.give()));
+  }
+
+  /** A commit of this process has woken a run that this worker owns. What it brings is enough for a hot session that rests. */
+  woken(wake: Wake): void {
+    const { runId, entries, epoch } = wake;
+    const session = this.#parts.sessions.get(runId);
+    const direct =
+      entries !== null && session?.resting === true && session.run.epoch === epoch && !this.#reading.has(runId);
+    if (!direct) {
+      this.arrived(runId);
+      return;
+    }
+    this.#parts.sessions.whenRoom((slot) => {
+      slot.give();
+      if (this.#parts.sessions.get(runId) !== session || !session.receive(entries)) this.arrived(runId);
+    });
+  }
+
+  /** A run that this worker owns is due. A session that has seen its inbox needs no read; one that rests has an appointment. */
+  due({ id, inboxLast }: DueRun): void {
+    const session = this.#parts.sessions.get(id);
+    if (session === undefined || session.inboxSeen < inboxLast) this.arrived(id);
+    else if (!session.resting) session.wake();
   }
 
   /** Compares what is worked on here with what the store says that this worker holds. */

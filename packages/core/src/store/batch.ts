@@ -1,3 +1,4 @@
+import type { InboxEntry } from "../model/inbox.ts";
 import type { NewRun } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { HeadDraft, RunHead, Tables } from "./tables.ts";
@@ -19,12 +20,15 @@ export class Batch {
     return this.#wakes.size === 0 ? [] : [...this.#wakes.values()];
   }
 
-  wake(head: Pick<RunHead, "id" | "owner">): void {
-    this.#wakes.set(head.id, { runId: head.id, owner: head.owner });
+  wake(head: Pick<RunHead, "id" | "owner" | "epoch">, entry: InboxEntry | null = null): void {
+    const before = this.#wakes.get(head.id);
+    const entries =
+      entry === null || before?.entries === null ? null : before === undefined ? [entry] : [...before.entries, entry];
+    this.#wakes.set(head.id, { runId: head.id, owner: head.owner, epoch: head.epoch, entries });
   }
 
   /** Tells of a run that nobody owns, if it may be claimed at once. */
-  wakeClaimable(head: Pick<RunHead, "id" | "owner" | "wakeAt">): void {
+  wakeClaimable(head: Pick<RunHead, "id" | "owner" | "epoch" | "wakeAt">): void {
     if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
   }
 

@@ -16,7 +16,8 @@ export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n"
   const { tables, now } = batch;
   const next = draftOf(head);
   next.inboxLast += 1;
-  if (!tables.inbox.add(head, numbered(next.inboxLast, entry))) return DUPLICATE;
+  const added = numbered(next.inboxLast, entry);
+  if (!tables.inbox.add(head, added)) return DUPLICATE;
   if (!isAwaited(batch, head, entry)) {
     tables.runs.saveInbox(next);
     return QUEUED;
@@ -25,7 +26,7 @@ export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n"
   next.topics = 0;
   next.wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
   tables.runs.saveReady(next);
-  batch.wake(next);
+  batch.wake(next, added);
   return DELIVERED;
 }
 

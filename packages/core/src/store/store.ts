@@ -25,8 +25,8 @@ export interface Store {
    * `claims` counted, `startedAt` set the first time. Only of `workflows`.
    */
   claim(request: ClaimRequest): Promise<readonly Run[]>;
-  /** Ids of the runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
-  due(worker: string, limit: number): Promise<readonly string[]>;
+  /** The runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
+  due(worker: string, limit: number): Promise<readonly DueRun[]>;
   /**
    * The runs that `worker` owns and that are `running`, with their epochs. Changes nothing. What the worker does not know of
    * (the answer to its claim was lost) it learns here, and what it has lost is missing.
@@ -67,6 +67,12 @@ export interface ClaimRequest {
   readonly workflows: readonly string[];
   /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
   readonly suspects?: { readonly claims: number; readonly max: number };
+}
+
+/** A run that is due, and the number of the newest entry of its inbox: who has seen that needs to read nothing. */
+export interface DueRun {
+  readonly id: string;
+  readonly inboxLast: number;
 }
 
 export interface Loaded {

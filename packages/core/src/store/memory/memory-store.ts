@@ -7,6 +7,7 @@ import { pruneRows } from "../prune.ts";
 import type {
   ClaimRequest,
   Commit,
+  DueRun,
   Heartbeat,
   Hint,
   Loaded,
@@ -52,8 +53,10 @@ class MemoryStore implements Store {
     return claimRuns(this.#batch(), request);
   }
 
-  async due(worker: string, limit: number): Promise<readonly string[]> {
-    return this.#tables.runs.queues.due(worker, this.now(), limit).map((cell) => cell.head.id);
+  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+    return this.#tables.runs.queues
+      .due(worker, this.now(), limit)
+      .map((cell) => ({ id: cell.head.id, inboxLast: cell.head.inboxLast }));
   }
 
   async held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {

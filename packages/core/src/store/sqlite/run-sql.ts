@@ -30,7 +30,7 @@ export const RUN_SQL = {
   claimable: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.workflow = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
-  due: `SELECT key, id, wake_at AS wakeAt FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
+  due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
     ORDER BY wake_at, key LIMIT ?`,
   held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
   nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",

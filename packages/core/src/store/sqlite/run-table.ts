@@ -1,4 +1,5 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
+import type { DueRun } from "../store.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
@@ -135,13 +136,13 @@ export class SqliteRunTable implements RunTable {
     return (this.#sql.ownedBy.all(toColumn(worker), limit) as HeadRow[]).map(headOf);
   }
 
-  due(worker: string, now: number, limit: number): readonly string[] {
+  due(worker: string, now: number, limit: number): readonly DueRun[] {
     const owner = toColumn(worker);
     const rows = OWNED.flatMap((status) => this.#sql.due.all(owner, status, now, limit) as DueRow[]);
     return rows
       .sort(longestDueFirst)
       .slice(0, limit)
-      .map(({ id }) => fromColumn(id));
+      .map(({ id, inboxLast }) => ({ id: fromColumn(id), inboxLast }));
   }
 
   held(worker: string): readonly { readonly id: string; readonly epoch: number }[] {
@@ -200,13 +201,14 @@ interface DueRow {
   readonly key: number;
   readonly id: string;
   readonly wakeAt: number | null;
+  readonly inboxLast: number;
 }
 
 interface NextRow {
   readonly at: number | null;
 }
 
-function longestDueFirst(left: Omit<DueRow, "id">, right: Omit<DueRow, "id">): number {
+function longestDueFirst(left: Omit<DueRow, "id" | "inboxLast">, right: Omit<DueRow, "id" | "inboxLast">): number {
   return Number(left.wakeAt) - Number(right.wakeAt) || left.key - right.key;
 }
 

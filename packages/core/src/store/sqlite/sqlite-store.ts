@@ -7,6 +7,7 @@ import { pruneRows } from "../prune.ts";
 import type {
   ClaimRequest,
   Commit,
+  DueRun,
   Heartbeat,
   Hint,
   Loaded,
@@ -62,7 +63,7 @@ export class SqliteStore implements Store {
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
   }
 
-  async due(worker: string, limit: number): Promise<readonly string[]> {
+  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
     return this.#file.read((tables) => tables.runs.due(worker, this.now(), limit));
   }
 

@@ -7,7 +7,7 @@ export const eventCases: readonly Case[] = [
     run: async (t) => {
       for (const id of ["a", "b"]) await t.waiting(id, { topics: ["t"] });
       const first = await t.applied(post(event("t", "e1")));
-      t.expect(first.wakes).toEqual([{ runId: "a", owner: "w" }]);
+      t.expect(first.wakes).toMatchObject([{ runId: "a", owner: "w" }]);
       t.expect(await t.posted(event("t", "e2"))).toEqual({ kind: "delivered", runs: 1 });
       t.expect(await t.posted(event("t", "e3"))).toEqual({ kind: "queued" });
       t.expect([await t.inboxIds("a"), await t.inboxIds("b")]).toEqual([["event:e1"], ["event:e2"]]);
@@ -20,7 +20,7 @@ export const eventCases: readonly Case[] = [
       t.expect(await t.posted(event("t", "e"))).toEqual({ kind: "queued" });
       await t.owned("r", "s");
       const { wakes } = await t.applied(append("r", { state: suspended({ topics: ["t"], until: T0 + 50 }) }));
-      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
       t.expect(await t.run("r")).toMatchObject({ wakeAt: T0, inboxLast: 1, status: "suspended" });
       await t.applied(append("s", { state: suspended({ topics: ["t"], until: T0 + 50 }) }));
       t.expect(await t.run("s")).toMatchObject({ wakeAt: T0 + 50, inboxLast: 0 });
@@ -32,7 +32,7 @@ export const eventCases: readonly Case[] = [
       await t.owned("a", "b");
       const suspend = (id: string) => append(id, { state: suspended({ topics: [id] }) });
       await t.applied(suspend("a"), post(event("a", "e1")), post(event("b", "e2")), suspend("b"));
-      t.expect(await t.store.due("w", 10)).toEqual(["a", "b"]);
+      t.expect(await t.due("w", 10)).toEqual(["a", "b"]);
     },
   },
   {
@@ -153,7 +153,7 @@ export const eventCases: readonly Case[] = [
       await t.posted(event("t", "e1"));
       await t.waiting("b", { topics: ["t"] });
       const ended = await t.applied(append("a", { turn: 2, state: completed() }));
-      t.expect(ended.wakes).toEqual([{ runId: "b", owner: "w" }]);
+      t.expect(ended.wakes).toMatchObject([{ runId: "b", owner: "w" }]);
       t.expect(await t.inbox("b")).toEqual([
         {
           n: 1,

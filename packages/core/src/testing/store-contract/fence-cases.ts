@@ -43,7 +43,7 @@ export const fenceCases: readonly Case[] = [
       const resumed = await t.applied(
         control("r", { epoch: 2, controlId: "resume", state: { status: "resumed", at: T0 } }),
       );
-      t.expect(resumed.wakes).toEqual([{ runId: "r", owner: null }]);
+      t.expect(resumed.wakes).toMatchObject([{ runId: "r", owner: null }]);
       t.expect(await t.run("r")).toMatchObject({ status: "running", outcome: null, wakeAt: T0, claims: 0, epoch: 3 });
       t.expect(await t.claimIds("v")).toEqual(["r"]);
     },
@@ -87,7 +87,7 @@ export const fenceCases: readonly Case[] = [
     run: async (t) => {
       await t.waiting("r", { topics: ["t"] });
       const commit = await t.applied(append("r", { turn: 2, state: { status: "released", at: T0 } }));
-      t.expect(commit.wakes).toEqual([{ runId: "r", owner: null }]);
+      t.expect(commit.wakes).toMatchObject([{ runId: "r", owner: null }]);
       t.expect(await t.run("r")).toMatchObject({ status: "running", owner: null, epoch: 1, wakeAt: T0, wait: null });
       const [claimed] = await t.claim("v");
       t.expect(claimed).toMatchObject({ id: "r", owner: "v", epoch: 2, turn: 0, status: "running", wakeAt: null });

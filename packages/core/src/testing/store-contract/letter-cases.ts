@@ -38,7 +38,7 @@ export const letterCases: readonly Case[] = [
       await t.waiting("r", { messages: ["approve"] });
       const { answers, wakes } = await t.commit(letter("r//m", message("r", "m")));
       t.expect(answers).toEqual([{ kind: "applied", post: { kind: "delivered", runs: 1 }, again: false }]);
-      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
       t.expect(await t.letterReasons()).toEqual([]);
     },
   },

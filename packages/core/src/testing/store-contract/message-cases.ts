@@ -23,9 +23,31 @@ export const messageCases: readonly Case[] = [
       t.world.advance(10);
       const { answers, wakes } = await t.commit(post(message("r", "m")));
       t.expect(answers).toEqual([{ kind: "applied", post: { kind: "delivered", runs: 1 }, again: false }]);
-      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
       t.expect(await t.run("r")).toMatchObject({ status: "suspended", wakeAt: T0 + 10, inboxLast: 1, owner: "w" });
-      t.expect(await t.store.due("w", 10)).toEqual(["r"]);
+      t.expect(await t.due("w", 10)).toEqual(["r"]);
+    },
+  },
+  {
+    name: "a wake-up brings what came with it, numbered, so that one who has seen the rest needs to read nothing",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["go"] });
+      const { wakes } = await t.commit(
+        post(message("r", "a", { name: "go" })),
+        post(message("r", "b", { name: "go" })),
+      );
+      t.expect(wakes).toMatchObject([
+        {
+          runId: "r",
+          owner: "w",
+          epoch: 1,
+          entries: [
+            { n: 1, id: "a" },
+            { n: 2, id: "b" },
+          ],
+        },
+      ]);
+      t.expect(await t.store.due("w", 10)).toEqual([{ id: "r", inboxLast: 2 }]);
     },
   },
   {
@@ -56,7 +78,7 @@ export const messageCases: readonly Case[] = [
       await t.owned("r");
       t.expect(await t.posted(message("r", "m"))).toEqual({ kind: "queued" });
       const commit = await t.applied(append("r", { state: suspended({ messages: ["approve"], until: T0 + 99 }) }));
-      t.expect(commit.wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(commit.wakes).toMatchObject([{ runId: "r", owner: "w" }]);
       t.expect((await t.run("r")).wakeAt).toBe(T0);
     },
   },
@@ -82,7 +104,7 @@ export const messageCases: readonly Case[] = [
       await t.applied(send("c"));
       await t.applied(send("d"));
       await t.applied(suspend("d"));
-      t.expect(await t.store.due("w", 10)).toEqual(["a", "b", "c", "d"]);
+      t.expect(await t.due("w", 10)).toEqual(["a", "b", "c", "d"]);
     },
   },
   {
@@ -168,13 +190,13 @@ export const messageCases: readonly Case[] = [
       await t.applied(control("paused", { state: { status: "paused", reason: null } }));
       await t.applied({ kind: "create", run: newRun("pending", { startAt: T0 + 1000 }) });
       const commit = await t.applied(...["running", "suspended", "paused", "pending"].map((id) => post(cancel(id))));
-      t.expect(commit.wakes).toEqual([
+      t.expect(commit.wakes).toMatchObject([
         { runId: "running", owner: "w" },
         { runId: "suspended", owner: "w" },
         { runId: "paused", owner: null },
         { runId: "pending", owner: null },
       ]);
-      t.expect(await t.store.due("w", 10)).toEqual(["running", "suspended"]);
+      t.expect(await t.due("w", 10)).toEqual(["running", "suspended"]);
       t.expect(await t.claimIds("v")).toEqual(["paused", "pending"]);
       t.expect((await t.inbox("paused")).map(({ kind, value }) => [kind, value])).toEqual([["cancel", '"stop"']]);
     },
@@ -191,7 +213,7 @@ export const messageCases: readonly Case[] = [
           posts: [childEnd("parent", "child", "pay/card"), childEnd("busy", "child")],
         }),
       );
-      t.expect(wakes).toEqual([{ runId: "parent", owner: "w" }]);
+      t.expect(wakes).toMatchObject([{ runId: "parent", owner: "w" }]);
       t.expect(await t.inbox("parent")).toEqual([
         {
           n: 1,
@@ -228,7 +250,7 @@ export const messageCases: readonly Case[] = [
         run: newRun("c", { parent: { runId: "p", location: "c", onClose: "cancel" } }),
       };
       const { wakes } = await t.applied(append("p", { records: [record(1)], posts: [start] }));
-      t.expect(wakes).toEqual([{ runId: "c", owner: null }]);
+      t.expect(wakes).toMatchObject([{ runId: "c", owner: null }]);
       await t.applied(append("q", { posts: [{ ...start, run: { ...start.run, startId: "other", input: '"x"' } }] }));
       t.expect(await t.run("c")).toMatchObject({ status: "pending", startId: "start-c", parent: { runId: "p" } });
       const later = newRun("later", { startAt: T0 + 1 });
@@ -245,7 +267,7 @@ export const messageCases: readonly Case[] = [
       await t.applied(append("c3", { state: completed() }));
       const close = { kind: "closeChildren", of: "p", reason: '"closed"', at: T0 } as const;
       const { wakes } = await t.applied(append("p", { state: completed(), posts: [close] }));
-      t.expect(wakes).toEqual([
+      t.expect(wakes).toMatchObject([
         { runId: "c1", owner: "v" },
         { runId: "c4", owner: "v" },
       ]);
@@ -261,7 +283,7 @@ export const messageCases: readonly Case[] = [
         append("r", { state: { status: "running", wait: wait({ messages: ["approve"] }), inboxSeen: 0 } }),
       );
       const { wakes } = await t.applied(post(message("r", "m")));
-      t.expect(wakes).toEqual([{ runId: "r", owner: "w" }]);
+      t.expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
       t.expect(await t.run("r")).toMatchObject({ status: "running", wakeAt: T0 });
     },
   },

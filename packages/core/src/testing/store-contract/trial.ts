@@ -84,6 +84,11 @@ export class Trial {
     return journal.map((record) => record.seq);
   }
 
+  /** The ids of what is due. */
+  async due(worker: string, limit: number): Promise<string[]> {
+    return (await this.store.due(worker, limit)).map(({ id }) => id);
+  }
+
   claim(worker: string, limit = 10, workflows: readonly string[] = ["order"]): Promise<readonly Run[]> {
     return this.store.claim({ worker, limit, workflows });
   }

@@ -28,7 +28,7 @@ export const workerCases: readonly Case[] = [
       });
       t.expect(await t.run("resting")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500, status: "suspended" });
       t.expect(await t.claimIds("v")).toEqual(["busy"]);
-      t.expect((await t.commit({ kind: "post", post: message("resting", "m") })).wakes).toEqual([
+      t.expect((await t.commit({ kind: "post", post: message("resting", "m") })).wakes).toMatchObject([
         { runId: "resting", owner: null },
       ]);
       t.expect(await t.claimIds("v")).toEqual(["resting"]);
