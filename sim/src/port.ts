@@ -32,6 +32,8 @@ interface Call<Answer> {
  */
 export class Port implements Store {
   readonly reader: Reader;
+  /** Where nothing disturbs the clocks. */
+  readonly exactClock: boolean;
   readonly #world: Stage;
   readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -39,6 +41,8 @@ export class Port implements Store {
   constructor(world: Stage, worker: SimProcess) {
     this.#world = world;
     this.#worker = worker;
+    const { skew, clockJump } = world.case.swarm;
+    this.exactClock = skew === 0 && clockJump === 0;
     this.reader = this.#reading(world.store.reader);
   }
 

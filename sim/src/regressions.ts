@@ -8,4 +8,5 @@ export const REGRESSIONS: ReadonlyArray<{ readonly seed: number; readonly what: 
   { seed: 340, what: "a deadline that the store refused cost the bodies beside it" },
   { seed: 397, what: "a late answer to a beat dropped a run that was claimed since" },
   { seed: 6610, what: "a read that failed left a session that waited for it for ever" },
+  { seed: 11367, what: "what was read before a session began made another after its end" },
 ];

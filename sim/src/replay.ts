@@ -97,6 +97,7 @@ function replayStore(
   const { reader } = world.store;
   const store: Store = {
     open: async () => nothing(),
+    exactClock: true,
     now: () => world.storeNow,
     async commit(batch): Promise<Commit> {
       if (closed) return never();
