@@ -189,7 +189,11 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     });
     await stage.engine({
       workflows: [nap],
-      through: (store) => ({ ...intercepted(store, (_, proceed) => proceed()), now: () => store.now() + 3_000 }),
+      through: (store) => ({
+        ...intercepted(store, (_, proceed) => proceed()),
+        exactClock: false,
+        now: () => store.now() + 3_000,
+      }),
     });
     const client = await stage.engine();
     const run = await client.start(nap, undefined);

@@ -214,6 +214,7 @@ export class Worker {
     const { store, world, log } = this.#config;
     return {
       now: () => store.now(),
+      exactClock: store.exactClock,
       clock: this.clock,
       turns: world.turns,
       random: world.random,

@@ -47,6 +47,8 @@ export interface Interpreter {
 export interface SessionWorld {
   /** The store's clock. */
   now(): number;
+  /** Whether it is the very clock that the store compares deadlines with. */
+  readonly exactClock: boolean;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly random: Random;

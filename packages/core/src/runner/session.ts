@@ -72,7 +72,7 @@ export class Session implements Interpreter {
       }),
       codec: world.codec,
     };
-    this.#timeUp = new TimeUp(this.#desk);
+    this.#timeUp = new TimeUp(this.#desk, world.exactClock);
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };
     this.#course = new Course(parts, loaded, snapshot, createProgram);

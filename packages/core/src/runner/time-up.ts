@@ -16,21 +16,24 @@ interface Ended {
 }
 
 /**
- * Waits whose deadline has come. "Nothing came before it" and "it has come" are for the store to say, so they are put to it in
- * an append of their own, and reach the program when they are durable; until then nothing else of the run is recorded.
+ * Waits whose deadline has come. "Nothing came before it" is for the store to say, and "it has come" where the store has a clock
+ * of its own: so they are put to it in an append of their own, and reach the program when they are durable; until then nothing
+ * else of the run is recorded.
  *
  * U1. A refused one changes nothing: its waits are open still, and the bodies beside them go on.
  */
 export class TimeUp {
   readonly #desk: Desk;
+  readonly #exactClock: boolean;
   /** Due, and not yet put to the store. */
   #due: WaitCommand[] = [];
   #asked: readonly Ended[] | null = null;
   /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
   #behind = false;
 
-  constructor(desk: Desk) {
+  constructor(desk: Desk, exactClock: boolean) {
     this.#desk = desk;
+    this.#exactClock = exactClock;
   }
 
   /** Whether the store has been asked and has not answered. */
@@ -53,16 +56,22 @@ export class TimeUp {
     this.#behind = false;
   }
 
-  /** Looks for deadlines that have come; true if there is one to put to the store. Steps whose back-off is over begin. */
+  /**
+   * Looks for deadlines that have come; true if there is one to put to the store. A sleep is over at once where the store goes
+   * by the same clock; steps whose back-off is over begin.
+   */
   look(now: number): boolean {
     const { open, steps, completions } = this.#desk;
     if (this.#behind) return false;
     for (let due = open.takeDue(now); due !== null; due = open.takeDue(now)) {
-      if (due.kind === "wait") {
-        this.#due.push(due);
-      } else {
+      if (due.kind === "step") {
         due.retryAt = 0;
         steps.hold(due, completions.firmSeq);
+      } else if (due.arms.length === 0 && this.#exactClock) {
+        open.endWait(due, []);
+        completions.add(due, deadlineEnd(due));
+      } else {
+        this.#due.push(due);
       }
     }
     this.#due = this.#due.filter((wait) => open.has(wait));

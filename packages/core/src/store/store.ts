@@ -19,6 +19,8 @@ export interface Store {
   open(world: StoreWorld): Promise<void>;
   /** The store's clock, epoch ms; an estimate where the database is elsewhere. */
   now(): number;
+  /** Whether `now` is the very clock that guards are compared with: then a deadline that has come here has come there. */
+  readonly exactClock: boolean;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,

@@ -34,6 +34,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
   ): Promise<T> => intercept({ method, batch }, proceed);
   return {
     now: () => store.now(),
+    exactClock: store.exactClock,
     watch: (listener) => store.watch(listener),
     open: (world) => through("open", () => store.open(world)),
     commit: (batch) => through("commit", () => store.commit(batch), batch),

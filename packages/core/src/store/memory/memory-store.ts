@@ -31,6 +31,7 @@ class MemoryStore implements Store {
   readonly #tables = new MemoryTables();
   readonly #listeners = new Set<(hint: Hint) => void>();
   readonly reader: Reader = new MemoryReader(this.#tables);
+  readonly exactClock = true;
   #world: StoreWorld | null = null;
 
   async open(world: StoreWorld): Promise<void> {

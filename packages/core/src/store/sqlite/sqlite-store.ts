@@ -25,6 +25,8 @@ const NOTHING: Commit = { answers: [], wakes: [] };
 
 /** A store over one database file, which several processes may share. The driver is synchronous: so is each method's work. */
 export class SqliteStore implements Store {
+  /** One machine, one clock. */
+  readonly exactClock = true;
   readonly reader: Reader;
   readonly #file: SqliteFile;
   readonly #pollMs: number;
