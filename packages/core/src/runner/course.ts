@@ -1,4 +1,4 @@
-import type { PawlError } from "../model/errors.ts";
+import { PawlError } from "../model/errors.ts";
 import type { Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
@@ -7,7 +7,7 @@ import { admit } from "./admit.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
 import { JournalCursor } from "./journal-cursor.ts";
-import { replayNext } from "./replay-next.ts";
+import { type Replayed, replayNext } from "./replay-next.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
 
 /** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
@@ -16,6 +16,9 @@ export type Move =
   | { readonly kind: "ended"; readonly ending: Ending }
   | { readonly kind: "diverged"; readonly error: PawlError }
   | { readonly kind: "idle" };
+
+const HANDED: Move = { kind: "handed" };
+const IDLE: Move = { kind: "idle" };
 
 export interface CourseParts {
   readonly desk: Desk;
@@ -36,6 +39,7 @@ export class Course implements ProgramHost {
   readonly #parts: CourseParts;
   readonly #program: Program;
   readonly #cursor: JournalCursor;
+  readonly #replayed: Replayed;
   readonly #snapshot: Snapshot | null;
   /** Issued since the last move; nothing is fresh while records are replayed, and all is live when none are left. */
   #fresh: Command[] = [];
@@ -49,6 +53,7 @@ export class Course implements ProgramHost {
     this.run = run;
     this.#snapshot = snapshot;
     this.#cursor = new JournalCursor(records);
+    this.#replayed = { runId: run.id, cursor: this.#cursor, desk: parts.desk };
     this.#live = this.#cursor.done;
     this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
     this.#now = snapshot?.at ?? run.startedAt ?? run.createdAt;
@@ -110,18 +115,14 @@ export class Course implements ProgramHost {
     admit(this.#parts.desk, asked, this.#parts.storeNow());
     if (this.#ending !== null) return { kind: "ended", ending: this.#ending };
     const next = this.#parts.desk.completions.take();
-    return next === null ? { kind: "idle" } : this.#hand(next);
+    return next === null ? IDLE : this.#hand(next);
   }
 
   /** Feeds the next record to the program, which must have asked for it. */
   #replay(): Move {
-    const { open, completions, codec } = this.#parts.desk;
-    const { runId } = this;
-    const next = replayNext({ codec, runId, cursor: this.#cursor, open, over: this.#ending !== null });
-    if (next.kind === "diverged") return next;
-    if (next.kind === "done") return this.move();
-    completions.replayed(next.payload);
-    return this.#hand(next.completed);
+    const next = replayNext(this.#replayed, this.#ending !== null);
+    if (next === null) return this.move();
+    return next instanceof PawlError ? { kind: "diverged", error: next } : this.#hand(next);
   }
 
   #hand({ command, completion, seq, at }: Completed): Move {
@@ -129,6 +130,6 @@ export class Course implements ProgramHost {
     this.#now = at;
     this.#deliveredSeq = seq;
     command.settle(completion);
-    return { kind: "handed" };
+    return HANDED;
   }
 }

@@ -15,10 +15,13 @@ const RESOLVED = Promise.resolve();
  */
 export function nodeTurns(): Turns {
   let asked: Array<() => void> = [];
+  let spare: Array<() => void> = [];
   const rest = (): void => {
     const callbacks = asked;
-    asked = [];
+    asked = spare;
     for (const callback of callbacks) callback();
+    callbacks.length = 0;
+    spare = callbacks;
   };
   const tick = (): void => process.nextTick(rest);
   return {

@@ -12,11 +12,13 @@ export function step<Value>(
   body: (info: StepInfo) => Value,
   options?: StepOptions,
 ): Promise<Awaited<Value>> {
-  return issued(
-    branch,
-    (settle) => stepCommand(branch, name, body, options, settle),
-    valueIn as (completion: Completion) => Awaited<Value>,
-  );
+  return new Promise((resolve, reject) => {
+    const settle = (completion: Completion): void => {
+      if (completion.outcome === "failed") reject(completion.error);
+      else resolve(valueIn(completion) as Awaited<Value>);
+    };
+    branch.host.issue(stepCommand(branch, name, body, options, settle));
+  });
 }
 
 export function tryStep<Value>(
