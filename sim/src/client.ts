@@ -154,7 +154,7 @@ export class Client {
     const options = { id: plan.id, ...(plan.delayMs > 0 ? { delay: plan.delayMs } : {}) };
     return {
       label: `start ${plan.id}`,
-      ask: (engine, worker) => engine.start(worker.workflow, { p: plan.program, g: 0 }, options),
+      ask: (engine, worker) => engine.start(worker.workflows.of(plan.program), { p: plan.program, g: 0 }, options),
       answered: () => {
         if (!monitor.shadows.has(plan.id)) monitor.violate("start", `run ${plan.id} was started and is not there`);
         if (plan.watched) this.#watch(plan.id);
@@ -239,7 +239,9 @@ export class Client {
   #watch(runId: string): void {
     const { usable, scheduler, monitor } = this.#world;
     if (usable.length === 0) return;
-    const worker = scheduler.chance.pick(usable);
+    // Where the run is worked on, its end may be heard without a look, or missed.
+    const owner = usable.find((other) => other.engineId === monitor.shadows.get(runId)?.row.owner);
+    const worker = owner !== undefined && scheduler.chance.roll(0.6) ? owner : scheduler.chance.pick(usable);
     const watch = `${runId} at ${worker.name}`;
     this.#watched.add(watch);
     const close = (): void => {

@@ -28,12 +28,12 @@ function record(seq: number, location: string, outcome: "ok" | "failed" = "ok"):
 
 describe("the model", () => {
   it("is open while a record is missing", () => {
-    expect(evaluateProgram([step("a"), step("b")], [record(1, "a")])).toEqual({ kind: "open" });
+    expect(evaluateProgram({ nodes: [step("a"), step("b")], data: false }, [record(1, "a")])).toEqual({ kind: "open" });
   });
 
   it("gives a race to the branch whose record is older", () => {
     const race: ProgramNode = { kind: "race", branches: [[step("a")], [step("b")]] };
-    expect(evaluateProgram([race], [record(1, "b"), record(2, "a")])).toMatchObject({
+    expect(evaluateProgram({ nodes: [race], data: false }, [record(1, "b"), record(2, "a")])).toMatchObject({
       kind: "value",
       value: [["value of b"]],
     });
@@ -42,19 +42,24 @@ describe("the model", () => {
   it("fails Promise.all with the oldest failure", () => {
     const all: ProgramNode = { kind: "all", branches: [[step("a")], [step("b")]] };
     const journal = [record(1, "b", "failed"), record(2, "a", "failed")];
-    expect(evaluateProgram([all], journal)).toMatchObject({ kind: "error", message: "failure of b" });
+    expect(evaluateProgram({ nodes: [all], data: false }, journal)).toMatchObject({
+      kind: "error",
+      message: "failure of b",
+    });
   });
 
   it("goes on after a failure that was caught", () => {
     const attempt: ProgramNode = { kind: "attempt", body: [step("a")], rescue: [step("b")] };
-    expect(evaluateProgram([attempt], [record(1, "a", "failed"), record(2, "b")])).toMatchObject({
+    expect(
+      evaluateProgram({ nodes: [attempt], data: false }, [record(1, "a", "failed"), record(2, "b")]),
+    ).toMatchObject({
       value: [{ caught: "failure of a", rescued: ["value of b"] }],
     });
   });
 
   it("tells rounds of a loop apart", () => {
     const loop: ProgramNode = { kind: "loop", times: 2, body: [step("a")] };
-    expect(evaluateProgram([loop], [record(1, "a.0"), record(2, "a.1")])).toMatchObject({
+    expect(evaluateProgram({ nodes: [loop], data: false }, [record(1, "a.0"), record(2, "a.1")])).toMatchObject({
       value: [[["value of a.0"], ["value of a.1"]]],
     });
   });

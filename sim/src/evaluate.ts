@@ -1,5 +1,5 @@
 import type { JournalRecord } from "pawl";
-import type { ProgramNode, SelectNode, StepNode } from "./program.ts";
+import type { Program, ProgramNode, SelectNode, StepNode } from "./program.ts";
 
 /**
  * The model: what a program comes to, given its records by location, without any engine. Order is read from seqs alone: of
@@ -14,11 +14,17 @@ export type Evaluation =
 type Records = ReadonlyMap<string, JournalRecord>;
 const OPEN: Evaluation = { kind: "open" };
 
-export function evaluateProgram(nodes: readonly ProgramNode[], journal: readonly JournalRecord[]): Evaluation {
+export function evaluateProgram(
+  { nodes, data }: Pick<Program, "nodes" | "data">,
+  journal: readonly JournalRecord[],
+): Evaluation {
   const records = new Map(
     journal.filter((record) => record.kind !== "retry").map((record) => [record.location, record]),
   );
-  return evaluateList(records, nodes, "", 0);
+  if (!data) return evaluateList(records, nodes, "", 0);
+  // Its nodes are branches of their own: the oldest failure is its end.
+  const all = evaluateBranches(records, { kind: "all", branches: nodes.map((node) => [node]) }, "", 0);
+  return all.kind === "value" ? { ...all, value: (all.value as readonly unknown[][]).flat(1) } : all;
 }
 
 function evaluateList(records: Records, nodes: readonly ProgramNode[], round: string, from: number): Evaluation {

@@ -17,7 +17,7 @@ function checkEnd(world: World, shadow: Shadow): void {
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
   const program = world.case.programs[input.p];
   if (program === undefined) return;
-  const expected = evaluateProgram(program.nodes, journal);
+  const expected = evaluateProgram(program, journal);
   const outcome = JSON.parse(row.outcome ?? "null") as { values?: unknown; message?: string; code?: string } | null;
   if (row.status === "failed" && outcome?.code === "POISONED" && shadow.claimsMost > world.case.settings.claimsMax)
     return;

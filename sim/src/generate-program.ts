@@ -61,7 +61,23 @@ function grow(
   const nodes = list(growing, plan.depth, chance.between(1, 4));
   if (plan.poisoned)
     nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
-  return { nodes, generations: chance.roll(0.12) ? chance.between(1, 2) : 0 };
+  const data = !plan.poisoned && chance.roll(0.2);
+  return {
+    nodes: data ? flatList(growing, chance.between(3, 7)) : nodes,
+    generations: chance.roll(0.12) ? chance.between(1, 2) : 0,
+    data,
+  };
+}
+
+/** For a data program: nothing that holds other nodes, and failures are failures. */
+function flatList(growing: Growing, length: number): ProgramNode[] {
+  const { chance } = growing;
+  return Array.from({ length }, (): ProgramNode => {
+    const kind = chance.weighted({ step: 6, sleep: 2, listen: 2 });
+    if (kind === "step") return { ...stepNode(growing), asResult: false };
+    if (kind === "sleep") return { kind, name: name(growing, "w"), ms: chance.pick([0, 1, 20, 300, 1000]) };
+    return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
+  });
 }
 
 function list(growing: Growing, depth: number, length: number): ProgramNode[] {

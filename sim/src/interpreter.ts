@@ -24,27 +24,27 @@ interface Frame {
   readonly ctx: Ctx;
   readonly host: InterpreterHost;
   readonly line: Line;
-  readonly workflow: Workflow<ProgramInput, unknown>;
+  readonly workflowOf: (program: number) => Workflow<ProgramInput, unknown>;
   /** What replay must give again, and no model foretells: now, random, uuid. */
   readonly extras: unknown[];
 }
 
 export const WORKFLOW_NAME = "program";
 
-/** The one workflow: it interprets a program that is data. */
-export function interpreterWorkflow(pawl: Pawl, host: InterpreterHost): Workflow<ProgramInput, unknown> {
-  const workflow: Workflow<ProgramInput, unknown> = pawl.workflow(
-    WORKFLOW_NAME,
-    async (ctx: Ctx, input: ProgramInput) => {
-      const program = host.programs[input.p];
-      if (program === undefined) throw new Error(`no program ${input.p}`);
-      const frame: Frame = { ctx, host, line: host.begin(ctx.runId, input.g), workflow, extras: [] };
-      const values = await runList(frame, program.nodes, "");
-      if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
-      return { values, extras: frame.extras };
-    },
-  );
-  return workflow;
+/** The code workflow: a coroutine that walks a program. `workflowOf` says what a child's program is run by. */
+export function interpreterWorkflow(
+  pawl: Pawl,
+  host: InterpreterHost,
+  workflowOf: (program: number) => Workflow<ProgramInput, unknown>,
+): Workflow<ProgramInput, unknown> {
+  return pawl.workflow(WORKFLOW_NAME, async (ctx: Ctx, input: ProgramInput) => {
+    const program = host.programs[input.p];
+    if (program === undefined) throw new Error(`no program ${input.p}`);
+    const frame: Frame = { ctx, host, line: host.begin(ctx.runId, input.g), workflowOf, extras: [] };
+    const values = await runList(frame, program.nodes, "");
+    if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
+    return { values, extras: frame.extras };
+  });
 }
 
 /** `round` is added to names: the numbers of the loops around. */
@@ -145,10 +145,10 @@ async function receive(
   return "value" in got ? got.value : "timeout";
 }
 
-async function runSelect({ ctx, line, workflow }: Frame, node: SelectNode, name: string): Promise<unknown> {
+async function runSelect({ ctx, line, workflowOf }: Frame, node: SelectNode, name: string): Promise<unknown> {
   let child: ChildHandle<unknown> | null = null;
   if (node.program !== null) {
-    child = await ctx.startChild(workflow, { p: node.program, g: 0 }, { name: `${name}.c` });
+    child = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, { name: `${name}.c` });
     line.given.push(`${name}.c`);
   }
   const arms = {
@@ -165,9 +165,9 @@ async function runSelect({ ctx, line, workflow }: Frame, node: SelectNode, name:
   }
 }
 
-async function runChild({ ctx, line, workflow }: Frame, node: ChildNode, name: string): Promise<unknown> {
+async function runChild({ ctx, line, workflowOf }: Frame, node: ChildNode, name: string): Promise<unknown> {
   const options = { name, onParentClose: node.onClose };
-  const handle = await ctx.startChild(workflow, { p: node.program, g: 0 }, options);
+  const handle = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, options);
   line.given.push(name);
   if (node.mode === "detached") return handle.runId;
   try {

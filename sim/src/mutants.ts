@@ -98,8 +98,9 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay does not wait for rest",
     file: "runner/course.js",
-    find: "return this.#hand(next.completed);",
-    replace: "const move = this.#hand(next.completed); return this.#cursor.done ? move : this.#replay();",
+    find: '{ kind: "diverged", error: next } : this.#hand(next);',
+    replace:
+      '{ kind: "diverged", error: next } : (this.#hand(next), this.#cursor.done ? { kind: "handed" } : this.#replay());',
     breaks: "I7 replay is deterministic",
   },
   {
@@ -122,6 +123,20 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     find: "return this.#sessions.get(runId)?.resting === false;",
     replace: "return this.#sessions.get(runId) !== undefined;",
     breaks: "a result that is there is given",
+  },
+  {
+    name: "a snapshot keeps no tries",
+    file: "runner/course.js",
+    find: "Object.assign(command, this.#snapshot.retries[command.location]);",
+    replace: "{}",
+    breaks: "attempts ≤ max",
+  },
+  {
+    name: "a snapshot outlives its generation",
+    file: "store/apply-state.js",
+    find: 'tables.documents.remove("snapshot", next.id);',
+    replace: "",
+    breaks: "I7 a generation begins anew",
   },
 ];
 

@@ -73,6 +73,8 @@ export interface Program {
   readonly nodes: readonly ProgramNode[];
   /** How often the run continues as a fresh generation before it ends. */
   readonly generations: number;
+  /** Interpreted by a reducer whose state is data: only steps, sleeps and receives, two under way at a time. */
+  readonly data: boolean;
 }
 
 /** What a run of a program is given. */

@@ -1,7 +1,7 @@
 import type { Commit, Loaded, Run, Store, Transition } from "pawl";
-import { interpreterWorkflow } from "./interpreter.ts";
 import { never, nothing } from "./nothing.ts";
 import { isOver, type Shadow } from "./shadow.ts";
+import { simWorkflows } from "./workflows.ts";
 import type { World } from "./world.ts";
 
 const TURNS_MAX = 200;
@@ -15,7 +15,7 @@ export async function replayRuns(world: World): Promise<void> {
   const shadows = [...monitor.shadows.values()];
   const { store, written, close } = replayStore(world, shadows);
   const started: string[] = [];
-  const workflow = interpreterWorkflow(pawl, {
+  const workflows = simWorkflows(pawl, {
     programs: plan.programs,
     runIds: plan.runs.map((run) => run.id),
     begin: (runId, generation) => ({ runId, generation, given: [] }),
@@ -27,7 +27,7 @@ export async function replayRuns(world: World): Promise<void> {
   let diverged = "";
   await pawl.createEngine({
     store,
-    workflows: [workflow],
+    workflows: workflows.all,
     log: (_level, text, fields) => {
       if (fields.code === "HISTORY_DIVERGED") diverged = text;
     },

@@ -1,8 +1,9 @@
-import type { Clock, Engine, Hint, Loaded, StepInfo, Turns, Workflow } from "pawl";
-import { interpreterWorkflow, type Line } from "./interpreter.ts";
+import type { Clock, Engine, Hint, Loaded, StepInfo, Turns } from "pawl";
+import type { Line } from "./interpreter.ts";
 import { Port } from "./port.ts";
-import type { ProgramInput, StepNode } from "./program.ts";
+import type { StepNode } from "./program.ts";
 import type { SimProcess, Stage } from "./stage.ts";
+import { type SimWorkflows, simWorkflows } from "./workflows.ts";
 
 const RESOLVED = Promise.resolve();
 
@@ -13,7 +14,7 @@ export class SimWorker implements SimProcess {
   readonly skewMs: number;
   readonly estimateMs: number;
   readonly port: Port;
-  readonly workflow: Workflow<ProgramInput, unknown>;
+  readonly workflows: SimWorkflows;
   dead = false;
   pausedUntil = 0;
   /** Set when a body hangs: the process has to die some day. */
@@ -38,7 +39,7 @@ export class SimWorker implements SimProcess {
     this.skewMs = options.skewMs;
     this.estimateMs = options.estimateMs;
     this.port = new Port(world, this);
-    this.workflow = interpreterWorkflow(world.pawl, {
+    this.workflows = simWorkflows(world.pawl, {
       programs: world.case.programs,
       runIds: world.case.runs.map((run) => run.id),
       begin: (runId, generation) => world.bodies.begin(this, runId, generation),
@@ -60,7 +61,7 @@ export class SimWorker implements SimProcess {
     const { settings } = plan;
     const opening = pawl.createEngine({
       store: this.port,
-      workflows: this.#isClient ? [] : [this.workflow],
+      workflows: this.#isClient ? [] : this.workflows.all,
       concurrency: settings.concurrency,
       hotRuns: settings.hotRuns,
       lease: settings.leaseMs,

@@ -1,12 +1,13 @@
-import type { Engine, EventPost, Loaded, LogLevel, Run, StepInfo, Store, Workflow } from "pawl";
+import type { Engine, EventPost, Loaded, LogLevel, Run, StepInfo, Store } from "pawl";
 import type { Applied } from "./applied.ts";
 import type { CallFault, Case, Swarm } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
 import type { Line } from "./interpreter.ts";
 import type { TransactionKind } from "./matrix.ts";
-import type { ProgramInput, StepNode } from "./program.ts";
+import type { StepNode } from "./program.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import type { Shadow } from "./shadow.ts";
+import type { SimWorkflows } from "./workflows.ts";
 
 /** One engine process, as the others see it. */
 export interface SimProcess extends Actor {
@@ -18,7 +19,7 @@ export interface SimProcess extends Actor {
   /** How far its idea of the store's clock is off. */
   readonly estimateMs: number;
   readonly engine: Engine | null;
-  readonly workflow: Workflow<ProgramInput, unknown>;
+  readonly workflows: SimWorkflows;
   /** What it was last given of each run that it read in full. */
   readonly loads: Map<string, Loaded>;
   kill(reason: string): void;

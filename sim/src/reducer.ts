@@ -1,0 +1,164 @@
+import type { Command, Completion, ProgramFactory, ProgramHost, Workflow } from "pawl";
+import type { Pawl } from "./engine-under-test.ts";
+import type { InterpreterHost, Line } from "./interpreter.ts";
+import type { Program, ProgramInput, ProgramNode, StepNode } from "./program.ts";
+
+/** What a data program may hold. */
+type DataNode = Extract<ProgramNode, { kind: "step" | "sleep" | "listen" }>;
+
+/** All of it is data: what has come of each node, what is open since when, and which node is next. */
+interface ReducerState {
+  readonly done: Readonly<Record<string, unknown>>;
+  readonly open: ReadonlyArray<{ readonly name: string; readonly issuedAt: number }>;
+  readonly next: number;
+}
+
+const BEGIN: ReducerState = { done: {}, open: [], next: 0 };
+/** So many nodes are under way at a time. */
+const WIDTH = 2;
+/** The state is kept each time so many nodes are done. */
+const SNAPSHOT_EVERY = 2;
+
+export const REDUCER_NAME = "reducer";
+
+/** The other kind of workflow: a program whose state is data and is kept in snapshots. */
+export function reducerWorkflow(pawl: Pawl, host: InterpreterHost): Workflow<ProgramInput, unknown> {
+  const factory: ProgramFactory = (programHost) => ({
+    start(input, snapshot) {
+      const { p, g } = input as ProgramInput;
+      const program = host.programs[p];
+      if (program === undefined) throw new Error(`no program ${p}`);
+      const line = host.begin(programHost.runId, g);
+      new Reducer(
+        { host, programHost, program, line, input: { p, g } },
+        (snapshot?.state as ReducerState | undefined) ?? BEGIN,
+      ).start();
+    },
+  });
+  return pawl.programWorkflow(REDUCER_NAME, factory);
+}
+
+interface ReducerParts {
+  readonly host: InterpreterHost;
+  readonly programHost: ProgramHost;
+  readonly program: Program;
+  readonly line: Line;
+  readonly input: ProgramInput;
+}
+
+class Reducer {
+  readonly #parts: ReducerParts;
+  readonly #nodes: ReadonlyMap<string, DataNode>;
+  #state: ReducerState;
+
+  constructor(parts: ReducerParts, state: ReducerState) {
+    this.#parts = parts;
+    this.#state = state;
+    this.#nodes = new Map((parts.program.nodes as readonly DataNode[]).map((node) => [node.name, node]));
+  }
+
+  /** What was open is asked for again, as it was asked for the first time. */
+  start(): void {
+    for (const { name, issuedAt } of this.#state.open) this.#issue(name, issuedAt);
+    this.#fill();
+  }
+
+  #fill(): void {
+    const { programHost, program } = this.#parts;
+    while (this.#state.open.length < WIDTH && this.#state.next < program.nodes.length) {
+      const node = program.nodes[this.#state.next] as DataNode;
+      const issuedAt = programHost.now();
+      this.#state = {
+        ...this.#state,
+        next: this.#state.next + 1,
+        open: [...this.#state.open, { name: node.name, issuedAt }],
+      };
+      this.#issue(node.name, issuedAt);
+    }
+    if (this.#state.open.length === 0) this.#finish();
+  }
+
+  #finish(): void {
+    const { programHost, program, input } = this.#parts;
+    if (input.g < program.generations) {
+      programHost.finish({
+        kind: "continued",
+        workflow: REDUCER_NAME,
+        version: 1,
+        input: { p: input.p, g: input.g + 1 },
+      });
+    } else {
+      const values = (program.nodes as readonly DataNode[]).map((node) => this.#state.done[node.name]);
+      programHost.finish({ kind: "completed", output: { values, extras: [] } });
+    }
+  }
+
+  #advance(name: string, completion: Completion): void {
+    const { programHost, line } = this.#parts;
+    if (this.#nodes.get(name)?.kind !== "step" || !(this.#nodes.get(name) as StepNode).ephemeral) line.given.push(name);
+    if (completion.outcome === "failed") {
+      programHost.finish({ kind: "failed", error: completion.error });
+      return;
+    }
+    const done = { ...this.#state.done, [name]: valueOf(this.#nodes.get(name), completion) };
+    this.#state = { ...this.#state, done, open: this.#state.open.filter((other) => other.name !== name) };
+    this.#fill();
+    if (Object.keys(done).length % SNAPSHOT_EVERY === 0) programHost.snapshot(this.#state);
+  }
+
+  #issue(name: string, issuedAt: number): void {
+    const node = this.#nodes.get(name);
+    if (node === undefined) throw new Error(`no node ${name}`);
+    const settle = (completion: Completion): void => this.#advance(name, completion);
+    this.#parts.programHost.issue(
+      node.kind === "step" ? this.#step(node, issuedAt, settle) : waitCommand(node, issuedAt, settle),
+    );
+  }
+
+  #step(node: StepNode, issuedAt: number, settle: (completion: Completion) => void): Command {
+    const { host, line } = this.#parts;
+    const given = line.given.length;
+    return {
+      kind: "step",
+      record: "step",
+      location: node.name,
+      issuedAt,
+      body: (info) => host.body(line, node, node.name, info, given),
+      retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
+      shouldRetry: null,
+      timeoutMs: node.timeoutMs,
+      retryOnTimeout: node.retryOnTimeout,
+      ephemeral: node.ephemeral,
+      idempotencyKey: null,
+      attempts: 0,
+      retryAt: 0,
+      settle,
+    };
+  }
+}
+
+function waitCommand(
+  node: Exclude<DataNode, StepNode>,
+  issuedAt: number,
+  settle: (completion: Completion) => void,
+): Command {
+  const ms = node.kind === "sleep" ? node.ms : node.timeoutMs;
+  return {
+    kind: "wait",
+    record: node.kind,
+    location: node.name,
+    issuedAt,
+    arms: node.kind === "sleep" ? [] : [{ kind: "message", name: node.message, as: node.message }],
+    count: 1,
+    many: false,
+    until: ms === null ? null : issuedAt + ms,
+    atDeadline: { outcome: node.kind === "sleep" ? "ok" : "timedOut", detail: null },
+    settle,
+  };
+}
+
+function valueOf(node: DataNode | undefined, completion: Completion): unknown {
+  if (completion.outcome !== "ok") return "timeout";
+  if (node?.kind === "sleep") return null;
+  return node?.kind === "listen" ? (completion.value as { readonly value: unknown }).value : completion.value;
+}

@@ -1,0 +1,19 @@
+import type { Workflow } from "pawl";
+import type { Pawl } from "./engine-under-test.ts";
+import { type InterpreterHost, interpreterWorkflow } from "./interpreter.ts";
+import type { ProgramInput } from "./program.ts";
+import { reducerWorkflow } from "./reducer.ts";
+
+/** Both kinds of workflow, and which of them runs a program. */
+export interface SimWorkflows {
+  readonly all: ReadonlyArray<Workflow<ProgramInput, unknown>>;
+  of(program: number): Workflow<ProgramInput, unknown>;
+}
+
+export function simWorkflows(pawl: Pawl, host: InterpreterHost): SimWorkflows {
+  const data = reducerWorkflow(pawl, host);
+  const of = (program: number): Workflow<ProgramInput, unknown> =>
+    host.programs[program]?.data === true ? data : code;
+  const code: Workflow<ProgramInput, unknown> = interpreterWorkflow(pawl, host, of);
+  return { all: [code, data], of };
+}
