@@ -133,7 +133,9 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create }) => {
     await stage.world.settle();
     const events = listenToAll(broken);
     wrong = true;
+    const result = expect(run.result()).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
     await expect(broken.emit("t", 1)).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
+    await result;
     expect(kindsOf(events)).toEqual(["engine.broken"]);
     await expect(broken.start(waits, undefined)).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
     const other = await stage.engine({ workflows: [waits] });

@@ -220,7 +220,8 @@ export class Engine {
 
   async #stop(drainMs: number): Promise<void> {
     await this.#worker.stop(drainMs);
-    this.#runs.close();
+    const message = "the engine was shut down before the run ended; it goes on when an engine works on it again";
+    this.#runs.close(new PawlError("ENGINE_STOPPED", message));
     await this.#config.store.close();
   }
 

@@ -68,10 +68,13 @@ export class Runs {
   readonly #waiting = new Map<string, Set<(end: RunEnd | null) => void>>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
-  #closed = false;
+  #closed: PawlError | null = null;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    parts.hub.on("engine.broken", ({ error }) => {
+      this.close(new PawlError("ENGINE_BROKEN", `the engine has stopped: ${String(error)}`, { cause: error }));
+    });
   }
 
   /** Begins to hear of what other processes do. */
@@ -87,8 +90,9 @@ export class Runs {
     poll();
   }
 
-  close(): void {
-    this.#closed = true;
+  /** Those who wait for an end are told why it won't be heard of here. */
+  close(why: PawlError): void {
+    this.#closed ??= why;
     this.#unwatch?.();
     this.#cancelPoll?.();
     for (const [runId, waiting] of this.#waiting) {
@@ -140,11 +144,7 @@ export class Runs {
       const run = this.#parts.hears(runId) ? null : await this.#existing(runId);
       const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
       if (end !== null) return this.#output(runId, end);
-      if (this.#closed)
-        throw new PawlError(
-          "ENGINE_STOPPED",
-          `the engine was shut down before run ${runId} ended; it goes on when one runs again`,
-        );
+      if (this.#closed !== null) throw this.#closed;
     }
   }
 
@@ -210,7 +210,7 @@ export class Runs {
         yield this.#record(record);
       }
       if (records.length > 0) continue;
-      if (isTerminal(run.status) || this.#closed) return;
+      if (isTerminal(run.status) || this.#closed !== null) return;
       await changed;
     }
   }
