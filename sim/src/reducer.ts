@@ -100,7 +100,7 @@ class Reducer {
       programHost.finish({ kind: "failed", error: completion.error });
       return;
     }
-    const done = { ...this.#state.done, [name]: valueOf(this.#nodes.get(name), completion) };
+    const done = { ...this.#state.done, [name]: dataValue(this.#nodes.get(name), completion) };
     this.#state = { ...this.#state, done, open: this.#state.open.filter((other) => other.name !== name) };
     this.#fill();
     if (Object.keys(done).length % SNAPSHOT_EVERY === 0) programHost.snapshot(this.#state);
@@ -157,7 +157,7 @@ function waitCommand(
   };
 }
 
-function valueOf(node: DataNode | undefined, completion: Completion): unknown {
+function dataValue(node: DataNode | undefined, completion: Completion): unknown {
   if (completion.outcome !== "ok") return "timeout";
   if (node?.kind === "sleep") return null;
   return node?.kind === "listen" ? (completion.value as { readonly value: unknown }).value : completion.value;
