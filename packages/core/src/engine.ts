@@ -60,6 +60,7 @@ export class Engine {
       pollMs: config.pollMs,
       hub: this.#hub,
       hears: (runId) => this.#worker.hears(runId),
+      reaching: (call) => this.#worker.reaching(call),
       send: (...args) => this.send(...args),
       cancel: (...args) => this.cancel(...args),
       pause: (...args) => this.pause(...args),
@@ -246,7 +247,7 @@ export class Engine {
   }
 
   async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#config.store.reader.get(asked.id);
+    const run = await this.#worker.reaching(() => this.#config.store.reader.get(asked.id));
     if (run === null) throw notFound(asked.id);
     if (onConflict === "use" && isSameStart(this.#codec, run, asked)) return;
     const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;

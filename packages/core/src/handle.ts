@@ -7,7 +7,7 @@ import type { Codec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
 import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
 import type { Clock } from "./runtime/clock.ts";
-import type { ListQuery, Page, Store } from "./store/store.ts";
+import type { ListQuery, Page, Reader, Store } from "./store/store.ts";
 import type { SendOptions } from "./workflow/ctx.ts";
 import type { MessageType } from "./workflow/messages.ts";
 
@@ -48,6 +48,8 @@ export interface RunsParts {
   readonly hub: EventHub;
   /** Whether this process hears of the run's end by itself. */
   readonly hears: (runId: string) => boolean;
+  /** Makes a call until it reaches the store. */
+  readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
   readonly send: <Value>(
     runId: string,
     message: string | MessageType<Value>,
@@ -125,7 +127,7 @@ export class Runs {
   }
 
   async get(runId: string): Promise<RunSummary | null> {
-    const run = await this.#parts.store.reader.get(runId);
+    const run = await this.#read((reader) => reader.get(runId));
     return run === null ? null : this.#summary(run);
   }
 
@@ -134,7 +136,7 @@ export class Runs {
     if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
       throw new PawlError("OPTION_INVALID", `limit is ${limit}; it has to be a whole number from 1 to ${PAGE_MAX}`);
     }
-    const page = await this.#parts.store.reader.list({ ...query, limit });
+    const page = await this.#read((reader) => reader.list({ ...query, limit }));
     return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
   }
 
@@ -178,7 +180,7 @@ export class Runs {
   }
 
   async #existing(runId: string): Promise<Run> {
-    const run = await this.#parts.store.reader.get(runId);
+    const run = await this.#read((reader) => reader.get(runId));
     if (run === null)
       throw new PawlError(
         "RUN_NOT_FOUND",
@@ -191,7 +193,7 @@ export class Runs {
     const { baseSeq } = await this.#existing(runId);
     const all: RecordView[] = [];
     for (let afterSeq = baseSeq; ; ) {
-      const records = await this.#parts.store.reader.journal(runId, { afterSeq, limit: JOURNAL_PAGE });
+      const records = await this.#read((reader) => reader.journal(runId, { afterSeq, limit: JOURNAL_PAGE }));
       all.push(...records.map((record) => this.#record(record)));
       afterSeq = records.at(-1)?.seq ?? afterSeq;
       if (records.length < JOURNAL_PAGE) return all;
@@ -204,7 +206,7 @@ export class Runs {
       const changed = this.#nextChange(runId);
       const run = await this.#existing(runId);
       const query = { afterSeq: Math.max(afterSeq, run.baseSeq), limit: JOURNAL_PAGE };
-      const records = await this.#parts.store.reader.journal(runId, query);
+      const records = await this.#read((reader) => reader.journal(runId, query));
       for (const record of records) {
         afterSeq = record.seq;
         yield this.#record(record);
@@ -227,6 +229,11 @@ export class Runs {
       };
       void this.#nextEnd(runId).then(done);
     });
+  }
+
+  #read<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
+    const { store, reaching } = this.#parts;
+    return reaching(() => read(store.reader));
   }
 
   #summary(run: Run): RunSummary {

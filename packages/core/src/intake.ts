@@ -5,13 +5,12 @@ import type { EngineNews } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Run } from "./model/run.ts";
-import { poisonOf } from "./rules/poison.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Sessions } from "./runner/sessions.ts";
 import type { Workshop } from "./runner/workshop.ts";
 
 export interface IntakeParts {
-  readonly config: Pick<EngineConfig, "claimsMax" | "log">;
+  readonly config: Pick<EngineConfig, "log">;
   readonly codec: Codec;
   readonly news: EngineNews;
   readonly sessions: Sessions;
@@ -40,16 +39,14 @@ export class Intake {
   }
 
   claimed(runs: readonly Run[]): void {
-    const { config, news, sessions, workshop } = this.#parts;
+    const { news, sessions, workshop } = this.#parts;
     for (const run of runs) {
       // The answer to a claim may come after the run was found to be held: then its session is the one of this claim.
       if (sessions.get(run.id)?.run.epoch === run.epoch) continue;
       workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
       news.plain("run.claimed", run);
       if (run.claims > SUSPECT_CLAIMS) this.#suspects.add(run.id);
-      const poison = poisonOf(run, config.claimsMax);
-      if (poison === null) workshop.arrived(run.id);
-      else this.park(run, poison);
+      workshop.arrived(run.id);
     }
   }
 
@@ -69,6 +66,7 @@ export class Intake {
         if (outcome.kind === "done") news.ended(run, { status: "failed", outcome: failure });
       },
       (reason: unknown) => {
+        this.cleared(run.id);
         config.log("error", "a run could not be parked; the next claim tries again", {
           run: run.id,
           error: String(reason),

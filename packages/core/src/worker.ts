@@ -8,6 +8,7 @@ import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
+import { poisonOf } from "./rules/poison.ts";
 import { codeProgram } from "./runner/code-program.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
@@ -80,7 +81,8 @@ export class Worker {
           this.#intake.cleared(runId);
         },
         onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
-        onUnreadable: (run, error) => this.#intake.park(run, error),
+        refuses: (run) => poisonOf(run, config.claimsMax),
+        onHopeless: (run, error) => this.#intake.park(run, error),
       },
       this.#sessionWorld(),
     );
@@ -116,6 +118,11 @@ export class Worker {
   /** Interprets a run that was created a moment ago with this worker as its owner. */
   take(run: Run): void {
     this.#workshop.interpret(freshlyLoaded(run));
+  }
+
+  /** Makes a call until it reaches the store; a caller is told if it does not. */
+  reaching<T>(call: () => Promise<T>): Promise<T> {
+    return this.#committer.answering(call);
   }
 
   /** Asks for work now: a run may have become claimable. */

@@ -1,3 +1,4 @@
+import { PawlError } from "../model/errors.ts";
 import { type RetryPolicy, retryDelayMs } from "../model/retry.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -88,6 +89,16 @@ export class Committer {
         }
         await this.#pause(attempt);
       }
+    }
+  }
+
+  /** As `reaching`, for a caller from outside: the error has a code of the catalog. */
+  async answering<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.reaching(call);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw new PawlError("STORE_UNAVAILABLE", `the store could not be read: ${error.message}`, { cause: error });
     }
   }
 

@@ -19,8 +19,10 @@ export interface WorkshopParts {
   readonly own: (view: RunView) => void;
   readonly disown: (runId: string) => void;
   readonly onLost: (run: Run, reason: string) => void;
-  /** A run that can't be interpreted at all: its input or a record can't be read. */
-  readonly onUnreadable: (run: Run, error: unknown) => void;
+  /** Why a run is not to be worked on, however it came here; null if it is. */
+  readonly refuses: (run: Run) => Error | null;
+  /** A run that is not to be worked on, or can't be: its input or a record can't be read. */
+  readonly onHopeless: (run: Run, error: unknown) => void;
 }
 
 /**
@@ -52,7 +54,7 @@ export class Workshop {
   /** Interprets a run that this worker owns, unless it does so already. */
   interpret(loaded: Loaded): void {
     const { run } = loaded;
-    const { programs, sessions, own, log, onUnreadable } = this.#parts;
+    const { programs, sessions, own, log, onHopeless } = this.#parts;
     const program = programs.get(run.workflow);
     if (this.#closed || sessions.get(run.id) !== undefined) return;
     if (this.#reading.has(run.id)) this.#overtaken.add(run.id);
@@ -63,6 +65,11 @@ export class Workshop {
       });
       return;
     }
+    const refusal = this.#parts.refuses(run);
+    if (refusal !== null) {
+      onHopeless(run, refusal);
+      return;
+    }
     try {
       const session = new Session(this.#world, loaded, program);
       own({ id: run.id, status: run.status, epoch: run.epoch, turn: run.turn, seq: session.seq, parent: run.parent });
@@ -70,7 +77,7 @@ export class Workshop {
       session.start();
     } catch (error) {
       this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
-      onUnreadable(run, error);
+      onHopeless(run, error);
     }
   }
 
