@@ -230,22 +230,24 @@ export class Session implements Interpreter {
         this.#endAs({ status: "paused", reason: failurePayload(this.#world.codec, move.error, "divergence") });
         return;
       case "idle":
-        this.#settleDown();
+        // The program is at rest still: what has come is handed to it at once.
+        if (this.#settleDown()) this.#rest();
     }
   };
 
-  /** Nothing is left to hand to the program: what has come and what is due is looked for, and the row told. */
-  #settleDown(): void {
+  /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
+  #settleDown(): boolean {
     const { open, completions, draft, steps } = this.#desk;
     receive(this.#desk);
-    if (completions.size > 0) return;
+    if (completions.size > 0) return true;
     const due = this.#timeUp.look(this.#world.now());
     if (due) draft.announce();
     // A step that was tried again may have ended at once.
-    if (due || completions.size > 0) return;
+    if (due || completions.size > 0) return completions.size > 0;
     this.#row.tell(this.#desk);
     // While bodies run, the session itself sees to the deadlines beside them.
     this.#appointment.set(steps.busy ? open.until : null);
+    return false;
   }
 
   #cancelledBy(news: readonly InboxEntry[]): boolean {

@@ -97,8 +97,8 @@ function end(batch: Batch, next: HeadDraft, state: EndState): void {
   tables.runs.saveOutcome(next, state.outcome);
   if (next.inboxLast === 0) return;
   const leftovers = tables.inbox.open(next);
+  if (leftovers.length === 0) return;
   tables.inbox.takeAll(next);
-  tables.topics.forgetSeen(next);
   for (const entry of leftovers) settleLeftover(batch, next, entry);
 }
 
