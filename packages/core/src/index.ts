@@ -7,7 +7,7 @@ export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
 export type { Duration } from "./model/duration.ts";
 export { CriticalError, ERRORS, type ErrorCode, PawlError } from "./model/errors.ts";
 export type { Failure } from "./model/failure.ts";
-export type { DeadLetter, InboxEntry } from "./model/inbox.ts";
+export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
 export type { CodecHook } from "./model/payload.ts";
 export type { JournalRecord, Outcome, RecordKind } from "./model/record.ts";
@@ -20,7 +20,6 @@ export type {
   DeliverPolicy,
   DocumentChange,
   EventPost,
-  LeftoverPolicy,
   MessagePost,
   Post,
   PostAnswer,

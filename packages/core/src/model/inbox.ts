@@ -1,5 +1,7 @@
 import type { Payload } from "./run.ts";
-import type { LeftoverPolicy } from "./transition.ts";
+
+/** What becomes of messages that a run has not received when it ends. */
+export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
 
 /** What lies in a run's inbox until the run receives it. */
 export interface InboxEntry {

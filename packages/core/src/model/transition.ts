@@ -1,9 +1,6 @@
-import type { InboxEntry } from "./inbox.ts";
+import type { InboxEntry, LeftoverPolicy } from "./inbox.ts";
 import type { JournalRecord } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Wait } from "./run.ts";
-
-/** What becomes of messages that a run has not received when it ends. */
-export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
 
 /** Whom an event that nobody waits for is kept for. */
 export type DeliverPolicy = "afterWait" | "afterCreate" | "all";

@@ -1,8 +1,8 @@
 import type { Duration } from "../model/duration.ts";
+import type { LeftoverPolicy } from "../model/inbox.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { StandardSchema } from "../model/schema.ts";
-import type { LeftoverPolicy } from "../model/transition.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
