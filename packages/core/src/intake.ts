@@ -55,6 +55,12 @@ export class Intake {
     if (this.#suspects.delete(runId)) this.#parts.onCleared();
   }
 
+  /** What the store says that this worker holds: a suspect that is not among it keeps nobody from being taken. */
+  holds(held: ReadonlyArray<{ readonly id: string }>): void {
+    const ids = new Set(held.map(({ id }) => id));
+    for (const runId of [...this.#suspects]) if (!ids.has(runId)) this.cleared(runId);
+  }
+
   /** Fails a run that no worker can bring forward. */
   park(run: Run, error: unknown): void {
     const { config, codec, news, coordinator } = this.#parts;

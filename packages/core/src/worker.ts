@@ -210,6 +210,7 @@ export class Worker {
         },
         onHeld: (held) => {
           this.coordinator.reached();
+          this.#intake.holds(held);
           this.#workshop.reconcile(held);
         },
         onLapsed: () => this.#lapsed(),
