@@ -6,4 +6,5 @@ export const REGRESSIONS: ReadonlyArray<{ readonly seed: number; readonly what: 
   { seed: 294, what: "the result of a run that rested here and was cancelled elsewhere was never given" },
   { seed: 305, what: "a late answer to a beat dropped a run that was claimed since" },
   { seed: 535, what: "a replay that came to its end made posts again" },
+  { seed: 10_683, what: "a suspect that was lost before it was worked on kept every other suspect out" },
 ];
