@@ -11,6 +11,7 @@ import type {
   Run,
   Store,
   Transition,
+  WorkflowRef,
 } from "pawl";
 import type { Applied } from "./applied.ts";
 import type { CallFault } from "./case.ts";
@@ -82,7 +83,7 @@ export class Port implements Store {
     return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.held(worker) });
   }
 
-  nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+  nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
     return this.#call({
       label: "nextDueAt",
       kinds: ["nextDueAt"],
@@ -100,12 +101,12 @@ export class Port implements Store {
     return loaded;
   }
 
-  heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
+  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     this.#worker.engineId = worker;
     return this.#call({
       label: "heartbeat",
       kinds: ["heartbeat"],
-      apply: (store) => store.heartbeat(worker, leaseMs),
+      apply: (store) => store.heartbeat(worker, leaseMs, workflows),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
   }

@@ -2,6 +2,7 @@ import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
 import type { CodecHook } from "./model/payload.ts";
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "./model/retry.ts";
+import { workflowKey } from "./model/workflow-ref.ts";
 import { type Clock, systemClock } from "./runtime/clock.ts";
 import { consoleLog, type Log } from "./runtime/log.ts";
 import { type Random, systemRandom } from "./runtime/random.ts";
@@ -11,7 +12,7 @@ import type { AnyWorkflow } from "./workflow/ctx.ts";
 
 export interface EngineOptions {
   readonly store: Store;
-  /** What this engine can run. Without any it is a client: it starts, sends and reads, and leaves the work to others. */
+  /** What this engine can run; of one name, as many versions as there are runs of. Without any it is a client: it starts, sends and reads, and leaves the work to others. */
   readonly workflows?: readonly AnyWorkflow[];
   /** Runs that are worked on at a time. Suspended ones don't count. Default 1,000. */
   readonly concurrency?: number;
@@ -52,6 +53,7 @@ export interface World {
 
 export interface EngineConfig {
   readonly store: Store;
+  /** By `workflowKey`. */
   readonly workflows: ReadonlyMap<string, AnyWorkflow>;
   readonly concurrency: number;
   readonly hotRuns: number;
@@ -108,14 +110,18 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
 }
 
 function registry(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
-  const byName = new Map<string, AnyWorkflow>();
+  const byKey = new Map<string, AnyWorkflow>();
   for (const workflow of workflows) {
-    if (byName.has(workflow.name)) {
-      throw new PawlError("WORKFLOW_DUPLICATE", `two workflows are named ${workflow.name}; give each its own name`);
+    const key = workflowKey(workflow);
+    if (byKey.has(key)) {
+      throw new PawlError(
+        "WORKFLOW_DUPLICATE",
+        `two workflows are named ${workflow.name} and have version ${workflow.version}; give each its own name or version`,
+      );
     }
-    byName.set(workflow.name, workflow);
+    byKey.set(key, workflow);
   }
-  return byName;
+  return byKey;
 }
 
 function count(value: number, option: string): number {

@@ -86,7 +86,7 @@ export class Engine {
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
-    const slot = this.#worker.keepSlot(workflow.name);
+    const slot = this.#worker.keepSlot(workflow);
     try {
       const owner = slot === null ? null : this.#worker.id;
       const run = newRun(this.#config, this.#codec, workflow, input, options, owner);

@@ -47,6 +47,10 @@ const schemed = workflow(
 expectTypeOf(order).toEqualTypeOf<Workflow<{ id: string }, { total: number }>>();
 expectTypeOf(nothing).toEqualTypeOf<Workflow<unknown, void>>();
 expectTypeOf(schemed).toEqualTypeOf<Workflow<{ id: string; n: number }, { ok: boolean }>>();
+const second = workflow("order", { version: 2 }, async (_, input: { id: string }) => input.id);
+expectTypeOf(second).toEqualTypeOf<Workflow<{ id: string }, string>>();
+const half = workflow("half", { input: z.object({ n: z.number() }) }, async (_, { n }) => n);
+expectTypeOf(half).toEqualTypeOf<Workflow<{ n: number }, number>>();
 
 // @ts-expect-error A workflow's function is asynchronous.
 workflow("sync", () => 1);

@@ -28,6 +28,7 @@ export type {
   Transition,
   Wake,
 } from "./model/transition.ts";
+export type { WorkflowRef } from "./model/workflow-ref.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";

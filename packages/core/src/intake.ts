@@ -3,6 +3,7 @@ import { SUSPECT_CLAIMS } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { EngineNews } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
+import type { AppendOp } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Run } from "./model/run.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
@@ -10,7 +11,7 @@ import type { Sessions } from "./runner/sessions.ts";
 import type { Workshop } from "./runner/workshop.ts";
 
 export interface IntakeParts {
-  readonly config: Pick<EngineConfig, "log">;
+  readonly config: Pick<EngineConfig, "log" | "store">;
   readonly codec: Codec;
   readonly news: EngineNews;
   readonly sessions: Sessions;
@@ -59,6 +60,35 @@ export class Intake {
   holds(held: ReadonlyArray<{ readonly id: string }>): void {
     const ids = new Set(held.map(({ id }) => id));
     for (const runId of [...this.#suspects]) if (!ids.has(runId)) this.cleared(runId);
+  }
+
+  /** Lets go of a run that this worker does not know the workflow, or the version, of: who knows it may claim it. */
+  giveBack(run: Run): void {
+    const { config, news, coordinator } = this.#parts;
+    const { id: runId, epoch, status, turn, parent, workflow, version } = run;
+    config.log("info", "a run goes on where its workflow is known", { run: runId, workflow, version });
+    const op: AppendOp = {
+      kind: "append",
+      runId,
+      epoch,
+      records: [],
+      taken: [],
+      posts: [],
+      documents: [],
+      state: { status: "released", at: config.store.now() },
+      inbox: null,
+      notBefore: null,
+    };
+    coordinator.own({ id: runId, status, epoch, turn, seq: -1, parent });
+    coordinator.enlist({
+      kind: "source",
+      runId,
+      takeAppend: () => op,
+      appended: (outcome) => {
+        coordinator.disown(runId);
+        if (outcome.kind === "appended") news.plain("run.released", run);
+      },
+    });
   }
 
   /** Fails a run that no worker can bring forward. */

@@ -8,15 +8,15 @@ import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
+import type { WorkflowRef } from "./model/workflow-ref.ts";
 import { poisonOf } from "./rules/poison.ts";
-import { codeProgram } from "./runner/code-program.ts";
+import { Programs } from "./runner/programs.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
-import type { ProgramFactory } from "./workflow/program.ts";
 
 /** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
 const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
@@ -35,7 +35,7 @@ export class Worker {
   readonly #config: EngineConfig;
   readonly #codec: Codec;
   readonly #news: EngineNews;
-  readonly #programs: ReadonlyMap<string, ProgramFactory>;
+  readonly #programs: Programs;
   readonly #sessions: Sessions;
   readonly #workshop: Workshop;
   readonly #committer: Committer;
@@ -58,9 +58,7 @@ export class Worker {
       wakeBy(this.clock, () => config.store.now()),
       (runId) => this.coordinator.disown(runId),
     );
-    this.#programs = new Map(
-      [...config.workflows].map(([name, workflow]) => [name, codeProgram(workflow, { ...config, codec, log })]),
-    );
+    this.#programs = new Programs(config.workflows.values(), { ...config, codec, log });
     this.#strays = catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
@@ -83,6 +81,7 @@ export class Worker {
         onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
         refuses: (run) => poisonOf(run, config.claimsMax),
         onHopeless: (run, error) => this.#intake.park(run, error),
+        onUnknown: (run) => this.#intake.giveBack(run),
       },
       this.#sessionWorld(),
     );
@@ -98,7 +97,7 @@ export class Worker {
   }
 
   /** Keeps a slot for a run that is about to be started; null if it can't be worked on here at once. */
-  keepSlot(workflow: string): Slot | null {
+  keepSlot(workflow: WorkflowRef): Slot | null {
     return this.#stopping || !this.#programs.has(workflow) ? null : this.#sessions.keep();
   }
 
@@ -112,7 +111,7 @@ export class Worker {
       // What this worker has in its hands it needs no hint for.
       if (runIds === null || runIds.some((runId) => !this.hears(runId))) this.#ownership.kick();
     });
-    if (this.#programs.size > 0) await this.#ownership.start();
+    if (this.#programs.refs.length > 0) await this.#ownership.start();
   }
 
   /** Interprets a run that was created a moment ago with this worker as its owner. */
@@ -193,9 +192,8 @@ export class Worker {
 
   #createOwnership(): Ownership {
     const { store, world, log, leaseMs, pollMs, eventRetentionMs: receivedForMs } = this.#config;
-    const workflows = [...this.#programs.keys()];
     return new Ownership(
-      { worker: this.id, workflows, leaseMs, pollMs, claimMax: CLAIM_MAX, receivedForMs },
+      { worker: this.id, workflows: this.#programs.refs, leaseMs, pollMs, claimMax: CLAIM_MAX, receivedForMs },
       {
         store,
         reaching: (call) => this.#committer.reaching(call),

@@ -254,7 +254,7 @@ describe("the coordinator answers", () => {
     });
     await coordinator.submit(start("r", { owner: null }));
     between = async () => {
-      await store.claim({ worker: "other", limit: 1, workflows: ["order"] });
+      await store.claim({ worker: "other", limit: 1, workflows: [{ name: "order", version: 1 }] });
     };
     expect(await coordinator.submit({ kind: "cancel", runId: "r", opId: "c", reason: null })).toEqual({ kind: "done" });
     expect((await store.reader.get("r"))?.status).toBe("cancelled");

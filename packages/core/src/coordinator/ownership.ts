@@ -1,4 +1,5 @@
 import type { Run } from "../model/run.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
@@ -7,7 +8,7 @@ import { StoreError } from "../store/store-error.ts";
 
 export interface OwnershipSettings {
   readonly worker: string;
-  readonly workflows: readonly string[];
+  readonly workflows: readonly WorkflowRef[];
   /** How long a worker that says nothing is taken for alive. */
   readonly leaseMs: number;
   /** How often the store is asked, whatever hints come. */
@@ -81,7 +82,8 @@ export class Ownership {
 
   async start(): Promise<void> {
     const { store, reaching } = this.#parts;
-    await reaching(() => store.heartbeat(this.#settings.worker, this.#settings.leaseMs));
+    const { worker, leaseMs, workflows } = this.#settings;
+    await reaching(() => store.heartbeat(worker, leaseMs, workflows));
     this.#every(Math.max(TIDY_MS, TIDY_POLLS * this.#settings.pollMs), () => this.#tidy());
     this.#every(this.#settings.leaseMs / 3, () => this.beat());
     this.#every(this.#settings.pollMs, () => this.look());
@@ -125,7 +127,8 @@ export class Ownership {
   async beat(): Promise<number> {
     return (
       (await this.#reaching("heartbeat", async () => {
-        const { alive, freed } = await this.#parts.store.heartbeat(this.#settings.worker, this.#settings.leaseMs);
+        const { worker, leaseMs, workflows } = this.#settings;
+        const { alive, freed } = await this.#parts.store.heartbeat(worker, leaseMs, workflows);
         if (this.#stopped) return 0;
         if (!alive) this.#parts.onLapsed();
         this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker));

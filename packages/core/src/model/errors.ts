@@ -33,8 +33,8 @@ export const ERRORS = {
   RUN_NOT_PAUSED: { status: 409, means: "Only a paused run can be resumed.", fix: "Nothing: the run is not paused." },
   WORKFLOW_DUPLICATE: {
     status: 400,
-    means: "Two workflows of one name were registered.",
-    fix: "Give each its own name.",
+    means: "Two workflows of one name and version were registered.",
+    fix: "Give each its own name, or its own version.",
   },
   HISTORY_DIVERGED: {
     status: 409,

@@ -5,14 +5,14 @@ import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { ProgramFactory } from "../workflow/program.ts";
+import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface WorkshopParts {
   readonly worker: string;
-  readonly programs: ReadonlyMap<string, ProgramFactory>;
+  readonly programs: Programs;
   readonly sessions: Sessions;
   readonly log: Log;
   readonly load: Store["load"];
@@ -23,6 +23,8 @@ export interface WorkshopParts {
   readonly refuses: (run: Run) => Error | null;
   /** A run that is not to be worked on, or can't be: its input or a record can't be read. */
   readonly onHopeless: (run: Run, error: unknown) => void;
+  /** A run of a workflow, or of a version, that is not registered here: one was continued as it. */
+  readonly onUnknown: (run: Run) => void;
 }
 
 /**
@@ -54,15 +56,12 @@ export class Workshop {
   /** Interprets a run that this worker owns, unless it does so already. */
   interpret(loaded: Loaded): void {
     const { run } = loaded;
-    const { programs, sessions, own, log, onHopeless } = this.#parts;
-    const program = programs.get(run.workflow);
+    const { programs, sessions, own, onHopeless, onUnknown } = this.#parts;
+    const program = programs.of(run);
     if (this.#closed || sessions.get(run.id) !== undefined) return;
     if (this.#reading.has(run.id)) this.#overtaken.add(run.id);
-    if (program === undefined) {
-      log("error", "a run of a workflow that is not registered here is owned here", {
-        run: run.id,
-        workflow: run.workflow,
-      });
+    if (program === null) {
+      onUnknown(run);
       return;
     }
     const refusal = this.#parts.refuses(run);

@@ -77,6 +77,7 @@ function restart(batch: Batch, next: HeadDraft, state: Extract<RunState, { statu
   tables.journal.cut(next, state.baseSeq);
   tables.documents.remove("snapshot", next.id);
   next.workflow = state.workflow;
+  next.version = state.version;
   next.status = "running";
   next.wakeAt = next.owner === null ? state.at : null;
   next.baseSeq = state.baseSeq;

@@ -50,6 +50,7 @@ export class Batch {
       key: 0,
       id: run.id,
       workflow: run.workflow,
+      version: run.version,
       startId: run.startId,
       createdAt: run.createdAt,
       status: owned ? "running" : "pending",

@@ -6,6 +6,7 @@ export function draftOf(head: RunHead): HeadDraft {
     key: head.key,
     id: head.id,
     workflow: head.workflow,
+    version: head.version,
     startId: head.startId,
     createdAt: head.createdAt,
     status: head.status,

@@ -1,4 +1,5 @@
 import { isTerminal, type Run } from "../model/run.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf } from "./head-draft.ts";
 import type { ClaimRequest, Heartbeat } from "./store.ts";
@@ -45,12 +46,12 @@ function choose({ tables, now }: Batch, { workflows, limit, suspects }: ClaimReq
  * A worker that others may have taken for dead is registered anew, and its runs are free: it can't know which of them were
  * claimed by others in the meantime.
  */
-export function beat(batch: Batch, worker: string, leaseMs: number): Heartbeat {
+export function beat(batch: Batch, worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Heartbeat {
   const { tables, now } = batch;
   const expiresAt = tables.workers.expiresAt(worker);
   const alive = expiresAt !== null && expiresAt > now;
   let freed = alive ? 0 : freeAll(batch, worker);
-  tables.workers.save(worker, now + leaseMs);
+  tables.workers.save(worker, now + leaseMs, workflows);
   for (const dead of tables.workers.dead(now, FREED_MAX)) {
     if (freed >= FREED_MAX) break;
     const left = FREED_MAX - freed;

@@ -6,7 +6,7 @@ export function runOf(head: RunHead, rest: Omit<Run, keyof RunHead>): Run {
   return {
     id: head.id,
     workflow: head.workflow,
-    version: rest.version,
+    version: head.version,
     input: rest.input,
     tags: rest.tags,
     parent: rest.parent,

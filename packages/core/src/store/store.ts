@@ -2,6 +2,7 @@ import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
 
 /**
  * Where rows live. A store applies; it decides nothing.
@@ -24,7 +25,7 @@ export interface Store {
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,
-   * `claims` counted, `startedAt` set the first time. Only of `workflows`.
+   * `claims` counted, `startedAt` set the first time. Only of `workflows`: a run of another version waits for who knows it.
    */
   claim(request: ClaimRequest): Promise<readonly Run[]>;
   /** The runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
@@ -35,11 +36,14 @@ export interface Store {
    */
   held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
   /** The earliest `wakeAt` among the runs that `worker` owns, or that nobody owns and that are of `workflows`; null if none has one. */
-  nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null>;
+  nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
   /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */
   load(runId: string, afterSeq?: number): Promise<Loaded | null>;
-  /** Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. */
-  heartbeat(worker: string, leaseMs: number): Promise<Heartbeat>;
+  /**
+   * Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. `workflows`
+   * are those it can run, for people to see; left out, they stay as they were.
+   */
+  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat>;
   /** Ends a worker: its runs are free at once. */
   retire(worker: string): Promise<void>;
   /** Removes what is old, a bounded number of rows; says how many, so that the caller can go on. */
@@ -66,7 +70,7 @@ export interface Commit {
 export interface ClaimRequest {
   readonly worker: string;
   readonly limit: number;
-  readonly workflows: readonly string[];
+  readonly workflows: readonly WorkflowRef[];
   /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
   readonly suspects?: { readonly claims: number; readonly max: number };
 }
@@ -168,4 +172,6 @@ export interface Page<Item> {
 export interface WorkerRow {
   readonly id: string;
   readonly expiresAt: number;
+  /** What it can run. */
+  readonly workflows: readonly WorkflowRef[];
 }

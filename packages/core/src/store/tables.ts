@@ -2,6 +2,7 @@ import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
 import type { ConsumePolicy, DeliverPolicy, StoredDocument } from "../model/transition.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
 
 /**
  * The rows of a store, one small synchronous step at a time. What a transition means is written once, in `apply*.ts`, over
@@ -27,6 +28,7 @@ export interface RunHead
     Run,
     | "id"
     | "workflow"
+    | "version"
     | "startId"
     | "createdAt"
     | "status"
@@ -70,11 +72,11 @@ export interface RunTable {
   /** Writes the head and the outcome; the wait goes. */
   saveOutcome(head: RunHead, outcome: Payload): void;
   /** Writes the head and what the run is from here on; the wait goes. */
-  saveProgram(head: RunHead, program: Pick<Run, "workflow" | "version" | "input">): void;
+  saveProgram(head: RunHead, program: Pick<Run, "input">): void;
   /** Children that are not terminal and are to be cancelled when their parent ends, the oldest first. */
   openChildren(runId: string): readonly RunHead[];
   /** Due at `now`, unowned, of these workflows; the longest due first. */
-  claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[];
+  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[];
   ownedBy(worker: string, limit: number): readonly RunHead[];
   /** Terminal runs that may go: no open parent, and no child that is there still. By status as asked, the oldest first. */
   ended(query: EndedQuery): readonly RunHead[];
@@ -191,7 +193,8 @@ export interface DocumentTable {
 
 export interface WorkerTable {
   expiresAt(worker: string): number | null;
-  save(worker: string, expiresAt: number): void;
+  /** `workflows` left out: they stay as they were. */
+  save(worker: string, expiresAt: number, workflows?: readonly WorkflowRef[]): void;
   remove(worker: string): void;
   /** Workers whose time was over at `now`, the longest dead first. */
   dead(now: number, limit: number): readonly string[];

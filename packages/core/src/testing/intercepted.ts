@@ -43,7 +43,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     held: (worker) => through("held", () => store.held(worker)),
     nextDueAt: (worker, workflows) => through("nextDueAt", () => store.nextDueAt(worker, workflows)),
     load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
-    heartbeat: (worker, leaseMs) => through("heartbeat", () => store.heartbeat(worker, leaseMs)),
+    heartbeat: (...args) => through("heartbeat", () => store.heartbeat(...args)),
     retire: (worker) => through("retire", () => store.retire(worker)),
     prune: (request) => through("prune", () => store.prune(request)),
     close: () => through("close", () => store.close()),

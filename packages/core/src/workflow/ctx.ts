@@ -203,5 +203,6 @@ export interface WorkflowOptions<Input, Output> {
   readonly output?: StandardSchema<unknown, Output>;
   /** For steps that say nothing of retries. */
   readonly retry?: RetryOptions | false;
+  /** Several versions may be registered side by side; a run stays on the one that it was started with. Default 1. */
   readonly version?: number;
 }

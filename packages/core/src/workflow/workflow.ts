@@ -1,3 +1,4 @@
+import { PawlError } from "../model/errors.ts";
 import { checkName } from "../model/names.ts";
 import type { Ctx, Workflow, WorkflowOptions } from "./ctx.ts";
 import type { ProgramFactory } from "./program.ts";
@@ -17,6 +18,16 @@ export function workflow<Input, Output>(
 ): Workflow<Input, Output>;
 export function workflow<Input, Output>(
   name: string,
+  options: WorkflowOptions<Input, Output> & { readonly input?: undefined; readonly output?: undefined },
+  run: (ctx: Ctx, input: Input) => Promise<Output>,
+): Workflow<Input, Output>;
+export function workflow<Input, Output>(
+  name: string,
+  options: WorkflowOptions<Input, Output> & { readonly output?: undefined },
+  run: (ctx: Ctx, input: NoInfer<Input>) => Promise<Output>,
+): Workflow<Input, Output>;
+export function workflow<Input, Output>(
+  name: string,
   options: WorkflowOptions<Input, Output>,
   run: (ctx: Ctx, input: NoInfer<Input>) => Promise<NoInfer<Output>>,
 ): Workflow<Input, Output>;
@@ -28,7 +39,7 @@ export function workflow<Input, Output>(
   const options = typeof second === "function" ? {} : second;
   const run = typeof second === "function" ? second : third;
   if (run === undefined) throw new TypeError(`workflow ${name} has no function`);
-  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run, program: null };
+  return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program: null };
 }
 
 /**
@@ -43,5 +54,13 @@ export function programWorkflow<Input, Output>(
   const run = (): never => {
     throw new TypeError(`workflow ${name} is interpreted by a program, it has no function`);
   };
-  return { name: checkName(name, "workflow name"), version: options.version ?? 1, options, run, program };
+  return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program };
+}
+
+function versionOf(name: string, { version = 1 }: { readonly version?: number }): number {
+  if (Number.isSafeInteger(version) && version > 0) return version;
+  throw new PawlError(
+    "OPTION_INVALID",
+    `the version of workflow ${name} is ${version}; it has to be a whole number above 0`,
+  );
 }

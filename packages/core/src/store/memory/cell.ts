@@ -8,7 +8,6 @@ import type { RunHead } from "../tables.ts";
 export interface Cell {
   readonly facts: Pick<NewRun, "tags" | "parent">;
   head: RunHead;
-  version: number;
   input: Payload;
   wait: Wait | null;
   outcome: Payload;
@@ -29,7 +28,6 @@ export function newCell(run: NewRun, head: RunHead): Cell {
   return {
     facts: { tags: run.tags, parent: run.parent },
     head,
-    version: run.version,
     input: run.input,
     wait: null,
     outcome: null,
@@ -48,8 +46,8 @@ export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
   return cell;
 }
 
-export function runOfCell({ head, facts, version, input, wait, outcome }: Cell): Run {
-  return runOf(head, { version, input, tags: facts.tags, parent: facts.parent, wait, outcome });
+export function runOfCell({ head, facts, input, wait, outcome }: Cell): Run {
+  return runOf(head, { input, tags: facts.tags, parent: facts.parent, wait, outcome });
 }
 
 /** The records after this seq, at most `limit`. */

@@ -1,7 +1,8 @@
+import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
 import type { Cell } from "./cell.ts";
 
 /**
- * When runs are due: one queue for each owner, and one for each workflow's runs that nobody owns. An entry is not taken out
+ * When runs are due: one queue for each owner, and one for the runs of each version of a workflow that nobody owns. An entry is not taken out
  * when its run changes: its stamp says that it is stale, and it is dropped when it comes up or when too many have gathered.
  */
 export class DueQueues {
@@ -10,10 +11,10 @@ export class DueQueues {
 
   note(cell: Cell): void {
     cell.dueStamp += 1;
-    const { owner, workflow, wakeAt } = cell.head;
+    const { owner, workflow, version, wakeAt } = cell.head;
     if (wakeAt === null) return;
     const queues = owner === null ? this.#free : this.#owned;
-    const name = owner ?? workflow;
+    const name = owner ?? workflowKey({ name: workflow, version });
     const queue = queues.get(name) ?? new DueQueue();
     queues.set(name, queue);
     queue.push({ cell, wakeAt, stamp: cell.dueStamp });
@@ -24,17 +25,20 @@ export class DueQueues {
     return peek([this.#owned.get(owner)], now, limit);
   }
 
-  claimable(workflows: readonly string[], now: number, limit: number): Cell[] {
+  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): Cell[] {
     return peek(
-      [...new Set(workflows)].map((workflow) => this.#free.get(workflow)),
+      distinctWorkflows(workflows).map((workflow) => this.#free.get(workflowKey(workflow))),
       now,
       limit,
     );
   }
 
-  nextAt(owner: string, workflows: readonly string[]): number | null {
+  nextAt(owner: string, workflows: readonly WorkflowRef[]): number | null {
     let next: number | null = null;
-    for (const queue of [this.#owned.get(owner), ...workflows.map((workflow) => this.#free.get(workflow))]) {
+    for (const queue of [
+      this.#owned.get(owner),
+      ...workflows.map((workflow) => this.#free.get(workflowKey(workflow))),
+    ]) {
       const wakeAt = queue?.first()?.wakeAt ?? null;
       if (wakeAt !== null && (next === null || wakeAt < next)) next = wakeAt;
     }

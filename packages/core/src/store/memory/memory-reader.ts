@@ -76,8 +76,7 @@ export class MemoryReader implements Reader {
   }
 
   async workers(): Promise<readonly WorkerRow[]> {
-    const rows = Array.from(this.#tables.workers.rows, ([id, expiresAt]) => ({ id, expiresAt }));
-    return rows.sort((left, right) => (left.id < right.id ? -1 : 1));
+    return [...this.#tables.workers.rows.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
   }
 
   #select({ status, workflow, tag, createdAfter, createdBefore }: Omit<ListQuery, "limit" | "cursor">): Cell[] {

@@ -1,5 +1,6 @@
 import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../apply.ts";
 import { Batch } from "../batch.ts";
 import { beat, claimRuns, retireWorker } from "../ownership.ts";
@@ -65,7 +66,7 @@ class MemoryStore implements Store {
     return owned.filter((head) => head.status === "running").map(({ id, epoch }) => ({ id, epoch }));
   }
 
-  async nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+  async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
     return this.#tables.runs.queues.nextAt(worker, workflows);
   }
 
@@ -78,8 +79,8 @@ class MemoryStore implements Store {
     return { run, snapshot, records: recordsAfter(cell, after), inbox: [...cell.inbox.values()] };
   }
 
-  async heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
-    return beat(this.#batch(), worker, leaseMs);
+  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    return beat(this.#batch(), worker, leaseMs, workflows);
   }
 
   async retire(worker: string): Promise<void> {

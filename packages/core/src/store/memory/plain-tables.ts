@@ -1,4 +1,6 @@
 import type { StoredDocument } from "../../model/transition.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
+import type { WorkerRow } from "../store.ts";
 import type { DocumentTable, LetterRow, LetterTable, WorkerTable } from "../tables.ts";
 
 export class MemoryLetterTable implements LetterTable {
@@ -54,14 +56,14 @@ export class MemoryDocumentTable implements DocumentTable {
 }
 
 export class MemoryWorkerTable implements WorkerTable {
-  readonly rows = new Map<string, number>();
+  readonly rows = new Map<string, WorkerRow>();
 
   expiresAt(worker: string): number | null {
-    return this.rows.get(worker) ?? null;
+    return this.rows.get(worker)?.expiresAt ?? null;
   }
 
-  save(worker: string, expiresAt: number): void {
-    this.rows.set(worker, expiresAt);
+  save(worker: string, expiresAt: number, workflows?: readonly WorkflowRef[]): void {
+    this.rows.set(worker, { id: worker, expiresAt, workflows: workflows ?? this.rows.get(worker)?.workflows ?? [] });
   }
 
   remove(worker: string): void {
@@ -69,8 +71,8 @@ export class MemoryWorkerTable implements WorkerTable {
   }
 
   dead(now: number, limit: number): readonly string[] {
-    const dead = [...this.rows].filter(([, expiresAt]) => expiresAt <= now);
-    dead.sort(([leftId, left], [rightId, right]) => left - right || (leftId < rightId ? -1 : 1));
-    return dead.slice(0, limit).map(([worker]) => worker);
+    const dead = [...this.rows.values()].filter(({ expiresAt }) => expiresAt <= now);
+    dead.sort((left, right) => left.expiresAt - right.expiresAt || (left.id < right.id ? -1 : 1));
+    return dead.slice(0, limit).map(({ id }) => id);
   }
 }

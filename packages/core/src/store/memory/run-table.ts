@@ -1,4 +1,5 @@
 import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { type Cell, type Cells, cellOf, newCell, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
@@ -62,10 +63,9 @@ export class MemoryRunTable implements RunTable {
     cell.outcome = outcome;
   }
 
-  saveProgram(head: RunHead, { version, input }: Pick<Run, "version" | "input">): void {
+  saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
     const cell = this.#save(head);
     cell.wait = null;
-    cell.version = version;
     cell.input = input;
   }
 
@@ -79,7 +79,7 @@ export class MemoryRunTable implements RunTable {
     return [...this.#children.of(runId)];
   }
 
-  claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[] {
+  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[] {
     return this.queues.claimable(workflows, now, limit).map((cell) => cell.head);
   }
 

@@ -69,7 +69,7 @@ it("rows written by version 1 are read as they were", async () => {
   expect((await reader.documents({ kind: "task", where: { a: "ann" }, limit: 10 })).items).toMatchObject([
     { id: "t1" },
   ]);
-  expect(await reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 60_000 }]);
+  expect(await reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 60_000, workflows: [] }]);
 });
 
 it("a journal and an inbox written by version 1 are loaded as they were", async () => {

@@ -131,6 +131,11 @@ CREATE INDEX pawl_documents_d ON pawl_documents (kind, d, id) WHERE d IS NOT NUL
 
 CREATE TABLE pawl_workers (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
 `,
+  `
+DROP INDEX pawl_runs_claimable;
+CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, version, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
+ALTER TABLE pawl_workers ADD COLUMN workflows TEXT;
+`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

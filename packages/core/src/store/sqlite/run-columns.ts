@@ -5,11 +5,11 @@ import { fromColumn, fromColumnOrNull } from "./text.ts";
 
 /** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */
 export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,
-  r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.start_id, r.control_id)
-  AS head`;
+  r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id,
+  r.control_id) AS head`;
 
 /** A long input lies in a table of its own, so that it is not written again with each change of its run. */
-export const RUN_COLUMNS = `${HEAD_COLUMN}, r.version, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
+export const RUN_COLUMNS = `${HEAD_COLUMN}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
   coalesce(r.input, (SELECT i.input FROM pawl_inputs i WHERE i.run = r.key)) AS input, r.outcome`;
 
 export interface HeadRow {
@@ -34,12 +34,12 @@ type HeadValues = readonly [
   claims: number,
   claimSeq: number,
   workflow: string,
+  version: number,
   startId: string,
   controlId: string | null,
 ];
 
 export interface RunRow extends HeadRow {
-  readonly version: number;
   readonly parent_run: string | null;
   readonly parent_location: string;
   readonly parent_on_close: Parent["onClose"];
@@ -53,11 +53,12 @@ export function headOf({ head }: HeadRow): RunHead {
   const [key, id, status, epoch, turn, owner, wakeAt, createdAt, startedAt, endedAt, ...rest] = JSON.parse(
     head,
   ) as HeadValues;
-  const [inboxLast, topics, baseSeq, generation, claims, claimSeq, workflow, startId, controlId] = rest;
+  const [inboxLast, topics, baseSeq, generation, claims, claimSeq, workflow, version, startId, controlId] = rest;
   return {
     key,
     id: fromColumn(id),
     workflow: fromColumn(workflow),
+    version,
     startId: fromColumn(startId),
     createdAt,
     status,
@@ -79,7 +80,6 @@ export function headOf({ head }: HeadRow): RunHead {
 
 export function runOfRow(row: RunRow): Run {
   return runOf(headOf(row), {
-    version: row.version,
     input: fromColumnOrNull(row.input),
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
     parent: parentOf(row),

@@ -28,14 +28,14 @@ export const RUN_SQL = {
   openChildren: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,
   claimable: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
-    WHERE r.workflow = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
+    WHERE r.workflow = ? AND r.version = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
   due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
     ORDER BY wake_at, key LIMIT ?`,
   held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
   nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
   nextFree: `SELECT min(wake_at) AS at FROM pawl_runs
-    WHERE workflow = ? AND owner IS NULL AND wake_at IS NOT NULL`,
+    WHERE workflow = ? AND version = ? AND owner IS NULL AND wake_at IS NOT NULL`,
   ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
       AND NOT EXISTS (SELECT 1 FROM pawl_runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)

@@ -1,4 +1,5 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
+import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import type { DueRun } from "../store.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
@@ -105,13 +106,13 @@ export class SqliteRunTable implements RunTable {
     this.#remember(head, null);
   }
 
-  saveProgram(head: RunHead, { workflow, version, input }: Pick<Run, "workflow" | "version" | "input">): void {
+  saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
     this.saveWait(head, null);
     this.#sql.removeInput.run(head.key);
     if (isLong(input)) this.#sql.insertInput.run(head.key, toColumn(input));
     this.#sql.saveProgram.run(
-      toColumn(workflow),
-      version,
+      toColumn(head.workflow),
+      head.version,
       isLong(input) ? null : toColumnOrNull(input),
       head.baseSeq,
       head.generation,
@@ -124,10 +125,10 @@ export class SqliteRunTable implements RunTable {
     return (this.#sql.openChildren.all(toColumn(runId)) as HeadRow[]).map(headOf);
   }
 
-  /** Each workflow has its own range of the index, so runs that this worker can't take are not looked at. */
-  claimable(workflows: readonly string[], now: number, limit: number): readonly RunHead[] {
-    const found = [...new Set(workflows)].flatMap((workflow) =>
-      (this.#sql.claimable.all(toColumn(workflow), now, limit) as HeadRow[]).map(headOf),
+  /** Each version of a workflow has its own range of the index, so runs that this worker can't take are not looked at. */
+  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[] {
+    const found = distinctWorkflows(workflows).flatMap(({ name, version }) =>
+      (this.#sql.claimable.all(toColumn(name), version, now, limit) as HeadRow[]).map(headOf),
     );
     return found.sort(longestDueFirst).slice(0, limit);
   }
@@ -151,10 +152,12 @@ export class SqliteRunTable implements RunTable {
   }
 
   /** Goes from status to status and from workflow to workflow, not from run to run. */
-  nextDueAt(worker: string, workflows: readonly string[]): number | null {
+  nextDueAt(worker: string, workflows: readonly WorkflowRef[]): number | null {
     const owner = toColumn(worker);
     const rows = OWNED.map((status) => this.#sql.nextOwned.get(owner, status) as NextRow);
-    const free = [...new Set(workflows)].map((workflow) => this.#sql.nextFree.get(toColumn(workflow)) as NextRow);
+    const free = distinctWorkflows(workflows).map(
+      ({ name, version }) => this.#sql.nextFree.get(toColumn(name), version) as NextRow,
+    );
     return [...rows, ...free].reduce(earliest, null);
   }
 

@@ -263,7 +263,7 @@ it("no statement on runs looks at all of them", async () => {
   }
   const claim = database.prepare(`EXPLAIN QUERY PLAN ${RUN_SQL.claimable}`).all("order", 1, 1) as { detail: string }[];
   expect(claim.map(({ detail }) => detail)).toEqual([
-    expect.stringContaining("INDEX pawl_runs_claimable (workflow=? AND wake_at<?)"),
+    expect.stringContaining("INDEX pawl_runs_claimable (workflow=? AND version=? AND wake_at<?)"),
   ]);
   database.close();
   await store.close();

@@ -63,7 +63,7 @@ for (let n = 1; n <= Number(count); n += 1) {
     run(name + "-free-" + n, { owner: null, workflow: "free" }),
   ]));
   if (answers.some((answer) => answer.kind !== "applied" || answer.again)) throw new Error(JSON.stringify(answers));
-  claimed += (await until(() => store.claim({ worker: name, limit: 2, workflows: ["free"] }))).length;
+  claimed += (await until(() => store.claim({ worker: name, limit: 2, workflows: [{ name: "free", version: 1 }] }))).length;
   if (n % 10 === 0) await until(() => store.heartbeat(name, 60_000));
   await until(() => store.load("shared"));
 }

@@ -1,5 +1,6 @@
 import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../apply.ts";
 import { Batch } from "../batch.ts";
 import { beat, claimRuns, retireWorker } from "../ownership.ts";
@@ -73,7 +74,7 @@ export class SqliteStore implements Store {
     return this.#file.glance((tables) => tables.runs.held(worker));
   }
 
-  async nextDueAt(worker: string, workflows: readonly string[]): Promise<number | null> {
+  async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
     return this.#file.read((tables) => tables.runs.nextDueAt(worker, workflows));
   }
 
@@ -89,8 +90,8 @@ export class SqliteStore implements Store {
     });
   }
 
-  async heartbeat(worker: string, leaseMs: number): Promise<Heartbeat> {
-    return this.#write((batch) => beat(batch, worker, leaseMs));
+  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    return this.#write((batch) => beat(batch, worker, leaseMs, workflows));
   }
 
   async retire(worker: string): Promise<void> {

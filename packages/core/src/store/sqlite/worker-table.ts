@@ -1,3 +1,4 @@
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import type { WorkerRow } from "../store.ts";
 import type { WorkerTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
@@ -5,11 +6,18 @@ import { fromColumn, toColumn } from "./text.ts";
 
 const SQL = {
   expiresAt: "SELECT expires_at FROM pawl_workers WHERE id = ?",
-  save: "INSERT INTO pawl_workers (id, expires_at) VALUES (?, ?) ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at",
+  save: `INSERT INTO pawl_workers (id, expires_at, workflows) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET
+    expires_at = excluded.expires_at, workflows = coalesce(excluded.workflows, workflows)`,
   remove: "DELETE FROM pawl_workers WHERE id = ?",
   dead: "SELECT id FROM pawl_workers WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ?",
-  all: "SELECT id, expires_at FROM pawl_workers ORDER BY id",
+  all: "SELECT id, expires_at, workflows FROM pawl_workers ORDER BY id",
 } as const;
+
+interface WorkerColumns {
+  readonly id: string;
+  readonly expires_at: number;
+  readonly workflows: string | null;
+}
 
 /** Few rows: one a process. */
 export class SqliteWorkerTable implements WorkerTable {
@@ -24,8 +32,8 @@ export class SqliteWorkerTable implements WorkerTable {
     return row?.expires_at ?? null;
   }
 
-  save(worker: string, expiresAt: number): void {
-    this.#sql.save.run(toColumn(worker), expiresAt);
+  save(worker: string, expiresAt: number, workflows?: readonly WorkflowRef[]): void {
+    this.#sql.save.run(toColumn(worker), expiresAt, workflows === undefined ? null : JSON.stringify(workflows));
   }
 
   remove(worker: string): void {
@@ -37,7 +45,11 @@ export class SqliteWorkerTable implements WorkerTable {
   }
 
   all(): readonly WorkerRow[] {
-    const rows = this.#sql.all.all() as { readonly id: string; readonly expires_at: number }[];
-    return rows.map((row) => ({ id: fromColumn(row.id), expiresAt: row.expires_at }));
+    const rows = this.#sql.all.all() as WorkerColumns[];
+    return rows.map((row) => ({
+      id: fromColumn(row.id),
+      expiresAt: row.expires_at,
+      workflows: row.workflows === null ? [] : (JSON.parse(row.workflows) as WorkflowRef[]),
+    }));
   }
 }

@@ -1,6 +1,7 @@
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Wait } from "../../model/run.ts";
 import type { EventPost, MessagePost, Post, RunState, StoredDocument, Transition } from "../../model/transition.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
 
 /** When the suite's clock starts. */
 export const T0 = 1_700_000_000_000;
@@ -8,6 +9,14 @@ export const DAY_MS = 24 * 60 * 60 * 1000;
 
 export type Append = Extract<Transition, { kind: "append" }>;
 export type Control = Extract<Transition, { kind: "control" }>;
+
+/** Workflows by name, in version 1. */
+export function workflows(...names: string[]): readonly WorkflowRef[] {
+  return names.map((name) => ({ name, version: 1 }));
+}
+
+/** What runs of the suite are of, unless a case says otherwise. */
+export const ORDER = workflows("order");
 
 export function newRun(id: string, over: Partial<NewRun> = {}): NewRun {
   return {

@@ -1,4 +1,16 @@
-import { append, completed, create, event, message, post, record, suspended, T0 } from "./builders.ts";
+import {
+  append,
+  completed,
+  create,
+  event,
+  message,
+  ORDER,
+  post,
+  record,
+  suspended,
+  T0,
+  workflows,
+} from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const claimCases: readonly Case[] = [
@@ -49,9 +61,43 @@ export const claimCases: readonly Case[] = [
     name: "only runs of the asked workflows are claimed",
     run: async (t) => {
       await t.applied(create("a", { workflow: "x" }), create("b", { workflow: "y" }), create("c", { workflow: "z" }));
-      t.expect(await t.claimIds("v", 10, ["y", "z", "unknown"])).toEqual(["b", "c"]);
+      t.expect(await t.claimIds("v", 10, workflows("y", "z", "unknown"))).toEqual(["b", "c"]);
       t.expect(await t.claimIds("v", 10, [])).toEqual([]);
-      t.expect(await t.claimIds("v", 10, ["x", "x"])).toEqual(["a"]);
+      t.expect(await t.claimIds("v", 10, workflows("x", "x"))).toEqual(["a"]);
+    },
+  },
+  {
+    name: "of one workflow, only runs of the asked versions are claimed, and each stays what it was",
+    run: async (t) => {
+      const order = (version: number) => ({ name: "order", version });
+      await t.applied(create("one"), create("two", { version: 2 }), create("ten", { version: 10, startAt: T0 - 1 }));
+      t.expect(await t.claimIds("v", 10, [order(3)])).toEqual([]);
+      t.expect(await t.store.nextDueAt("v", [order(3)])).toBe(null);
+      t.expect(await t.store.nextDueAt("v", [order(1), order(10)])).toBe(T0 - 1);
+      t.expect(await t.claimIds("v", 10, [order(1), order(10)])).toEqual(["ten", "one"]);
+      t.expect(await t.claimIds("v", 10, [order(1), order(10)])).toEqual([]);
+      const [two] = await t.claim("v", 10, [order(2), order(2)]);
+      t.expect(two).toMatchObject({ id: "two", workflow: "order", version: 2 });
+    },
+  },
+  {
+    name: "a name and a version are never taken for another name",
+    run: async (t) => {
+      await t.applied(create("a", { workflow: "1:x", version: 2 }), create("b", { workflow: "x", version: 21 }));
+      t.expect(await t.claimIds("v", 10, [{ name: "x", version: 2 }])).toEqual([]);
+      t.expect(await t.claimIds("v", 10, [{ name: "1:x", version: 2 }])).toEqual(["a"]);
+      t.expect(await t.claimIds("v", 10, [{ name: "x", version: 21 }])).toEqual(["b"]);
+    },
+  },
+  {
+    name: "a run that was continued in another version is claimed as that",
+    run: async (t) => {
+      await t.owned("r");
+      const fresh = { workflow: "order", version: 2, input: null, baseSeq: 0, at: T0 };
+      await t.applied(append("r", { state: { status: "continued", ...fresh } }));
+      await t.applied(append("r", { turn: 2, state: { status: "released", at: T0 } }));
+      t.expect(await t.claimIds("v")).toEqual([]);
+      t.expect(await t.claimIds("v", 10, [{ name: "order", version: 2 }])).toEqual(["r"]);
     },
   },
   {
@@ -147,17 +193,14 @@ export const claimCases: readonly Case[] = [
   {
     name: "the next due time is the earliest of what the worker owns and what it could claim",
     run: async (t) => {
-      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
+      t.expect(await t.store.nextDueAt("w", ORDER)).toBe(null);
       await t.applied(create("free", { startAt: T0 + 30, workflow: "unknown" }));
       await t.waiting("mine", { until: T0 + 20 });
       await t.applied(create("theirs", { owner: "v" }), append("theirs", { state: suspended({ until: T0 + 10 }) }));
-      t.expect([await t.store.nextDueAt("w", ["order"]), await t.store.nextDueAt("v", ["order"])]).toEqual([
-        T0 + 20,
-        T0 + 10,
-      ]);
+      t.expect([await t.store.nextDueAt("w", ORDER), await t.store.nextDueAt("v", ORDER)]).toEqual([T0 + 20, T0 + 10]);
       await t.applied(append("mine", { turn: 2, state: completed() }));
-      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
-      t.expect(await t.store.nextDueAt("w", ["order", "unknown"])).toBe(T0 + 30);
+      t.expect(await t.store.nextDueAt("w", ORDER)).toBe(null);
+      t.expect(await t.store.nextDueAt("w", workflows("order", "unknown"))).toBe(T0 + 30);
     },
   },
   {
@@ -200,7 +243,7 @@ export const claimCases: readonly Case[] = [
       await t.waiting("r", { until: T0 + 10 });
       t.world.advance(-3_600_000);
       t.expect(await t.due("w", 10)).toEqual([]);
-      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(T0 + 10);
+      t.expect(await t.store.nextDueAt("w", ORDER)).toBe(T0 + 10);
       t.world.advance(3_600_010);
       t.expect(await t.due("w", 10)).toEqual(["r"]);
     },

@@ -1,4 +1,4 @@
-import { append, completed, control, create, document, message, record, suspended, T0 } from "./builders.ts";
+import { append, completed, control, create, document, message, ORDER, record, suspended, T0 } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const fenceCases: readonly Case[] = [
@@ -78,7 +78,7 @@ export const fenceCases: readonly Case[] = [
         endedAt: T0 + 1,
         outcome: '"boom"',
       });
-      t.expect(await t.store.nextDueAt("w", ["order"])).toBe(null);
+      t.expect(await t.store.nextDueAt("w", ORDER)).toBe(null);
       t.expect((await t.applied(create("x"))).answers.length).toBe(1);
     },
   },

@@ -1,5 +1,6 @@
 import type { Run } from "../../model/run.ts";
 import type { Store } from "../../store/store.ts";
+import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 
 /** Does it, and gives what the store answered. Time is the world's to move. */
@@ -20,7 +21,7 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
       return {
         held,
         due: await store.due(action.worker, 100),
-        next: await store.nextDueAt(action.worker, ["order", "other"]),
+        next: await store.nextDueAt(action.worker, workflows("order", "other")),
       };
     }
     case "pass":

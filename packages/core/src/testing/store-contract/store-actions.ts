@@ -17,6 +17,7 @@ export type StoreAction =
 const RUN_IDS = 24;
 const WORKERS = ["w0", "w1", "w2"] as const;
 const WORKFLOWS = ["order", "ship"] as const;
+const REFS = WORKFLOWS.flatMap((name) => [1, 2, 3].map((version) => ({ name, version })));
 const TOPICS = ["t0", "t1", "t2"] as const;
 const NAMES = ["approve", "news", "t0"] as const;
 
@@ -37,7 +38,7 @@ export class StoreActions {
     const roll = this.#next();
     if (roll < 0.7) return { kind: "commit", batch: await this.#batch(store) };
     if (roll < 0.8) {
-      const workflows = this.#chance(0.8) ? WORKFLOWS : [this.#pick(WORKFLOWS)];
+      const workflows = this.#chance(0.8) ? REFS : [this.#pick(REFS)];
       return { kind: "claim", request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4) } };
     }
     if (roll < 0.87) return { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 };
@@ -175,7 +176,8 @@ export class StoreActions {
     const owner = this.#chance(0.5) ? this.#pick(WORKERS) : null;
     const times = { createdAt: now, startAt: now + this.#upTo(20) - 1 };
     const tags = NAMES.filter(() => this.#chance(0.2));
-    return newRun(id, { ...times, owner, tags, workflow: this.#pick(WORKFLOWS), startId: this.#name("s") });
+    const { name: workflow, version } = this.#pick(REFS);
+    return newRun(id, { ...times, owner, tags, workflow, version, startId: this.#name("s") });
   }
 
   #prune(now: number): PruneRequest {

@@ -2,7 +2,7 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { NewRun, Run, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, Transition } from "../../model/transition.ts";
 import type { Commit, Store } from "../../store/store.ts";
-import { append, create, message, post, suspended, T0 } from "./builders.ts";
+import { append, create, message, ORDER, post, suspended, T0 } from "./builders.ts";
 import type { Expect } from "./harness.ts";
 import { ManualWorld } from "./manual-world.ts";
 
@@ -89,11 +89,11 @@ export class Trial {
     return (await this.store.due(worker, limit)).map(({ id }) => id);
   }
 
-  claim(worker: string, limit = 10, workflows: readonly string[] = ["order"]): Promise<readonly Run[]> {
+  claim(worker: string, limit = 10, workflows = ORDER): Promise<readonly Run[]> {
     return this.store.claim({ worker, limit, workflows });
   }
 
-  async claimIds(worker: string, limit = 10, workflows: readonly string[] = ["order"]): Promise<string[]> {
+  async claimIds(worker: string, limit = 10, workflows = ORDER): Promise<string[]> {
     return (await this.claim(worker, limit, workflows)).map((run) => run.id);
   }
 

@@ -1,4 +1,4 @@
-import { append, completed, create, message, record, suspended, T0 } from "./builders.ts";
+import { append, completed, create, message, ORDER, record, suspended, T0, workflows } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const workerCases: readonly Case[] = [
@@ -8,7 +8,7 @@ export const workerCases: readonly Case[] = [
       t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
       t.world.advance(99);
       t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: true, freed: 0 });
-      t.expect(await t.store.reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 199 }]);
+      t.expect(await t.store.reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 199, workflows: [] }]);
     },
   },
   {
@@ -69,13 +69,25 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
+    name: "a worker is listed with the workflows it last named",
+    run: async (t) => {
+      const named = async () => (await t.store.reader.workers()).map((worker) => worker.workflows);
+      await t.store.heartbeat("w", 100, workflows("odd \u{1F600}\0 name", "ship"));
+      t.expect(await named()).toEqual([workflows("odd \u{1F600}\0 name", "ship")]);
+      await t.store.heartbeat("w", 100);
+      t.expect(await named()).toEqual([workflows("odd \u{1F600}\0 name", "ship")]);
+      await t.store.heartbeat("w", 100, [...ORDER, { name: "order", version: 2 }]);
+      t.expect(await named()).toEqual([[...ORDER, { name: "order", version: 2 }]]);
+    },
+  },
+  {
     name: "a worker that others have reaped is told so",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
       t.world.advance(100);
       await t.store.heartbeat("v", 100);
-      t.expect(await t.store.reader.workers()).toEqual([{ id: "v", expiresAt: T0 + 200 }]);
+      t.expect(await t.store.reader.workers()).toEqual([{ id: "v", expiresAt: T0 + 200, workflows: [] }]);
       t.expect(await t.claimIds("v")).toEqual(["r"]);
       t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
       t.expect((await t.run("r")).owner).toBe("v");
