@@ -74,6 +74,7 @@ export class EngineNews {
       case "running":
       case "suspended":
       case "resumed":
+      case "compensating":
         return;
     }
   }

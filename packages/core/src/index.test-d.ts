@@ -230,7 +230,7 @@ export async function engines(): Promise<void> {
     { kind: "resume", runId: "r", opId: "o" },
     { kind: "letter", letterId: "l", post: null },
   ]);
-  expectTypeOf(started.kind).toEqualTypeOf<"done" | "ended" | "notFound" | "refused">();
+  expectTypeOf(started.kind).toEqualTypeOf<"done" | "compensating" | "ended" | "notFound" | "refused">();
   expectTypeOf(sent.kind).toEqualTypeOf<"replayed" | "removed" | "notFound">();
 }
 

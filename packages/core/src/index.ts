@@ -12,7 +12,17 @@ export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome 
 export type { CodecHook } from "./model/payload.ts";
 export type { JournalRecord, Outcome, RecordKind } from "./model/record.ts";
 export type { RetryOptions } from "./model/retry.ts";
-export type { NewRun, Parent, ParentClosePolicy, Payload, Run, Status, TerminalStatus, Wait } from "./model/run.ts";
+export type {
+  NewRun,
+  Parent,
+  ParentClosePolicy,
+  Payload,
+  Run,
+  Status,
+  TerminalStatus,
+  Undo,
+  Wait,
+} from "./model/run.ts";
 export type { StandardSchema } from "./model/schema.ts";
 export type {
   Answer,

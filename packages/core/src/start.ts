@@ -69,6 +69,7 @@ export function createdRun(run: NewRun): Run {
     claimSeq: 0,
     startedAt: run.createdAt,
     endedAt: null,
+    undo: "none",
     outcome: null,
   };
 }

@@ -118,7 +118,7 @@ class Source implements AppendSource {
       return { seq: this.seq, location: `s${this.seq}`, ...fixed };
     });
     this.waiting = 0;
-    const nothing = { taken: [], posts: [], documents: [], state: null, inbox: null, notBefore: null };
+    const nothing = { taken: [], posts: [], documents: [], state: null, undo: null, inbox: null, notBefore: null };
     return { kind: "append", runId: this.runId, epoch: 1, records, ...nothing };
   }
 
@@ -172,7 +172,7 @@ describe("the coordinator commits in groups", () => {
   it("all that a source has gathered by then is one transition", async () => {
     const { coordinator, batches, store, world } = await open();
     await coordinator.submit(start("r"));
-    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const source = new Source("r");
     source.waiting = 1;
     coordinator.enlist(source);
@@ -263,12 +263,13 @@ describe("the coordinator answers", () => {
   it("wake-ups after the answers, from the same commit", async () => {
     const { coordinator, wakes, world } = await open();
     await coordinator.submit(start("r"));
-    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const wait = { messages: ["m"], topics: [], children: false, until: null, open: [], openCount: 1 };
     const fixed = { kind: "append", runId: "r", epoch: 1, records: [], taken: [], posts: [], documents: [] } as const;
     const append: AppendOp = {
       ...fixed,
       state: { status: "suspended", wait, inboxSeen: 0 },
+      undo: null,
       inbox: null,
       notBefore: null,
     };
@@ -384,7 +385,7 @@ describe("the coordinator and a store that fails", () => {
       },
     });
     await store.commit([{ kind: "create", run: newRun("r") }]);
-    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null });
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const source = new Source("r");
     source.waiting = 1;
     coordinator.enlist(source);
@@ -424,7 +425,7 @@ describe("the coordinator stops before it writes a wrong state", () => {
     const desk = await open({ limits: { queueMax: 3, batchMax: 3 } });
     await desk.coordinator.submit(start("r"));
     // The owner's view says that five records are there: the next can't be the first.
-    desk.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null });
+    desk.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null, undo: "none" });
     return desk;
   };
 

@@ -226,20 +226,21 @@ export class Coordinator {
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
       if (transition.kind === "append") this.#advance(transition, answer, view);
-      settle(entry, conclude(op, answer, resent));
+      settle(entry, conclude(op, answer, resent, transition));
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
   }
 
   /** What was applied is what the owner knows from here on, unless it knows better: it may have read the run again meanwhile. */
   #advance(
-    { runId, records, state, turn }: Extract<Transition, { kind: "append" }>,
+    { runId, records, state, turn, undo }: Extract<Transition, { kind: "append" }>,
     answer: Answer,
     knew: RunView | null,
   ): void {
     const view = this.#owned.get(runId);
     if (view === undefined || view !== knew || answer.kind !== "applied") return;
     view.seq += records.length;
+    if (undo !== null) view.undo = undo;
     if (state === null) return;
     view.turn = turn;
     if (state.status === "released" || state.status === "resumed") this.#owned.delete(runId);

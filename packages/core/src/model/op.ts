@@ -1,5 +1,5 @@
 import type { JournalRecord } from "./record.ts";
-import type { NewRun, Parent, Payload, Status, TerminalStatus } from "./run.ts";
+import type { NewRun, Parent, Payload, Status, TerminalStatus, Undo } from "./run.ts";
 import type { DocumentChange, EventPost, MessagePost, Post, RunState } from "./transition.ts";
 
 /** What the owner of a run has to add to it since its last commit. */
@@ -12,6 +12,7 @@ export interface AppendOp {
   readonly posts: readonly Post[];
   readonly documents: readonly DocumentChange[];
   readonly state: RunState | null;
+  readonly undo: Undo | null;
   readonly inbox: number | null;
   readonly notBefore: number | null;
 }
@@ -53,6 +54,8 @@ export type EmitOutcome =
 
 export type ControlOutcome =
   | { readonly kind: "done" }
+  /** A cancel: the run undoes what it has done, then it is cancelled. */
+  | { readonly kind: "compensating" }
   /** The run ended first; nothing changed. */
   | { readonly kind: "ended"; readonly status: TerminalStatus }
   | { readonly kind: "notFound" }
@@ -90,4 +93,5 @@ export interface RunView {
   /** The newest seq; known to the owner alone, -1 for others. */
   readonly seq: number;
   readonly parent: Parent | null;
+  readonly undo: Undo;
 }

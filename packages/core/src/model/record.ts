@@ -14,7 +14,13 @@ export type RecordKind =
   | "child"
   | "spawn"
   | "send"
-  | "emit";
+  | "emit"
+  /** The program is stopped here, and what it has done is undone; the payload says why, the detail how the run ends. */
+  | "compensate"
+  /** A step was undone: its location is the step's, with `~rollback` under it. */
+  | "rollback"
+  /** What came before it is not undone any more. */
+  | "checkpoint";
 
 /** How a command ended. A timeout is its own outcome: no payload can be mistaken for it. */
 export type Outcome = "ok" | "failed" | "timedOut";
@@ -35,4 +41,27 @@ export interface JournalRecord {
   readonly at: number;
   /** What else a reader needs, by kind: the arm that won, the time of the next try, the child's id. */
   readonly detail: string | null;
+}
+
+/** Where the record lies that says that a run is compensating: no name has such a segment. */
+export const COMPENSATE_LOCATION = "~compensate";
+
+/** The record that stops a program: what it has done is undone, then its run ends so. */
+export function compensateRecord(
+  seq: number,
+  end: "failed" | "cancelled",
+  why: { readonly reason: Payload; readonly at: number },
+): JournalRecord {
+  const { reason, at } = why;
+  return {
+    seq,
+    location: COMPENSATE_LOCATION,
+    kind: "compensate",
+    outcome: "failed",
+    payload: reason,
+    attempts: 0,
+    startedAt: at,
+    at,
+    detail: end,
+  };
 }

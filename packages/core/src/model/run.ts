@@ -20,6 +20,12 @@ export function isTerminal(status: Status): status is TerminalStatus {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
+/**
+ * What a run has done that can be undone: nothing; something, for a cancel or a failure to undo; or undoing it is under way,
+ * and the run is `compensating` whenever it would be running or suspended.
+ */
+export type Undo = "none" | "some" | "underWay";
+
 /** What happens to a child that is still open when its parent ends. */
 export type ParentClosePolicy = "cancel" | "abandon";
 
@@ -92,6 +98,7 @@ export interface Run extends Omit<NewRun, "startAt"> {
   readonly claimSeq: number;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
+  readonly undo: Undo;
   /** The output of a completed run; the failure of a failed, cancelled or paused one. */
   readonly outcome: Payload;
 }

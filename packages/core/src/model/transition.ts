@@ -1,6 +1,6 @@
 import type { InboxEntry, LeftoverPolicy } from "./inbox.ts";
 import type { JournalRecord } from "./record.ts";
-import type { NewRun, Payload, Status, TerminalStatus, Wait } from "./run.ts";
+import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
 /** Whom an event that nobody waits for is kept for. */
 export type DeliverPolicy = "afterWait" | "afterCreate" | "all";
@@ -64,6 +64,8 @@ export type RunState =
   | { readonly status: "released"; readonly at: number }
   /** Stopped by an operator or by a divergence; `reason` says why. */
   | { readonly status: "paused"; readonly reason: Payload }
+  /** From outside: the program is stopped, a record says why, and whoever claims the run undoes what it has done. */
+  | { readonly status: "compensating"; readonly reason: Payload; readonly at: number }
   /** Claimable again after a pause. */
   | { readonly status: "resumed"; readonly at: number }
   /** The same run, from the start, with another input: the journal is cut, the inbox stays. */
@@ -112,6 +114,8 @@ export type Transition =
       readonly documents: readonly DocumentChange[];
       /** Null: the row does not change. */
       readonly state: RunState | null;
+      /** Null: as it was. */
+      readonly undo: Undo | null;
       /** Set when the decision rests on the inbox: refused if the inbox has moved on. */
       readonly inbox: number | null;
       /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
@@ -124,6 +128,8 @@ export type Transition =
       readonly epoch: number;
       readonly state: RunState;
       readonly posts: readonly Post[];
+      /** Set when the decision rests on what the run has to undo: refused as fenced if that has changed. */
+      readonly undo: Undo | null;
       /** Says which call it is, so that the same call sent twice gets the same answer. */
       readonly controlId: string;
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Op } from "../model/op.ts";
 import type { NewRun } from "../model/run.ts";
-import type { Answer, EventPost, MessagePost, PostAnswer } from "../model/transition.ts";
+import type { Answer, EventPost, MessagePost, PostAnswer, Transition } from "../model/transition.ts";
 import { conclude } from "./conclude.ts";
 
 const run = { id: "r" } as NewRun;
@@ -41,6 +41,12 @@ describe("an answer that is applied means the same the first time and again", ()
     expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));
     expect(conclude(documents, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
   });
+});
+
+it("a cancel that was applied as a stop says that the run is compensating", () => {
+  const stop = { kind: "control", state: { status: "compensating" } } as Transition;
+  expect(conclude(controls[0] as Op, applied(), false, stop)).toEqual(outcome({ kind: "compensating" }));
+  expect(conclude(controls[0] as Op, fenced, false, stop)).toEqual({ kind: "again" });
 });
 
 describe("a refusal", () => {

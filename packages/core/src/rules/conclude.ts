@@ -1,5 +1,5 @@
 import type { EmitOutcome, Op, Outcomes, SendOutcome } from "../model/op.ts";
-import type { Answer, EventPost, MessagePost, PostAnswer } from "../model/transition.ts";
+import type { Answer, EventPost, MessagePost, PostAnswer, Transition } from "../model/transition.ts";
 
 /** What a store's answer means for the op that asked; `again`: the run has changed since it was read, read and decide anew. */
 export type Conclusion =
@@ -8,9 +8,9 @@ export type Conclusion =
 
 /**
  * Pure. An answer that the op's transition can't have is a bug, and throws. `resent`: the batch was sent more than once, so
- * a "duplicate" may be this very post, and it counts as accepted.
+ * a "duplicate" may be this very post, and it counts as accepted. `asked` is the transition that was answered.
  */
-export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
+export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transition | null = null): Conclusion {
   switch (op.kind) {
     case "start":
       if (answer.kind === "applied") return outcome({ kind: "started" });
@@ -23,6 +23,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
     case "emit":
       return outcome(emitOutcome(op.post, posted(op, answer, resent)));
     case "cancel":
+      return answer.kind === "applied" && isStop(asked) ? COMPENSATING : concludeControl(op, answer);
     case "pause":
     case "resume":
     case "fail":
@@ -39,7 +40,12 @@ export function conclude(op: Op, answer: Answer, resent: boolean): Conclusion {
   }
 }
 
+const COMPENSATING: Conclusion = { kind: "outcome", outcome: { kind: "compensating" } };
 const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended" } };
+
+function isStop(asked: Transition | null): boolean {
+  return asked?.kind === "control" && asked.state.status === "compensating";
+}
 
 function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Outcomes["append"] {
   switch (answer.reason) {

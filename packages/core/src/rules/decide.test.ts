@@ -16,6 +16,7 @@ const view = (status: Status, over: Partial<RunView> = {}): RunView => ({
   turn: 7,
   seq: 2,
   parent: null,
+  undo: "none",
   ...over,
 });
 const record = (seq: number): JournalRecord => ({
@@ -38,6 +39,7 @@ const append = (over: Partial<AppendOp> = {}): AppendOp => ({
   posts: [],
   documents: [],
   state: null,
+  undo: null,
   inbox: null,
   notBefore: null,
   ...over,
@@ -126,6 +128,7 @@ describe("an append", () => {
         posts: [message],
         documents: [],
         state: null,
+        undo: null,
         inbox: 5,
         notBefore: 6,
       },
@@ -148,6 +151,12 @@ describe("an append", () => {
       const outcome = { kind: "lost", reason: "fenced" };
       expect(decide(view(status), append({ epoch }), NOW)).toEqual({ kind: "outcome", outcome });
     }
+  });
+
+  it("says what there is to undo", () => {
+    expect(decide(view("running"), append({ undo: "some" }), NOW)).toMatchObject({
+      transition: { undo: "some", turn: 7 },
+    });
   });
 
   it("takes the next turn when it changes the row, and only then", () => {
@@ -220,6 +229,7 @@ describe("control from outside", () => {
         runId: "r",
         epoch: 3,
         controlId: "c",
+        undo: "none",
         state: { status: "cancelled", outcome: '"why"', at: NOW },
         posts: [
           { kind: "closeChildren", of: "r", reason: null, at: NOW },
@@ -229,9 +239,34 @@ describe("control from outside", () => {
     });
   });
 
+  it.each(OPEN)(
+    "stops a run that is %s and has something to undo, and closes what hangs on it; nobody is told of an end",
+    (status) => {
+      expect(decide(view(status, { parent, undo: "some" }), cancel, NOW)).toEqual({
+        kind: "transition",
+        transition: {
+          kind: "control",
+          runId: "r",
+          epoch: 3,
+          controlId: "c",
+          undo: "some",
+          state: { status: "compensating", reason: '"why"', at: NOW },
+          posts: [{ kind: "closeChildren", of: "r", reason: null, at: NOW }],
+        },
+      });
+    },
+  );
+
+  it.each(OPEN)("does not cancel a run a second time that undoes what it has done: %s", (status) => {
+    expect(decide(view(status, { undo: "underWay" }), cancel, NOW)).toEqual({
+      kind: "outcome",
+      outcome: { kind: "refused", status: "compensating" },
+    });
+  });
+
   it.each(OPEN)("pauses a run that is %s, unless it is paused", (status) => {
     const state = { status: "paused", reason: '"why"' };
-    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [] };
+    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [], undo: null };
     expect(decide(view(status, { parent }), pause, NOW)).toEqual(
       status === "paused" ? { kind: "outcome", outcome: { kind: "done" } } : { kind: "transition", transition },
     );
@@ -239,7 +274,7 @@ describe("control from outside", () => {
 
   it.each(OPEN)("resumes a paused run only: %s", (status) => {
     const state = { status: "resumed", at: NOW };
-    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [] };
+    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [], undo: null };
     expect(decide(view(status, { parent }), resume, NOW)).toEqual(
       status === "paused"
         ? { kind: "transition", transition }

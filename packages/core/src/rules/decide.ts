@@ -18,7 +18,7 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
     case "emit":
       return transition({ kind: "post", post: op.post });
     case "cancel":
-      return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
+      return decideCancel(view, op, now);
     case "pause":
       return view?.status === "paused"
         ? answer({ kind: "done" })
@@ -59,9 +59,18 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
     posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state)],
     documents: op.documents,
     state,
+    undo: op.undo,
     inbox: op.inbox,
     notBefore: op.notBefore,
   });
+}
+
+/** A run that has something to undo does that first; one that does so already is not cancelled a second time. */
+function decideCancel(view: RunView | null, op: Extract<Op, { kind: "cancel" }>, now: number): Decision {
+  if (view === null || isTerminal(view.status) || view.undo === "none")
+    return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
+  if (view.undo === "underWay") return answer({ kind: "refused", status: "compensating" });
+  return control(view, op, { status: "compensating", reason: op.reason, at: now });
 }
 
 function control(
@@ -77,12 +86,14 @@ function control(
     epoch: view.epoch,
     state,
     posts: endPosts(view, state),
+    undo: state.status === "cancelled" || state.status === "compensating" ? view.undo : null,
     controlId: op.opId,
   });
 }
 
 /** The one place that says what an end means to others: the parent hears of it, the children are closed. */
 function endPosts(view: { readonly id: string; readonly parent: Parent | null }, state: RunState): readonly Post[] {
+  if (state.status === "compensating") return [{ kind: "closeChildren", of: view.id, reason: null, at: state.at }];
   if (!isEnd(state)) return [];
   const { at, outcome, status } = state;
   const close: Post = { kind: "closeChildren", of: view.id, reason: null, at };

@@ -1,5 +1,6 @@
 import type { AppendOp } from "../model/op.ts";
 import type { JournalRecord } from "../model/record.ts";
+import type { Undo } from "../model/run.ts";
 import type { DocumentChange, Post, RunState } from "../model/transition.ts";
 
 const NOTHING: readonly never[] = [];
@@ -19,6 +20,7 @@ export class Draft {
   #posts: Post[] | null = null;
   #documents: DocumentChange[] | null = null;
   #state: RunState | null = null;
+  #undo: Undo | null = null;
   #inbox: number | null = null;
   #notBefore: number | null = null;
 
@@ -83,6 +85,11 @@ export class Draft {
     this.announce();
   }
 
+  /** What the run has to undo once all this is committed. */
+  undo(undo: Undo): void {
+    this.#undo = undo;
+  }
+
   /** What is gathered is to be committed now; without it, it goes with whatever comes next. */
   announce(): void {
     if (this.#announced) return;
@@ -113,6 +120,7 @@ export class Draft {
       posts: this.#posts ?? NOTHING,
       documents: this.#documents ?? NOTHING,
       state: this.#state,
+      undo: this.#undo,
       inbox: this.#inbox,
       notBefore: this.#notBefore,
     };
@@ -121,6 +129,7 @@ export class Draft {
     this.#posts = null;
     this.#documents = null;
     this.#state = null;
+    this.#undo = null;
     this.#inbox = null;
     this.#notBefore = null;
     return op;

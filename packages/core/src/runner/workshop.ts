@@ -71,7 +71,15 @@ export class Workshop {
     }
     try {
       const session = new Session(this.#world, loaded, program);
-      own({ id: run.id, status: run.status, epoch: run.epoch, turn: run.turn, seq: session.seq, parent: run.parent });
+      own({
+        id: run.id,
+        status: run.status,
+        epoch: run.epoch,
+        turn: run.turn,
+        seq: session.seq,
+        parent: run.parent,
+        undo: run.undo,
+      });
       sessions.add(session);
       session.start();
     } catch (error) {

@@ -1,8 +1,10 @@
 import type { InboxEntry } from "../model/inbox.ts";
+import { compensateRecord } from "../model/record.ts";
 import type { RunState } from "../model/transition.ts";
 import { deliverPending, returnEvent } from "./apply-event.ts";
 import { broadcastMessage, buryMessage } from "./apply-post.ts";
 import type { Batch } from "./batch.ts";
+import { workingStatus } from "./row-status.ts";
 import type { HeadDraft, RunHead } from "./tables.ts";
 
 type RestState = Extract<RunState, { status: "running" | "suspended" }>;
@@ -26,6 +28,9 @@ export function applyState(batch: Batch, next: HeadDraft, state: RunState): void
       next.wakeAt = null;
       batch.tables.runs.saveOutcome(next, state.reason);
       break;
+    case "compensating":
+      stop(batch, next, state);
+      break;
     case "continued":
       restart(batch, next, state);
       break;
@@ -45,7 +50,7 @@ function rest(batch: Batch, next: HeadDraft, state: RestState): void {
   const { tables, now } = batch;
   const topics = state.wait?.topics ?? [];
   if (next.inboxLast <= state.inboxSeen && topics.length > 0) next.inboxLast = deliverPending(batch, next, topics);
-  next.status = state.status;
+  next.status = next.undo === "underWay" ? "compensating" : state.status;
   if (state.status === "suspended") next.claims = 0;
   if (next.inboxLast > state.inboxSeen) {
     leaveTopics(batch, next);
@@ -61,12 +66,26 @@ function rest(batch: Batch, next: HeadDraft, state: RestState): void {
 /** Any worker may claim it from then on. */
 function free(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "released" | "resumed" }>): void {
   leaveTopics(batch, next);
-  next.status = "running";
+  next.status = workingStatus(next);
   next.owner = null;
   next.claims = 0;
   next.wakeAt = state.at;
   if (state.status === "resumed") batch.tables.runs.saveOutcome(next, null);
   else batch.tables.runs.saveWait(next, null);
+  batch.wakeClaimable(next);
+}
+
+/** The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it. */
+function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "compensating" }>): void {
+  const { tables } = batch;
+  leaveTopics(batch, next);
+  tables.journal.append(next, [compensateRecord(tables.journal.newestSeq(next) + 1, "cancelled", state)]);
+  next.undo = "underWay";
+  next.status = "compensating";
+  next.owner = null;
+  next.claims = 0;
+  next.wakeAt = state.at;
+  tables.runs.saveOutcome(next, null);
   batch.wakeClaimable(next);
 }
 
@@ -76,6 +95,7 @@ function restart(batch: Batch, next: HeadDraft, state: Extract<RunState, { statu
   leaveTopics(batch, next);
   tables.journal.cut(next, state.baseSeq);
   tables.documents.remove("snapshot", next.id);
+  next.undo = "none";
   next.workflow = state.workflow;
   next.version = state.version;
   next.status = "running";

@@ -56,13 +56,20 @@ function applyAppend(batch: Batch, append: Append): Answer {
   if (append.records.length > 0) tables.journal.append(head, append.records);
   for (const n of append.taken) tables.inbox.take(head, n);
   applyDocuments(batch, append.documents);
-  if (append.state !== null) {
-    const next = draftOf(head);
-    next.turn = append.turn;
-    applyState(batch, next, append.state);
-  }
+  if (append.state !== null || append.undo !== null) applyRow(batch, head, append);
   for (const post of append.posts) applyPost(batch, post);
   return APPLIED;
+}
+
+/** What there is to undo says which status the state gives; it is written after it, as the last word on the row. */
+function applyRow(batch: Batch, head: RunHead, { state, turn, undo }: Append): void {
+  const next = draftOf(head);
+  next.undo = undo ?? head.undo;
+  if (state !== null) {
+    next.turn = turn;
+    applyState(batch, next, state);
+  }
+  if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
 }
 
 /** The common case: records alone, whose guard is a part of the statement that writes them. */
@@ -73,6 +80,7 @@ function isPlain(append: Append): boolean {
     append.posts.length === 0 &&
     append.taken.length === 0 &&
     append.documents.length === 0 &&
+    append.undo === null &&
     append.inbox === null &&
     append.notBefore === null
   );
@@ -102,13 +110,15 @@ function applyControl(batch: Batch, control: Control): Answer {
   if (head === null) return NOT_FOUND;
   if (head.controlId === control.controlId) return AGAIN;
   if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
-  if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  const changed = control.undo !== null && head.undo !== control.undo;
+  if (changed || head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
   const next = draftOf(head);
   next.epoch = head.epoch + 1;
   next.turn = 0;
   next.owner = null;
   next.controlId = control.controlId;
   applyState(batch, next, control.state);
+  if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
   for (const post of control.posts) applyPost(batch, post);
   return APPLIED;
 }

@@ -65,6 +65,7 @@ export class Batch {
       claimSeq: 0,
       startedAt: owned ? run.createdAt : null,
       endedAt: null,
+      undo: "none",
       controlId: null,
       topics: 0,
     };

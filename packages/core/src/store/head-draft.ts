@@ -21,6 +21,7 @@ export function draftOf(head: RunHead): HeadDraft {
     claimSeq: head.claimSeq,
     startedAt: head.startedAt,
     endedAt: head.endedAt,
+    undo: head.undo,
     controlId: head.controlId,
     topics: head.topics,
   };

@@ -2,6 +2,7 @@ import { isTerminal, type Run } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf } from "./head-draft.ts";
+import { isWorking, workingStatus } from "./row-status.ts";
 import type { ClaimRequest, Heartbeat } from "./store.ts";
 import type { RunHead } from "./tables.ts";
 
@@ -17,7 +18,7 @@ export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
   return claimable.flatMap((head) => {
     const newest = tables.journal.newestSeq(head);
     const next = draftOf(head);
-    next.status = "running";
+    next.status = workingStatus(head);
     next.epoch += 1;
     next.turn = 0;
     next.owner = worker;
@@ -26,6 +27,7 @@ export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
     next.claimSeq = newest;
     next.startedAt ??= now;
     tables.runs.saveOwner(next);
+    if (next.status === "compensating") tables.runs.saveWait(next, null);
     return tables.runs.get(head.id) ?? [];
   });
 }
@@ -80,11 +82,15 @@ function freeAll(batch: Batch, worker: string): number {
 
 /** A suspended run waits on as it did; one in the middle of work has to be claimed. */
 function free(batch: Batch, head: RunHead): void {
-  const rests = head.status === "suspended" || isTerminal(head.status);
   const next = draftOf(head);
   next.owner = null;
   next.epoch += 1;
   next.turn = 0;
-  if (!rests) next.wakeAt = batch.now;
+  if (!rests(batch, head)) next.wakeAt = batch.now;
   batch.tables.runs.saveOwner(next);
+}
+
+function rests({ tables }: Batch, head: RunHead): boolean {
+  if (head.status === "compensating") return !isWorking(tables, head);
+  return head.status === "suspended" || isTerminal(head.status);
 }

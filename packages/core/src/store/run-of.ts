@@ -25,6 +25,7 @@ export function runOf(head: RunHead, rest: Omit<Run, keyof RunHead>): Run {
     claimSeq: head.claimSeq,
     startedAt: head.startedAt,
     endedAt: head.endedAt,
+    undo: head.undo,
     outcome: rest.outcome,
   };
 }

@@ -43,6 +43,7 @@ export interface RunHead
     | "claimSeq"
     | "startedAt"
     | "endedAt"
+    | "undo"
   > {
   /** The store's own number for the run. */
   readonly key: number;
@@ -68,6 +69,8 @@ export interface RunTable {
   saveInbox(head: RunHead): void;
   /** Writes what a post that is waited for changes: the inbox's number, when the run is due, the number of its topics. */
   saveReady(head: RunHead): void;
+  /** Writes what there is to undo, and nothing else. */
+  saveUndo(head: RunHead): void;
   saveWait(head: RunHead, wait: Wait | null): void;
   /** Writes the head and the outcome; the wait goes. */
   saveOutcome(head: RunHead, outcome: Payload): void;

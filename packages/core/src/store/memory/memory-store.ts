@@ -5,6 +5,7 @@ import { applyTransition } from "../apply.ts";
 import { Batch } from "../batch.ts";
 import { beat, claimRuns, retireWorker } from "../ownership.ts";
 import { pruneRows } from "../prune.ts";
+import { isWorking } from "../row-status.ts";
 import type {
   ClaimRequest,
   Commit,
@@ -63,7 +64,7 @@ class MemoryStore implements Store {
 
   async held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
     const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
-    return owned.filter((head) => head.status === "running").map(({ id, epoch }) => ({ id, epoch }));
+    return owned.filter((head) => isWorking(this.#tables, head)).map(({ id, epoch }) => ({ id, epoch }));
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {

@@ -53,6 +53,10 @@ export class MemoryRunTable implements RunTable {
     this.#save(head);
   }
 
+  saveUndo(head: RunHead): void {
+    this.#save(head);
+  }
+
   saveWait(head: RunHead, wait: Wait | null): void {
     this.#save(head).wait = wait;
   }

@@ -136,6 +136,7 @@ DROP INDEX pawl_runs_claimable;
 CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, version, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
 ALTER TABLE pawl_workers ADD COLUMN workflows TEXT;
 `,
+  "ALTER TABLE pawl_runs ADD COLUMN undo TEXT NOT NULL DEFAULT 'none'",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -6,7 +6,7 @@ import { fromColumn, fromColumnOrNull } from "./text.ts";
 /** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */
 export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,
   r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id,
-  r.control_id) AS head`;
+  r.control_id, r.undo) AS head`;
 
 /** A long input lies in a table of its own, so that it is not written again with each change of its run. */
 export const RUN_COLUMNS = `${HEAD_COLUMN}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
@@ -37,6 +37,7 @@ type HeadValues = readonly [
   version: number,
   startId: string,
   controlId: string | null,
+  undo: RunHead["undo"],
 ];
 
 export interface RunRow extends HeadRow {
@@ -53,7 +54,7 @@ export function headOf({ head }: HeadRow): RunHead {
   const [key, id, status, epoch, turn, owner, wakeAt, createdAt, startedAt, endedAt, ...rest] = JSON.parse(
     head,
   ) as HeadValues;
-  const [inboxLast, topics, baseSeq, generation, claims, claimSeq, workflow, version, startId, controlId] = rest;
+  const [inboxLast, topics, baseSeq, generation, claims, claimSeq, workflow, version, startId, controlId, undo] = rest;
   return {
     key,
     id: fromColumn(id),
@@ -73,6 +74,7 @@ export function headOf({ head }: HeadRow): RunHead {
     claimSeq,
     startedAt,
     endedAt,
+    undo,
     controlId: fromColumnOrNull(controlId),
     topics,
   };

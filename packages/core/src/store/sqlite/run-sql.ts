@@ -19,6 +19,7 @@ export const RUN_SQL = {
   giveAway: "UPDATE pawl_runs SET owner = ? WHERE key = ?",
   saveInbox: "UPDATE pawl_runs SET inbox_last = ? WHERE key = ?",
   saveReady: "UPDATE pawl_runs SET inbox_last = ?, wake_at = ?, topics = ? WHERE key = ?",
+  saveUndo: "UPDATE pawl_runs SET undo = ? WHERE key = ?",
   saveWait: `UPDATE pawl_runs SET status = ?, turn = ?, wake_at = ?, inbox_last = ?, topics = ?, claims = ?, wait = ?
     WHERE key = ?`,
   saveOutcome: `UPDATE pawl_runs SET status = ?, turn = ?, owner = ?, wake_at = ?, topics = ?, claims = ?, ended_at = ?, wait = NULL,
@@ -32,7 +33,8 @@ export const RUN_SQL = {
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
   due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
     ORDER BY wake_at, key LIMIT ?`,
-  held: "SELECT id, epoch FROM pawl_runs WHERE owner = ? AND status = 'running' ORDER BY key",
+  held: `SELECT id, epoch FROM pawl_runs WHERE owner = ? AND (status = 'running' OR status = 'compensating' AND wait IS NULL)
+    ORDER BY key`,
   nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
   nextFree: `SELECT min(wake_at) AS at FROM pawl_runs
     WHERE workflow = ? AND version = ? AND owner IS NULL AND wake_at IS NOT NULL`,

@@ -89,6 +89,11 @@ export class SqliteRunTable implements RunTable {
     this.#remember(head, undefined);
   }
 
+  saveUndo(head: RunHead): void {
+    this.#sql.saveUndo.run(head.undo, head.key);
+    this.#remember(head, undefined);
+  }
+
   saveWait(head: RunHead, wait: Wait | null): void {
     const { status, turn, wakeAt, inboxLast, topics, claims, key } = head;
     const text = wait === null ? null : JSON.stringify(wait);

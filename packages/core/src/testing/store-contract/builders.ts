@@ -69,6 +69,7 @@ export function append(runId: string, over: Partial<Append> = {}): Append {
     posts: [],
     documents: [],
     state: null,
+    undo: null,
     inbox: null,
     notBefore: null,
     ...over,
@@ -77,7 +78,7 @@ export function append(runId: string, over: Partial<Append> = {}): Append {
 
 export function control(runId: string, over: Partial<Control> = {}): Control {
   const state: RunState = { status: "cancelled", outcome: '"why"', at: T0 };
-  return { kind: "control", runId, epoch: 1, state, posts: [], controlId: `control-${runId}`, ...over };
+  return { kind: "control", runId, epoch: 1, state, posts: [], undo: null, controlId: `control-${runId}`, ...over };
 }
 
 export function wait(over: Partial<Wait> = {}): Wait {

@@ -42,6 +42,7 @@ export const guardCases: readonly Case[] = [
         claimSeq: 0,
         startedAt: null,
         endedAt: null,
+        undo: "none",
         outcome: null,
       });
     },

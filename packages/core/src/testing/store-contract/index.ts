@@ -11,6 +11,7 @@ import { resubmissionCases } from "./resubmission-cases.ts";
 import { retentionCases } from "./retention-cases.ts";
 import { textCases } from "./text-cases.ts";
 import { type Case, manualWorld, Trial } from "./trial.ts";
+import { undoCases } from "./undo-cases.ts";
 import { workerCases } from "./worker-cases.ts";
 
 const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
@@ -21,6 +22,7 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["events", eventCases],
   ["claims and time", claimCases],
   ["workers", workerCases],
+  ["undoing", undoCases],
   ["retention", retentionCases],
   ["dead letters", letterCases],
   ["documents", documentCases],

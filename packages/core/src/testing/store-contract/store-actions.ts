@@ -1,4 +1,4 @@
-import type { Run } from "../../model/run.ts";
+import type { Run, Undo } from "../../model/run.ts";
 import type { Post, RunState, Transition } from "../../model/transition.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { ClaimRequest, PruneRequest, Store } from "../../store/store.ts";
@@ -69,9 +69,16 @@ export class StoreActions {
     const isTouched = batch.some((other) => "runId" in other && other.runId === id);
     if (run === null || isTouched || this.#chance(0.05)) return { kind: "create", run: this.#newRun(id, store.now()) };
     if (this.#chance(0.08)) {
-      const state = this.#state(run, store.now());
+      const stop = { status: "compensating", reason: this.#name("why"), at: store.now() } as const;
+      const state = this.#chance(0.2) ? stop : this.#state(run, store.now());
       const posts = this.#posts(run, store.now());
-      return control(id, { epoch: this.#spoil(run.epoch), state, posts, controlId: this.#name("c") });
+      return control(id, {
+        epoch: this.#spoil(run.epoch),
+        state,
+        posts,
+        undo: this.#undo(),
+        controlId: this.#name("c"),
+      });
     }
     return this.#append(store, run);
   }
@@ -94,6 +101,7 @@ export class StoreActions {
       posts: this.#posts(run, now),
       documents: this.#chance(0.1) ? this.#documents(run.id) : [],
       state,
+      undo: this.#undo(),
       inbox: this.#chance(0.3) ? this.#spoil(run.inboxLast) : null,
       notBefore: this.#chance(0.1) ? now + this.#upTo(3) - 2 : null,
     });
@@ -119,6 +127,10 @@ export class StoreActions {
     }
     const status = this.#pick(["completed", "failed", "cancelled"] as const);
     return { status, outcome: this.#chance(0.1) ? null : this.#name("out"), at: now };
+  }
+
+  #undo(): Undo | null {
+    return this.#chance(0.8) ? null : this.#pick(["none", "some", "underWay"] as const);
   }
 
   #posts(run: Run, now: number): Post[] {

@@ -1,0 +1,129 @@
+import { append, completed, control, create, message, post, record, suspended, T0, wait } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+/** The state of a run that is stopped from outside and has something to undo. */
+const stop = { status: "compensating", reason: '"why"', at: T0 } as const;
+const running = { status: "running", wait: null, inboxSeen: 0 } as const;
+
+export const undoCases: readonly Case[] = [
+  {
+    name: "what a run has to undo is kept with the records that bring it, and sent again it is applied once",
+    run: async (t) => {
+      await t.owned("r");
+      const first = append("r", { records: [record(1)], undo: "some" });
+      await t.applied(first);
+      t.expect(await t.run("r")).toMatchObject({ undo: "some", status: "running", turn: 0 });
+      await t.applied(append("r", { records: [record(2)], undo: "none" }));
+      t.expect((await t.store.commit([first])).answers).toMatchObject([{ kind: "applied", again: true }]);
+      t.expect(await t.run("r")).toMatchObject({ undo: "none" });
+    },
+  },
+  {
+    name: "a run that undoes is compensating whether it works or rests; one that works is held, one that rests is not",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: [record(1)], undo: "underWay", state: running }));
+      t.expect(await t.run("r")).toMatchObject({ undo: "underWay", status: "compensating", owner: "w" });
+      t.expect(await t.store.held("w")).toEqual([{ id: "r", epoch: 1 }]);
+      await t.applied(append("r", { turn: 2, state: suspended({ until: T0 + 9 }) }));
+      t.expect(await t.run("r")).toMatchObject({ status: "compensating", wakeAt: T0 + 9, claims: 0 });
+      t.expect(await t.store.held("w")).toEqual([]);
+      t.expect(await t.store.nextDueAt("w", [])).toBe(T0 + 9);
+      t.expect(await t.store.reader.count({ status: ["compensating"] })).toBe(1);
+      t.expect(await t.store.reader.count({ status: ["running", "suspended"] })).toBe(0);
+      await t.applied(append("r", { turn: 3, state: completed() }));
+      t.expect(await t.run("r")).toMatchObject({ status: "completed", undo: "underWay" });
+    },
+  },
+  {
+    name: "a compensating run of a dead worker is due at once when it worked, at its time when it rested; a claim leaves it compensating",
+    run: async (t) => {
+      await t.owned("works", "rests");
+      const under = { records: [record(1)], undo: "underWay" } as const;
+      await t.applied(append("works", { ...under, state: running }));
+      await t.applied(append("rests", { ...under, state: suspended({ until: T0 + 60_000 }) }));
+      await t.store.retire("w");
+      t.expect(await t.run("works")).toMatchObject({ owner: null, wakeAt: T0, status: "compensating" });
+      t.expect(await t.run("rests")).toMatchObject({ owner: null, wakeAt: T0 + 60_000, status: "compensating" });
+      t.expect(await t.claimIds("v")).toEqual(["works"]);
+      t.world.advance(60_000);
+      t.expect(await t.claimIds("v")).toEqual(["rests"]);
+      t.expect(await t.run("rests")).toMatchObject({ owner: "v", status: "compensating", wait: null, wakeAt: null });
+      t.expect((await t.store.held("v")).map(({ id }) => id)).toEqual(["works", "rests"]);
+    },
+  },
+  {
+    name: "a pause and what follows it leave a run compensating",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: [record(1)], undo: "underWay", state: running }));
+      await t.applied(control("r", { controlId: "p", state: { status: "paused", reason: null } }));
+      t.expect(await t.run("r")).toMatchObject({ status: "paused", undo: "underWay" });
+      await t.applied(control("r", { controlId: "q", epoch: 2, state: { status: "resumed", at: T0 } }));
+      t.expect(await t.run("r")).toMatchObject({ status: "compensating", undo: "underWay", wakeAt: T0 });
+    },
+  },
+  {
+    name: "a stop takes the run over, lays the record that says so, and makes the run claimable; sent again it is applied once",
+    run: async (t) => {
+      await t.waiting("r", { messages: ["approve"], topics: ["news"], until: T0 + 9 });
+      await t.applied(append("r", { records: [record(1)], undo: "some" }));
+      const cancel = control("r", { state: stop, undo: "some" });
+      const commit = await t.applied(cancel);
+      t.expect(commit.wakes).toMatchObject([{ runId: "r", owner: null }]);
+      t.expect((await t.store.commit([cancel])).answers).toMatchObject([{ kind: "applied", again: true }]);
+      const row = {
+        status: "compensating",
+        undo: "underWay",
+        owner: null,
+        epoch: 2,
+        wakeAt: T0,
+        wait: null,
+        outcome: null,
+      };
+      t.expect(await t.run("r")).toMatchObject(row);
+      t.expect((await t.store.load("r"))?.records).toEqual([
+        record(1),
+        {
+          ...record(2),
+          location: "~compensate",
+          kind: "compensate",
+          outcome: "failed",
+          payload: '"why"',
+          attempts: 0,
+          detail: "cancelled",
+        },
+      ]);
+      t.expect((await t.store.commit([append("r", { records: [record(2)] })])).answers).toMatchObject([
+        { reason: "fenced" },
+      ]);
+      await t.applied(post(message("r", "m")));
+      t.expect(await t.claimIds("v")).toEqual(["r"]);
+      t.expect(await t.run("r")).toMatchObject({ status: "compensating", owner: "v", epoch: 3 });
+    },
+  },
+  {
+    name: "control that rests on what there is to undo is refused when that has changed",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: [record(1)], undo: "some" }));
+      const [refused] = (await t.store.commit([control("r", { undo: "none" })])).answers;
+      t.expect(refused).toEqual({ kind: "refused", reason: "fenced", epoch: 1 });
+      t.expect(await t.run("r")).toMatchObject({ status: "running", epoch: 1 });
+      await t.applied(control("r", { undo: null }));
+      t.expect(await t.run("r")).toMatchObject({ status: "cancelled" });
+    },
+  },
+  {
+    name: "a run that is continued has nothing to undo",
+    run: async (t) => {
+      await t.applied(create("r", { owner: "w" }));
+      await t.applied(append("r", { records: [record(1)], undo: "some" }));
+      const state = { status: "continued", workflow: "order", version: 1, input: null, baseSeq: 1, at: T0 } as const;
+      await t.applied(append("r", { turn: 1, state }));
+      t.expect(await t.run("r")).toMatchObject({ undo: "none", generation: 1, status: "running" });
+      await t.applied(append("r", { turn: 2, state: { ...running, wait: wait() } }));
+      t.expect(await t.run("r")).toMatchObject({ undo: "none" });
+    },
+  },
+];
