@@ -65,7 +65,7 @@ export class Intake {
   /** Lets go of a run that this worker does not know the workflow, or the version, of: who knows it may claim it. */
   giveBack(run: Run): void {
     const { config, news, coordinator } = this.#parts;
-    const { id: runId, epoch, status, turn, parent, workflow, version } = run;
+    const { id: runId, epoch, status, turn, parent, undo, workflow, version } = run;
     config.log("info", "a run goes on where its workflow is known", { run: runId, workflow, version });
     const op: AppendOp = {
       kind: "append",
@@ -76,10 +76,11 @@ export class Intake {
       posts: [],
       documents: [],
       state: { status: "released", at: config.store.now() },
+      undo: null,
       inbox: null,
       notBefore: null,
     };
-    coordinator.own({ id: runId, status, epoch, turn, seq: -1, parent });
+    coordinator.own({ id: runId, status, epoch, turn, seq: -1, parent, undo });
     coordinator.enlist({
       kind: "source",
       runId,
