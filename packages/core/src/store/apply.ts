@@ -110,8 +110,10 @@ function applyControl(batch: Batch, control: Control): Answer {
   if (head === null) return NOT_FOUND;
   if (head.controlId === control.controlId) return AGAIN;
   if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
-  const changed = control.undo !== null && head.undo !== control.undo;
-  if (changed || head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  if (control.undo !== null && head.undo !== control.undo) {
+    return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  }
   const next = draftOf(head);
   next.epoch = head.epoch + 1;
   next.turn = 0;
