@@ -75,6 +75,7 @@ export class EngineNews {
       case "suspended":
       case "resumed":
       case "compensating":
+      case "reopened":
         return;
     }
   }

@@ -10,7 +10,7 @@ export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
 export type { CodecHook } from "./model/payload.ts";
-export type { JournalRecord, Outcome, RecordKind } from "./model/record.ts";
+export type { JournalRecord, NewRecord, Outcome, RecordKind } from "./model/record.ts";
 export type { RetryOptions } from "./model/retry.ts";
 export type {
   NewRun,
@@ -30,9 +30,11 @@ export type {
   DeliverPolicy,
   DocumentChange,
   EventPost,
+  JournalChange,
   MessagePost,
   Post,
   PostAnswer,
+  RunHistory,
   RunState,
   StoredDocument,
   Transition,

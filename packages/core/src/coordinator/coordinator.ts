@@ -243,8 +243,17 @@ export class Coordinator {
     if (undo !== null) view.undo = undo;
     if (state === null) return;
     view.turn = turn;
-    if (state.status === "released" || state.status === "resumed") this.#owned.delete(runId);
-    else if (state.status !== "continued") view.status = state.status;
+    switch (state.status) {
+      case "released":
+      case "resumed":
+      case "reopened":
+        this.#owned.delete(runId);
+        return;
+      case "continued":
+        return;
+      default:
+        view.status = state.status;
+    }
   }
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */

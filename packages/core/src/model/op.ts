@@ -1,6 +1,14 @@
 import type { JournalRecord } from "./record.ts";
 import type { NewRun, Parent, Payload, Status, TerminalStatus, Undo } from "./run.ts";
-import type { DocumentChange, EventPost, MessagePost, Post, RunState } from "./transition.ts";
+import type {
+  DocumentChange,
+  EventPost,
+  JournalChange,
+  MessagePost,
+  Post,
+  RunHistory,
+  RunState,
+} from "./transition.ts";
 
 /** What the owner of a run has to add to it since its last commit. */
 export interface AppendOp {
@@ -17,10 +25,26 @@ export interface AppendOp {
   readonly notBefore: number | null;
 }
 
+/** An operator changes the journal of a run that it has read, and puts the run to work with it. */
+export interface RewriteOp {
+  readonly kind: "rewrite";
+  readonly runId: string;
+  readonly opId: string;
+  /** Of the run that was read. */
+  readonly epoch: number;
+  readonly journal: JournalChange;
+  /** Null: the run stays on its version. */
+  readonly version: number | null;
+  /** What the run has to undo with the journal that it is given. */
+  readonly undo: Undo;
+  readonly posts: readonly Post[];
+}
+
 /** An intent, as data. */
 export type Op =
-  | { readonly kind: "start"; readonly run: NewRun }
+  | { readonly kind: "start"; readonly run: NewRun; readonly history?: RunHistory }
   | AppendOp
+  | RewriteOp
   | { readonly kind: "send"; readonly post: MessagePost }
   | { readonly kind: "emit"; readonly post: EventPost }
   | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
@@ -75,6 +99,11 @@ export interface Outcomes {
   pause: ControlOutcome;
   resume: ControlOutcome;
   fail: ControlOutcome;
+  rewrite:
+    | { readonly kind: "done" }
+    | { readonly kind: "notFound" }
+    /** The run has changed since it was read; nothing was done. */
+    | { readonly kind: "moved" };
   letter:
     | { readonly kind: "replayed"; readonly outcome: SendOutcome | EmitOutcome }
     | { readonly kind: "removed" }

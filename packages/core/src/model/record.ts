@@ -1,8 +1,8 @@
 import type { Payload } from "./run.ts";
 
 /**
- * What a record tells. `retry` is the one kind that completes nothing: the step at its location is open still, and tries
- * again at the time in its detail.
+ * What a record tells. Two kinds complete nothing: after a `retry` the step at its location is open still, and tries again at
+ * the time in its detail; an `operator` record says what somebody did to the run from outside, and replay passes over it.
  */
 export type RecordKind =
   | "step"
@@ -20,10 +20,14 @@ export type RecordKind =
   /** A step was undone: its location is the step's, with `~rollback` under it. */
   | "rollback"
   /** What came before it is not undone any more. */
-  | "checkpoint";
+  | "checkpoint"
+  | "operator";
 
 /** How a command ended. A timeout is its own outcome: no payload can be mistaken for it. */
 export type Outcome = "ok" | "failed" | "timedOut";
+
+/** A record that gets its seq where it is stored. */
+export type NewRecord = Omit<JournalRecord, "seq">;
 
 /** One line of a run's journal. */
 export interface JournalRecord {

@@ -1,5 +1,5 @@
 import type { InboxEntry, LeftoverPolicy } from "./inbox.ts";
-import type { JournalRecord } from "./record.ts";
+import type { JournalRecord, NewRecord } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
 /** Whom an event that nobody waits for is kept for. */
@@ -33,12 +33,19 @@ export interface EventPost {
   readonly pendingMax: number;
 }
 
+/** What a run that does not begin at its beginning has from the start. */
+export interface RunHistory {
+  readonly records: readonly NewRecord[];
+  readonly inbox: ReadonlyArray<Omit<InboxEntry, "n">>;
+  readonly undo: Undo;
+}
+
 /** A run's word to other runs, applied in the same commit as its own transition. */
 export type Post =
   | MessagePost
   | EventPost
   /** Starts a run if there is none with this id. */
-  | { readonly kind: "start"; readonly run: NewRun }
+  | { readonly kind: "start"; readonly run: NewRun; readonly history?: RunHistory }
   /** Tells the parent that the child it started at `location` has ended. */
   | {
       readonly kind: "childEnd";
@@ -68,6 +75,8 @@ export type RunState =
   | { readonly status: "compensating"; readonly reason: Payload; readonly at: number }
   /** Claimable again after a pause. */
   | { readonly status: "resumed"; readonly at: number }
+  /** Claimable again, ended or not, after an operator has changed its journal; `version` null: as it was. */
+  | { readonly status: "reopened"; readonly at: number; readonly version: number | null; readonly undo: Undo }
   /** The same run, from the start, with another input: the journal is cut, the inbox stays. */
   | {
       readonly status: "continued";
@@ -95,10 +104,22 @@ export type DocumentChange =
   | { readonly put: StoredDocument }
   | { readonly remove: { readonly kind: string; readonly id: string } };
 
+/** What one who takes a run over makes of its journal and its inbox. */
+export interface JournalChange {
+  /** What the decision rests on: refused if the newest seq or the status is another. Null: whatever they are. */
+  readonly seen: { readonly seq: number; readonly status: Status } | null;
+  /** Records after this seq go, and with them the snapshot; null: none goes. */
+  readonly cutAfter: number | null;
+  /** Added after what is left. */
+  readonly add: readonly NewRecord[];
+  /** Received in what is cut: laid into the inbox again, unless it lies there. */
+  readonly restore: ReadonlyArray<Omit<InboxEntry, "n">>;
+}
+
 /** What a store applies, or refuses, as a whole. */
 export type Transition =
   /** Guard: no run has this id. */
-  | { readonly kind: "create"; readonly run: NewRun }
+  | { readonly kind: "create"; readonly run: NewRun; readonly history?: RunHistory }
   /** The owner's. Guard: the run is not terminal and has this epoch. */
   | {
       readonly kind: "append";
@@ -121,7 +142,10 @@ export type Transition =
       /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
       readonly notBefore: number | null;
     }
-  /** From outside; raises the epoch, so the owner is fenced. Guard: the run is not terminal and has this epoch. */
+  /**
+   * From outside; raises the epoch, so the owner is fenced. Guard: the run has this epoch and is not terminal; only `reopened`
+   * may be made of a terminal one.
+   */
   | {
       readonly kind: "control";
       readonly runId: string;
@@ -130,6 +154,8 @@ export type Transition =
       readonly posts: readonly Post[];
       /** Set when the decision rests on what the run has to undo: refused as fenced if that has changed. */
       readonly undo: Undo | null;
+      /** Null: the journal stays as it is. */
+      readonly journal: JournalChange | null;
       /** Says which call it is, so that the same call sent twice gets the same answer. */
       readonly controlId: string;
     }
@@ -156,6 +182,8 @@ export type Refusal =
   | { readonly reason: "terminal"; readonly status: TerminalStatus }
   /** The run has another epoch: the writer owns it no longer. */
   | { readonly reason: "fenced"; readonly epoch: number }
+  /** The journal has moved on since the decision, or the run has another status. */
+  | { readonly reason: "moved"; readonly seq: number; readonly status: Status }
   /** The inbox has moved on since the decision. */
   | { readonly reason: "inbox"; readonly inboxLast: number }
   /** The deadline has not come by the store's clock. */

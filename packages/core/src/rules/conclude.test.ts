@@ -18,6 +18,7 @@ const controls: readonly Op[] = [
   { kind: "resume", runId: "r", opId: "c" },
   { kind: "fail", runId: "r", opId: "c", epoch: 1, failure: null },
 ];
+const rewrite = { kind: "rewrite", runId: "r", opId: "c", epoch: 1 } as Extract<Op, { kind: "rewrite" }>;
 const remove: Op = { kind: "letter", letterId: "l", post: null };
 const replayMessage: Op = { kind: "letter", letterId: "l", post: message };
 const replayEvent: Op = { kind: "letter", letterId: "l", post: event };
@@ -29,6 +30,7 @@ const notFound: Answer = { kind: "refused", reason: "notFound" };
 const terminal: Answer = { kind: "refused", reason: "terminal", status: "failed" };
 const fenced: Answer = { kind: "refused", reason: "fenced", epoch: 2 };
 const inbox: Answer = { kind: "refused", reason: "inbox", inboxLast: 3 };
+const moved: Answer = { kind: "refused", reason: "moved", seq: 3, status: "running" };
 const early: Answer = { kind: "refused", reason: "early", now: 1 };
 
 const outcome = (value: object): object => ({ kind: "outcome", outcome: value });
@@ -38,6 +40,7 @@ describe("an answer that is applied means the same the first time and again", ()
     expect(conclude(start, applied(null, again), again)).toEqual(outcome({ kind: "started" }));
     expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended" }));
     for (const op of controls) expect(conclude(op, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+    expect(conclude(rewrite, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
     expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));
     expect(conclude(documents, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
   });
@@ -68,6 +71,11 @@ describe("a refusal", () => {
     expect(conclude(op, fenced, false)).toEqual({ kind: "again" });
     expect(conclude(op, terminal, false)).toEqual(outcome({ kind: "ended", status: "failed" }));
     expect(conclude(op, notFound, false)).toEqual(outcome({ kind: "notFound" }));
+  });
+
+  it("of a rewrite says that the run has moved on since it was read", () => {
+    for (const answer of [fenced, moved]) expect(conclude(rewrite, answer, false)).toEqual(outcome({ kind: "moved" }));
+    expect(conclude(rewrite, notFound, false)).toEqual(outcome({ kind: "notFound" }));
   });
 
   it.each([remove, replayMessage])("of a letter means that there is none", (op) => {
@@ -116,8 +124,9 @@ describe("a post", () => {
 describe("an answer that can't be is a bug, and throws", () => {
   const impossible: ReadonlyArray<readonly [Op, Answer]> = [
     ...[notFound, terminal, fenced, inbox, early].map((answer) => [start, answer] as const),
-    [append, exists],
-    ...controls.flatMap((op) => [exists, inbox, early].map((answer) => [op, answer] as const)),
+    ...[exists, moved].map((answer) => [append, answer] as const),
+    ...[exists, inbox, early, terminal].map((answer) => [rewrite, answer] as const),
+    ...controls.flatMap((op) => [exists, inbox, early, moved].map((answer) => [op, answer] as const)),
     ...[exists, notFound, terminal, fenced, inbox, early, applied(null)].map((answer) => [send, answer] as const),
     ...[exists, notFound, terminal, fenced, inbox, early, applied(null)].map((answer) => [emit, answer] as const),
     [send, applied({ kind: "dropped" })],

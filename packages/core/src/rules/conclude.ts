@@ -28,6 +28,8 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
     case "resume":
     case "fail":
       return concludeControl(op, answer);
+    case "rewrite":
+      return concludeRewrite(op, answer);
     case "letter":
       if (answer.kind === "refused") return outcome({ kind: "notFound" });
       return outcome(
@@ -58,6 +60,7 @@ function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Out
     case "notFound":
       return { kind: "lost", reason: "gone" };
     case "exists":
+    case "moved":
       return impossible(op, answer);
   }
 }
@@ -74,6 +77,23 @@ function concludeControl(op: Op, answer: Answer): Conclusion {
     case "exists":
     case "inbox":
     case "early":
+    case "moved":
+      return impossible(op, answer);
+  }
+}
+
+function concludeRewrite(op: Op, answer: Answer): Conclusion {
+  if (answer.kind === "applied") return outcome({ kind: "done" });
+  switch (answer.reason) {
+    case "fenced":
+    case "moved":
+      return outcome({ kind: "moved" });
+    case "notFound":
+      return outcome({ kind: "notFound" });
+    case "exists":
+    case "inbox":
+    case "early":
+    case "terminal":
       return impossible(op, answer);
   }
 }

@@ -231,6 +231,7 @@ describe("control from outside", () => {
         controlId: "c",
         undo: "none",
         state: { status: "cancelled", outcome: '"why"', at: NOW },
+        journal: null,
         posts: [
           { kind: "closeChildren", of: "r", reason: null, at: NOW },
           { kind: "childEnd", to: "p", location: "child", child: "r", status: "cancelled", outcome: '"why"', at: NOW },
@@ -251,6 +252,7 @@ describe("control from outside", () => {
           controlId: "c",
           undo: "some",
           state: { status: "compensating", reason: '"why"', at: NOW },
+          journal: null,
           posts: [{ kind: "closeChildren", of: "r", reason: null, at: NOW }],
         },
       });
@@ -266,7 +268,16 @@ describe("control from outside", () => {
 
   it.each(OPEN)("pauses a run that is %s, unless it is paused", (status) => {
     const state = { status: "paused", reason: '"why"' };
-    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [], undo: null };
+    const transition = {
+      kind: "control",
+      runId: "r",
+      epoch: 3,
+      controlId: "c",
+      state,
+      posts: [],
+      undo: null,
+      journal: null,
+    };
     expect(decide(view(status, { parent }), pause, NOW)).toEqual(
       status === "paused" ? { kind: "outcome", outcome: { kind: "done" } } : { kind: "transition", transition },
     );
@@ -274,7 +285,16 @@ describe("control from outside", () => {
 
   it.each(OPEN)("resumes a paused run only: %s", (status) => {
     const state = { status: "resumed", at: NOW };
-    const transition = { kind: "control", runId: "r", epoch: 3, controlId: "c", state, posts: [], undo: null };
+    const transition = {
+      kind: "control",
+      runId: "r",
+      epoch: 3,
+      controlId: "c",
+      state,
+      posts: [],
+      undo: null,
+      journal: null,
+    };
     expect(decide(view(status, { parent }), resume, NOW)).toEqual(
       status === "paused"
         ? { kind: "transition", transition }
@@ -295,6 +315,37 @@ describe("control from outside", () => {
       kind: "outcome",
       outcome: { kind: "refused", status },
     });
+  });
+
+  it.each(STATUSES)("rewrites the journal of a run that is %s under the epoch that was read", (status) => {
+    const journal = { seen: { seq: 2, status }, cutAfter: 1, add: [], restore: [] };
+    const op: Op = {
+      kind: "rewrite",
+      runId: "r",
+      opId: "c",
+      epoch: 3,
+      journal,
+      version: 2,
+      undo: "some",
+      posts: [message],
+    };
+    const state = { status: "reopened", at: NOW, version: 2, undo: "some" };
+    expect(decide(view(status, { parent }), op, NOW)).toEqual({
+      kind: "transition",
+      transition: {
+        kind: "control",
+        runId: "r",
+        epoch: 3,
+        controlId: "c",
+        state,
+        posts: [message],
+        journal,
+        undo: null,
+      },
+    });
+    const moved = { kind: "outcome", outcome: { kind: "moved" } };
+    expect(decide(view(status, { epoch: 4 }), op, NOW)).toEqual(moved);
+    expect(decide(null, op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "notFound" } });
   });
 
   it("is the same for the same view, op and time, and changes none of them", () => {

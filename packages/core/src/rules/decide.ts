@@ -1,4 +1,4 @@
-import type { AppendOp, ControlOutcome, Op, Outcomes, RunView } from "../model/op.ts";
+import type { AppendOp, ControlOutcome, Op, Outcomes, RewriteOp, RunView } from "../model/op.ts";
 import { isTerminal, type Parent, type Payload, type TerminalStatus } from "../model/run.ts";
 import type { Post, RunState, Transition } from "../model/transition.ts";
 
@@ -11,7 +11,7 @@ export type Decision =
 export function decide(view: RunView | null, op: Op, now: number): Decision {
   switch (op.kind) {
     case "start":
-      return transition({ kind: "create", run: op.run });
+      return transition(op.history === undefined ? { kind: "create", run: op.run } : { ...op, kind: "create" });
     case "append":
       return decideAppend(view, op);
     case "send":
@@ -31,6 +31,8 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
       return view !== null && view.epoch !== op.epoch
         ? answer({ kind: "refused", status: view.status })
         : control(view, op, { status: "failed", outcome: op.failure, at: now });
+    case "rewrite":
+      return decideRewrite(view, op, now);
     case "letter":
       return transition({ kind: "letter", letterId: op.letterId, post: op.post });
     case "documents":
@@ -87,8 +89,18 @@ function control(
     state,
     posts: endPosts(view, state),
     undo: state.status === "cancelled" || state.status === "compensating" ? view.undo : null,
+    journal: null,
     controlId: op.opId,
   });
+}
+
+/** What rests on a run that was read holds for that run only: one that has changed hands is read again. */
+function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decision {
+  if (view === null) return answer({ kind: "notFound" });
+  if (view.epoch !== op.epoch) return answer({ kind: "moved" });
+  const { runId, epoch, posts, journal, opId: controlId } = op;
+  const state: RunState = { status: "reopened", at: now, version: op.version, undo: op.undo };
+  return transition({ kind: "control", runId, epoch, state, posts, journal, undo: null, controlId });
 }
 
 /** The one place that says what an end means to others: the parent hears of it, the children are closed. */

@@ -23,6 +23,10 @@ export interface Replayed {
 export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | PawlError | null {
   const { open, completions, codec } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
+    if (record.kind === "operator") {
+      cursor.advance();
+      continue;
+    }
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
       return over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);

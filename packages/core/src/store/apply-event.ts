@@ -2,7 +2,8 @@ import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import { nameSegment } from "../model/location.ts";
 import type { EventPost, PostAnswer } from "../model/transition.ts";
 import type { Batch } from "./batch.ts";
-import { numbered, receive } from "./receive.ts";
+import { numbered } from "./numbered.ts";
+import { receive } from "./receive.ts";
 import type { EventRow, RunHead } from "./tables.ts";
 
 /**

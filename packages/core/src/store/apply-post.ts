@@ -27,7 +27,7 @@ export function applyPost(batch: Batch, post: Post): PostAnswer {
     case "event":
       return applyEvent(batch, post);
     case "start":
-      return batch.create(post.run) ? QUEUED : DUPLICATE;
+      return batch.create(post.run, post.history) ? QUEUED : DUPLICATE;
     case "childEnd":
       return postEntry(batch, post.to, childEntry(post));
     case "cancel":

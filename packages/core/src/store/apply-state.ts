@@ -8,6 +8,7 @@ import { workingStatus } from "./row-status.ts";
 import type { HeadDraft, RunHead } from "./tables.ts";
 
 type RestState = Extract<RunState, { status: "running" | "suspended" }>;
+type FreeState = Extract<RunState, { status: "released" | "resumed" | "reopened" }>;
 type EndState = Extract<RunState, { status: "completed" | "failed" | "cancelled" }>;
 
 /** Gives the run its state; `next` has the epoch, the turn and the owner that it is to have, and what it was else. */
@@ -19,6 +20,7 @@ export function applyState(batch: Batch, next: HeadDraft, state: RunState): void
       break;
     case "released":
     case "resumed":
+    case "reopened":
       free(batch, next, state);
       break;
     case "paused":
@@ -64,14 +66,21 @@ function rest(batch: Batch, next: HeadDraft, state: RestState): void {
 }
 
 /** Any worker may claim it from then on. */
-function free(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "released" | "resumed" }>): void {
+function free(batch: Batch, next: HeadDraft, state: FreeState): void {
+  const { runs } = batch.tables;
   leaveTopics(batch, next);
+  if (state.status === "reopened") {
+    next.endedAt = null;
+    next.undo = state.undo;
+    next.version = state.version ?? next.version;
+  }
   next.status = workingStatus(next);
   next.owner = null;
   next.claims = 0;
   next.wakeAt = state.at;
-  if (state.status === "resumed") batch.tables.runs.saveOutcome(next, null);
-  else batch.tables.runs.saveWait(next, null);
+  if (state.status === "released") runs.saveWait(next, null);
+  else runs.saveOutcome(next, null);
+  if (state.status === "reopened") runs.saveVersion(next);
   batch.wakeClaimable(next);
 }
 

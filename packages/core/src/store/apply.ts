@@ -1,9 +1,10 @@
 import type { JournalRecord } from "../model/record.ts";
-import { isTerminal, type NewRun } from "../model/run.ts";
+import { isTerminal } from "../model/run.ts";
 import type { Answer, DocumentChange, Transition } from "../model/transition.ts";
 import { applyPost, type DirectPost } from "./apply-post.ts";
 import { applyState } from "./apply-state.ts";
 import type { Batch } from "./batch.ts";
+import { changeJournal, hasMoved } from "./change-journal.ts";
 import { draftOf } from "./head-draft.ts";
 import type { RunHead } from "./tables.ts";
 
@@ -12,6 +13,7 @@ import type { RunHead } from "./tables.ts";
  * refused transition leaves no trace.
  */
 
+type Create = Extract<Transition, { kind: "create" }>;
 type Append = Extract<Transition, { kind: "append" }>;
 type Control = Extract<Transition, { kind: "control" }>;
 type Letter = Extract<Transition, { kind: "letter" }>;
@@ -23,7 +25,7 @@ const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
 export function applyTransition(batch: Batch, transition: Transition): Answer {
   switch (transition.kind) {
     case "create":
-      return applyCreate(batch, transition.run);
+      return applyCreate(batch, transition);
     case "append":
       return applyAppend(batch, transition);
     case "control":
@@ -38,8 +40,8 @@ export function applyTransition(batch: Batch, transition: Transition): Answer {
   }
 }
 
-function applyCreate(batch: Batch, run: NewRun): Answer {
-  if (batch.create(run)) return APPLIED;
+function applyCreate(batch: Batch, { run, history }: Create): Answer {
+  if (batch.create(run, history)) return APPLIED;
   const head = batch.tables.runs.head(run.id);
   if (head === null) return NOT_FOUND;
   if (head.startId === run.startId) return AGAIN;
@@ -109,18 +111,25 @@ function applyControl(batch: Batch, control: Control): Answer {
   const head = batch.tables.runs.head(control.runId);
   if (head === null) return NOT_FOUND;
   if (head.controlId === control.controlId) return AGAIN;
-  if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
+  const { journal, state } = control;
+  if (isTerminal(head.status) && state.status !== "reopened") {
+    return { kind: "refused", reason: "terminal", status: head.status };
+  }
   if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
   if (control.undo !== null && head.undo !== control.undo) {
     return { kind: "refused", reason: "fenced", epoch: head.epoch };
   }
+  const moved = journal === null ? null : hasMoved(batch, head, journal);
+  if (moved !== null) return moved;
   const next = draftOf(head);
   next.epoch = head.epoch + 1;
   next.turn = 0;
   next.owner = null;
   next.controlId = control.controlId;
-  applyState(batch, next, control.state);
+  if (journal !== null) changeJournal(batch, next, journal);
+  applyState(batch, next, state);
   if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
+  if (next.inboxLast > head.inboxLast) batch.tables.runs.saveInbox(next);
   for (const post of control.posts) applyPost(batch, post);
   return APPLIED;
 }

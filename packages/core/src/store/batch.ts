@@ -1,6 +1,7 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { NewRun } from "../model/run.ts";
-import type { Wake } from "../model/transition.ts";
+import type { RunHistory, Wake } from "../model/transition.ts";
+import { numbered } from "./numbered.ts";
 import type { HeadDraft, RunHead, Tables } from "./tables.ts";
 
 /** One commit under way: the rows, the time it happens at, and what it makes ready. */
@@ -44,7 +45,7 @@ export class Batch {
   }
 
   /** False when a run has this id. */
-  create(run: NewRun): boolean {
+  create(run: NewRun, history?: RunHistory): boolean {
     const owned = run.owner !== null;
     const head: HeadDraft = {
       key: 0,
@@ -65,13 +66,30 @@ export class Batch {
       claimSeq: 0,
       startedAt: owned ? run.createdAt : null,
       endedAt: null,
-      undo: "none",
+      undo: history?.undo ?? "none",
       controlId: null,
       topics: 0,
     };
     if (!this.tables.runs.insert(run, head)) return false;
+    if (history !== undefined) this.#fill(head, history);
     if (run.owner !== null) this.register(run.owner);
     this.wakeClaimable(head);
     return true;
+  }
+
+  /** What a run that begins with a history has from the start. */
+  #fill(head: HeadDraft, { records, inbox }: RunHistory): void {
+    const { tables } = this;
+    if (records.length > 0) {
+      tables.journal.append(
+        head,
+        records.map((record, index) => ({ ...record, seq: head.baseSeq + 1 + index })),
+      );
+    }
+    tables.runs.saveUndo(head);
+    for (const entry of inbox) {
+      if (tables.inbox.add(head, numbered(head.inboxLast + 1, entry))) head.inboxLast += 1;
+    }
+    tables.runs.saveInbox(head);
   }
 }

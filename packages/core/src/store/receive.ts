@@ -2,6 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { PostAnswer } from "../model/transition.ts";
 import type { Batch } from "./batch.ts";
 import { draftOf } from "./head-draft.ts";
+import { numbered } from "./numbered.ts";
 import type { RunHead } from "./tables.ts";
 
 const QUEUED: PostAnswer = { kind: "queued" };
@@ -28,11 +29,6 @@ export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n"
   tables.runs.saveReady(next);
   batch.wake(next, added);
   return DELIVERED;
-}
-
-export function numbered(n: number, entry: Omit<InboxEntry, "n">): InboxEntry {
-  const { kind, id, name, value, status, at, onTargetTerminated } = entry;
-  return { n, kind, id, name, value, status, at, onTargetTerminated };
 }
 
 function isAwaited(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): boolean {

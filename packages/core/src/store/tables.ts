@@ -74,6 +74,8 @@ export interface RunTable {
   saveWait(head: RunHead, wait: Wait | null): void;
   /** Writes the head and the outcome; the wait goes. */
   saveOutcome(head: RunHead, outcome: Payload): void;
+  /** Writes the version, and nothing else. */
+  saveVersion(head: RunHead): void;
   /** Writes the head and what the run is from here on; the wait goes. */
   saveProgram(head: RunHead, program: Pick<Run, "input">): void;
   /** Children that are not terminal and are to be cancelled when their parent ends, the oldest first. */
@@ -102,11 +104,15 @@ export interface JournalTable {
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean;
   /** Removes the records up to this seq. */
   cut(head: RunHead, seqMax: number): void;
+  /** Removes the records after this seq. */
+  cutAfter(head: RunHead, seq: number): void;
 }
 
 export interface InboxTable {
   /** False, and nothing is added, when the run has had an entry of this kind and id. */
   add(head: RunHead, entry: InboxEntry): boolean;
+  /** As `add`, also for what the run has had and taken; false, and nothing is added, when it lies there. */
+  restore(head: RunHead, entry: InboxEntry): boolean;
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean;
   /** The entry is gone, its id is known still. */
   take(head: RunHead, n: number): void;

@@ -47,6 +47,11 @@ export class MemoryJournalTable implements JournalTable {
     const cell = cellOf(this.#cells, head);
     cell.journal = cell.journal.filter((record) => record.seq > seqMax);
   }
+
+  cutAfter(head: RunHead, seq: number): void {
+    const cell = cellOf(this.#cells, head);
+    cell.journal = cell.journal.filter((record) => record.seq <= seq);
+  }
 }
 
 export class MemoryInboxTable implements InboxTable {
@@ -60,6 +65,16 @@ export class MemoryInboxTable implements InboxTable {
     const { inbox, known } = cellOf(this.#cells, head);
     const key = knownKey(entry.kind, entry.id);
     if (known.has(key)) return false;
+    known.set(key, { n: entry.n, at: entry.at });
+    inbox.set(entry.n, entry);
+    return true;
+  }
+
+  restore(head: RunHead, entry: InboxEntry): boolean {
+    const { inbox, known } = cellOf(this.#cells, head);
+    const key = knownKey(entry.kind, entry.id);
+    const had = known.get(key);
+    if (had !== undefined && inbox.has(had.n)) return false;
     known.set(key, { n: entry.n, at: entry.at });
     inbox.set(entry.n, entry);
     return true;

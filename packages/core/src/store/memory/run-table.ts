@@ -67,6 +67,10 @@ export class MemoryRunTable implements RunTable {
     cell.outcome = outcome;
   }
 
+  saveVersion(head: RunHead): void {
+    this.#save(head);
+  }
+
   saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
     const cell = this.#save(head);
     cell.wait = null;

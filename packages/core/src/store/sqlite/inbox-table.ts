@@ -5,6 +5,9 @@ import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.t
 
 const SQL = {
   know: "INSERT INTO pawl_inbox_ids (run, kind, id, n, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  knowAgain: `INSERT INTO pawl_inbox_ids (run, kind, id, n, at) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (run, kind, id) DO UPDATE SET n = excluded.n, at = excluded.at
+    WHERE NOT EXISTS (SELECT 1 FROM pawl_inbox e WHERE e.run = pawl_inbox_ids.run AND e.n = pawl_inbox_ids.n)`,
   knows: "SELECT 1 FROM pawl_inbox_ids WHERE run = ? AND kind = ? AND id = ?",
   insert:
     "INSERT INTO pawl_inbox (run, n, kind, id, name, status, at, policy, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -43,21 +46,13 @@ export class SqliteInboxTable implements InboxTable {
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    const id = toColumn(entry.id);
-    const { changes } = this.#sql.know.run(head.key, entry.kind, id, entry.n, entry.at);
-    if (Number(changes) === 0) return false;
-    this.#sql.insert.run(
-      head.key,
-      entry.n,
-      entry.kind,
-      id,
-      toColumn(entry.name),
-      entry.status,
-      entry.at,
-      entry.onTargetTerminated,
-      toColumnOrNull(entry.value),
-    );
-    return true;
+    const { changes } = this.#sql.know.run(head.key, entry.kind, toColumn(entry.id), entry.n, entry.at);
+    return Number(changes) > 0 && this.#insert(head, entry);
+  }
+
+  restore(head: RunHead, entry: InboxEntry): boolean {
+    const { changes } = this.#sql.knowAgain.run(head.key, entry.kind, toColumn(entry.id), entry.n, entry.at);
+    return Number(changes) > 0 && this.#insert(head, entry);
   }
 
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
@@ -85,6 +80,12 @@ export class SqliteInboxTable implements InboxTable {
   removeAll(head: RunHead): void {
     this.#sql.takeAll.run(head.key);
     this.#sql.forgetAll.run(head.key);
+  }
+
+  #insert(head: RunHead, { n, kind, id, name, status, at, onTargetTerminated, value }: InboxEntry): true {
+    const texts = [toColumn(id), toColumn(name), toColumnOrNull(value)] as const;
+    this.#sql.insert.run(head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]);
+    return true;
   }
 }
 

@@ -22,6 +22,7 @@ const SQL = {
     SELECT r.key, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM pawl_runs r WHERE r.id = ? AND r.epoch = ? AND r.ended_at IS NULL
       AND ? = 1 + coalesce((SELECT max(j.seq) FROM pawl_journal j WHERE j.run = r.key), r.base_seq)`,
   cut: "DELETE FROM pawl_journal WHERE run = ? AND seq <= ?",
+  cutAfter: "DELETE FROM pawl_journal WHERE run = ? AND seq > ?",
   after: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`,
 } as const;
 
@@ -72,10 +73,13 @@ export class SqliteJournalTable implements JournalTable {
   }
 
   cut(head: RunHead, seqMax: number): void {
-    this.flush();
-    const cached = this.#cache.get(head.id);
-    if (cached !== undefined) cached.newest = null;
+    this.#forgetNewest(head);
     this.#sql.cut.run(head.key, seqMax);
+  }
+
+  cutAfter(head: RunHead, seq: number): void {
+    this.#forgetNewest(head);
+    this.#sql.cutAfter.run(head.key, seq);
   }
 
   after(key: number, seq: number, limit: number): readonly JournalRecord[] {
@@ -95,6 +99,12 @@ export class SqliteJournalTable implements JournalTable {
   /** Forgets the rows that have gathered: their transaction is rolled back. */
   drop(): void {
     this.#steps = [];
+  }
+
+  #forgetNewest(head: RunHead): void {
+    this.flush();
+    const cached = this.#cache.get(head.id);
+    if (cached !== undefined) cached.newest = null;
   }
 
   #newest(head: RunHead, cached: CachedRun | undefined): number {

@@ -26,6 +26,7 @@ export const RUN_SQL = {
     outcome = ? WHERE key = ?`,
   saveProgram: `UPDATE pawl_runs SET workflow = ?, version = ?, input = ?, base_seq = ?, generation = ?, started_at = ?
     WHERE key = ?`,
+  saveVersion: "UPDATE pawl_runs SET version = ? WHERE key = ?",
   openChildren: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,
   claimable: `SELECT ${HEAD_COLUMN} FROM pawl_runs r

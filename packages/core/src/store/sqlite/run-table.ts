@@ -111,6 +111,11 @@ export class SqliteRunTable implements RunTable {
     this.#remember(head, null);
   }
 
+  saveVersion(head: RunHead): void {
+    this.#sql.saveVersion.run(head.version, head.key);
+    this.#remember(head, undefined);
+  }
+
   saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
     this.saveWait(head, null);
     this.#sql.removeInput.run(head.key);

@@ -78,7 +78,17 @@ export function append(runId: string, over: Partial<Append> = {}): Append {
 
 export function control(runId: string, over: Partial<Control> = {}): Control {
   const state: RunState = { status: "cancelled", outcome: '"why"', at: T0 };
-  return { kind: "control", runId, epoch: 1, state, posts: [], undo: null, controlId: `control-${runId}`, ...over };
+  return {
+    kind: "control",
+    runId,
+    epoch: 1,
+    state,
+    posts: [],
+    undo: null,
+    journal: null,
+    controlId: `control-${runId}`,
+    ...over,
+  };
 }
 
 export function wait(over: Partial<Wait> = {}): Wait {

@@ -4,6 +4,7 @@ import { eventCases } from "./event-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
 import { guardCases } from "./guard-cases.ts";
 import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
+import { historyCases } from "./history-cases.ts";
 import { documentCases, letterCases } from "./letter-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { readingCases } from "./reading-cases.ts";
@@ -18,6 +19,7 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["guards", guardCases],
   ["fences", fenceCases],
   ["sent again", resubmissionCases],
+  ["history", historyCases],
   ["messages and children", messageCases],
   ["events", eventCases],
   ["claims and time", claimCases],

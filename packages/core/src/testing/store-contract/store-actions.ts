@@ -68,6 +68,7 @@ export class StoreActions {
     const run = await store.reader.get(id);
     const isTouched = batch.some((other) => "runId" in other && other.runId === id);
     if (run === null || isTouched || this.#chance(0.05)) return { kind: "create", run: this.#newRun(id, store.now()) };
+    if (this.#chance(0.04)) return await this.#rewrite(store, run);
     if (this.#chance(0.08)) {
       const stop = { status: "compensating", reason: this.#name("why"), at: store.now() } as const;
       const state = this.#chance(0.2) ? stop : this.#state(run, store.now());
@@ -104,6 +105,32 @@ export class StoreActions {
       undo: this.#undo(),
       inbox: this.#chance(0.3) ? this.#spoil(run.inboxLast) : null,
       notBefore: this.#chance(0.1) ? now + this.#upTo(3) - 2 : null,
+    });
+  }
+
+  async #rewrite(store: Store, run: Run): Promise<Transition> {
+    const loaded = await store.load(run.id, 0);
+    const seqs = loaded?.records.map(({ seq }) => seq) ?? [];
+    const newest = seqs.at(-1) ?? run.baseSeq;
+    const at = store.now();
+    const { seq: _, ...act } = record(1, { at, kind: "operator", payload: this.#name("v") });
+    const entry = { kind: "message", name: this.#pick(NAMES), value: null, status: null, at } as const;
+    return control(run.id, {
+      epoch: this.#spoil(run.epoch),
+      state: {
+        status: "reopened",
+        at,
+        version: this.#chance(0.5) ? null : this.#upTo(3),
+        undo: this.#undo() ?? "none",
+      },
+      journal: {
+        seen: this.#chance(0.5) ? null : { seq: this.#spoil(newest), status: run.status },
+        cutAfter: this.#chance(0.2) ? null : this.#pick([run.baseSeq, ...seqs]),
+        add: this.#chance(0.2) ? [] : [act],
+        restore: this.#chance(0.5) ? [] : [{ ...entry, id: `p${this.#upTo(50)}`, onTargetTerminated: "deadLetter" }],
+      },
+      posts: this.#posts(run, at),
+      controlId: this.#name("c"),
     });
   }
 
