@@ -145,8 +145,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "control of an ended run",
     file: "store/apply.js",
-    find: 'if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status }; if (head.epoch !== control.epoch)',
-    replace: "if (head.epoch !== control.epoch)",
+    find: 'if (isTerminal(head.status) && state.status !== "reopened") {',
+    replace: "if (isTerminal(head.status) && state === null) {",
     breaks: "I6 terminal is terminal",
   },
   {
