@@ -1,37 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Ctx, type Workflow, workflow } from "./index.ts";
-import { atEachCommit } from "./testing/at-each-commit.ts";
-import type { Stage } from "./testing/stage.ts";
-import { STAGES, type StageKind } from "./testing/stages.ts";
-
-/** Runs a workflow to its end with a crash at each of its commits, and looks at what came of it. */
-async function crashEverywhere(
-  create: StageKind["create"],
-  make: () => { readonly workflow: Workflow<unknown, unknown>; readonly ran: string[] },
-  look: (end: {
-    readonly output: unknown;
-    readonly ran: readonly string[];
-    readonly journal: readonly string[];
-  }) => void,
-  during?: (stage: Stage, runId: string) => Promise<void>,
-): Promise<number> {
-  return await atEachCommit(async (crashAt) => {
-    const stage = await create(onTestFinished);
-    const { workflow: made, ran } = make();
-    const client = await stage.engine();
-    const run = await client.start(made, undefined, { id: "r" });
-    const doomed = await stage.engine({ workflows: [made], crashAt });
-    await during?.(stage, run.id);
-    let replaced = false;
-    const output = await stage.finish(run, async () => {
-      if (replaced || !stage.crashed(doomed)) return;
-      replaced = true;
-      await stage.engine({ workflows: [made] });
-    });
-    look({ output, ran, journal: (await run.journal()).map((record) => record.location) });
-    return stage.crashed(doomed);
-  });
-}
+import { type Ctx, workflow } from "./index.ts";
+import { crashEverywhere } from "./testing/crash-everywhere.ts";
+import { STAGES } from "./testing/stages.ts";
 
 describe.each(STAGES)("replay, on the store $name", ({ create }) => {
   it("of Promise.all over steps, sleeps and children gives what it gave, each step once unless its record was lost", async () => {
@@ -54,13 +24,17 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
       });
       return { workflow: all, ran };
     };
-    const crashes = await crashEverywhere(create, make, ({ output, ran, journal }) => {
-      expect(output).toEqual(["a", "b", "c", "d"]);
-      for (const name of ["a", "b", "c", "d"]) {
-        expect(ran.filter((each) => each === name).length).toBeLessThanOrEqual(2);
-      }
-      expect([...journal].sort()).toEqual(["a", "b", "c", "d", "sleep"]);
-    });
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, ran, journal }) => {
+        expect(output).toEqual(["a", "b", "c", "d"]);
+        for (const name of ["a", "b", "c", "d"]) {
+          expect(ran.filter((each) => each === name).length).toBeLessThanOrEqual(2);
+        }
+        expect([...journal].sort()).toEqual(["a", "b", "c", "d", "sleep"]);
+      },
+    );
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
@@ -79,10 +53,14 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
       });
       return { workflow: race, ran };
     };
-    await crashEverywhere(create, make, ({ output, ran }) => {
-      expect(output).toBe("short");
-      expect(new Set(ran)).toEqual(new Set(["short"]));
-    });
+    await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, ran }) => {
+        expect(output).toBe("short");
+        expect(new Set(ran)).toEqual(new Set(["short"]));
+      },
+    );
   });
 
   it("of Promise.allSettled gives failures and values alike", async () => {
@@ -109,9 +87,13 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
       });
       return { workflow: settled, ran };
     };
-    await crashEverywhere(create, make, ({ output }) => {
-      expect(output).toEqual([1, "TypeError: bad", { timedOut: true }]);
-    });
+    await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output }) => {
+        expect(output).toEqual([1, "TypeError: bad", { timedOut: true }]);
+      },
+    );
   });
 
   it("of hand-written concurrency is as it happened: a queue of three workers over ten items", async () => {
@@ -136,10 +118,14 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
       return { workflow: pool, ran };
     };
     const outputs = new Set<string>();
-    await crashEverywhere(create, make, ({ output, journal }) => {
-      outputs.add(JSON.stringify([...(output as string[])].map((each) => each.split(":")[1]).sort()));
-      expect(new Set(journal).size).toBe(journal.length);
-    });
+    await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, journal }) => {
+        outputs.add(JSON.stringify([...(output as string[])].map((each) => each.split(":")[1]).sort()));
+        expect(new Set(journal).size).toBe(journal.length);
+      },
+    );
     expect(outputs.size).toBe(1);
   });
 
@@ -160,7 +146,7 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
       return { workflow: mixed, ran };
     };
     await crashEverywhere(
-      create,
+      () => create(onTestFinished),
       make,
       ({ output }) => expect(output).toEqual([1, 2, 3]),
       async (stage, runId) => {

@@ -5,12 +5,20 @@ export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
 export type { Duration } from "./model/duration.ts";
-export { CriticalError, ERRORS, type ErrorCode, PawlError } from "./model/errors.ts";
+export {
+  CriticalError,
+  ERRORS,
+  type ErrorCode,
+  JoinError,
+  PawlError,
+  RaceError,
+  RollbackError,
+} from "./model/errors.ts";
 export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
 export type { CodecHook } from "./model/payload.ts";
-export type { JournalRecord, NewRecord, Outcome, RecordKind } from "./model/record.ts";
+export type { JournalRecord, NewRecord, Outcome, RecordKind, SeqRange } from "./model/record.ts";
 export type { RetryOptions } from "./model/retry.ts";
 export type {
   NewRun,
@@ -66,7 +74,16 @@ export type {
   WorkerRow,
 } from "./store/store.ts";
 export { StoreError } from "./store/store-error.ts";
-export type { Arm, Command, Completion, PostCommand, StepCommand, StepInfo, WaitCommand } from "./workflow/command.ts";
+export type {
+  Arm,
+  Command,
+  Completion,
+  MarkCommand,
+  PostCommand,
+  StepCommand,
+  StepInfo,
+  WaitCommand,
+} from "./workflow/command.ts";
 export type {
   AnyWorkflow,
   ChildHandle,
@@ -86,5 +103,16 @@ export type {
   WorkflowOptions,
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
-export type { Ending, Program, ProgramFactory, ProgramHost } from "./workflow/program.ts";
+export type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "./workflow/program.ts";
+export {
+  type Branches,
+  type Joined,
+  Loop,
+  type LoopHistory,
+  type LoopOptions,
+  type LoopStep,
+  type PlainLoopOptions,
+  type RaceResult,
+  type ScopeFailure,
+} from "./workflow/structure.ts";
 export { programWorkflow, workflow } from "./workflow/workflow.ts";

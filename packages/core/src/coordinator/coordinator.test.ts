@@ -118,7 +118,16 @@ class Source implements AppendSource {
       return { seq: this.seq, location: `s${this.seq}`, ...fixed };
     });
     this.waiting = 0;
-    const nothing = { taken: [], posts: [], documents: [], state: null, undo: null, inbox: null, notBefore: null };
+    const nothing = {
+      trim: [],
+      taken: [],
+      posts: [],
+      documents: [],
+      state: null,
+      undo: null,
+      inbox: null,
+      notBefore: null,
+    };
     return { kind: "append", runId: this.runId, epoch: 1, records, ...nothing };
   }
 
@@ -265,7 +274,16 @@ describe("the coordinator answers", () => {
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const wait = { messages: ["m"], topics: [], children: false, until: null, open: [], openCount: 1 };
-    const fixed = { kind: "append", runId: "r", epoch: 1, records: [], taken: [], posts: [], documents: [] } as const;
+    const fixed = {
+      kind: "append",
+      runId: "r",
+      epoch: 1,
+      records: [],
+      trim: [],
+      taken: [],
+      posts: [],
+      documents: [],
+    } as const;
     const append: AppendOp = {
       ...fixed,
       state: { status: "suspended", wait, inboxSeen: 0 },

@@ -56,6 +56,26 @@ export const ERRORS = {
     means: "A child run failed or was cancelled. `cause` holds its failure.",
     fix: "Catch it, or start the child with `propagateFailure: false` to get `undefined` in place of its output.",
   },
+  ROLLBACK: {
+    status: 500,
+    means: "User code threw a RollbackError: what the run did is to be undone. It is never retried.",
+    fix: "See the message.",
+  },
+  JOIN_FAILED: {
+    status: 500,
+    means: "At least one branch of a join failed. `errors` holds the error of each, by name.",
+    fix: "Catch it, or put `ctx.try` around what may fail.",
+  },
+  RACE_FAILED: {
+    status: 500,
+    means: "Every branch of a race failed. `errors` holds the error of each, by name.",
+    fix: "Catch it, or put `ctx.try` around what may fail.",
+  },
+  RACE_LOST: {
+    status: 409,
+    means: "A step's signal was aborted because another branch of its race has won.",
+    fix: "Nothing: what the step brings is dropped.",
+  },
   CRITICAL: {
     status: 500,
     means: "User code threw a CriticalError: it is never retried.",
@@ -150,4 +170,38 @@ export class PawlError extends Error {
 export class CriticalError extends Error {
   override readonly name = "CriticalError";
   readonly code = "CRITICAL";
+}
+
+/** Thrown by user code to say: undo what this run did, and fail. No `ctx.try` takes it for a value. */
+export class RollbackError extends Error {
+  override readonly name = "RollbackError";
+  readonly code = "ROLLBACK";
+}
+
+/** What `ctx.join` rejects with: every branch has come to its end, and these failed. */
+export class JoinError extends Error {
+  override readonly name = "JoinError";
+  readonly code = "JOIN_FAILED";
+  readonly errors: Readonly<Record<string, Error>>;
+  constructor(join: string, errors: Readonly<Record<string, Error>>) {
+    super(`join ${join} failed: ${reasons(errors)}`);
+    this.errors = errors;
+  }
+}
+
+/** What `ctx.race` rejects with: no branch succeeded. */
+export class RaceError extends Error {
+  override readonly name = "RaceError";
+  readonly code = "RACE_FAILED";
+  readonly errors: Readonly<Record<string, Error>>;
+  constructor(race: string, errors: Readonly<Record<string, Error>>) {
+    super(`race ${race} failed in every branch: ${reasons(errors)}`);
+    this.errors = errors;
+  }
+}
+
+function reasons(errors: Readonly<Record<string, Error>>): string {
+  return Object.entries(errors)
+    .map(([branch, error]) => `${branch}: ${error instanceof Error ? error.message : String(error)}`)
+    .join("; ");
 }

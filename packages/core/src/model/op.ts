@@ -1,4 +1,4 @@
-import type { JournalRecord } from "./record.ts";
+import type { JournalRecord, SeqRange } from "./record.ts";
 import type { NewRun, Parent, Payload, Status, TerminalStatus, Undo } from "./run.ts";
 import type {
   DocumentChange,
@@ -16,6 +16,7 @@ export interface AppendOp {
   readonly runId: string;
   readonly epoch: number;
   readonly records: readonly JournalRecord[];
+  readonly trim: readonly SeqRange[];
   readonly taken: readonly number[];
   readonly posts: readonly Post[];
   readonly documents: readonly DocumentChange[];

@@ -21,7 +21,14 @@ export type RecordKind =
   | "rollback"
   /** What came before it is not undone any more. */
   | "checkpoint"
-  | "operator";
+  | "operator"
+  /** Branches that run side by side have begun; the detail names them. */
+  | "join"
+  | "race"
+  /** The state of a loop before a round, or what the loop gave at its end; the detail says where a replay begins. */
+  | "loop"
+  /** Which version of a place in its code a run goes by. */
+  | "version";
 
 /** How a command ended. A timeout is its own outcome: no payload can be mistaken for it. */
 export type Outcome = "ok" | "failed" | "timedOut";
@@ -29,9 +36,15 @@ export type Outcome = "ok" | "failed" | "timedOut";
 /** A record that gets its seq where it is stored. */
 export type NewRecord = Omit<JournalRecord, "seq">;
 
+/** Records by their seq, both ends included. */
+export interface SeqRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** One line of a run's journal. */
 export interface JournalRecord {
-  /** 1, 2, 3 … per run, without a gap. */
+  /** 1, 2, 3 … per run; a gap is what a loop has dropped. */
   readonly seq: number;
   readonly location: string;
   readonly kind: RecordKind;

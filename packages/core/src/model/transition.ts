@@ -1,5 +1,5 @@
 import type { InboxEntry, LeftoverPolicy } from "./inbox.ts";
-import type { JournalRecord, NewRecord } from "./record.ts";
+import type { JournalRecord, NewRecord, SeqRange } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
 /** Whom an event that nobody waits for is kept for. */
@@ -129,6 +129,8 @@ export type Transition =
       readonly turn: number;
       /** Consecutive; the first follows the newest record of the run. */
       readonly records: readonly JournalRecord[];
+      /** Records that nobody will ask for any more: rounds of a loop whose state these records keep. Never the newest. */
+      readonly trim: readonly SeqRange[];
       /** Numbers of inbox entries that these records received. */
       readonly taken: readonly number[];
       readonly posts: readonly Post[];

@@ -35,6 +35,7 @@ const append = (over: Partial<AppendOp> = {}): AppendOp => ({
   runId: "r",
   epoch: 3,
   records: [],
+  trim: [],
   taken: [],
   posts: [],
   documents: [],
@@ -115,7 +116,14 @@ describe("what needs no view of a run is a transition, whatever the view", () =>
 
 describe("an append", () => {
   it.each(OPEN)("to a run that is %s is a transition under its epoch", (status) => {
-    const op = append({ records: [record(3), record(4)], taken: [1], posts: [message], inbox: 5, notBefore: 6 });
+    const op = append({
+      records: [record(3), record(4)],
+      trim: [{ from: 1, to: 2 }],
+      taken: [1],
+      posts: [message],
+      inbox: 5,
+      notBefore: 6,
+    });
     expect(decide(view(status), op, NOW)).toEqual({
       kind: "transition",
       transition: {
@@ -124,6 +132,7 @@ describe("an append", () => {
         epoch: 3,
         turn: 7,
         records: op.records,
+        trim: [{ from: 1, to: 2 }],
         taken: [1],
         posts: [message],
         documents: [],

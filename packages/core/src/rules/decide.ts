@@ -57,6 +57,7 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
     epoch: op.epoch,
     turn: state === null ? view.turn : view.turn + 1,
     records: op.records,
+    trim: op.trim,
     taken: op.taken,
     posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state)],
     documents: op.documents,

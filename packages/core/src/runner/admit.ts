@@ -1,12 +1,16 @@
-import type { Command } from "../workflow/command.ts";
+import type { Command, MarkCommand } from "../workflow/command.ts";
 import type { Body } from "./body.ts";
 import type { Desk } from "./desk.ts";
 import type { TryEnd } from "./steps.ts";
 
 /** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. */
-export function admit({ open, completions, steps, draft, codec }: Desk, fresh: readonly Command[], now: number): void {
+export function admit(desk: Desk, fresh: readonly Command[], now: number): void {
+  const { open, completions, steps, draft, codec } = desk;
   for (const command of fresh) {
-    if (command.kind === "post") {
+    if (!open.holds(command)) continue;
+    if (command.kind === "mark") {
+      mark(desk, command);
+    } else if (command.kind === "post") {
       const { detail } = command;
       const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
       draft.post(command.post);
@@ -19,6 +23,13 @@ export function admit({ open, completions, steps, draft, codec }: Desk, fresh: r
       steps.hold(command, completions.firmSeq);
     }
   }
+}
+
+function mark({ completions, draft, trail, codec }: Desk, command: MarkCommand): void {
+  const { detail, trim } = command;
+  const { payload, value } = codec.roundTrip(command.value, `value of ${command.location}`);
+  if (trim !== null) draft.trim(trail.drop(trim.loop, trim.below));
+  completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
 }
 
 /** One try of a step has ended: for good, or until the next. */

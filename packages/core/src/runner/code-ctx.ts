@@ -1,6 +1,7 @@
 import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
 import { nextLocation } from "../model/location.ts";
+import type { RecordKind } from "../model/record.ts";
 import { seededSequence } from "../runtime/random.ts";
 import type { StepInfo } from "../workflow/command.ts";
 import type {
@@ -20,14 +21,26 @@ import type {
   Workflow,
 } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import type {
+  Branches,
+  Joined,
+  LoopOptions,
+  PlainLoopOptions,
+  RaceResult,
+  ScopeFailure,
+} from "../workflow/structure.ts";
 import type { Branch } from "./ops/branch.ts";
 import { child, startChild } from "./ops/child.ts";
 import { continueAs } from "./ops/continue-as.ts";
+import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
+import { loop } from "./ops/loop.ts";
 import { emit, send } from "./ops/post.ts";
+import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
 import { sleep, sleepUntil } from "./ops/sleep.ts";
 import { step, tryStep } from "./ops/step.ts";
+import { getVersion, removed } from "./ops/version.ts";
 
 type Timed = WaitOptions & { readonly timeout?: Duration };
 
@@ -49,7 +62,7 @@ export class CodeCtx implements Ctx {
     return Math.max(1, this.#branch.host.run.claims);
   }
   get signal(): AbortSignal {
-    return this.#branch.host.signal;
+    return this.#branch.line?.signal ?? this.#branch.host.signal;
   }
 
   step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>> {
@@ -98,6 +111,27 @@ export class CodeCtx implements Ctx {
     options?: WaitOptions,
   ): Promise<Selected<Arms>> {
     return select(this.#branch, arms, options);
+  }
+
+  join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>> {
+    return join(this.#branch, name, branches);
+  }
+  race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>> {
+    return race(this.#branch, name, branches);
+  }
+  loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
+  loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
+  loop<State, Value>(options: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>): Promise<Value> {
+    return loop(this.#branch, options);
+  }
+  try<Value>(name: string, run: (ctx: Ctx) => Value): Promise<TryResult<Awaited<Value>, ScopeFailure>> {
+    return tryScope(this.#branch, name, run);
+  }
+  getVersion(name: string, latest: number): Promise<number> {
+    return getVersion(this.#branch, name, latest);
+  }
+  removed(name: string, kind: RecordKind): void {
+    removed(this.#branch, name, kind);
   }
 
   child<Input, Output>(

@@ -4,7 +4,7 @@ import { checkSchema } from "../model/schema.ts";
 import type { AnyWorkflow, Ctx } from "../workflow/ctx.ts";
 import type { Program, ProgramFactory, ProgramHost } from "../workflow/program.ts";
 import { CodeCtx } from "./code-ctx.ts";
-import type { ProgramSettings } from "./ops/branch.ts";
+import type { Branch, ProgramSettings } from "./ops/branch.ts";
 
 /** The workflow's own program, or one whose state is a live coroutine: its function. */
 export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): ProgramFactory {
@@ -12,11 +12,22 @@ export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): P
   const retry = resolveRetry(workflow.options.retry, DEFAULT_RETRY);
   return (host): Program => ({
     start(input) {
-      const ctx = new CodeCtx({ host, scope: rootScope(), workflow, settings, retry });
+      const ctx = createCtx({
+        host,
+        scope: rootScope(),
+        workflow,
+        settings,
+        retry,
+        line: null,
+        createCtx,
+        keptFrom: () => Number.POSITIVE_INFINITY,
+      });
       void runCode(host, workflow, ctx, input);
     },
   });
 }
+
+const createCtx = (branch: Branch): Ctx => new CodeCtx(branch);
 
 async function runCode(host: ProgramHost, workflow: AnyWorkflow, ctx: Ctx, input: unknown): Promise<void> {
   try {

@@ -99,8 +99,8 @@ export class Completions {
     });
     this.#enqueue({ command, completion: end.completion, seq, at });
     this.#bytes += end.payload?.length ?? 0;
-    // An ephemeral record is written with whatever comes next; nothing waits for it.
-    if (command.kind !== "step" || !command.ephemeral) this.#firm(seq);
+    // A mark or an ephemeral record is written with whatever comes next; nothing waits for it.
+    if (command.kind !== "mark" && (command.kind !== "step" || !command.ephemeral)) this.#firm(seq);
     this.#onAdded();
   }
 

@@ -1,8 +1,9 @@
 import { PawlError } from "../model/errors.ts";
+import type { RecordKind } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
-import type { Ending, Program, ProgramFactory, ProgramHost } from "../workflow/program.ts";
+import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import { admit } from "./admit.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
@@ -80,6 +81,35 @@ export class Course implements ProgramHost {
     this.#program.start(this.#parts.desk.codec.decode(this.run.input), this.#snapshot);
   }
 
+  get ahead(): JournalAhead {
+    return this.#cursor;
+  }
+
+  close(path: string, reason: Error): void {
+    const { open, steps, passedOver, trail } = this.#parts.desk;
+    if (!this.#live) passedOver.close(path);
+    trail.closeUnder(path);
+    const closed = open.closeUnder(path);
+    if (closed.length > 0) steps.drop(new Set(closed), reason);
+  }
+
+  passOver(location: string, kind: RecordKind): void {
+    if (!this.#live) this.#parts.desk.passedOver.remove(location, kind);
+  }
+
+  loopBegins(loop: string): ResumePoint | null {
+    const point = this.#cursor.resumePoint(loop);
+    const { trail, passedOver } = this.#parts.desk;
+    trail.open(loop);
+    if (point?.kind === "round") passedOver.begin(loop, point.round);
+    if (point?.kind === "over") passedOver.begin(loop, Number.POSITIVE_INFINITY);
+    return point;
+  }
+
+  loopEnds(loop: string): void {
+    this.#parts.desk.trail.close(loop);
+  }
+
   issue(command: Command): void {
     if (this.#ending !== null) return;
     this.#parts.desk.open.add(command);
@@ -107,6 +137,7 @@ export class Course implements ProgramHost {
     if (!this.#cursor.done) return this.#replay();
     if (!this.#live) {
       this.#live = true;
+      this.#parts.desk.passedOver.clear();
       this.#fresh = [...this.#parts.desk.open.byLocation.values()];
     }
     const fresh = this.#fresh.splice(0);
@@ -114,8 +145,16 @@ export class Course implements ProgramHost {
     const asked = this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");
     admit(this.#parts.desk, asked, this.#parts.storeNow());
     if (this.#ending !== null) return { kind: "ended", ending: this.#ending };
-    const next = this.#parts.desk.completions.take();
+    const next = this.#takeOpen();
     return next === null ? IDLE : this.#hand(next);
+  }
+
+  /** What was recorded for a branch that has lost its race since then is dropped. */
+  #takeOpen(): Completed | null {
+    const { completions, open } = this.#parts.desk;
+    let next = completions.take();
+    while (next !== null && !open.holds(next.command)) next = completions.take();
+    return next;
   }
 
   /** Feeds the next record to the program, which must have asked for it. */

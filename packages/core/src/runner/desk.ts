@@ -2,7 +2,9 @@ import type { Codec } from "../model/payload.ts";
 import type { Completions } from "./completions.ts";
 import type { Draft } from "./draft.ts";
 import type { OpenCommands } from "./open-commands.ts";
+import type { PassedOver } from "./passed-over.ts";
 import type { Steps } from "./steps.ts";
+import type { Trail } from "./trail.ts";
 
 /** What a session works with: what was asked for, what has come of it, what runs, and what is to be written. */
 export interface Desk {
@@ -11,4 +13,6 @@ export interface Desk {
   readonly steps: Steps;
   readonly draft: Draft;
   readonly codec: Codec;
+  readonly passedOver: PassedOver;
+  readonly trail: Trail;
 }

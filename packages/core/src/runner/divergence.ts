@@ -1,5 +1,5 @@
 import { PawlError } from "../model/errors.ts";
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, RecordKind } from "../model/record.ts";
 import type { Command } from "../workflow/command.ts";
 
 /** How many open commands a message lists before it counts the rest. */
@@ -8,7 +8,7 @@ const ASKED_MAX = 5;
 /** The journal's next record is not what the code asks for. */
 export function divergedAtRecord(runId: string, record: JournalRecord, open: ReadonlyMap<string, Command>): PawlError {
   const there = open.get(record.location);
-  const asked = there === undefined ? describeOpen(open) : `${there.record} at ${there.location}`;
+  const asked = there === undefined ? describeOpen(open) : describe(there);
   return diverged(runId, record, `the code asks for ${asked}`);
 }
 
@@ -20,13 +20,27 @@ export function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
 function diverged(runId: string, record: JournalRecord, asked: string): PawlError {
   return new PawlError(
     "HISTORY_DIVERGED",
-    `run ${runId}: at ${record.location} the journal holds ${record.kind} (record ${record.seq}), but ${asked}. ` +
+    `run ${runId}: at ${record.location} the journal holds ${described(record.kind, record.detail)} (record ${record.seq}), but ${asked}. ` +
       "The run is paused and its journal unharmed: deploy code that fits it, then resume the run",
   );
 }
 
 function describeOpen(open: ReadonlyMap<string, Command>): string {
   if (open.size === 0) return "nothing";
-  const some = [...open.values()].slice(0, ASKED_MAX).map((command) => `${command.record} at ${command.location}`);
+  const some = [...open.values()].slice(0, ASKED_MAX).map(describe);
   return open.size > ASKED_MAX ? `${some.join(", ")} and ${open.size - ASKED_MAX} more` : some.join(", ");
+}
+
+function describe(command: Command): string {
+  return `${described(command.record, detailOf(command))} at ${command.location}`;
+}
+
+/** Branches belong to what a join or race is; other details do not. */
+function described(kind: RecordKind, detail: string | null): string {
+  return (kind === "join" || kind === "race") && detail !== null ? `${kind} of ${detail}` : kind;
+}
+
+/** What a command's record will have as its detail, where the command itself says so. */
+export function detailOf(command: Command): string | null {
+  return command.kind === "mark" || command.kind === "post" ? command.detail : null;
 }

@@ -1,7 +1,8 @@
 import type { AppendOp } from "../model/op.ts";
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import type { DocumentChange, Post, RunState } from "../model/transition.ts";
+import type { Trail } from "./trail.ts";
 
 const NOTHING: readonly never[] = [];
 
@@ -12,10 +13,12 @@ export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecor
 export class Draft {
   readonly #now: () => number;
   readonly #onFilled: () => void;
+  readonly #trail: Trail;
   #announced = false;
   #seq: number;
   #lastAt: number;
   #records: readonly JournalRecord[] = NOTHING;
+  #trim: SeqRange[] | null = null;
   #taken: number[] | null = null;
   #posts: Post[] | null = null;
   #documents: DocumentChange[] | null = null;
@@ -25,11 +28,17 @@ export class Draft {
   #notBefore: number | null = null;
 
   /** `onFilled` is called when there is something that is to be committed, once until it is taken. */
-  constructor(now: () => number, onFilled: () => void, seq: number, lastAt: number) {
+  constructor(
+    now: () => number,
+    onFilled: () => void,
+    trail: Trail,
+    last: { readonly seq: number; readonly at: number },
+  ) {
     this.#now = now;
     this.#onFilled = onFilled;
-    this.#seq = seq;
-    this.#lastAt = lastAt;
+    this.#trail = trail;
+    this.#seq = last.seq;
+    this.#lastAt = last.at;
   }
 
   /** Whether it waits to be taken. */
@@ -55,13 +64,22 @@ export class Draft {
     record.at = this.#lastAt;
     if (this.#records === NOTHING) this.#records = [record];
     else (this.#records as JournalRecord[]).push(record);
+    this.#trail.note(record);
     return record;
   }
 
   /** A record that was committed in an append of its own. */
-  adopt({ seq, at }: JournalRecord): void {
-    this.#seq = seq;
-    this.#lastAt = at;
+  adopt(record: JournalRecord): void {
+    this.#seq = record.seq;
+    this.#lastAt = record.at;
+    this.#trail.note(record);
+  }
+
+  /** Records to be dropped with this append. */
+  trim(ranges: readonly SeqRange[]): void {
+    if (ranges.length === 0) return;
+    this.#trim ??= [];
+    this.#trim.push(...ranges);
   }
 
   take(entry: number): void {
@@ -116,6 +134,7 @@ export class Draft {
       runId,
       epoch,
       records: this.#records,
+      trim: this.#trim ?? NOTHING,
       taken: this.#taken ?? NOTHING,
       posts: this.#posts ?? NOTHING,
       documents: this.#documents ?? NOTHING,
@@ -125,6 +144,7 @@ export class Draft {
       notBefore: this.#notBefore,
     };
     this.#records = NOTHING;
+    this.#trim = null;
     this.#taken = null;
     this.#posts = null;
     this.#documents = null;

@@ -1,9 +1,14 @@
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, RecordKind } from "../model/record.ts";
+import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 
-/** The recorded part of a run, read once from front to back. */
-export class JournalCursor {
+/** The recorded part of a run, read once from front to back, with a look at what is still to come. */
+export class JournalCursor implements JournalAhead {
   #records: readonly JournalRecord[];
   #index = 0;
+  /** The last record at or under each location's path; made when someone looks ahead. */
+  #lastUnder: ReadonlyMap<string, number> | null = null;
+  /** The newest `loop` record of each loop. */
+  #loops: ReadonlyMap<string, JournalRecord> | null = null;
 
   constructor(records: readonly JournalRecord[]) {
     this.#records = records;
@@ -23,6 +28,57 @@ export class JournalCursor {
     if (this.done) {
       this.#records = [];
       this.#index = 0;
+      this.#lastUnder = null;
+      this.#loops = null;
     }
   }
+
+  holds(location: string, kind: RecordKind): boolean {
+    const last = this.#lastAt(location);
+    return last !== undefined && last.location === location && last.kind === kind;
+  }
+
+  goesOn(prefix: string): boolean {
+    return prefix === "" ? !this.done : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
+  }
+
+  resumePoint(loop: string): ResumePoint | null {
+    if (this.done) return null;
+    this.#loops ??= newestLoops(this.#records);
+    const newest = this.#loops.get(loop);
+    if (newest === undefined) return null;
+    return newest.detail === null ? { kind: "over" } : { kind: "round", round: Number(newest.detail) };
+  }
+
+  /** The last of the records to come that lies at or under the location. */
+  #lastAt(location: string): JournalRecord | undefined {
+    if (this.done) return undefined;
+    this.#lastUnder ??= lastUnder(this.#records);
+    const last = this.#lastUnder.get(location) ?? -1;
+    return last < this.#index ? undefined : this.#records[last];
+  }
+}
+
+/** For each path to a record, the place of the last one at or under it. */
+function lastUnder(records: readonly JournalRecord[]): ReadonlyMap<string, number> {
+  const last = new Map<string, number>();
+  records.forEach(({ location }, index) => {
+    for (let end = location.indexOf("/"); end >= 0; end = location.indexOf("/", end + 1)) {
+      last.set(location.slice(0, end), index);
+    }
+    last.set(location, index);
+  });
+  return last;
+}
+
+/** A loop's records lie at its rounds, which begin with `~` as no name does; its last one lies at the loop itself. */
+function newestLoops(records: readonly JournalRecord[]): ReadonlyMap<string, JournalRecord> {
+  const newest = new Map<string, JournalRecord>();
+  for (const record of records) {
+    if (record.kind !== "loop") continue;
+    const { location } = record;
+    const slash = location.lastIndexOf("/");
+    newest.set(location[slash + 1] === "~" ? location.slice(0, slash) : location, record);
+  }
+  return newest;
 }

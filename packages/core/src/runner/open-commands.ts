@@ -44,6 +44,20 @@ export class OpenCommands {
     this.#byLocation.set(command.location, command);
   }
 
+  holds(command: Command): boolean {
+    return this.#byLocation.get(command.location) === command;
+  }
+
+  /** Closes what lies under the path, and gives it. */
+  closeUnder(path: string): readonly Command[] {
+    const closed = [...this.#byLocation.values()].filter(({ location }) => location.startsWith(`${path}/`));
+    for (const command of closed) {
+      this.close(command);
+      if (command.kind === "wait") this.#waits.remove(command);
+    }
+    return closed;
+  }
+
   close(command: Command): void {
     this.#byLocation.delete(command.location);
   }

@@ -5,7 +5,7 @@ import type { JournalRecord } from "../model/record.ts";
 import type { Command, Completion } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
-import { divergedAtEnd, divergedAtRecord } from "./divergence.ts";
+import { detailOf, divergedAtEnd, divergedAtRecord } from "./divergence.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 
 /** A run whose records are fed to its program. */
@@ -21,7 +21,7 @@ export interface Replayed {
  * it did not ask for is a divergence.
  */
 export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | PawlError | null {
-  const { open, completions, codec } = desk;
+  const { open, completions, codec, passedOver, trail } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator") {
       cursor.advance();
@@ -29,9 +29,15 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
     }
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
+      if (passedOver.covers(record)) {
+        trail.note(record);
+        cursor.advance();
+        continue;
+      }
       return over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
     }
     cursor.advance();
+    trail.note(record);
     completions.replayed(record.payload);
     if (record.kind === "retry" && command.kind === "step") {
       command.attempts = record.attempts;
@@ -45,9 +51,10 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
   return null;
 }
 
-/** Whether a record can be about a command: it completes it, or tells of a try of it. */
+/** Whether a record can be about a command: it completes it, with the same branches, or tells of a try of it. */
 function fits(record: JournalRecord, command: Command): boolean {
-  return record.kind === command.record || (record.kind === "retry" && command.kind === "step");
+  if (record.kind !== command.record) return record.kind === "retry" && command.kind === "step";
+  return (record.kind !== "join" && record.kind !== "race") || record.detail === detailOf(command);
 }
 
 /** What a record gives to the program: the same as it gave when it was made. */

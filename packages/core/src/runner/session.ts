@@ -14,12 +14,14 @@ import { Draft } from "./draft.ts";
 import { endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { OpenCommands } from "./open-commands.ts";
+import { PassedOver } from "./passed-over.ts";
 import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
 import { TimeUp } from "./time-up.ts";
+import { Trail } from "./trail.ts";
 
 /** How long a session waits when the store's clock is behind the one it goes by. */
 const EARLY_MS = 50;
@@ -62,7 +64,8 @@ export class Session implements Interpreter {
     this.#inbox = loaded.inbox;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     const last = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: run.startedAt ?? run.createdAt };
-    const draft = new Draft(world.now, () => world.enlist(this), last.seq, last.at);
+    const trail = new Trail();
+    const draft = new Draft(world.now, () => world.enlist(this), trail, last);
     this.#desk = {
       draft,
       open: new OpenCommands(run.inboxLast),
@@ -71,6 +74,8 @@ export class Session implements Interpreter {
         if (!this.#over) tried(this.#desk, body, end);
       }),
       codec: world.codec,
+      passedOver: new PassedOver(),
+      trail,
     };
     this.#timeUp = new TimeUp(this.#desk, world.exactClock);
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));

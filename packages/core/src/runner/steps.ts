@@ -3,7 +3,7 @@ import { PawlError } from "../model/errors.ts";
 import { type Failure, toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
-import type { Completion, StepCommand } from "../workflow/command.ts";
+import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import { Body, type BodyListener } from "./body.ts";
 import { failurePayload } from "./failure-payload.ts";
 import type { SessionWorld } from "./session-world.ts";
@@ -60,6 +60,17 @@ export class Steps implements BodyListener {
     while (this.#held[0] !== undefined && this.#held[0].afterSeq <= this.#durableSeq) {
       const next = this.#held.shift();
       if (next !== undefined) this.#start(next.step);
+    }
+  }
+
+  /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
+  drop(steps: ReadonlySet<Command>, reason: Error): void {
+    const kept = this.#held.filter(({ step }) => !steps.has(step));
+    this.#held.splice(0, this.#held.length, ...kept);
+    for (const body of this.#bodies) {
+      if (!steps.has(body.step)) continue;
+      this.#bodies.delete(body);
+      body.abort(reason);
     }
   }
 

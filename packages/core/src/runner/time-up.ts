@@ -93,6 +93,7 @@ export class TimeUp {
       runId,
       epoch,
       records: asked.map(({ record }) => record),
+      trim: [],
       taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),
       posts: [],
       documents: [],

@@ -56,6 +56,7 @@ function applyAppend(batch: Batch, append: Append): Answer {
   const refusal = guardAppend(batch, head, append);
   if (refusal !== null) return refusal;
   if (append.records.length > 0) tables.journal.append(head, append.records);
+  for (const range of append.trim) tables.journal.trim(head, range);
   for (const n of append.taken) tables.inbox.take(head, n);
   applyDocuments(batch, append.documents);
   if (append.state !== null || append.undo !== null) applyRow(batch, head, append);
@@ -81,6 +82,7 @@ function isPlain(append: Append): boolean {
     append.records.length > 0 &&
     append.posts.length === 0 &&
     append.taken.length === 0 &&
+    append.trim.length === 0 &&
     append.documents.length === 0 &&
     append.undo === null &&
     append.inbox === null &&
@@ -104,7 +106,7 @@ function guardAppend(batch: Batch, head: RunHead, append: Append): Answer | null
 
 function holdsFirst(batch: Batch, head: RunHead, records: readonly JournalRecord[]): boolean {
   const [first] = records;
-  return first !== undefined && (first.seq <= head.baseSeq || batch.tables.journal.has(head, first.seq));
+  return first !== undefined && first.seq <= batch.tables.journal.newestSeq(head);
 }
 
 function applyControl(batch: Batch, control: Control): Answer {

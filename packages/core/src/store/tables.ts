@@ -1,5 +1,5 @@
 import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
 import type { ConsumePolicy, DeliverPolicy, StoredDocument } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
@@ -97,7 +97,6 @@ export interface EndedQuery {
 export interface JournalTable {
   /** The base when there is no record. */
   newestSeq(head: RunHead): number;
-  has(head: RunHead, seq: number): boolean;
   /** Throws when the first does not follow the newest: whoever sends that is wrong. */
   append(head: RunHead, records: readonly JournalRecord[]): void;
   /** Appends if the run is there, is not terminal, has this epoch and none of these records; else false, and no trace. */
@@ -106,6 +105,8 @@ export interface JournalTable {
   cut(head: RunHead, seqMax: number): void;
   /** Removes the records after this seq. */
   cutAfter(head: RunHead, seq: number): void;
+  /** Removes these records; the newest is never among them. */
+  trim(head: RunHead, range: SeqRange): void;
 }
 
 export interface InboxTable {

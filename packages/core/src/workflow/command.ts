@@ -69,4 +69,13 @@ export interface PostCommand extends Issued {
   readonly detail: string | null;
 }
 
-export type Command = StepCommand | WaitCommand | PostCommand;
+/** A note in the journal that completes at once and is written with whatever comes next: nothing waits for it. */
+export interface MarkCommand extends Issued {
+  readonly kind: "mark";
+  readonly value: unknown;
+  readonly detail: string | null;
+  /** Rounds of this loop that nobody will ask for any more, once the mark is written. */
+  readonly trim: { readonly loop: string; readonly below: number } | null;
+}
+
+export type Command = StepCommand | WaitCommand | PostCommand | MarkCommand;

@@ -1,11 +1,13 @@
 import type { Duration } from "../model/duration.ts";
 import type { LeftoverPolicy } from "../model/inbox.ts";
+import type { RecordKind } from "../model/record.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { StandardSchema } from "../model/schema.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
+import type { Branches, Joined, LoopOptions, PlainLoopOptions, RaceResult, ScopeFailure } from "./structure.ts";
 
 export interface StepOptions {
   /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
@@ -142,6 +144,27 @@ export interface Ctx {
     arms: Arms,
     options?: WaitOptions,
   ): Promise<Selected<Arms>>;
+
+  /**
+   * Runs all branches side by side, each to its end, and gives what each gave. Where some fail, it rejects with a `JoinError`
+   * that holds every branch's error.
+   */
+  join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
+  /**
+   * Runs all branches side by side; the first that succeeds wins, whatever it gives. The others are ended: their signals are
+   * aborted and they start nothing more. Where all fail, it rejects with a `RaceError`.
+   */
+  race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
+  /** Rounds with a state, for as long as you like: the journal keeps the state and the last rounds, not every round there was. */
+  loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
+  loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
+  /** A scope of its own names, with a failure in it as a value. */
+  try<Value>(name: string, run: (ctx: Ctx) => Value): Promise<TryResult<Awaited<Value>, ScopeFailure>>;
+
+  /** For code that changes under runs: `latest` for a run that comes here first, what it went by for one that was here before. */
+  getVersion(name: string, latest: number): Promise<number>;
+  /** Something of this name and kind was here in earlier code; runs whose journal has it go past it. */
+  removed(name: string, kind: RecordKind): void;
 
   /** Starts a run of another workflow and waits for its output. */
   child<Input, Output>(

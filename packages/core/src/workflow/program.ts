@@ -1,3 +1,4 @@
+import type { RecordKind } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
 import type { Command } from "./command.ts";
 
@@ -25,7 +26,27 @@ export interface ProgramHost {
    * from it and gets only the records that follow.
    */
   snapshot(state: unknown): void;
+  /** What the journal holds that was not delivered yet. */
+  readonly ahead: JournalAhead;
+  /** Ends everything under a path: bodies are told so, waits are over, and what still comes for it is dropped. */
+  close(path: string, reason: Error): void;
+  /** A loop begins. In replay: with which round; null: the first. The rounds before it are passed over. */
+  loopBegins(loop: string): ResumePoint | null;
+  loopEnds(loop: string): void;
+  /** Records of `kind` at `location`, and all under it, are passed over: the code does not ask for them any more. */
+  passOver(location: string, kind: RecordKind): void;
 }
+
+/** A look at the records that are still to be replayed. */
+export interface JournalAhead {
+  /** Whether a record of this kind lies at this location. */
+  holds(location: string, kind: RecordKind): boolean;
+  /** Whether a record lies in the scope whose locations begin with this prefix. */
+  goesOn(prefix: string): boolean;
+}
+
+/** A loop goes on with a round whose state is in the journal, or is over and gives what it gave. */
+export type ResumePoint = { readonly kind: "round"; readonly round: number } | { readonly kind: "over" };
 
 /**
  * Interprets one run: completions in, commands out. Its state is a live coroutine (rebuilt by replay from the beginning),

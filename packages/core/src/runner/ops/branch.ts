@@ -3,8 +3,9 @@ import type { Codec } from "../../model/payload.ts";
 import type { ResolvedRetry } from "../../model/retry.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Command, Completion } from "../../workflow/command.ts";
-import type { AnyWorkflow } from "../../workflow/ctx.ts";
+import type { AnyWorkflow, Ctx } from "../../workflow/ctx.ts";
 import type { ProgramHost } from "../../workflow/program.ts";
+import type { Line } from "./line.ts";
 
 /** What the engine's configuration says to workflows. */
 export interface ProgramSettings {
@@ -23,6 +24,21 @@ export interface Branch {
   readonly settings: ProgramSettings;
   /** For steps that say nothing of retries. */
   readonly retry: ResolvedRetry;
+  /** Set in a branch that may be ended before its end. */
+  readonly line: Line | null;
+  readonly createCtx: (branch: Branch) => Ctx;
+  /** The first round of a loop in which something was done that may have to be undone; infinite: none. */
+  readonly keptFrom: (loop: string) => number;
+}
+
+/** A branch of a branch: its locations lie under `path`. */
+export function branchAt(branch: Branch, path: string): Branch {
+  return { ...branch, scope: { prefix: `${path}/`, used: null } };
+}
+
+/** Asks for a command. What is asked by a branch that has been ended is never answered. */
+export function issue(branch: Branch, command: Command): void {
+  if (branch.line === null || !branch.line.isOver) branch.host.issue(command);
 }
 
 /** Issues a command; the promise settles with what `read` makes of its completion. What `build` throws rejects it. */
@@ -39,7 +55,7 @@ export function issued<Value>(
         reject(error);
       }
     };
-    branch.host.issue(build(settle));
+    issue(branch, build(settle));
   });
 }
 

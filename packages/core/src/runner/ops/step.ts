@@ -4,7 +4,8 @@ import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
 import type { StepFailure, StepOptions, TryResult } from "../../workflow/ctx.ts";
-import { type Branch, issued, valueIn } from "./branch.ts";
+import { type Branch, issue, issued, valueIn } from "./branch.ts";
+import { broughtByStep } from "./scope.ts";
 
 export function step<Value>(
   branch: Branch,
@@ -14,10 +15,10 @@ export function step<Value>(
 ): Promise<Awaited<Value>> {
   return new Promise((resolve, reject) => {
     const settle = (completion: Completion): void => {
-      if (completion.outcome === "failed") reject(completion.error);
+      if (completion.outcome === "failed") reject(broughtByStep(completion.error));
       else resolve(valueIn(completion) as Awaited<Value>);
     };
-    branch.host.issue(stepCommand(branch, name, body, options, settle));
+    issue(branch, stepCommand(branch, name, body, options, settle));
   });
 }
 

@@ -52,6 +52,18 @@ export function runOfCell({ head, facts, input, wait, outcome }: Cell): Run {
 
 /** The records after this seq, at most `limit`. */
 export function recordsAfter({ journal }: Cell, seq: number, limit = journal.length): readonly JournalRecord[] {
-  const start = Math.max(seq + 1 - (journal[0]?.seq ?? 0), 0);
+  const start = firstAfter(journal, seq);
   return journal.slice(start, start + limit);
+}
+
+/** Seqs have gaps where a loop has dropped its rounds, so the place is searched for. */
+function firstAfter(journal: readonly JournalRecord[], seq: number): number {
+  let low = 0;
+  let high = journal.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((journal[middle]?.seq ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

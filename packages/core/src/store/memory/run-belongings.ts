@@ -1,5 +1,5 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { JournalRecord } from "../../model/record.ts";
+import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import { isTerminal } from "../../model/run.ts";
 import type { InboxTable, JournalTable, RunHead, TopicTable } from "../tables.ts";
 import { type Cell, type Cells, cellOf } from "./cell.ts";
@@ -14,12 +14,6 @@ export class MemoryJournalTable implements JournalTable {
 
   newestSeq(head: RunHead): number {
     return cellOf(this.#cells, head).journal.at(-1)?.seq ?? head.baseSeq;
-  }
-
-  has(head: RunHead, seq: number): boolean {
-    const { journal } = cellOf(this.#cells, head);
-    const [first] = journal;
-    return first !== undefined && seq >= first.seq && seq < first.seq + journal.length;
   }
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
@@ -51,6 +45,11 @@ export class MemoryJournalTable implements JournalTable {
   cutAfter(head: RunHead, seq: number): void {
     const cell = cellOf(this.#cells, head);
     cell.journal = cell.journal.filter((record) => record.seq <= seq);
+  }
+
+  trim(head: RunHead, { from, to }: SeqRange): void {
+    const cell = cellOf(this.#cells, head);
+    cell.journal = cell.journal.filter((record) => record.seq < from || record.seq > to);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JournalRecord } from "../../model/record.ts";
+import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type SqliteValue, type Statements } from "./database.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
@@ -14,7 +14,6 @@ const STEPS_MAX = 16;
 
 const SQL = {
   newest: "SELECT max(seq) AS seq FROM pawl_journal WHERE run = ?",
-  has: "SELECT 1 FROM pawl_journal WHERE run = ? AND seq = ?",
   insert: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   insertStep: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${STEP_ROW}`,
   insertSteps: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${Array(STEPS_MAX).fill(STEP_ROW).join(", ")}`,
@@ -23,6 +22,7 @@ const SQL = {
       AND ? = 1 + coalesce((SELECT max(j.seq) FROM pawl_journal j WHERE j.run = r.key), r.base_seq)`,
   cut: "DELETE FROM pawl_journal WHERE run = ? AND seq <= ?",
   cutAfter: "DELETE FROM pawl_journal WHERE run = ? AND seq > ?",
+  trim: "DELETE FROM pawl_journal WHERE run = ? AND seq BETWEEN ? AND ?",
   after: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`,
 } as const;
 
@@ -53,11 +53,6 @@ export class SqliteJournalTable implements JournalTable {
     return this.#newest(head, this.#cache.get(head.id));
   }
 
-  has(head: RunHead, seq: number): boolean {
-    this.flush();
-    return this.#sql.has.get(head.key, seq) !== undefined;
-  }
-
   append(head: RunHead, records: readonly JournalRecord[]): void {
     this.#append(head, records, this.#cache.get(head.id));
   }
@@ -80,6 +75,11 @@ export class SqliteJournalTable implements JournalTable {
   cutAfter(head: RunHead, seq: number): void {
     this.#forgetNewest(head);
     this.#sql.cutAfter.run(head.key, seq);
+  }
+
+  trim(head: RunHead, { from, to }: SeqRange): void {
+    this.flush();
+    this.#sql.trim.run(head.key, from, to);
   }
 
   after(key: number, seq: number, limit: number): readonly JournalRecord[] {

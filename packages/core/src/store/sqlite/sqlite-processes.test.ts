@@ -34,7 +34,7 @@ const run = (id, over) => ({ kind: "create", run: { id, workflow: "order", versi
   createdAt: 1, startId: id, owner: name, startAt: 1, ...over } });
 const record = (seq) => ({ seq, location: "s#" + seq, kind: "step", outcome: "ok", payload: '"v"', attempts: 1, startedAt: 1,
   at: 1, detail: null });
-const append = (runId, over) => ({ kind: "append", runId, epoch: 1, turn: 0, records: [], taken: [], posts: [], documents: [],
+const append = (runId, over) => ({ kind: "append", runId, epoch: 1, turn: 0, records: [], trim: [], taken: [], posts: [], documents: [],
   state: null, inbox: null, notBefore: null, ...over });
 `;
 

@@ -65,6 +65,7 @@ export function append(runId: string, over: Partial<Append> = {}): Append {
     epoch: 1,
     turn: over.state === undefined || over.state === null ? 0 : 1,
     records: [],
+    trim: [],
     taken: [],
     posts: [],
     documents: [],

@@ -5,6 +5,7 @@ import { fenceCases } from "./fence-cases.ts";
 import { guardCases } from "./guard-cases.ts";
 import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
 import { historyCases } from "./history-cases.ts";
+import { journalCases } from "./journal-cases.ts";
 import { documentCases, letterCases } from "./letter-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { readingCases } from "./reading-cases.ts";
@@ -17,6 +18,7 @@ import { workerCases } from "./worker-cases.ts";
 
 const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["guards", guardCases],
+  ["the journal", journalCases],
   ["fences", fenceCases],
   ["sent again", resubmissionCases],
   ["history", historyCases],

@@ -98,6 +98,7 @@ export class StoreActions {
       epoch: this.#spoil(run.epoch),
       turn: run.turn + (state === null ? 0 : 1),
       records,
+      trim: newest > run.baseSeq + 1 && this.#chance(0.15) ? [{ from: newest - this.#upTo(3), to: newest - 1 }] : [],
       taken: inbox.filter(() => this.#chance(0.5)).map(({ n }) => n),
       posts: this.#posts(run, now),
       documents: this.#chance(0.1) ? this.#documents(run.id) : [],

@@ -1,0 +1,44 @@
+import { append, records, suspended } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+export const journalCases: readonly Case[] = [
+  {
+    name: "what an append trims is gone, with what it wrote itself; the rest stays, and the next record follows the newest",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: records(1, 4) }));
+      const trim = [
+        { from: 2, to: 3 },
+        { from: 5, to: 5 },
+      ];
+      await t.applied(append("r", { records: records(5, 6), trim }));
+      t.expect(await t.seqs("r")).toEqual([1, 4, 6]);
+      await t.applied(append("r", { records: records(7, 7) }));
+      t.expect(await t.seqs("r")).toEqual([1, 4, 6, 7]);
+      t.expect((await t.store.load("r", 4))?.records.map(({ seq }) => seq)).toEqual([6, 7]);
+    },
+  },
+  {
+    name: "an append that trims its own first record, sent again, is known",
+    run: async (t) => {
+      await t.owned("r");
+      const transition = append("r", { records: records(1, 3), trim: [{ from: 1, to: 2 }] });
+      await t.applied(transition);
+      t.expect(await t.answer(transition)).toEqual({ kind: "applied", post: null, again: true });
+      t.expect(await t.seqs("r")).toEqual([3]);
+    },
+  },
+  {
+    name: "an append that is refused trims nothing",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { records: records(1, 3) }));
+      const trim = [{ from: 1, to: 2 }];
+      await t.commit(append("r", { epoch: 9, records: records(4, 4), trim }));
+      await t.commit(append("r", { records: records(4, 4), trim, inbox: 5 }));
+      t.expect(await t.seqs("r")).toEqual([1, 2, 3]);
+      await t.applied(append("r", { records: records(4, 4), trim, state: suspended() }));
+      t.expect(await t.seqs("r")).toEqual([3, 4]);
+    },
+  },
+];

@@ -1,0 +1,60 @@
+/** What the structured operations of a ctx take and give. `Context` is the ctx that a branch, a round or a scope gets for itself. */
+
+/** Functions that run side by side, by name. */
+export type Branches<Context> = Readonly<Record<string, (ctx: Context) => unknown>>;
+
+type Returned<Branch> = Branch extends (...args: never[]) => infer Value ? Awaited<Value> : never;
+
+/** What each branch of a join gave. */
+export type Joined<All> = { readonly [Name in keyof All]: Returned<All[Name]> };
+
+/** Which branch won a race, and what it gave. */
+export type RaceResult<All> = {
+  [Name in keyof All & string]: { readonly winner: Name; readonly value: Returned<All[Name]> };
+}[keyof All & string];
+
+/** What a round of a loop gives: the state of the next round, or the value of the whole. */
+export type LoopStep<State, Value> =
+  | { readonly kind: "continue"; readonly state: State }
+  | { readonly kind: "break"; readonly value: Value };
+
+/** How a round says what comes next. */
+export const Loop = {
+  continue<State>(state: State): { readonly kind: "continue"; readonly state: State } {
+    return { kind: "continue", state };
+  },
+  break<Value = undefined>(value?: Value): { readonly kind: "break"; readonly value: Value } {
+    return { kind: "break", value: value as Value };
+  },
+};
+
+export interface LoopHistory {
+  /** Name in the journal. */
+  readonly name: string;
+  /** The state is written every so many rounds; a replay begins with the last one written. Default 20. */
+  readonly commitInterval?: number;
+  /** Old rounds are dropped from the journal every so many rounds. Default: with each write of the state. */
+  readonly historyEvery?: number;
+  /** How many finished rounds stay in the journal for people to read. Default 20. */
+  readonly historyKeep?: number;
+}
+
+export interface LoopOptions<Context, State, Value> extends LoopHistory {
+  /** Of the first round. */
+  readonly state: State;
+  readonly run: (ctx: Context, state: State, round: number) => Promise<LoopStep<State, Value>>;
+}
+
+/** A loop without state: a round that returns nothing is followed by another. */
+export interface PlainLoopOptions<Context, Value> extends LoopHistory {
+  readonly run: (ctx: Context, state: undefined, round: number) => Promise<LoopStep<undefined, Value> | undefined>;
+}
+
+/** What failed in a scope. */
+export interface ScopeFailure {
+  /** What the error came from: an operation of the ctx, or the code itself. */
+  readonly source: "step" | "child" | "join" | "race" | "code";
+  /** The name of the scope. */
+  readonly scope: string;
+  readonly error: Error;
+}
