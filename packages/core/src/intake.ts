@@ -72,6 +72,7 @@ export class Intake {
       runId,
       epoch,
       records: [],
+      trim: [],
       taken: [],
       posts: [],
       documents: [],
