@@ -36,6 +36,21 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("branches: all, the first, again and again, and a failure as a value", async () => {
+    expect(await printed(() => import("./branches.ts"))).toEqual([
+      "text of Salt",
+      "cover of Salt",
+      "reader: good",
+      "300 copies",
+      "it rains",
+      "the journal holds fewer than 50 records: true",
+    ]);
+  });
+
+  it("changing-code: a run goes past what was removed and is the first at a place with versions", async () => {
+    expect(await printed(() => import("./changing-code.ts"))).toEqual(["reserved, shipped with a tracking number"]);
+  });
+
   it("polling: a run that is continued keeps one round in its journal", async () => {
     expect(await printed(() => import("./polling.ts"))).toEqual([
       "render was done in round 4",
