@@ -126,7 +126,7 @@ function replayStore(
     },
     heartbeat: async () => ({ alive: true, freed: 0 }),
     retire: async () => nothing(),
-    prune: async () => ({ runs: 0, entries: 0, expired: 0, done: true }),
+    prune: async () => ({ runs: 0, entries: 0, expired: 0, letters: 0, done: true }),
     watch: () => nothing,
     close: async () => nothing(),
     reader,

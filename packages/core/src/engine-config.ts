@@ -1,8 +1,10 @@
+import type { Retention } from "./coordinator/tidy.ts";
 import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
 import type { CodecHook } from "./model/payload.ts";
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "./model/retry.ts";
 import { workflowKey } from "./model/workflow-ref.ts";
+import { type RetentionOptions, resolveRetention } from "./retention.ts";
 import { type Clock, systemClock } from "./runtime/clock.ts";
 import { consoleLog, type Log } from "./runtime/log.ts";
 import { type Random, systemRandom } from "./runtime/random.ts";
@@ -36,6 +38,8 @@ export interface EngineOptions {
   readonly maxPendingEventsPerType?: number;
   /** How long an event is kept for those who come later. Default 7 days. */
   readonly eventRetention?: Duration;
+  /** How long runs that have ended, and dead letters, are kept. Default: for ever. */
+  readonly retention?: RetentionOptions;
   /** The largest value that is stored, in bytes. Default 2 MiB; a warning is logged above an eighth of it. */
   readonly payloadBytesMax?: number;
   /** Applied to every value that is stored, failures included: compression, encryption. */
@@ -66,6 +70,7 @@ export interface EngineConfig {
   readonly propagateChildFailures: boolean;
   readonly pendingMax: number;
   readonly eventRetentionMs: number;
+  readonly retention: Retention;
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
   readonly log: Log;
@@ -84,6 +89,7 @@ const STORAGE_RETRY: ResolvedRetry = {
 /** The options with their defaults, checked. */
 export function resolveConfig(options: EngineOptions): EngineConfig {
   const { world = {} } = options;
+  const eventRetentionMs = positive(options.eventRetention ?? "7 days", "eventRetention");
   return {
     store: options.store,
     workflows: registry(options.workflows ?? []),
@@ -97,7 +103,8 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     timerResolutionMs: positive(options.timerResolution ?? 1, "timerResolution"),
     propagateChildFailures: options.propagateChildFailures ?? true,
     pendingMax: count(options.maxPendingEventsPerType ?? 10_000, "maxPendingEventsPerType"),
-    eventRetentionMs: positive(options.eventRetention ?? "7 days", "eventRetention"),
+    eventRetentionMs,
+    retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
     payloadBytesMax: count(options.payloadBytesMax ?? 2 * 1024 * 1024, "payloadBytesMax"),
     codec: options.codec ?? null,
     log: options.log ?? consoleLog(),

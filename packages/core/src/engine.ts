@@ -9,6 +9,8 @@ import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun, Payload, Run, Status } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
+import { pruneAll } from "./prune.ts";
+import type { PruneOptions, PruneReport } from "./retention.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import { messageName } from "./runner/ops/listen.ts";
 import { eventPost } from "./runner/ops/post.ts";
@@ -193,6 +195,11 @@ export class Engine {
       (["pending", "running", "suspended", "paused"] as const).map((status) => reader.count({ status: [status] })),
     );
     return { ...round, open: { pending, running, suspended, paused } };
+  }
+
+  /** Removes runs and dead letters that are older than they are kept. Workers do it by themselves; this does it now, and counts. */
+  async prune(options: PruneOptions = {}): Promise<PruneReport> {
+    return await pruneAll(this.#config, options, (call) => this.#worker.reaching(call));
   }
 
   /** Calls back at each such event; the returned function ends it. */

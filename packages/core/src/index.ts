@@ -49,6 +49,7 @@ export type {
   Wake,
 } from "./model/transition.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
+export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";

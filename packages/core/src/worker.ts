@@ -191,9 +191,9 @@ export class Worker {
   }
 
   #createOwnership(): Ownership {
-    const { store, world, log, leaseMs, pollMs, eventRetentionMs: receivedForMs } = this.#config;
+    const { store, world, log, leaseMs, pollMs, retention } = this.#config;
     return new Ownership(
-      { worker: this.id, workflows: this.#programs.refs, leaseMs, pollMs, claimMax: CLAIM_MAX, receivedForMs },
+      { worker: this.id, workflows: this.#programs.refs, leaseMs, pollMs, claimMax: CLAIM_MAX, retention },
       {
         store,
         reaching: (call) => this.#committer.reaching(call),

@@ -5,6 +5,7 @@ import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { DueRun, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { type Retention, tidy } from "./tidy.ts";
 
 export interface OwnershipSettings {
   readonly worker: string;
@@ -15,17 +16,17 @@ export interface OwnershipSettings {
   readonly pollMs: number;
   /** Runs taken at once. */
   readonly claimMax: number;
-  /** How long the ids of what was received are known, so that the same again is a duplicate. */
-  readonly receivedForMs: number;
+  readonly retention: Retention;
 }
 
 /** After this many claims without progress a run is taken for one that may end its worker: it is not worked on beside another such. */
 export const SUSPECT_CLAIMS = 2;
 
-/** How often old rows are removed, in time and in polls, whichever is longer; and how many at a time. */
+/** How often old rows are removed, in time and in polls, whichever is longer; how many of a kind at a time; and when there is more. */
 const TIDY_MS = 60_000;
 const TIDY_POLLS = 60;
-const TIDY_MAX = 1_000;
+const TIDY_MAX = 200;
+const TIDY_AGAIN_MS = 200;
 
 export interface OwnershipParts {
   readonly store: Store;
@@ -69,6 +70,7 @@ export class Ownership {
   #kicked = false;
   #wantsRoom = false;
   #cancelDue: (() => void) | null = null;
+  #tidying = false;
 
   constructor(settings: OwnershipSettings, parts: OwnershipParts) {
     this.#settings = settings;
@@ -177,11 +179,21 @@ export class Ownership {
     return { claimed: claimed.length, due: due.length };
   }
 
-  /** Events whose time is over become dead letters; what was received long ago is forgotten. A bounded number at a time. */
+  /**
+   * Events whose time is over become dead letters; what is older than it is kept goes. A bounded number at a time; when there is
+   * more, soon again.
+   */
   async #tidy(): Promise<void> {
-    const { store } = this.#parts;
-    const receivedBefore = store.now() - this.#settings.receivedForMs;
-    await this.#reaching("prune", () => store.prune({ runsEndedBefore: null, receivedBefore, limit: TIDY_MAX }));
+    if (this.#tidying) return;
+    const { store, clock } = this.#parts;
+    this.#tidying = true;
+    const pruned = await this.#reaching("prune", () => tidy(store, this.#settings.retention, TIDY_MAX));
+    const again = (): void => {
+      this.#tidying = false;
+      if (!this.#stopped) void this.#tidy();
+    };
+    if (pruned?.done === false) clock.wakeAt(clock.now() + TIDY_AGAIN_MS, again);
+    else this.#tidying = false;
   }
 
   /** One appointment, for the earliest deadline in the store; what was due when the worker looked waits for room, not for time. */

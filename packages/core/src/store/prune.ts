@@ -4,16 +4,17 @@ import type { Batch } from "./batch.ts";
 import type { Pruned, PruneRequest } from "./store.ts";
 import type { RunHead, Tables } from "./tables.ts";
 
-/** Removes what is old: at most `limit` runs, `limit` ids and `limit` events. */
+/** Removes what is old: at most `limit` runs, ids, events and letters each. */
 export function pruneRows(batch: Batch, request: PruneRequest): Pruned {
   const { tables, now } = batch;
-  const { limit, receivedBefore } = request;
+  const { limit, receivedBefore, lettersBefore = null } = request;
   const runs = pruneRuns(tables, request);
   const expired = tables.events.expired(now, limit);
   for (const event of expired) endPending(batch, event, "expired");
   const entries = receivedBefore === null ? 0 : forgetReceived(tables, receivedBefore, limit);
-  const done = runs < limit && expired.length < limit && entries < limit;
-  return { runs, entries, expired: expired.length, done };
+  const letters = lettersBefore === null ? 0 : tables.letters.removeBefore(lettersBefore, limit);
+  const done = Math.max(runs, expired.length, entries, letters) < limit;
+  return { runs, entries, expired: expired.length, letters, done };
 }
 
 /** Children before parents: a run whose last child has gone may go in the same call. */

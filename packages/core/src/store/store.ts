@@ -99,12 +99,17 @@ export interface Heartbeat {
 }
 
 export interface PruneRequest {
-  /** Terminal runs that ended before this go, with their journal, inbox and documents. Null: none. */
+  /**
+   * Terminal runs that ended before this go, with their journal, inbox and documents. Null: none. A run stays while a run below
+   * it is there, and while a run above it is open, unless that one has been continued since: its journal tells of it no more.
+   */
   readonly runsEndedBefore: number | null;
   /** Only runs of these statuses; all terminal ones when left out. */
   readonly statuses?: readonly Status[];
   /** Received inbox entries and events from before this go: no duplicate of them is recognised any more. Null: none. */
   readonly receivedBefore: number | null;
+  /** Dead letters from before this go. Null, or left out: none. */
+  readonly lettersBefore?: number | null;
   readonly limit: number;
 }
 
@@ -113,6 +118,7 @@ export interface Pruned {
   readonly entries: number;
   /** Events whose time was over: they are dead letters now. */
   readonly expired: number;
+  readonly letters: number;
   /** False: there was more than `limit`. */
   readonly done: boolean;
 }

@@ -83,7 +83,10 @@ export interface RunTable {
   /** Due at `now`, unowned, of these workflows; the longest due first. */
   claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[];
   ownedBy(worker: string, limit: number): readonly RunHead[];
-  /** Terminal runs that may go: no open parent, and no child that is there still. By status as asked, the oldest first. */
+  /**
+   * Terminal runs that may go: no child is there still, and no run above is open, unless that one has been continued since the
+   * run below it was made. By status as asked, the oldest first.
+   */
   ended(query: EndedQuery): readonly RunHead[];
   remove(head: RunHead): void;
 }
@@ -193,6 +196,8 @@ export interface LetterTable {
   /** Nothing happens when there is one with this id. */
   insert(letter: LetterRow): void;
   remove(id: string): void;
+  /** Removes those from before this, the oldest first; says how many. */
+  removeBefore(before: number, limit: number): number;
 }
 
 export interface DocumentTable {

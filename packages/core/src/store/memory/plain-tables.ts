@@ -21,6 +21,13 @@ export class MemoryLetterTable implements LetterTable {
     this.#letters.delete(id);
   }
 
+  removeBefore(before: number, limit: number): number {
+    const old = [...this.#letters.values()].filter(({ letter }) => letter.deadAt < before);
+    old.sort((left, right) => left.letter.deadAt - right.letter.deadAt || left.n - right.n);
+    for (const { letter } of old.slice(0, limit)) this.remove(letter.id);
+    return Math.min(old.length, limit);
+  }
+
   /** The newest first, of those below `n`. */
   below(n: number, limit: number): readonly { readonly n: number; readonly letter: LetterRow }[] {
     const older = [...this.#letters.values()].filter((row) => row.n < n);

@@ -100,7 +100,7 @@ export class MemoryRunTable implements RunTable {
     for (const cell of this.#cells.values()) {
       const { endedAt, status, id } = cell.head;
       if (endedAt === null || endedAt >= before || !statuses.includes(status)) continue;
-      if (!this.#hasOpenParent(cell) && !this.#children.has(id)) heads.push(cell.head);
+      if (!this.#children.has(id) && !this.#isBelowOpen(cell)) heads.push(cell.head);
     }
     const rank = (head: RunHead): number => statuses.indexOf(head.status);
     heads.sort((left, right) => rank(left) - rank(right) || left.createdAt - right.createdAt || left.key - right.key);
@@ -113,9 +113,15 @@ export class MemoryRunTable implements RunTable {
     this.#cells.delete(head.id);
   }
 
-  #hasOpenParent(cell: Cell): boolean {
-    const parent = cell.facts.parent === null ? null : this.head(cell.facts.parent.runId);
-    return parent !== null && !isTerminal(parent.status);
+  /** Whether a run above is open, and has not been continued since the run below it was made. */
+  #isBelowOpen(run: Cell): boolean {
+    for (let cell = run; cell.facts.parent !== null; ) {
+      const above = this.#cells.get(cell.facts.parent.runId);
+      if (above === undefined || cell.head.createdAt < (above.head.startedAt ?? 0)) return false;
+      if (!isTerminal(above.head.status)) return true;
+      cell = above;
+    }
+    return false;
   }
 
   #save(head: RunHead): Cell {

@@ -9,6 +9,8 @@ const SQL = {
   insert: `INSERT INTO pawl_letters (id, kind, post_id, target, name, reason, status, sent_at, dead_at, value)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   remove: "DELETE FROM pawl_letters WHERE id = ?",
+  removeBefore: `DELETE FROM pawl_letters WHERE n IN
+    (SELECT n FROM pawl_letters WHERE dead_at < ? ORDER BY dead_at, n LIMIT ?)`,
   below: `SELECT ${COLUMNS} FROM pawl_letters WHERE n < ? ORDER BY n DESC LIMIT ?`,
 } as const;
 
@@ -55,6 +57,10 @@ export class SqliteLetterTable implements LetterTable {
 
   remove(id: string): void {
     this.#sql.remove.run(toColumn(id));
+  }
+
+  removeBefore(before: number, limit: number): number {
+    return Number(this.#sql.removeBefore.run(before, limit).changes);
   }
 
   /** The newest first, of those below `n`. */

@@ -137,6 +137,7 @@ CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, version, wake_at) WHERE
 ALTER TABLE pawl_workers ADD COLUMN workflows TEXT;
 `,
   "ALTER TABLE pawl_runs ADD COLUMN undo TEXT NOT NULL DEFAULT 'none'",
+  "CREATE INDEX pawl_letters_dead ON pawl_letters (dead_at);",
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

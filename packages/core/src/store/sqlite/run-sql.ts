@@ -41,8 +41,15 @@ export const RUN_SQL = {
     WHERE workflow = ? AND version = ? AND owner IS NULL AND wake_at IS NOT NULL`,
   ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.status = ? AND r.created_at < ? AND r.ended_at < ?
-      AND NOT EXISTS (SELECT 1 FROM pawl_runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM pawl_runs c WHERE c.parent_run = r.id)
+      AND (r.parent_run IS NULL OR NOT EXISTS (
+        WITH RECURSIVE above (id, ended_at, parent_run, created_at) AS (
+          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM pawl_runs p
+            WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
+          UNION ALL
+          SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN pawl_runs p ON p.id = a.parent_run
+            WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
+        SELECT 1 FROM above WHERE ended_at IS NULL))
     ORDER BY r.created_at, r.key LIMIT ?`,
   remove: "DELETE FROM pawl_runs WHERE key = ?",
 } as const;

@@ -115,7 +115,7 @@ export const eventCases: readonly Case[] = [
       await t.waiting("r", { topics: ["t"] });
       t.expect(await t.inboxIds("r")).toEqual(["event:fresh"]);
       const pruned = await t.store.prune({ runsEndedBefore: null, receivedBefore: null, limit: 10 });
-      t.expect(pruned).toEqual({ runs: 0, entries: 0, expired: 2, done: true });
+      t.expect(pruned).toEqual({ runs: 0, entries: 0, expired: 2, letters: 0, done: true });
       t.expect(await t.letterReasons()).toEqual(["expired", "expired"]);
     },
   },

@@ -17,6 +17,7 @@ export const retentionCases: readonly Case[] = [
         runs: 1,
         entries: 0,
         expired: 0,
+        letters: 0,
         done: true,
       });
       t.expect([await t.store.load("r"), await t.store.reader.get("r"), await t.seqs("r"), await t.inbox("r")]).toEqual(
@@ -50,6 +51,49 @@ export const retentionCases: readonly Case[] = [
       t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 0, done: true });
       await t.applied(append("c", { state: completed() }), append("open", { state: completed() }));
       t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 5, done: true });
+    },
+  },
+  {
+    name: "what an open run has below it stays, however deep, and goes when that run has been continued since",
+    run: async (t) => {
+      const below = (id: string, runId: string) =>
+        create(id, { owner: "w", createdAt: t.world.now(), parent: { runId, location: id, onClose: "cancel" } });
+      await t.owned("open");
+      await t.applied(below("a", "open"), below("b", "a"), below("c", "b"));
+      for (const id of ["c", "b", "a"]) await t.applied(append(id, { state: completed() }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 0 });
+      t.world.advance(1);
+      const fresh = { workflow: "order", version: 1, input: null, baseSeq: 0, at: T0 + 1 };
+      await t.applied(append("open", { state: { status: "continued", ...fresh } }));
+      await t.applied(below("d", "open"));
+      await t.applied(append("d", { state: completed() }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 3, done: true });
+      t.expect(await t.store.reader.count({})).toBe(2);
+      t.expect((await t.run("d")).status).toBe("completed");
+    },
+  },
+  {
+    name: "dead letters from before the asked time go, the oldest first, a bounded number",
+    run: async (t) => {
+      for (const id of ["a", "b", "c", "d"]) {
+        await t.posted(message("nobody", id, { from: "r" }));
+        t.world.advance(1);
+      }
+      const nothing = { runsEndedBefore: null, receivedBefore: null };
+      const ids = async () => (await t.store.reader.deadLetters({ limit: 10 })).items.map(({ id }) => id);
+      t.expect(await t.store.prune({ ...nothing, limit: 10 })).toMatchObject({ letters: 0, done: true });
+      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0, limit: 10 })).toMatchObject({ letters: 0 });
+      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
+        letters: 2,
+        done: false,
+      });
+      t.expect(await ids()).toEqual(["nobody//d", "nobody//c"]);
+      t.expect(await t.store.prune({ ...nothing, lettersBefore: T0 + 3, limit: 2 })).toMatchObject({
+        letters: 1,
+        done: true,
+      });
+      t.expect(await ids()).toEqual(["nobody//d"]);
+      t.expect(await t.store.prune({ ...nothing, lettersBefore: null, limit: 2 })).toMatchObject({ letters: 0 });
     },
   },
   {
@@ -98,7 +142,7 @@ export const retentionCases: readonly Case[] = [
       await t.applied(append("b", { turn: 2, taken: [1], state: suspended({}, 1) }));
       await t.posted(event("t", "pending"));
       const pruned = await t.store.prune({ runsEndedBefore: null, receivedBefore: T0 + 1, limit: 10 });
-      t.expect(pruned).toEqual({ runs: 0, entries: 2, expired: 0, done: true });
+      t.expect(pruned).toEqual({ runs: 0, entries: 2, expired: 0, letters: 0, done: true });
       t.expect(await t.posted(event("t", "held"))).toEqual({ kind: "duplicate" });
       t.expect(await t.posted(event("t", "pending"))).toEqual({ kind: "duplicate" });
       await t.applied(append("a", { turn: 2, state: completed() }));

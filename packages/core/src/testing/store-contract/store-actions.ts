@@ -221,7 +221,8 @@ export class StoreActions {
   }
 
   #prune(now: number): PruneRequest {
-    if (this.#chance(0.5)) return { runsEndedBefore: now - 20, receivedBefore: now - 30, limit: 10_000 };
+    if (this.#chance(0.5))
+      return { runsEndedBefore: now - 20, receivedBefore: now - 30, lettersBefore: now - 25, limit: 10_000 };
     return { runsEndedBefore: now - 10, statuses: ["completed", "failed"], receivedBefore: null, limit: this.#upTo(3) };
   }
 
