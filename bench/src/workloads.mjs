@@ -20,7 +20,7 @@ const raw = (name) => ({ name, module: "raw/limits", options: { singleMs: 500, b
 
 /** @param {{ quick: boolean }} options @returns {readonly Workload[]} */
 export function workloads({ quick }) {
-  return [throughput(quick), sequence(), latency(quick), wake(), sleepers(), replay(), loop(quick), memory(quick)];
+  return [throughput(quick), sequence(), latency(quick), wake(), sleepers(), replay(), loop(quick), memory(quick), rounds(quick)];
 }
 
 /** @param {boolean} quick @returns {Workload} */
@@ -198,6 +198,23 @@ function memory(quick) {
       ),
       figure("  RSS gained over the second half", rest.rssGrowth, "mebibytes"),
       figure("  idle CPU", rest.idleCpu, "percent", below(0.02)),
+    ],
+  };
+}
+
+/** @param {boolean} quick @returns {Workload} */
+function rounds(quick) {
+  const count = quick ? 20_000 : 100_000;
+  return {
+    name: "W7",
+    title: `W7 ctx.loop: ${count.toLocaleString("en-US")} rounds of a step on one run`,
+    roundsMax: 1,
+    parts: [{ name: "pawl", module: "pawl/rounds", options: { rounds: count } }],
+    figures: ({ pawl }) => [
+      figure("a round, p50", pawl.roundMs, "ms"),
+      figure("last tenth ÷ first", pawl.growth, "ratio", atMost(1.1)),
+      figure("records in the journal, at most", pawl.rowsMax, "count", atMost(100)),
+      figure("heap gained from the first tenth to the last", pawl.heapGrowth, "mebibytes", atMost(4 * 2 ** 20)),
     ],
   };
 }
