@@ -20,7 +20,17 @@ const raw = (name) => ({ name, module: "raw/limits", options: { singleMs: 500, b
 
 /** @param {{ quick: boolean }} options @returns {readonly Workload[]} */
 export function workloads({ quick }) {
-  return [throughput(quick), sequence(), latency(quick), wake(), sleepers(), replay(), loop(quick), memory(quick), rounds(quick)];
+  return [
+    throughput(quick),
+    sequence(),
+    latency(quick),
+    wake(),
+    sleepers(),
+    replay(),
+    loop(quick),
+    memory(quick),
+    rounds(quick),
+  ];
 }
 
 /** @param {boolean} quick @returns {Workload} */

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { JoinError, RaceError, workflow } from "./index.ts";
 import { crashEverywhere } from "./testing/crash-everywhere.ts";
+import type { Stage } from "./testing/stage.ts";
 import { STAGES } from "./testing/stages.ts";
 
 const LEFT = "left";
@@ -187,6 +188,43 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create }) => {
       { winner: "late", value: null },
       "race none failed in every branch: a: a broke; b: b broke",
     ]);
+  });
+
+  it("asks the children of a loser to cancel themselves, unless they are to be abandoned; the winner's have their end", async () => {
+    const long = workflow("long", (ctx) => ctx.listen("never"));
+    const short = workflow("short", (ctx) => ctx.sleep("1 s"));
+    const make = () => {
+      const racing = workflow("racing", async (ctx) => {
+        await ctx.race("go", {
+          a: (c) => c.child(long, undefined),
+          b: (c) => c.child(short, undefined),
+          c: async (c) => {
+            await c.startChild(long, undefined, { name: "kept", onParentClose: "abandon" });
+            await c.listen("never");
+          },
+        });
+        await ctx.sleep("20 s");
+      });
+      return { workflow: racing, ran: [], children: [long, short] };
+    };
+    let ends = 0;
+    const look = async (stage: Stage): Promise<void> => {
+      const client = await stage.engine();
+      const status = (location: string) => client.run(`r//go/${location}`).status();
+      expect(await Promise.all(["a/long", "b/short", "c/kept"].map(status))).toEqual([
+        "cancelled",
+        "completed",
+        "suspended",
+      ]);
+      ends += 1;
+    };
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ stage }) => look(stage),
+    );
+    expect(crashes).toBeGreaterThan(8);
+    expect(ends).toBeGreaterThan(crashes);
   });
 
   it("what a loser had recorded before the decision is passed over in every replay", async () => {

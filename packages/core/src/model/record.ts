@@ -13,6 +13,8 @@ export type RecordKind =
   | "select"
   | "child"
   | "spawn"
+  /** A child was asked to cancel itself, because its branch has lost a race. */
+  | "cancel"
   | "send"
   | "emit"
   /** The program is stopped here, and what it has done is undone; the payload says why, the detail how the run ends. */

@@ -1,9 +1,11 @@
 import { PawlError } from "../../model/errors.ts";
+import { toFailure } from "../../model/failure.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName, childRunId } from "../../model/names.ts";
 import { checkSchema } from "../../model/schema.ts";
+import type { Post } from "../../model/transition.ts";
 import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
-import { type Branch, issued, valueIn } from "./branch.ts";
+import { type Branch, issue, issued, valueIn } from "./branch.ts";
 import { waitCommand } from "./wait.ts";
 
 /** Locations of children by the handles that workflows hold. */
@@ -36,6 +38,7 @@ export function startChild<Input, Output>(
           : checkSchema(workflow.options.input, input, `input of child ${name}`);
       location = nextLocation(branch.scope, name);
       const id = childRunId(generationId(branch), location);
+      if (options.onParentClose !== "abandon") branch.line?.childStarted(location, id);
       const at = host.now();
       return {
         kind: "post",
@@ -77,6 +80,21 @@ export async function child<Input, Output>(
   return await handle.result().catch(() => undefined);
 }
 
+/** Asks a child that nobody waits for any more to cancel itself. */
+export function cancelChild(branch: Branch, location: string, runId: string, reason: Error): void {
+  const { host, settings } = branch;
+  const at = host.now();
+  const post: Post = {
+    kind: "cancel",
+    to: runId,
+    id: `lost:${host.runId}`,
+    reason: settings.codec.encode(toFailure(reason), "reason"),
+    at,
+  };
+  const told = { value: undefined, detail: runId, settle: () => undefined };
+  issue(branch, { kind: "post", record: "cancel", location: `${location}/~cancel`, issuedAt: at, post, ...told });
+}
+
 /** Children of a later generation are others than those of an earlier one, at the same location. */
 function generationId(branch: Branch): string {
   const { run } = branch.host;
@@ -100,7 +118,10 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
           }),
           location: `${location}/result`,
         }),
-        (completion) => valueIn(completion) as Output,
+        (completion) => {
+          branch.line?.childEnded(location);
+          return valueIn(completion) as Output;
+        },
       );
       return result;
     },

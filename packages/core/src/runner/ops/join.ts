@@ -4,6 +4,7 @@ import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
 import { type Branch, branchAt } from "./branch.ts";
+import { cancelChild } from "./child.ts";
 import { Line } from "./line.ts";
 import { mark } from "./mark.ts";
 
@@ -45,6 +46,7 @@ export async function race<const All extends Branches<Ctx>>(
         const reason = new PawlError("RACE_LOST", `branch ${loser} of race ${name} has lost to ${winner}`);
         line.end(reason);
         branch.host.close(path, reason);
+        for (const [location, runId] of line.children) cancelChild(branch, location, runId, reason);
       }
       resolve({ winner, value } as RaceResult<All>);
     };

@@ -2,6 +2,8 @@
 export class Line {
   readonly #within: Line | null;
   readonly #outer: () => AbortSignal;
+  /** Children that were started here, by location, and are not known to have ended. */
+  readonly #children = new Map<string, string>();
   #controller: AbortController | null = null;
   #reason: Error | null = null;
 
@@ -19,6 +21,20 @@ export class Line {
     this.#controller ??= new AbortController();
     if (this.#reason !== null) this.#controller.abort(this.#reason);
     return AbortSignal.any([this.#outer(), this.#controller.signal]);
+  }
+
+  get children(): ReadonlyMap<string, string> {
+    return this.#children;
+  }
+
+  childStarted(location: string, runId: string): void {
+    this.#children.set(location, runId);
+    this.#within?.childStarted(location, runId);
+  }
+
+  childEnded(location: string): void {
+    this.#children.delete(location);
+    this.#within?.childEnded(location);
   }
 
   end(reason: Error): void {
