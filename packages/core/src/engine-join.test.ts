@@ -221,7 +221,10 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create }) => {
     const crashes = await crashEverywhere(
       () => create(onTestFinished),
       make,
-      ({ stage }) => look(stage),
+      async ({ stage, journal }) => {
+        expect(journal.filter((location) => location.endsWith("~cancel"))).toEqual(["go/a/long/~cancel"]);
+        await look(stage);
+      },
     );
     expect(crashes).toBeGreaterThan(8);
     expect(ends).toBeGreaterThan(crashes);
