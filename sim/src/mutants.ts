@@ -83,9 +83,9 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a deadline that was refused drops the session",
-    file: "runner/session.js",
-    find: 'else if (underWay && (outcome.reason === "inbox" || outcome.reason === "early"))',
-    replace: "else if (false)",
+    file: "runner/own-appends.js",
+    find: 'if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early"))',
+    replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {

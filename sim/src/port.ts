@@ -35,6 +35,7 @@ export class Port implements Store {
   readonly reader: Reader;
   /** Where nothing disturbs the clocks. */
   readonly exactClock: boolean;
+  readonly transactions = "batched";
   readonly #world: Stage;
   readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();

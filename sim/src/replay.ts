@@ -98,6 +98,7 @@ function replayStore(
   const store: Store = {
     open: async () => nothing(),
     exactClock: true,
+    transactions: "batched",
     now: () => world.storeNow,
     async commit(batch): Promise<Commit> {
       if (closed) return never();

@@ -9,7 +9,7 @@ import { sweepCase } from "./sweep.ts";
 
 /** An engine whose store tells workers the contrary of whether they live. */
 function lyingEngine(): Pawl {
-  const memoryStore = (): pawl.Store => {
+  const memoryStore = (): pawl.MemoryStore => {
     const store = pawl.memoryStore();
     const heartbeat: pawl.Store["heartbeat"] = async (...args) => {
       const answer = await store.heartbeat(...args);

@@ -38,6 +38,7 @@ export type {
   DeliverPolicy,
   DocumentChange,
   EventPost,
+  InTransaction,
   JournalChange,
   MessagePost,
   Post,
@@ -48,6 +49,7 @@ export type {
   Transition,
   Wake,
 } from "./model/transition.ts";
+export type { MemoryTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { Clock } from "./runtime/clock.ts";
@@ -55,7 +57,7 @@ export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";
 export type { Turns } from "./runtime/turns.ts";
 export type { StartOptions } from "./start.ts";
-export { memoryStore } from "./store/memory/memory-store.ts";
+export { type MemoryStore, memoryStore } from "./store/memory/memory-store.ts";
 export type {
   ClaimRequest,
   Commit,
@@ -97,6 +99,7 @@ export type {
   StepFailure,
   StepOptions,
   TimedOut,
+  TransactionOptions,
   TryResult,
   WaitOptions,
   WaitWithTimeout,

@@ -80,6 +80,7 @@ export class Intake {
       undo: null,
       inbox: null,
       notBefore: null,
+      transaction: null,
     };
     coordinator.own({ id: runId, status, epoch, turn, seq: -1, parent, undo });
     coordinator.enlist({

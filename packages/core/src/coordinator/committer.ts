@@ -32,7 +32,7 @@ export class Committer {
   readonly #onDown: (error: Error) => void;
   readonly #onUp: () => void;
   #down = false;
-  #sending = false;
+  #sending = 0;
 
   constructor(parts: {
     readonly store: Store;
@@ -58,17 +58,17 @@ export class Committer {
 
   /** `mayLetGo` says which places of the batch have a caller who can be told that the store is not there. */
   async commit(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
-    this.#sending = true;
+    this.#sending += 1;
     try {
       return await this.#send(batch, mayLetGo);
     } finally {
-      this.#sending = false;
+      this.#sending -= 1;
     }
   }
 
   /** The store was reached by other calls: it is back, unless a batch is on its way that knows better. */
   reached(): void {
-    if (!this.#sending) this.#up();
+    if (this.#sending === 0) this.#up();
   }
 
   async #send(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {

@@ -9,7 +9,8 @@ import { StoreError } from "../store/store-error.ts";
 import { type Intercept, intercepted } from "../testing/intercepted.ts";
 import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
 import { Committer } from "./committer.ts";
-import { type AppendSource, Coordinator, type CoordinatorLimits } from "./coordinator.ts";
+import { Coordinator, type CoordinatorLimits } from "./coordinator.ts";
+import type { AppendSource } from "./entry.ts";
 
 interface Desk {
   readonly world: VirtualWorld;
@@ -127,6 +128,7 @@ class Source implements AppendSource {
       undo: null,
       inbox: null,
       notBefore: null,
+      transaction: null,
     };
     return { kind: "append", runId: this.runId, epoch: 1, records, ...nothing };
   }
@@ -290,6 +292,7 @@ describe("the coordinator answers", () => {
       undo: null,
       inbox: null,
       notBefore: null,
+      transaction: null,
     };
     const outcomes: string[] = [];
     coordinator.enlist({

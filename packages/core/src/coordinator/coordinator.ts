@@ -1,5 +1,5 @@
 import { PawlError } from "../model/errors.ts";
-import type { AppendOp, Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
+import type { Op, OutcomeOf, RunView } from "../model/op.ts";
 import type { Answer, Transition, Wake } from "../model/transition.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
@@ -8,39 +8,13 @@ import type { Turns } from "../runtime/turns.ts";
 import type { Commit, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Committer } from "./committer.ts";
-
-/** One that owns a run and gathers what is to be added to it until the next batch is taken. */
-export interface AppendSource {
-  readonly kind: "source";
-  readonly runId: string;
-  /** What has gathered since the last call; null if nothing has. */
-  takeAppend(): AppendOp | null;
-  /** The commit that holds what was taken is durable, or it was refused. */
-  appended(outcome: Outcomes["append"]): void;
-}
+import { type AppendSource, type Asked, type Entry, hasCode, settle, unavailable } from "./entry.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
   readonly batchMax: number;
   /** Ops that may wait; callers beyond it wait to be let in. */
   readonly queueMax: number;
-}
-
-type Entry =
-  | {
-      readonly kind: "op";
-      readonly op: Op;
-      readonly view: RunView | null;
-      settle(conclusion: Conclusion): void;
-      fail(error: Error): void;
-    }
-  | AppendSource;
-
-/** An op whose transition is in a batch, and what was known of its run when it was decided. */
-interface Asked {
-  readonly entry: Entry;
-  readonly op: Op;
-  readonly view: RunView | null;
 }
 
 /** What the owner knows of its run; moves on with each commit. */
@@ -54,7 +28,8 @@ const AGAIN_MAX = 100;
  *
  * C1. An outcome or a wake-up is given only after the commit that contains it is durable.
  * C2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
- *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition.
+ *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
+ *     may wait is committed beside it, where the store asks for that.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
  * C4. A failed assertion stops everything before a wrong state is written.
  */
@@ -73,6 +48,8 @@ export class Coordinator {
   #queue: Entry[] = [];
   #armed = false;
   #busy = false;
+  /** Commits under way beside the batches. */
+  #apart = 0;
   #broken: Error | null = null;
   #idle: Array<() => void> = [];
 
@@ -134,7 +111,10 @@ export class Coordinator {
 
   /** Resolves when nothing is queued or under way. */
   async drained(): Promise<void> {
-    while (this.#broken === null && (this.#busy || this.#queue.length + this.#places + this.#outside.length > 0)) {
+    while (
+      this.#broken === null &&
+      (this.#busy || this.#apart + this.#queue.length + this.#places + this.#outside.length > 0)
+    ) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
@@ -199,6 +179,8 @@ export class Coordinator {
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         settle(entry, decision);
+      } else if (this.#store.transactions === "apart" && hasCode(decision.transition)) {
+        void this.#commitApart({ entry, op, view }, decision.transition);
       } else {
         asked.push({ entry, op, view });
         batch.push(decision.transition);
@@ -207,6 +189,18 @@ export class Coordinator {
     if (batch.length === 0) return;
     const result = await this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
     this.#conclude(asked, batch, result.commit, result.resent, result.given);
+  }
+
+  async #commitApart(asked: Asked, transition: Transition): Promise<void> {
+    this.#apart += 1;
+    try {
+      const { commit, resent, given } = await this.#committer.commit([transition], () => false);
+      this.#conclude([asked], [transition], commit, resent, given);
+    } catch (error) {
+      this.#break(error, [asked.entry]);
+    }
+    this.#apart -= 1;
+    if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #conclude(
@@ -270,18 +264,4 @@ export class Coordinator {
     for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();
     this.#onBroken(error);
   }
-}
-
-function settle(entry: Entry, conclusion: Conclusion): void {
-  if (entry.kind === "op") entry.settle(conclusion);
-  else if (conclusion.kind === "outcome") entry.appended(conclusion.outcome as Outcomes["append"]);
-}
-
-function unavailable(op: Op, cause?: Error): PawlError {
-  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
-  return new PawlError(
-    "STORE_UNAVAILABLE",
-    `the store did not answer: whether the ${what} happened is not known. Repeat it with the same id`,
-    { cause },
-  );
 }

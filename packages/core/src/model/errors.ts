@@ -102,6 +102,27 @@ export const ERRORS = {
     means: "The store can't keep its promises as it is: an old library, a newer schema, a driver that is missing.",
     fix: "The message says which and what to install or change.",
   },
+  TX_UNSUPPORTED: {
+    status: 500,
+    means: "The store has no transactions that user code could take part in.",
+    fix: "Use a store that has: SQLite, or memory in tests. Or do the work in a step, with its idempotency key.",
+  },
+  TX_INVALID: {
+    status: 400,
+    means: "What was given as `tx` is no open transaction on the store's own database, or it is over.",
+    fix: "The message says what is wrong with it. Nothing was done.",
+  },
+  TX_ASYNC: {
+    status: 400,
+    means:
+      "The body of a transaction returned a promise, and the store runs bodies that do not wait. It was rolled back.",
+    fix: "Do what has to be awaited in a step before it, and hand the value in.",
+  },
+  TX_STATEMENT: {
+    status: 400,
+    means: "A statement was given to a transaction that would end it, reach beyond it, or is more than one.",
+    fix: "Give it one statement that reads or writes rows or tables.",
+  },
   PAYLOAD_UNSUPPORTED: {
     status: 400,
     means: "A value holds something that would not come back the same. The message gives its path.",

@@ -3,6 +3,7 @@ import type { NewRun, Parent, Payload, Status, TerminalStatus, Undo } from "./ru
 import type {
   DocumentChange,
   EventPost,
+  InTransaction,
   JournalChange,
   MessagePost,
   Post,
@@ -24,6 +25,7 @@ export interface AppendOp {
   readonly undo: Undo | null;
   readonly inbox: number | null;
   readonly notBefore: number | null;
+  readonly transaction: InTransaction | null;
 }
 
 /** An operator changes the journal of a run that it has read, and puts the run to work with it. */
@@ -93,7 +95,11 @@ export type LostReason = "fenced" | "ended" | "gone" | "inbox" | "early";
 /** The answer to each kind of op. */
 export interface Outcomes {
   start: { readonly kind: "started" } | { readonly kind: "exists"; readonly status: Status };
-  append: { readonly kind: "appended" } | { readonly kind: "lost"; readonly reason: LostReason };
+  append:
+    | { readonly kind: "appended" }
+    | { readonly kind: "lost"; readonly reason: LostReason }
+    /** Its code threw: nothing changed. */
+    | { readonly kind: "threw"; readonly error: unknown };
   send: SendOutcome;
   emit: EmitOutcome;
   cancel: ControlOutcome;

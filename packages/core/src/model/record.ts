@@ -6,6 +6,7 @@ import type { Payload } from "./run.ts";
  */
 export type RecordKind =
   | "step"
+  | "transaction"
   | "retry"
   | "sleep"
   | "listen"

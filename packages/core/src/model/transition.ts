@@ -115,6 +115,12 @@ export interface JournalChange {
   /** Received in what is cut: laid into the inbox again, unless it lies there. */
   readonly restore: ReadonlyArray<Omit<InboxEntry, "n">>;
 }
+/**
+ * The one part of a transition that is code. The store calls it inside its own transaction, with that transaction, when the
+ * guards have passed and before the records are written: it completes them. If it throws, the transition is refused and
+ * leaves no trace. It is called again where the batch is sent again and had not been applied.
+ */
+export type InTransaction = (tx: unknown) => void | Promise<void>;
 
 /** What a store applies, or refuses, as a whole. */
 export type Transition =
@@ -143,6 +149,8 @@ export type Transition =
       readonly inbox: number | null;
       /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
       readonly notBefore: number | null;
+      /** Code that belongs to the transition; null: it is data alone. */
+      readonly transaction: InTransaction | null;
     }
   /**
    * From outside; raises the epoch, so the owner is fenced. Guard: the run has this epoch and is not terminal; only `reopened`
@@ -189,7 +197,9 @@ export type Refusal =
   /** The inbox has moved on since the decision. */
   | { readonly reason: "inbox"; readonly inboxLast: number }
   /** The deadline has not come by the store's clock. */
-  | { readonly reason: "early"; readonly now: number };
+  | { readonly reason: "early"; readonly now: number }
+  /** Its code threw, or the store can't call it. */
+  | { readonly reason: "threw"; readonly error: unknown };
 
 export type Answer =
   /** `post` answers a `post` or `letter`; `again` says that the same transition had been applied before. */

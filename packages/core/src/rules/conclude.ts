@@ -59,6 +59,8 @@ function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Out
       return { kind: "lost", reason: "ended" };
     case "notFound":
       return { kind: "lost", reason: "gone" };
+    case "threw":
+      return { kind: "threw", error: answer.error };
     case "exists":
     case "moved":
       return impossible(op, answer);
@@ -78,6 +80,7 @@ function concludeControl(op: Op, answer: Answer): Conclusion {
     case "inbox":
     case "early":
     case "moved":
+    case "threw":
       return impossible(op, answer);
   }
 }
@@ -94,6 +97,7 @@ function concludeRewrite(op: Op, answer: Answer): Conclusion {
     case "inbox":
     case "early":
     case "terminal":
+    case "threw":
       return impossible(op, answer);
   }
 }

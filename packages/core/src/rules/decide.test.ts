@@ -43,6 +43,7 @@ const append = (over: Partial<AppendOp> = {}): AppendOp => ({
   undo: null,
   inbox: null,
   notBefore: null,
+  transaction: null,
   ...over,
 });
 const parent: Parent = { runId: "p", location: "child", onClose: "cancel" };
@@ -140,6 +141,7 @@ describe("an append", () => {
         undo: null,
         inbox: 5,
         notBefore: 6,
+        transaction: null,
       },
     });
   });

@@ -65,6 +65,7 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
     undo: op.undo,
     inbox: op.inbox,
     notBefore: op.notBefore,
+    transaction: op.transaction,
   });
 }
 

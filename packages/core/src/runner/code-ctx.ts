@@ -15,6 +15,7 @@ import type {
   StepFailure,
   StepOptions,
   TimedOut,
+  TransactionOptions,
   TryResult,
   WaitOptions,
   WaitWithTimeout,
@@ -40,6 +41,7 @@ import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
 import { sleep, sleepUntil } from "./ops/sleep.ts";
 import { step, tryStep } from "./ops/step.ts";
+import { transaction } from "./ops/transaction.ts";
 import { getVersion, removed } from "./ops/version.ts";
 
 type Timed = WaitOptions & { readonly timeout?: Duration };
@@ -74,6 +76,13 @@ export class CodeCtx implements Ctx {
     options?: StepOptions,
   ): Promise<TryResult<Awaited<Value>, StepFailure>> {
     return tryStep(this.#branch, name, body, options);
+  }
+  transaction<Tx, Value>(
+    name: string,
+    body: (tx: Tx, info: StepInfo) => Value,
+    options?: TransactionOptions,
+  ): Promise<Awaited<Value>> {
+    return transaction(this.#branch, name, body, options);
   }
 
   sleep(duration: Duration, options?: WaitOptions): Promise<void> {

@@ -142,6 +142,7 @@ export class Draft {
       undo: this.#undo,
       inbox: this.#inbox,
       notBefore: this.#notBefore,
+      transaction: null,
     };
     this.#records = NOTHING;
     this.#trim = null;

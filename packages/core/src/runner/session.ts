@@ -14,13 +14,13 @@ import { Draft } from "./draft.ts";
 import { endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { OpenCommands } from "./open-commands.ts";
+import { OwnAppends } from "./own-appends.ts";
 import { PassedOver } from "./passed-over.ts";
 import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
 import { Steps } from "./steps.ts";
-import { TimeUp } from "./time-up.ts";
 import { Trail } from "./trail.ts";
 
 /** How long a session waits when the store's clock is behind the one it goes by. */
@@ -47,7 +47,7 @@ export class Session implements Interpreter {
   readonly #desk: Desk;
   readonly #course: Course;
   readonly #row = new RowState();
-  readonly #timeUp: TimeUp;
+  readonly #own: OwnAppends;
   readonly #appointment: Appointment;
   #phase: Phase = "working";
   #restAsked = false;
@@ -70,14 +70,19 @@ export class Session implements Interpreter {
       draft,
       open: new OpenCommands(run.inboxLast),
       completions: new Completions(draft, () => this.#askRest()),
-      steps: new Steps(world, run.id, last.seq, (body, end) => {
-        if (!this.#over) tried(this.#desk, body, end);
-      }),
+      steps: new Steps(
+        world,
+        { id: run.id, durableSeq: last.seq },
+        (body, end) => {
+          if (!this.#over) tried(this.#desk, body, end);
+        },
+        (body) => this.#own.transactions.add(body),
+      ),
       codec: world.codec,
       passedOver: new PassedOver(),
       trail,
     };
-    this.#timeUp = new TimeUp(this.#desk, world.exactClock);
+    this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };
     this.#course = new Course(parts, loaded, snapshot, createProgram);
@@ -151,24 +156,25 @@ export class Session implements Interpreter {
   }
 
   takeAppend(): AppendOp | null {
-    if (this.#phase === "gone") return null;
+    if (this.#phase === "gone" || this.#own.underWay) return null;
     this.#sent =
-      this.#desk.draft.takeOp(this.runId, this.run.epoch) ?? (this.#over ? null : this.#timeUp.takeOp(this.run));
+      this.#desk.draft.takeOp(this.runId, this.run.epoch) ?? (this.#over ? null : this.#own.takeOp(this.run));
     return this.#sent;
   }
 
   appended(outcome: Outcomes["append"]): void {
     if (this.#phase === "gone") return;
-    const { underWay } = this.#timeUp;
-    if (outcome.kind === "appended") {
-      if (underWay) this.#timeUp.accepted();
-      if (underWay) this.#row.adopt(this.#desk);
+    // What was gathered while an append was under way by itself was not taken.
+    if (this.#own.underWay && this.#desk.draft.announced) this.#world.enlist(this);
+    const answer = this.#own.answered(outcome);
+    if (answer.kind === "durable") {
+      if (answer.rowTold) this.#row.adopt(this.#desk);
       this.#durable();
-    } else if (underWay && (outcome.reason === "inbox" || outcome.reason === "early")) {
-      this.#timeUp.refused(outcome.reason);
-      if (outcome.reason === "inbox") this.#catchUp();
-      else this.#world.wakeAt(this.#world.now() + EARLY_MS, () => this.wake());
-    } else {
+    } else if (answer.kind === "behind") {
+      this.#catchUp();
+    } else if (answer.kind === "early") {
+      this.#world.wakeAt(this.#world.now() + EARLY_MS, () => this.wake());
+    } else if (answer.kind === "lost" && outcome.kind === "lost") {
       this.#world.lost(this, outcome.reason);
     }
   }
@@ -176,14 +182,14 @@ export class Session implements Interpreter {
   #arrive(news: readonly InboxEntry[]): void {
     if (this.#cancelledBy(news)) return;
     this.#desk.open.arrive(news);
-    this.#timeUp.caughtUp();
+    this.#own.timeUp.caughtUp();
     this.#row.woken();
     this.wake();
   }
 
   /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
   #catchUp(): void {
-    if (this.#over || !this.#timeUp.behind) return;
+    if (this.#over || !this.#own.timeUp.behind) return;
     this.#world.behind(this);
     this.#world.wakeAt(this.#world.now() + BEHIND_MS, () => this.#catchUp());
   }
@@ -202,7 +208,7 @@ export class Session implements Interpreter {
       return;
     }
     steps.durable(op?.records.at(-1)?.seq ?? 0);
-    if (this.#timeUp.waiting) draft.announce();
+    if (this.#own.waiting) draft.announce();
     const still = !this.#restAsked && !draft.announced && !steps.busy;
     if (op?.state?.status === "suspended" && still) {
       this.#phase = "resting";
@@ -219,7 +225,7 @@ export class Session implements Interpreter {
   /** The program has come to rest: the one place from which it is moved on. */
   readonly #rest = (): void => {
     this.#restAsked = false;
-    if (this.#over || this.#timeUp.underWay) return;
+    if (this.#over || this.#own.underWay) return;
     const move = this.#course.move();
     switch (move.kind) {
       case "handed":
@@ -245,7 +251,7 @@ export class Session implements Interpreter {
     const { open, completions, draft, steps } = this.#desk;
     receive(this.#desk);
     if (completions.size > 0) return true;
-    const due = this.#timeUp.look(this.#world.now());
+    const due = this.#own.timeUp.look(this.#world.now());
     if (due) draft.announce();
     // A step that was tried again may have ended at once.
     if (due || completions.size > 0) return completions.size > 0;

@@ -23,6 +23,15 @@ export type TryEnd =
 /** Why a step failed for good. */
 export type StepFailureKind = "critical" | "timeout" | "exhausted";
 
+/** What a transaction fails with however often it is tried. */
+const HOPELESS: ReadonlySet<unknown> = new Set([
+  "TX_UNSUPPORTED",
+  "TX_ASYNC",
+  "TX_STATEMENT",
+  "PAYLOAD_UNSUPPORTED",
+  "PAYLOAD_TOO_LARGE",
+]);
+
 /**
  * The step bodies of one session.
  *
@@ -33,15 +42,23 @@ export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
   readonly #onEnd: (body: Body, end: TryEnd) => void;
+  readonly #onTransaction: (body: Body) => void;
   readonly #held: Array<{ readonly step: StepCommand; readonly afterSeq: number }> = [];
   readonly #bodies = new Set<Body>();
   #durableSeq: number;
 
-  constructor(world: SessionWorld, runId: string, durableSeq: number, onEnd: (body: Body, end: TryEnd) => void) {
+  /** `onTransaction` is given bodies that the store runs: `took` or `threw` tells how that ended. */
+  constructor(
+    world: SessionWorld,
+    run: { readonly id: string; readonly durableSeq: number },
+    onEnd: (body: Body, end: TryEnd) => void,
+    onTransaction: (body: Body) => void,
+  ) {
     this.#world = world;
-    this.#runId = runId;
-    this.#durableSeq = durableSeq;
+    this.#runId = run.id;
+    this.#durableSeq = run.durableSeq;
     this.#onEnd = onEnd;
+    this.#onTransaction = onTransaction;
   }
 
   /** Whether a body runs or is about to. */
@@ -91,7 +108,8 @@ export class Steps implements BodyListener {
         () => this.#timedOut(body, timeoutMs),
       );
     }
-    this.#world.within(this.#runId, () => body.run(this));
+    if (step.transact === undefined) this.#world.within(this.#runId, () => body.run(this));
+    else this.#onTransaction(body);
   }
 
   #timedOut(body: Body, timeoutMs: number): Error {
@@ -116,8 +134,19 @@ export class Steps implements BodyListener {
     this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail: null });
   }
 
+  /** Whether the body's try has not ended. */
+  has(body: Body): boolean {
+    return this.#bodies.has(body);
+  }
+
+  /** The store has run the body, and its record is durable. */
+  took(body: Body): void {
+    this.#bodies.delete(body);
+  }
+
   threw(body: Body, error: unknown): void {
-    const critical = (error as { code?: unknown } | null | undefined)?.code === "CRITICAL";
+    const code = (error as { code?: unknown } | null | undefined)?.code;
+    const critical = code === "CRITICAL" || (body.step.transact !== undefined && HOPELESS.has(code));
     this.#fail(body, error, !critical, critical ? "critical" : "exhausted");
   }
 

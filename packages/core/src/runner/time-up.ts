@@ -101,6 +101,7 @@ export class TimeUp {
       undo: null,
       inbox: due.some((wait) => wait.arms.length > 0) ? open.inboxSeen : null,
       notBefore: Math.max(...due.map((wait) => wait.until ?? 0)),
+      transaction: null,
     };
   }
 

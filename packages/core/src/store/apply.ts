@@ -7,6 +7,7 @@ import type { Batch } from "./batch.ts";
 import { changeJournal, hasMoved } from "./change-journal.ts";
 import { draftOf } from "./head-draft.ts";
 import type { RunHead } from "./tables.ts";
+import type { TransactionEnd } from "./tx-desk.ts";
 
 /**
  * What each transition does to the rows. Guards come first, and nothing is written before the last of them has passed: a
@@ -20,6 +21,7 @@ type Letter = Extract<Transition, { kind: "letter" }>;
 
 const APPLIED: Answer = { kind: "applied", post: null, again: false };
 const AGAIN: Answer = { kind: "applied", post: null, again: true };
+const NO_CODE: TransactionEnd = { kind: "returned", enlisted: [] };
 const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
 
 export function applyTransition(batch: Batch, transition: Transition): Answer {
@@ -55,12 +57,16 @@ function applyAppend(batch: Batch, append: Append): Answer {
   if (head === null) return NOT_FOUND;
   const refusal = guardAppend(batch, head, append);
   if (refusal !== null) return refusal;
+  const code = append.transaction === null ? NO_CODE : tables.transact(append.transaction);
+  if (code.kind === "threw") return { kind: "refused", reason: "threw", error: code.error };
   if (append.records.length > 0) tables.journal.append(head, append.records);
   for (const range of append.trim) tables.journal.trim(head, range);
   for (const n of append.taken) tables.inbox.take(head, n);
   applyDocuments(batch, append.documents);
   if (append.state !== null || append.undo !== null) applyRow(batch, head, append);
   for (const post of append.posts) applyPost(batch, post);
+  // Last, since what was asked for in the code may be about this very run.
+  for (const { transition, settle } of code.enlisted) settle(applyTransition(batch, transition));
   return APPLIED;
 }
 
@@ -86,7 +92,8 @@ function isPlain(append: Append): boolean {
     append.documents.length === 0 &&
     append.undo === null &&
     append.inbox === null &&
-    append.notBefore === null
+    append.notBefore === null &&
+    append.transaction === null
   );
 }
 

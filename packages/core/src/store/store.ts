@@ -14,6 +14,11 @@ import type { WorkflowRef } from "../model/workflow-ref.ts";
  *     message or event already there.
  * S4. All comparisons with the present use the store's own clock.
  * S5. A method that can't reach its database throws `StoreError`; nothing else is thrown for reasons of state.
+ * S6. The code of a transition (`transaction`) is called inside the database transaction that applies it, when its guards have
+ *     passed and before its records are written, with a handle on that transaction. If it throws, what it did is undone and the
+ *     transition is refused (`threw`), with no harm to those beside it. It is not called for a transition that is refused or
+ *     was applied before. The handle can neither end the transaction nor outlive the call. A store that can give none refuses
+ *     with an error of code `TX_UNSUPPORTED`.
  */
 export interface Store {
   /** Creates or migrates the schema. Called once, before anything else. */
@@ -22,6 +27,13 @@ export interface Store {
   now(): number;
   /** Whether `now` is the very clock that guards are compared with: then a deadline that has come here has come there. */
   readonly exactClock: boolean;
+  /**
+   * How code in a transition is run. `batched`: it does not wait, and is a part of its batch like any transition; if it returns
+   * a promise, it is refused with code `TX_ASYNC`. `apart`: it may wait, so a transition with code is alone in its batch, and
+   * `commit` is called with such batches while others are under way. The store runs each on a connection of its own: it locks
+   * the run's row, checks the guards, awaits the code, writes, commits. The run adds nothing else meanwhile; others go on.
+   */
+  readonly transactions: "batched" | "apart";
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,

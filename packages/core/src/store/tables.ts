@@ -1,8 +1,9 @@
 import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
-import type { ConsumePolicy, DeliverPolicy, StoredDocument } from "../model/transition.ts";
+import type { ConsumePolicy, DeliverPolicy, InTransaction, StoredDocument } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
+import type { TransactionEnd } from "./tx-desk.ts";
 
 /**
  * The rows of a store, one small synchronous step at a time. What a transition means is written once, in `apply*.ts`, over
@@ -20,6 +21,8 @@ export interface Tables {
   readonly letters: LetterTable;
   readonly documents: DocumentTable;
   readonly workers: WorkerTable;
+  /** Runs a transition's code with a transaction on the user's own rows. What it did there stays only if it returned. */
+  transact(code: InTransaction): TransactionEnd;
 }
 
 /** The part of a run's row that decides: small, whatever the size of its input and outcome. */

@@ -31,6 +31,8 @@ export interface StepInfo {
 export interface StepCommand extends Issued {
   readonly kind: "step";
   readonly body: (info: StepInfo) => unknown;
+  /** Called in place of `body`, inside the store's own transaction. */
+  readonly transact?: (tx: unknown, info: StepInfo) => unknown;
   readonly retry: RetryPolicy;
   readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
   readonly timeoutMs: number | null;

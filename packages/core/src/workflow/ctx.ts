@@ -4,6 +4,7 @@ import type { RecordKind } from "../model/record.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
 import type { StandardSchema } from "../model/schema.ts";
+import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
@@ -21,6 +22,8 @@ export interface StepOptions {
   /** In place of the key made of run and location. */
   readonly idempotencyKey?: string;
 }
+
+export type TransactionOptions = Pick<StepOptions, "retry" | "idempotencyKey">;
 
 /** Why a step failed for good. */
 export interface StepFailure {
@@ -117,6 +120,16 @@ export interface Ctx {
     body: (info: StepInfo) => Value,
     options?: StepOptions,
   ): Promise<TryResult<Awaited<Value>, StepFailure>>;
+
+  /**
+   * A step whose body runs inside the store's own database transaction, and whose record is committed with what it wrote there:
+   * exactly once, whenever the process dies. `tx` is the store's: a `SqliteTx`, or as the body's parameter says.
+   */
+  transaction<Tx = SqliteTx, Value = unknown>(
+    name: string,
+    body: (tx: Tx, info: StepInfo) => Value,
+    options?: TransactionOptions,
+  ): Promise<Awaited<Value>>;
 
   sleep(duration: Duration, options?: WaitOptions): Promise<void>;
   sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;

@@ -41,7 +41,7 @@ export function tryStep<Value>(
 
 const NO_OPTIONS: StepOptions = {};
 
-function stepCommand(
+export function stepCommand(
   branch: Branch,
   name: string,
   body: (info: StepInfo) => unknown,

@@ -24,16 +24,23 @@ import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
 /** Everything in this process's memory, gone with it. For tests, and for work that may be lost. */
-export function memoryStore(): Store {
-  return new MemoryStore();
+export function memoryStore(): MemoryStore {
+  return new ProcessStore();
+}
+
+/** A store in memory, and what transactions have kept in it. */
+export interface MemoryStore extends Store {
+  readonly data: ReadonlyMap<string, unknown>;
 }
 
 /** Each method does its work before it returns, so a commit is atomic, and as durable as the process. */
-class MemoryStore implements Store {
+class ProcessStore implements MemoryStore {
   readonly #tables = new MemoryTables();
   readonly #listeners = new Set<(hint: Hint) => void>();
   readonly reader: Reader = new MemoryReader(this.#tables);
+  readonly data: ReadonlyMap<string, unknown> = this.#tables.data;
   readonly exactClock = true;
+  readonly transactions = "batched";
   #world: StoreWorld | null = null;
 
   async open(world: StoreWorld): Promise<void> {

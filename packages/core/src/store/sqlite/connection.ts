@@ -1,8 +1,10 @@
 import { PawlError } from "../../model/errors.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { StoreError } from "../store-error.ts";
+import { prepareAll, type SqliteDatabase, type SqliteStatement, type Statements } from "./database.ts";
 import { migrate } from "./migrations.ts";
+import { SpoiledBatch } from "./spoiled-batch.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
-import { storeErrorOf } from "./store-error-of.ts";
+import { isConstraint, storeErrorOf } from "./store-error-of.ts";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -25,11 +27,14 @@ const SQL = {
  *
  * N1. The database is held as long as its statements are: a driver may collect one that only statements refer to.
  * N2. After an error no transaction is open: the connection can be used on.
+ * N3. A transaction that was begun elsewhere is left alone: by the caller, on a database that was handed in, or further out
+ *     in this one, whose user code asks the engine for something.
  */
 export class Connection {
   readonly database: SqliteDatabase;
   readonly tables: SqliteTables;
   readonly #sql: Statements<typeof SQL>;
+  #isOpen = false;
 
   constructor(database: SqliteDatabase, synchronous: Synchronous, walBytesMax: number) {
     this.database = database;
@@ -48,9 +53,9 @@ export class Connection {
 
   /** Runs `work` in a transaction that may write: all of it is durable when this returns. */
   write<Result>(work: () => Result): Result {
+    this.#begin(this.#sql.begin);
     let phase: "work" | "commit" = "work";
     try {
-      this.#sql.begin.run();
       this.tables.begun(this.dataVersion());
       const result = work();
       this.tables.flush();
@@ -61,20 +66,28 @@ export class Connection {
     } catch (error) {
       this.tables.ended("rolledBack");
       this.#rollback();
+      if (phase === "commit" && isConstraint(error)) {
+        throw new SpoiledBatch("what a transaction left behind can't be committed", { cause: error });
+      }
       throw storeErrorOf(error, phase);
+    } finally {
+      this.#isOpen = false;
     }
   }
 
   /** Runs `work` over one state of the database, whatever others commit meanwhile. */
   read<Result>(work: () => Result): Result {
+    if (this.#isOpen) return work();
+    this.#begin(this.#sql.beginRead);
     try {
-      this.#sql.beginRead.run();
       const result = work();
       this.#sql.commit.run();
       return result;
     } catch (error) {
       this.#rollback();
       throw storeErrorOf(error, "work");
+    } finally {
+      this.#isOpen = false;
     }
   }
 
@@ -95,6 +108,18 @@ export class Connection {
       readonly file: string;
     }[];
     return rows.find(({ name }) => name === "main")?.file || null;
+  }
+
+  #begin(statement: SqliteStatement): void {
+    try {
+      statement.run();
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      if (!text.includes("within a transaction")) throw storeErrorOf(error, "work");
+      const message = "a transaction is open on the store's own connection; it is tried again";
+      throw new StoreError("STORE_BUSY", "notApplied", message, { cause: error });
+    }
+    this.#isOpen = true;
   }
 
   /** Some errors have rolled back already; then there is nothing to do, and the driver says so. */

@@ -35,7 +35,7 @@ const run = (id, over) => ({ kind: "create", run: { id, workflow: "order", versi
 const record = (seq) => ({ seq, location: "s#" + seq, kind: "step", outcome: "ok", payload: '"v"', attempts: 1, startedAt: 1,
   at: 1, detail: null });
 const append = (runId, over) => ({ kind: "append", runId, epoch: 1, turn: 0, records: [], trim: [], taken: [], posts: [], documents: [],
-  state: null, inbox: null, notBefore: null, ...over });
+  state: null, inbox: null, notBefore: null, transaction: null, ...over });
 `;
 
 /** Writes to runs of its own, sends to a run of all, and claims what anybody may have; a busy file is tried again. */

@@ -19,6 +19,7 @@ import type {
   StoreWorld,
 } from "../store.ts";
 import { StoreError } from "../store-error.ts";
+import { SpoiledBatch } from "./spoiled-batch.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
@@ -28,6 +29,7 @@ const NOTHING: Commit = { answers: [], wakes: [] };
 export class SqliteStore implements Store {
   /** One machine, one clock. */
   readonly exactClock = true;
+  readonly transactions = "batched";
   readonly reader: Reader;
   readonly #file: SqliteFile;
   readonly #pollMs: number;
@@ -53,10 +55,32 @@ export class SqliteStore implements Store {
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     if (transitions.length === 0) return NOTHING;
+    try {
+      return this.#apply(transitions);
+    } catch (error) {
+      if (error instanceof SpoiledBatch) return this.#applyApart(transitions);
+      throw error;
+    }
+  }
+
+  #apply(transitions: readonly Transition[]): Commit {
     return this.#write((batch) => {
       const answers = transitions.map((transition) => applyTransition(batch, transition));
       return { answers, wakes: batch.wakes };
     });
+  }
+
+  /** Code in the batch has spoiled it: each piece of code is committed by itself, so that it spoils nothing but itself. */
+  #applyApart(transitions: readonly Transition[]): Commit {
+    const commits = partsOf(transitions).map((part): Commit => {
+      try {
+        return this.#apply(part);
+      } catch (error) {
+        if (!(error instanceof SpoiledBatch) || !part.every(hasCode)) throw error;
+        return { answers: [{ kind: "refused", reason: "threw", error: error.cause }], wakes: [] };
+      }
+    });
+    return { answers: commits.flatMap(({ answers }) => answers), wakes: commits.flatMap(({ wakes }) => wakes) };
   }
 
   /** Looks before it writes, so that asking in vain costs no commit and keeps no other process from its own. */
@@ -148,4 +172,24 @@ export class SqliteStore implements Store {
     this.#stopPolling?.();
     this.#stopPolling = null;
   }
+}
+
+/** The batch in order, cut so that a transition with code is alone. */
+function partsOf(transitions: readonly Transition[]): readonly (readonly Transition[])[] {
+  const parts: Transition[][] = [];
+  let last: Transition[] | null = null;
+  for (const transition of transitions) {
+    const isCode = hasCode(transition);
+    if (isCode || last === null) {
+      last = [];
+      parts.push(last);
+    }
+    last.push(transition);
+    if (isCode) last = null;
+  }
+  return parts;
+}
+
+function hasCode(transition: Transition): boolean {
+  return transition.kind === "append" && transition.transaction !== null;
 }

@@ -1,4 +1,6 @@
+import type { InTransaction } from "../../model/transition.ts";
 import type { Tables } from "../tables.ts";
+import type { TransactionEnd } from "../tx-desk.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { SqliteDocumentTable } from "./document-table.ts";
 import { SqliteEventTable } from "./event-table.ts";
@@ -8,6 +10,7 @@ import { SqliteJournalTable } from "./journal-table.ts";
 import { SqliteLetterTable } from "./letter-table.ts";
 import { SqliteRunList } from "./run-list.ts";
 import { SqliteRunTable } from "./run-table.ts";
+import { SqliteTransactions } from "./sqlite-tx.ts";
 import { SqliteTopicTable } from "./topic-table.ts";
 import { SqliteWorkerTable } from "./worker-table.ts";
 
@@ -23,6 +26,7 @@ export class SqliteTables implements Tables {
   readonly workers: SqliteWorkerTable;
   readonly list: SqliteRunList;
   readonly #cache: HeadCache;
+  readonly #transactions: SqliteTransactions;
 
   constructor(database: SqliteDatabase) {
     this.#cache = cacheOf(database);
@@ -35,6 +39,11 @@ export class SqliteTables implements Tables {
     this.documents = new SqliteDocumentTable(database);
     this.workers = new SqliteWorkerTable(database);
     this.list = new SqliteRunList(database);
+    this.#transactions = new SqliteTransactions(database);
+  }
+
+  transact(code: InTransaction): TransactionEnd {
+    return this.#transactions.run(code);
   }
 
   /** A transaction has begun that holds the write lock, and the database has this version. */

@@ -8,6 +8,7 @@ const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
+const CONSTRAINT = 19;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
@@ -45,6 +46,11 @@ export function needsReopen(error: unknown): boolean {
   return code === IOERR || code === CORRUPT || code === NOTADB;
 }
 
+/** A rule of the schema was broken. */
+export function isConstraint(error: unknown): boolean {
+  return resultCode(error) === CONSTRAINT;
+}
+
 const NAMES: Readonly<Record<string, number>> = {
   SQLITE_BUSY: BUSY,
   SQLITE_LOCKED: LOCKED,
@@ -53,6 +59,7 @@ const NAMES: Readonly<Record<string, number>> = {
   SQLITE_IOERR: IOERR,
   SQLITE_CORRUPT: CORRUPT,
   SQLITE_FULL: FULL,
+  SQLITE_CONSTRAINT: CONSTRAINT,
   SQLITE_CANTOPEN: CANTOPEN,
   SQLITE_NOTADB: NOTADB,
 };

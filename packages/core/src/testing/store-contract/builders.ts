@@ -73,6 +73,7 @@ export function append(runId: string, over: Partial<Append> = {}): Append {
     undo: null,
     inbox: null,
     notBefore: null,
+    transaction: null,
     ...over,
   };
 }

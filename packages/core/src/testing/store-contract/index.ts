@@ -12,6 +12,7 @@ import { readingCases } from "./reading-cases.ts";
 import { resubmissionCases } from "./resubmission-cases.ts";
 import { retentionCases } from "./retention-cases.ts";
 import { textCases } from "./text-cases.ts";
+import { transactionCases } from "./transaction-cases.ts";
 import { type Case, manualWorld, Trial } from "./trial.ts";
 import { undoCases } from "./undo-cases.ts";
 import { workerCases } from "./worker-cases.ts";
@@ -22,6 +23,7 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["fences", fenceCases],
   ["sent again", resubmissionCases],
   ["history", historyCases],
+  ["code in transactions", transactionCases],
   ["messages and children", messageCases],
   ["events", eventCases],
   ["claims and time", claimCases],

@@ -1,0 +1,51 @@
+import { PawlError } from "../model/errors.ts";
+import type { AppendOp, Op, Outcomes, RunView } from "../model/op.ts";
+import type { Transition } from "../model/transition.ts";
+import type { Conclusion } from "../rules/conclude.ts";
+
+/** One that owns a run and gathers what is to be added to it until the next batch is taken. */
+export interface AppendSource {
+  readonly kind: "source";
+  readonly runId: string;
+  /** What has gathered since the last call; null if nothing has. */
+  takeAppend(): AppendOp | null;
+  /** The commit that holds what was taken is durable, or it was refused. */
+  appended(outcome: Outcomes["append"]): void;
+}
+
+/** What waits for the next batch. */
+export type Entry =
+  | {
+      readonly kind: "op";
+      readonly op: Op;
+      readonly view: RunView | null;
+      settle(conclusion: Conclusion): void;
+      fail(error: Error): void;
+    }
+  | AppendSource;
+
+/** An op whose transition is in a batch, and what was known of its run when it was decided. */
+export interface Asked {
+  readonly entry: Entry;
+  readonly op: Op;
+  readonly view: RunView | null;
+}
+
+/** Whether a transition is more than data. */
+export function hasCode(transition: Transition): boolean {
+  return transition.kind === "append" && transition.transaction !== null;
+}
+
+export function settle(entry: Entry, conclusion: Conclusion): void {
+  if (entry.kind === "op") entry.settle(conclusion);
+  else if (conclusion.kind === "outcome") entry.appended(conclusion.outcome as Outcomes["append"]);
+}
+
+export function unavailable(op: Op, cause?: Error): PawlError {
+  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
+  return new PawlError(
+    "STORE_UNAVAILABLE",
+    `the store did not answer: whether the ${what} happened is not known. Repeat it with the same id`,
+    { cause },
+  );
+}

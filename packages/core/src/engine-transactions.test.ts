@@ -1,0 +1,265 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Engine, type MemoryTx, type SqliteTx, type Store, workflow } from "./index.ts";
+import { atEachCommit } from "./testing/at-each-commit.ts";
+import { intercepted } from "./testing/intercepted.ts";
+import { ledger } from "./testing/ledger.ts";
+import type { Stage } from "./testing/stage.ts";
+import { STAGES } from "./testing/stages.ts";
+
+type Tx = SqliteTx | MemoryTx;
+
+const read = workflow("read", async (ctx) => ctx.transaction("lines", (tx: Tx) => ledger.lines(tx)));
+
+/** What transactions have left behind. */
+async function lines(stage: Stage, engine: Engine): Promise<string[]> {
+  return await stage.result(await engine.start(read, undefined));
+}
+
+describe.each(STAGES)("a transaction, on the store $name", ({ create }) => {
+  it("gives what its body returned, and keeps what its body wrote", async () => {
+    const stage = await create(onTestFinished);
+    const book = workflow("book", async (ctx, name: string) => {
+      const first = await ctx.transaction("one", (tx: Tx, { attempt }) => {
+        ledger.add(tx, `${name} ${attempt}`);
+        return { seen: ledger.lines(tx).length };
+      });
+      const second = await ctx.transaction("two", (tx: Tx) => {
+        ledger.add(tx, `${name} again`);
+      });
+      return [first, second];
+    });
+    const engine = await stage.engine({ workflows: [book, read] });
+    const run = await engine.start(book, "ann");
+    expect(await stage.result(run)).toEqual([{ seen: 1 }, undefined]);
+    expect(await lines(stage, engine)).toEqual(["ann 1", "ann again"]);
+    const items = await run.journal();
+    expect(items.map(({ kind, location, attempts }) => ({ kind, location, attempts }))).toEqual([
+      { kind: "transaction", location: "one", attempts: 1 },
+      { kind: "transaction", location: "two", attempts: 1 },
+    ]);
+  });
+
+  it("happens exactly once, at whichever commit the process dies", async () => {
+    const crashes = await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const book = workflow("book", async (ctx) => {
+        await ctx.step("before", () => "x");
+        const values = await Promise.all([
+          ctx.transaction("a", (tx: Tx) => add(tx, "a")),
+          ctx.step("beside", () => "y"),
+          ctx.transaction("b", (tx: Tx) => add(tx, "b")),
+        ]);
+        await ctx.sleep("1 minute");
+        return [...values, await ctx.transaction("c", (tx: Tx) => add(tx, "c"))];
+      });
+      const add = (tx: Tx, line: string): string => {
+        ledger.add(tx, line);
+        return line;
+      };
+      const client = await stage.engine({ workflows: [read] });
+      const run = await client.start(book, undefined);
+      const doomed = await stage.engine({ workflows: [book], crashAt });
+      await stage.world.advance("2 s");
+      await stage.engine({ workflows: [book] });
+      expect(await stage.finish(run)).toEqual(["a", "y", "b", "c"]);
+      expect([...(await lines(stage, client))].sort()).toEqual(["a", "b", "c"]);
+      return stage.crashed(doomed);
+    });
+    expect(crashes).toBeGreaterThanOrEqual(8);
+  });
+
+  it("takes back what its body wrote when it throws, and tries again as any step", async () => {
+    const stage = await create(onTestFinished);
+    const flaky = workflow("flaky", async (ctx) =>
+      ctx.transaction(
+        "book",
+        (tx: Tx, { attempt, idempotencyKey }) => {
+          ledger.add(tx, `try ${attempt}`);
+          if (attempt < 3) throw new Error("not yet");
+          return idempotencyKey;
+        },
+        { retry: { maxAttempts: 3, initialMs: 1_000, jitter: 0 } },
+      ),
+    );
+    const engine = await stage.engine({ workflows: [flaky, read] });
+    const run = await engine.start(flaky, undefined, { id: "f" });
+    await stage.world.settle();
+    expect(await run.status()).toBe("suspended");
+    expect(await stage.finish(run)).toBe("f/book");
+    expect(await lines(stage, engine)).toEqual(["try 3"]);
+    expect((await run.journal()).map(({ kind }) => kind)).toEqual(["retry", "retry", "transaction"]);
+  });
+
+  it("fails for good with what its last try threw", async () => {
+    const stage = await create(onTestFinished);
+    const doomed = workflow("doomed", async (ctx) =>
+      ctx.transaction(
+        "book",
+        (tx: Tx) => {
+          ledger.add(tx, "lost");
+          throw new RangeError("too much");
+        },
+        { retry: false },
+      ),
+    );
+    const engine = await stage.engine({ workflows: [doomed, read] });
+    const run = await engine.start(doomed, undefined);
+    expect(await stage.failure(run)).toMatchObject({ code: "RUN_FAILED", cause: { message: "too much" } });
+    expect(await lines(stage, engine)).toEqual([]);
+  });
+
+  it("refuses a body that waits, rolls it back, and tries it once", async () => {
+    const stage = await create(onTestFinished);
+    let calls = 0;
+    const late: unknown[] = [];
+    const waits = workflow("waits", async (ctx) =>
+      ctx.transaction("book", async (tx: Tx) => {
+        calls += 1;
+        ledger.add(tx, "before");
+        await Promise.resolve();
+        try {
+          ledger.add(tx, "after");
+        } catch (error) {
+          late.push(error);
+        }
+      }),
+    );
+    const engine = await stage.engine({ workflows: [waits, read] });
+    const run = await engine.start(waits, undefined);
+    expect(await stage.failure(run)).toMatchObject({ cause: { code: "TX_ASYNC" } });
+    expect(late).toMatchObject([{ code: "TX_INVALID" }]);
+    expect(calls).toBe(1);
+    expect(await lines(stage, engine)).toEqual([]);
+  });
+
+  it("takes back what its body wrote when its value can't be kept", async () => {
+    const stage = await create(onTestFinished);
+    const odd = workflow("odd", async (ctx) =>
+      ctx.transaction("book", (tx: Tx) => {
+        ledger.add(tx, "lost");
+        return () => "a function";
+      }),
+    );
+    const engine = await stage.engine({ workflows: [odd, read] });
+    expect(await stage.failure(await engine.start(odd, undefined))).toMatchObject({
+      cause: { code: "PAYLOAD_UNSUPPORTED" },
+    });
+    expect(await lines(stage, engine)).toEqual([]);
+  });
+
+  it("shares a commit with transactions of other runs, and one that throws harms none of them", async () => {
+    const stage = await create(onTestFinished);
+    const book = workflow("book", async (ctx, n: number) =>
+      ctx.transaction(
+        "book",
+        (tx: Tx) => {
+          ledger.add(tx, `line ${n}`);
+          if (n % 3 === 0) throw new Error("no");
+          return n;
+        },
+        { retry: false },
+      ),
+    );
+    const engine = await stage.engine({ workflows: [book, read] });
+    const before = stage.commits(engine);
+    const runs = await Promise.all(Array.from({ length: 9 }, (_, n) => engine.start(book, n)));
+    await stage.world.settle();
+    expect(await Promise.all(runs.map((run) => run.status()))).toEqual(
+      runs.map((_, n) => (n % 3 === 0 ? "failed" : "completed")),
+    );
+    expect(stage.commits(engine) - before).toBeLessThan(6);
+    expect(await lines(stage, engine)).toEqual([1, 2, 4, 5, 7, 8].map((n) => `line ${n}`));
+  });
+
+  it("is not seen by a run that was cancelled before", async () => {
+    const stage = await create(onTestFinished);
+    const book = workflow("book", async (ctx) => {
+      await ctx.listen("go");
+      await ctx.transaction("book", (tx: Tx) => ledger.add(tx, "late"));
+    });
+    const engine = await stage.engine({ workflows: [book, read] });
+    const run = await engine.start(book, undefined);
+    await stage.world.settle();
+    await engine.send(run.id, "go", null);
+    await engine.cancel(run.id);
+    await stage.world.settle();
+    const status = await run.status();
+    expect(await lines(stage, engine)).toEqual(status === "completed" ? ["late"] : []);
+    expect(status).toBe("cancelled");
+  });
+});
+
+/** A store that runs code which may wait, as one over a network does: with a tx of its own, and beside other commits. */
+function apart(store: Store): Store {
+  return {
+    ...intercepted(store, (_call, proceed) => proceed()),
+    transactions: "apart",
+    commit: async (batch) => {
+      const [first] = batch;
+      if (first?.kind !== "append" || first.transaction === null) return await store.commit(batch);
+      try {
+        await first.transaction({});
+      } catch (error) {
+        return { answers: [{ kind: "refused", reason: "threw", error }], wakes: [] };
+      }
+      return await store.commit([{ ...first, transaction: () => undefined }]);
+    },
+  };
+}
+
+describe.each(STAGES)("a transaction that waits, where the store runs such apart, on the store $name", ({ create }) => {
+  it("keeps no other run from going on, and its own from nothing but being written", async () => {
+    const stage = await create(onTestFinished);
+    let go: (value: string) => void = () => undefined;
+    const gate = new Promise<string>((resolve) => {
+      go = resolve;
+    });
+    const slow = workflow("slow", async (ctx) =>
+      Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
+    );
+    const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
+    const engine = await stage.engine({ workflows: [slow, other], through: apart });
+    const run = await engine.start(slow, undefined);
+    await stage.world.settle();
+    expect(await stage.result(await engine.start(other, undefined))).toBe("done");
+    expect(await run.status()).toBe("running");
+    go("slow");
+    expect(await stage.result(run)).toEqual(["slow", "quick"]);
+  });
+
+  it("is tried again when it rejects", async () => {
+    const stage = await create(onTestFinished);
+    const flaky = workflow("flaky", async (ctx) =>
+      ctx.transaction("wait", async (_tx, { attempt }) => {
+        await Promise.resolve();
+        if (attempt === 1) throw new Error("no");
+        return attempt;
+      }),
+    );
+    const engine = await stage.engine({ workflows: [flaky], through: apart });
+    expect(await stage.finish(await engine.start(flaky, undefined))).toBe(2);
+  });
+
+  it("is waited for when the engine shuts down, and its run is given back after it", async () => {
+    const stage = await create(onTestFinished);
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow = workflow("slow", async (ctx) => {
+      await ctx.transaction("wait", async () => gate);
+      return ctx.step("after", () => "done");
+    });
+    const engine = await stage.engine({ workflows: [slow], through: apart });
+    const run = await engine.start(slow, undefined);
+    await stage.world.settle();
+    const stopped = engine.shutdown({ drainMs: 1_000 });
+    await stage.world.advance("2 s");
+    go();
+    await stage.world.advance("10 s");
+    await stopped;
+    const heir = await stage.engine({ workflows: [slow], through: apart });
+    expect(await stage.finish(heir.run(run.id))).toBe("done");
+    expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
+  });
+});

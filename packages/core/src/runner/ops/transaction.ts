@@ -1,0 +1,26 @@
+import type { StepInfo } from "../../workflow/command.ts";
+import type { TransactionOptions } from "../../workflow/ctx.ts";
+import { type Branch, issued, valueIn } from "./branch.ts";
+import { stepCommand } from "./step.ts";
+
+/** A step whose body the store runs inside its own transaction, and whose record is committed with it. */
+export function transaction<Tx, Value>(
+  branch: Branch,
+  name: string,
+  body: (tx: Tx, info: StepInfo) => Value,
+  options?: TransactionOptions,
+): Promise<Awaited<Value>> {
+  return issued(
+    branch,
+    (settle) => ({
+      ...stepCommand(branch, name, nothing, options, settle),
+      record: "transaction",
+      transact: (tx, info) => body(tx as Tx, info),
+    }),
+    (completion) => valueIn(completion) as Awaited<Value>,
+  );
+}
+
+function nothing(): void {
+  // The store calls `transact` in its place.
+}

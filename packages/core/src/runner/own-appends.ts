@@ -1,0 +1,57 @@
+import type { AppendOp, Outcomes } from "../model/op.ts";
+import type { Run } from "../model/run.ts";
+import type { Desk } from "./desk.ts";
+import { TimeUp } from "./time-up.ts";
+import { Transactions } from "./transactions.ts";
+
+/** What the store's answer to an append means for the one that was under way by itself. */
+export type OwnAnswer =
+  /** It is so, and durable; or another append is. `rowTold`: the row knows what is waited for. */
+  | { readonly kind: "durable"; readonly rowTold: boolean }
+  /** Nothing changed, and it is put to the store again: when the inbox is known, or a little later. */
+  | { readonly kind: "behind" | "early" }
+  /** Nothing changed, and its step knows. */
+  | { readonly kind: "failed" }
+  | { readonly kind: "lost" };
+
+/** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
+export class OwnAppends {
+  readonly timeUp: TimeUp;
+  readonly transactions: Transactions;
+
+  constructor(desk: Desk, exactClock: boolean, within: (call: () => void) => void) {
+    this.timeUp = new TimeUp(desk, exactClock);
+    this.transactions = new Transactions(desk, within);
+  }
+
+  /** Whether the store has been asked and has not answered. */
+  get underWay(): boolean {
+    return this.timeUp.underWay || this.transactions.underWay;
+  }
+
+  /** Whether there is something to put to the store. */
+  get waiting(): boolean {
+    return this.timeUp.waiting || this.transactions.waiting;
+  }
+
+  takeOp(run: Run): AppendOp | null {
+    return this.timeUp.takeOp(run) ?? this.transactions.takeOp(run);
+  }
+
+  answered(outcome: Outcomes["append"]): OwnAnswer {
+    const rowTold = this.timeUp.underWay;
+    switch (outcome.kind) {
+      case "appended":
+        if (rowTold) this.timeUp.accepted();
+        if (this.transactions.underWay) this.transactions.accepted();
+        return { kind: "durable", rowTold };
+      case "threw":
+        this.transactions.threw(outcome.error);
+        return { kind: "failed" };
+      case "lost":
+        if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early")) return { kind: "lost" };
+        this.timeUp.refused(outcome.reason);
+        return { kind: outcome.reason === "inbox" ? "behind" : "early" };
+    }
+  }
+}

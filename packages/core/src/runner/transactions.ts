@@ -1,0 +1,122 @@
+import type { AppendOp } from "../model/op.ts";
+import type { Run } from "../model/run.ts";
+import type { Completion } from "../workflow/command.ts";
+import { type Body, isThenable } from "./body.ts";
+import type { Desk } from "./desk.ts";
+import type { RecordDraft } from "./draft.ts";
+
+/** A body on its way to the store, and the record that it completes there. */
+interface Asked {
+  readonly body: Body;
+  readonly record: RecordDraft;
+  completion: Completion;
+}
+
+const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
+
+/**
+ * Steps whose body the store runs inside its own transaction. Each goes in an append of its own, which holds the body and the
+ * record that the body completes; until the store has answered nothing else of the run is recorded.
+ *
+ * X3. The record is committed with what the body did, or neither is.
+ * X4. The value that the program gets is that of the call that was committed: a body is called again only when the call
+ *     before it was not.
+ */
+export class Transactions {
+  readonly #desk: Desk;
+  readonly #within: (call: () => void) => void;
+  #queue: Body[] = [];
+  #asked: Asked | null = null;
+
+  constructor(desk: Desk, within: (call: () => void) => void) {
+    this.#desk = desk;
+    this.#within = within;
+  }
+
+  /** Whether the store has been asked and has not answered. */
+  get underWay(): boolean {
+    return this.#asked !== null;
+  }
+
+  /** Whether there is something to put to the store. */
+  get waiting(): boolean {
+    return this.#queue.length > 0;
+  }
+
+  add(body: Body): void {
+    this.#queue.push(body);
+    this.#desk.draft.announce();
+  }
+
+  /** The next body, as an append. While it is under way completions that come are kept back. */
+  takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
+    const { draft, completions, steps } = this.#desk;
+    this.#queue = this.#queue.filter((body) => steps.has(body));
+    const body = this.#queue.shift();
+    if (body === undefined) return null;
+    const asked: Asked = { body, record: recordOf(body, draft.seq + 1, draft.at), completion: NOTHING };
+    this.#asked = asked;
+    completions.keepBack();
+    return {
+      kind: "append",
+      runId,
+      epoch,
+      records: [asked.record],
+      trim: [],
+      taken: [],
+      posts: [],
+      documents: [],
+      state: null,
+      undo: null,
+      inbox: null,
+      notBefore: null,
+      transaction: (tx) => this.#run(asked, tx),
+    };
+  }
+
+  /** It is done, and durable: the program hears of it. */
+  accepted(): void {
+    const { draft, completions, steps } = this.#desk;
+    const asked = this.#asked;
+    this.#asked = null;
+    if (asked === null) return;
+    const { body, record, completion } = asked;
+    draft.adopt(record);
+    if (steps.has(body)) {
+      steps.took(body);
+      completions.replayed(record.payload);
+      completions.adopt([{ command: body.step, completion, seq: record.seq, at: record.at }]);
+    }
+    completions.letGo();
+  }
+
+  /** Nothing has happened: it is tried again, or fails, as any step. */
+  threw(error: unknown): void {
+    const { completions, steps } = this.#desk;
+    const body = this.#asked?.body;
+    this.#asked = null;
+    completions.letGo();
+    if (body !== undefined && steps.has(body)) steps.threw(body, error);
+  }
+
+  #run(asked: Asked, tx: unknown): void | Promise<void> {
+    const { step } = asked.body;
+    let value: unknown;
+    this.#within(() => {
+      value = step.transact?.(tx, asked.body);
+    });
+    if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(asked, result));
+    this.#complete(asked, value);
+  }
+
+  #complete(asked: Asked, value: unknown): void {
+    const kept = this.#desk.codec.roundTrip(value, `output of transaction ${asked.record.location}`);
+    asked.record.payload = kept.payload;
+    asked.completion = { outcome: "ok", value: kept.value, detail: null };
+  }
+}
+
+function recordOf({ step, attempt, startedAt }: Body, seq: number, at: number): RecordDraft {
+  const { location, record: kind } = step;
+  return { seq, location, kind, outcome: "ok", payload: null, attempts: attempt, startedAt, at, detail: null };
+}

@@ -1,0 +1,107 @@
+import type { Answer, InTransaction } from "../../model/transition.ts";
+import { append, create, message, record, suspended } from "./builders.ts";
+import type { Case } from "./trial.ts";
+
+/** Where the store gives user code no transaction, there is nothing to try. */
+function isUnsupported(answer: Answer): boolean {
+  if (answer.kind !== "refused" || answer.reason !== "threw") return false;
+  return (answer.error as { readonly code?: unknown } | null)?.code === "TX_UNSUPPORTED";
+}
+
+/** Code that counts its calls. */
+function counting(then: (tx: unknown) => void = () => undefined): { code: InTransaction; readonly calls: number } {
+  let calls = 0;
+  return {
+    code: (tx) => {
+      calls += 1;
+      then(tx);
+    },
+    get calls() {
+      return calls;
+    },
+  };
+}
+
+export const transactionCases: readonly Case[] = [
+  {
+    name: "the code of a transition is called once, with a tx, and completes the record that is written",
+    run: async (t) => {
+      await t.owned("r");
+      const completed = { ...record(1, { kind: "transaction" }) };
+      const given: unknown[] = [];
+      const { code } = counting((tx) => {
+        given.push(typeof tx);
+        completed.payload = '"from the code"';
+      });
+      const answer = await t.answer(append("r", { records: [completed], transaction: code }));
+      if (isUnsupported(answer)) return;
+      t.expect(answer).toEqual({ kind: "applied", post: null, again: false });
+      t.expect(given).toEqual(["object"]);
+      const [stored] = await t.store.reader.journal("r", { afterSeq: 0, limit: 1 });
+      t.expect(stored).toMatchObject({ seq: 1, kind: "transaction", payload: '"from the code"' });
+    },
+  },
+  {
+    name: "code is not called for a transition that is refused, or that was applied before",
+    run: async (t) => {
+      await t.owned("r");
+      const first = counting();
+      const one = append("r", { records: [record(1)], transaction: first.code });
+      const answer = await t.answer(one);
+      if (isUnsupported(answer)) return;
+      const again = counting();
+      t.expect(await t.answer({ ...one, transaction: again.code })).toEqual({
+        kind: "applied",
+        post: null,
+        again: true,
+      });
+      t.expect(await t.answer(append("r", { epoch: 7, records: [record(2)], transaction: again.code }))).toMatchObject({
+        reason: "fenced",
+      });
+      t.expect(await t.answer(append("none", { records: [record(1)], transaction: again.code }))).toEqual({
+        kind: "refused",
+        reason: "notFound",
+      });
+      await t.applied(append("r", { turn: 1, state: { status: "cancelled", outcome: null, at: 0 } }));
+      t.expect(await t.answer(append("r", { records: [record(2)], transaction: again.code }))).toMatchObject({
+        reason: "terminal",
+      });
+      t.expect([first.calls, again.calls]).toEqual([1, 0]);
+    },
+  },
+  {
+    name: "code that throws refuses its transition, which leaves no trace, and harms no neighbour",
+    run: async (t) => {
+      await t.owned("a", "b");
+      const error = new Error("no");
+      const { code } = counting(() => {
+        throw error;
+      });
+      const before = await t.snapshot("b");
+      const { answers } = await t.commit(
+        append("a", { records: [record(1)] }),
+        append("b", { records: [record(1)], posts: [message("a", "m")], state: suspended(), transaction: code }),
+        create("c"),
+      );
+      const [first, second, third] = answers;
+      if (second !== undefined && isUnsupported(second)) return;
+      t.expect([first?.kind, third?.kind]).toEqual(["applied", "applied"]);
+      t.expect(second).toEqual({ kind: "refused", reason: "threw", error });
+      t.expect(await t.snapshot("b")).toEqual(before);
+      t.expect([await t.seqs("a"), await t.inboxIds("a")]).toEqual([[1], []]);
+    },
+  },
+  {
+    name: "code that was refused may be sent again, and is called again",
+    run: async (t) => {
+      await t.owned("r");
+      const counted = counting(() => {
+        if (counted.calls === 1) throw new Error("no");
+      });
+      const one = append("r", { records: [record(1)], transaction: counted.code });
+      if (isUnsupported(await t.answer(one))) return;
+      await t.applied(one);
+      t.expect([counted.calls, await t.seqs("r")]).toEqual([2, [1]]);
+    },
+  },
+];
