@@ -45,9 +45,12 @@ interface EventColumns {
 
 export class SqliteEventTable implements EventTable {
   readonly #sql: Statements<typeof SQL>;
+  readonly #writeInbox: () => void;
 
-  constructor(database: SqliteDatabase) {
+  /** `writeInbox` writes what has gathered for inboxes: one statement here looks at them. */
+  constructor(database: SqliteDatabase, writeInbox: () => void) {
     this.#sql = prepareAll(database, SQL);
+    this.#writeInbox = writeInbox;
   }
 
   get(id: string): EventRow | null {
@@ -102,6 +105,7 @@ export class SqliteEventTable implements EventTable {
   }
 
   removeBefore(before: number, limit: number): number {
+    this.#writeInbox();
     const over = this.#sql.over.all(before, limit) as { readonly n: number }[];
     for (const { n } of over) this.#sql.remove.run(n);
     return over.length;

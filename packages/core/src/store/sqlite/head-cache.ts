@@ -12,6 +12,10 @@ export interface CachedRun {
   wait: Wait | null | undefined;
   /** The newest seq of its journal; null: not known. */
   newest: number | null;
+  /** The numbers of what lies in its inbox; null: not known. */
+  inbox: readonly number[] | null;
+  /** Whether it is known that no run has it as its parent. */
+  childless: boolean;
 }
 
 /**
@@ -68,6 +72,11 @@ export class HeadCache {
     this.#young.clear();
     this.#old.clear();
   }
+}
+
+/** What is known of a run whose head was read. */
+export function knownOf(head: RunHead): CachedRun {
+  return { head, wait: undefined, newest: null, inbox: null, childless: false };
 }
 
 const CACHES = new WeakMap<SqliteDatabase, HeadCache>();

@@ -1,6 +1,8 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { InboxTable, RunHead } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { GatheredRows, insertText } from "./gathered-rows.ts";
+import type { HeadCache } from "./head-cache.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
 const SQL = {
@@ -9,9 +11,6 @@ const SQL = {
     ON CONFLICT (run, kind, id) DO UPDATE SET n = excluded.n, at = excluded.at
     WHERE NOT EXISTS (SELECT 1 FROM pawl_inbox e WHERE e.run = pawl_inbox_ids.run AND e.n = pawl_inbox_ids.n)`,
   knows: "SELECT 1 FROM pawl_inbox_ids WHERE run = ? AND kind = ? AND id = ?",
-  insert:
-    "INSERT INTO pawl_inbox (run, n, kind, id, name, status, at, policy, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-  take: "DELETE FROM pawl_inbox WHERE run = ? AND n = ?",
   takeAll: "DELETE FROM pawl_inbox WHERE run = ?",
   open: "SELECT n, kind, id, name, status, at, policy, value FROM pawl_inbox WHERE run = ? ORDER BY n",
   received: `SELECT k.run, k.kind, k.id FROM pawl_inbox_ids k
@@ -37,56 +36,117 @@ interface KnownRow {
   readonly id: string;
 }
 
-/** What lies in inboxes, and beside it the ids of all that ever did. */
+const ENTRY = "pawl_inbox (run, n, kind, id, name, status, at, policy, value)";
+const ENTRY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const KNOWN = "pawl_inbox_ids (run, kind, id, n, at)";
+const KNOWN_ROW = "(?, ?, ?, ?, ?)";
+
+/** Beyond this many entries in one inbox it is not remembered which they are. */
+const REMEMBERED_MAX = 32;
+
+/** What lies in inboxes, and beside it the ids of all that ever did. Rows gather until someone has to see them. */
 export class SqliteInboxTable implements InboxTable {
   readonly #sql: Statements<typeof SQL>;
+  readonly #cache: HeadCache;
+  readonly #known: GatheredRows;
+  readonly #added: GatheredRows;
+  readonly #taken: GatheredRows;
 
-  constructor(database: SqliteDatabase) {
+  constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#sql = prepareAll(database, SQL);
+    this.#cache = cache;
+    this.#known = new GatheredRows(database, 5, insertText(KNOWN, KNOWN_ROW));
+    this.#added = new GatheredRows(database, 9, insertText(ENTRY, ENTRY_ROW));
+    this.#taken = new GatheredRows(database, 2, takeText);
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    const { changes } = this.#sql.know.run(head.key, entry.kind, toColumn(entry.id), entry.n, entry.at);
-    return Number(changes) > 0 && this.#insert(head, entry);
+    const known = knownRow(head, entry);
+    if (entry.n === 1) {
+      // Nothing came before it, so nothing can have had its id.
+      this.#known.add(known);
+    } else {
+      this.#known.flush();
+      if (Number(this.#sql.know.run(...known).changes) === 0) return false;
+    }
+    return this.#insert(head, entry);
   }
 
   restore(head: RunHead, entry: InboxEntry): boolean {
-    const { changes } = this.#sql.knowAgain.run(head.key, entry.kind, toColumn(entry.id), entry.n, entry.at);
+    this.flush();
+    const { changes } = this.#sql.knowAgain.run(...knownRow(head, entry));
     return Number(changes) > 0 && this.#insert(head, entry);
   }
 
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
+    this.#known.flush();
     return this.#sql.knows.get(head.key, kind, toColumn(id)) !== undefined;
   }
 
   take(head: RunHead, n: number): void {
-    this.#sql.take.run(head.key, n);
+    this.#taken.add([head.key, n]);
+    if (this.#taken.isFull) this.flush();
+    this.#remember(head, (open) => open.filter((other) => other !== n));
   }
 
-  open(head: Pick<RunHead, "key">): readonly InboxEntry[] {
+  open(head: Pick<RunHead, "key" | "id">): readonly InboxEntry[] {
+    if (this.#cache.get(head.id)?.inbox?.length === 0) return [];
+    this.flush();
     return (this.#sql.open.all(head.key) as EntryRow[]).map(entryOf);
   }
 
   takeAll(head: RunHead): void {
+    this.flush();
     this.#sql.takeAll.run(head.key);
+    this.#remember(head, () => []);
   }
 
   forgetBefore(before: number, limit: number): number {
+    this.flush();
     const received = this.#sql.received.all(before, limit) as KnownRow[];
     for (const { run, kind, id } of received) this.#sql.forget.run(run, kind, id);
     return received.length;
   }
 
   removeAll(head: RunHead): void {
-    this.#sql.takeAll.run(head.key);
+    this.takeAll(head);
     this.#sql.forgetAll.run(head.key);
+  }
+
+  /** Writes what has gathered: an entry is laid down before it is taken. */
+  flush(): void {
+    this.#known.flush();
+    this.#added.flush();
+    this.#taken.flush();
+  }
+
+  /** Forgets what has gathered: its transaction is rolled back. */
+  drop(): void {
+    this.#known.drop();
+    this.#added.drop();
+    this.#taken.drop();
   }
 
   #insert(head: RunHead, { n, kind, id, name, status, at, onTargetTerminated, value }: InboxEntry): true {
     const texts = [toColumn(id), toColumn(name), toColumnOrNull(value)] as const;
-    this.#sql.insert.run(head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]);
+    this.#added.add([head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]]);
+    if (this.#added.isFull) this.flush();
+    this.#remember(head, (open) => (open.length < REMEMBERED_MAX ? [...open, n] : null));
     return true;
   }
+
+  #remember({ id }: RunHead, change: (open: readonly number[]) => readonly number[] | null): void {
+    const cached = this.#cache.get(id);
+    if (cached?.inbox) cached.inbox = change(cached.inbox);
+  }
+}
+
+function knownRow({ key }: RunHead, { kind, id, n, at }: InboxEntry): readonly [number, string, string, number, number] {
+  return [key, kind, toColumn(id), n, at];
+}
+
+function takeText(rows: number): string {
+  return `DELETE FROM pawl_inbox WHERE ${Array(rows).fill("(run = ? AND n = ?)").join(" OR ")}`;
 }
 
 function entryOf(row: EntryRow): InboxEntry {

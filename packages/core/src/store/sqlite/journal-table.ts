@@ -1,6 +1,7 @@
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
-import { prepareAll, type SqliteDatabase, type SqliteValue, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { GatheredRows, insertText } from "./gathered-rows.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
@@ -8,15 +9,10 @@ const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail,
 
 /** The row of a step that succeeded at once, which most are: less to hand over than a row of any kind. */
 const STEP_ROW = "(?, ?, ?, 'step', 'ok', 1, ?, ?, NULL, ?)";
-const STEP_VALUES = 6;
-/** How many such rows one statement takes. */
-const STEPS_MAX = 16;
+const ANY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const SQL = {
   newest: "SELECT max(seq) AS seq FROM pawl_journal WHERE run = ?",
-  insert: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  insertStep: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${STEP_ROW}`,
-  insertSteps: `INSERT INTO pawl_journal (run, ${COLUMNS}) VALUES ${Array(STEPS_MAX).fill(STEP_ROW).join(", ")}`,
   insertGuarded: `INSERT INTO pawl_journal (run, ${COLUMNS})
     SELECT r.key, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM pawl_runs r WHERE r.id = ? AND r.epoch = ? AND r.ended_at IS NULL
       AND ? = 1 + coalesce((SELECT max(j.seq) FROM pawl_journal j WHERE j.run = r.key), r.base_seq)`,
@@ -38,15 +34,19 @@ interface RecordRow {
   readonly payload: string | null;
 }
 
-/** Rows of steps gather until there are enough for one statement, or until someone has to see them. */
+/** Rows gather until there are enough for one statement, or until someone has to see them. */
 export class SqliteJournalTable implements JournalTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
-  #steps: SqliteValue[] = [];
+  readonly #steps: GatheredRows;
+  readonly #others: GatheredRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#sql = prepareAll(database, SQL);
     this.#cache = cache;
+    const into = `pawl_journal (run, ${COLUMNS})`;
+    this.#steps = new GatheredRows(database, 6, insertText(into, STEP_ROW));
+    this.#others = new GatheredRows(database, 10, insertText(into, ANY_ROW));
   }
 
   newestSeq(head: RunHead): number {
@@ -88,17 +88,14 @@ export class SqliteJournalTable implements JournalTable {
 
   /** Writes the rows that have gathered. */
   flush(): void {
-    if (this.#steps.length === 0) return;
-    const steps = this.#steps;
-    this.#steps = [];
-    for (let at = 0; at < steps.length; at += STEP_VALUES) {
-      this.#sql.insertStep.run(...steps.slice(at, at + STEP_VALUES));
-    }
+    this.#steps.flush();
+    this.#others.flush();
   }
 
   /** Forgets the rows that have gathered: their transaction is rolled back. */
   drop(): void {
-    this.#steps = [];
+    this.#steps.drop();
+    this.#others.drop();
   }
 
   #forgetNewest(head: RunHead): void {
@@ -130,15 +127,15 @@ export class SqliteJournalTable implements JournalTable {
 
   #insert(key: number, record: JournalRecord): void {
     const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
+    const place = toColumn(location);
+    const text = toColumnOrNull(payload);
     if (kind === "step" && outcome === "ok" && attempts === 1 && detail === null) {
-      this.#steps.push(key, seq, toColumn(location), startedAt, at, toColumnOrNull(payload));
-      if (this.#steps.length < STEPS_MAX * STEP_VALUES) return;
-      this.#sql.insertSteps.run(...this.#steps);
-      this.#steps = [];
+      this.#steps.add([key, seq, place, startedAt, at, text]);
+      if (this.#steps.isFull) this.#steps.flush();
       return;
     }
-    const texts = [toColumnOrNull(detail), toColumnOrNull(payload)] as const;
-    this.#sql.insert.run(key, seq, toColumn(location), kind, outcome, attempts, startedAt, at, ...texts);
+    this.#others.add([key, seq, place, kind, outcome, attempts, startedAt, at, toColumnOrNull(detail), text]);
+    if (this.#others.isFull) this.#others.flush();
   }
 
   /** Nothing is known of the run: the statement itself looks. */

@@ -3,7 +3,7 @@ import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts
 import type { DueRun } from "../store.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import type { HeadCache } from "./head-cache.ts";
+import { type HeadCache, knownOf } from "./head-cache.ts";
 import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 import { RUN_SQL } from "./run-sql.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "./text.ts";
@@ -29,7 +29,7 @@ export class SqliteRunTable implements RunTable {
     const row = this.#sql.head.get(toColumn(runId)) as HeadRow | undefined;
     if (row === undefined) return null;
     const head = headOf(row);
-    this.#cache.put({ head, wait: undefined, newest: null });
+    this.#cache.put(knownOf(head));
     return head;
   }
 
@@ -69,7 +69,9 @@ export class SqliteRunTable implements RunTable {
     if (tags.length > 0) {
       for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, head.key);
     }
-    this.#cache.put({ head, wait: null, newest: head.baseSeq });
+    this.#cache.put({ head, wait: null, newest: head.baseSeq, inbox: [], childless: true });
+    const above = parent === null ? undefined : this.#cache.get(parent.runId);
+    if (above !== undefined) above.childless = false;
     return true;
   }
 
@@ -132,6 +134,7 @@ export class SqliteRunTable implements RunTable {
   }
 
   openChildren(runId: string): readonly RunHead[] {
+    if (this.#cache.get(runId)?.childless === true) return [];
     return (this.#sql.openChildren.all(toColumn(runId)) as HeadRow[]).map(headOf);
   }
 
@@ -198,7 +201,7 @@ export class SqliteRunTable implements RunTable {
   #remember(head: RunHead, wait: Wait | null | undefined): void {
     const cached = this.#cache.get(head.id);
     if (cached === undefined) {
-      this.#cache.put({ head, wait, newest: null });
+      this.#cache.put({ ...knownOf(head), wait });
       return;
     }
     cached.head = head;

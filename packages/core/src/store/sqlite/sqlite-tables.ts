@@ -32,9 +32,9 @@ export class SqliteTables implements Tables {
     this.#cache = cacheOf(database);
     this.runs = new SqliteRunTable(database, this.#cache);
     this.journal = new SqliteJournalTable(database, this.#cache);
-    this.inbox = new SqliteInboxTable(database);
+    this.inbox = new SqliteInboxTable(database, this.#cache);
     this.topics = new SqliteTopicTable(database);
-    this.events = new SqliteEventTable(database);
+    this.events = new SqliteEventTable(database, () => this.inbox.flush());
     this.letters = new SqliteLetterTable(database);
     this.documents = new SqliteDocumentTable(database);
     this.workers = new SqliteWorkerTable(database);
@@ -54,10 +54,12 @@ export class SqliteTables implements Tables {
   /** Everything is written: the transaction may be committed. */
   flush(): void {
     this.journal.flush();
+    this.inbox.flush();
   }
 
   ended(end: "committed" | "rolledBack"): void {
     this.journal.drop();
+    this.inbox.drop();
     this.#cache.close(end);
   }
 }
