@@ -237,6 +237,27 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
     ]);
   });
 
+  it("in the code of a run with a long history, when it is replayed, is told of with its run", async () => {
+    const stage = await create(onTestFinished);
+    const long = workflow("long", async (ctx) => {
+      void Promise.reject(new Error("once more"));
+      await Promise.all(Array.from({ length: 1_100 }, (_, n) => ctx.step(`s${n}`, () => n)));
+      return (await ctx.listen("go")).value;
+    });
+    const first = await stage.engine({ workflows: [long] });
+    const run = await first.start(long, undefined);
+    await stage.world.settle();
+    await first.shutdown();
+    const engine = await stage.engine({ workflows: [long] });
+    const events = listenToAll(engine);
+    await engine.send(run.id, "go", "done");
+    await stage.world.advance("2 s");
+    expect(await engine.run(run.id).result()).toBe("done");
+    expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
+      { runId: run.id, error: { message: "once more" } },
+    ]);
+  });
+
   it("of a loser of Promise.race is none", async () => {
     const stage = await create(onTestFinished);
     const race = workflow("race", async (ctx) =>

@@ -208,10 +208,9 @@ export class Engine {
   }
 
   /** The layer below: an op as data. */
-  async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    if (this.#stopped !== null)
-      throw new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`);
-    return await this.#worker.coordinator.submit(op);
+  submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
+    if (this.#stopped === null) return this.#worker.coordinator.submit(op);
+    return Promise.reject(new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`));
   }
 
   /** Several ops at once; the outcomes stand at the places of their ops. */

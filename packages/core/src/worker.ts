@@ -229,6 +229,7 @@ export class Worker {
       wakeAt: wakeBy(this.clock, () => store.now()),
       behind: (session) => this.#workshop.arrived(session.runId),
       within: (runId, call) => this.#strays.within(runId, call),
+      beside: (runId, call) => this.#strays.beside(runId, call),
       enlist: (session) => this.coordinator.enlist(session),
       committed: (session, op) => {
         this.#intake.cleared(session.runId);

@@ -86,8 +86,10 @@ export class Coordinator {
 
   async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
     for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
-      const view = await this.#viewFor(op);
-      await this.#room();
+      const view = "opId" in op ? await this.#viewFor(op) : null;
+      const room = this.#room();
+      if (room !== null) await room;
+      if (this.#broken !== null) throw this.#broken;
       const conclusion = await new Promise<Conclusion>((settle, fail) => {
         this.#places -= 1;
         this.#queue.push({ kind: "op", op, view, settle, fail });
@@ -120,8 +122,7 @@ export class Coordinator {
   }
 
   /** What is known of the run that an op from outside is about. It may be stale by the time of the commit: the guard decides. */
-  async #viewFor(op: Op): Promise<RunView | null> {
-    if (!("opId" in op)) return null;
+  async #viewFor(op: Extract<Op, { readonly opId: string }>): Promise<RunView | null> {
     try {
       const run = await this.#committer.reaching(() => this.#store.reader.get(op.runId));
       return run === null ? null : { ...run, seq: -1 };
@@ -130,12 +131,13 @@ export class Coordinator {
     }
   }
 
-  /** Resolves when there is a place in the queue, which is kept for the caller. */
-  async #room(): Promise<void> {
-    if (this.#broken !== null) throw this.#broken;
-    if (this.#queue.length + this.#places < this.#limits.queueMax) this.#places += 1;
-    else await new Promise<void>((resolve) => this.#outside.push(resolve));
-    if (this.#broken !== null) throw this.#broken;
+  /** Keeps a place in the queue for the caller: at once, which gives null, or when the promise resolves. */
+  #room(): Promise<void> | null {
+    if (this.#broken === null && this.#queue.length + this.#places >= this.#limits.queueMax) {
+      return new Promise<void>((resolve) => this.#outside.push(resolve));
+    }
+    this.#places += 1;
+    return null;
   }
 
   #arm(): void {

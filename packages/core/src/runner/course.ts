@@ -65,6 +65,11 @@ export class Course implements ProgramHost {
     return this.run.id;
   }
 
+  /** How many records it has still to be fed. */
+  get recordsLeft(): number {
+    return this.#cursor.left;
+  }
+
   get live(): boolean {
     return this.#live;
   }

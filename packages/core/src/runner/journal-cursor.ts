@@ -18,6 +18,10 @@ export class JournalCursor implements JournalAhead {
     return this.#records[this.#index] ?? null;
   }
 
+  get left(): number {
+    return this.#records.length - this.#index;
+  }
+
   get done(): boolean {
     return this.#index >= this.#records.length;
   }

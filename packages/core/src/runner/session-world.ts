@@ -56,6 +56,8 @@ export interface SessionWorld {
   readonly log: Log;
   /** Calls user code so that what goes astray in it is known to belong to the run. */
   within(runId: string, call: () => void): void;
+  /** As `within`, for code that is to be fast: what goes astray beside it may be taken for its own, until the returned function is called. */
+  beside(runId: string, call: () => void): () => void;
   /** Calls back when the store's clock has come to a time; the returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
   /** Something has come for the session's run that it does not know of. */

@@ -27,6 +27,8 @@ import { Trail } from "./trail.ts";
 const EARLY_MS = 50;
 /** How long after one read of its inbox a session asks for the next, while it does not know what came. */
 const BEHIND_MS = 500;
+/** A history of more records is replayed without watching over the code: that would take longer than the replay itself. */
+const WATCHED_RECORDS_MAX = 1_000;
 
 /** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
 type Phase = "working" | "resting" | "done" | "gone";
@@ -55,6 +57,7 @@ export class Session implements Interpreter {
   #inbox: readonly InboxEntry[];
   #sent: AppendOp | null = null;
   #controller: AbortController | null = null;
+  #unwatched: (() => void) | null = null;
 
   constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
     const { run, records } = loaded;
@@ -117,7 +120,9 @@ export class Session implements Interpreter {
     this.#inbox = [];
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
-    this.#world.within(this.runId, () => this.#course.start());
+    const start = (): void => this.#course.start();
+    if (this.#course.recordsLeft <= WATCHED_RECORDS_MAX) this.#world.within(this.runId, start);
+    else this.#unwatched = this.#world.beside(this.runId, start);
     this.#askRest();
   }
 
@@ -147,12 +152,13 @@ export class Session implements Interpreter {
   }
 
   abandon(reason: Error): void {
-    this.#phase = "gone";
+    this.evict();
     this.#abort(reason);
   }
 
   evict(): void {
     this.#phase = "gone";
+    this.#unwatched?.();
   }
 
   takeAppend(): AppendOp | null {
@@ -204,7 +210,9 @@ export class Session implements Interpreter {
     const op = this.#sent;
     if (op !== null) this.#world.committed(this, op);
     if (this.#phase === "done") {
-      if (op?.state === this.#end) this.#world.ended(this);
+      if (op?.state !== this.#end) return;
+      this.#unwatched?.();
+      this.#world.ended(this);
       return;
     }
     steps.durable(op?.records.at(-1)?.seq ?? 0);
@@ -225,6 +233,10 @@ export class Session implements Interpreter {
   /** The program has come to rest: the one place from which it is moved on. */
   readonly #rest = (): void => {
     this.#restAsked = false;
+    this.#moveOn();
+  };
+
+  #moveOn(): void {
     if (this.#over || this.#own.underWay) return;
     const move = this.#course.move();
     switch (move.kind) {
@@ -242,9 +254,9 @@ export class Session implements Interpreter {
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
-        if (this.#settleDown()) this.#rest();
+        if (this.#settleDown()) this.#moveOn();
     }
-  };
+  }
 
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {

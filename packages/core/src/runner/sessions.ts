@@ -77,6 +77,19 @@ export class Sessions {
     else this.#turns.push(call);
   }
 
+  /** Calls `wake`, which makes a resting session work: now, or when there is a slot for it. */
+  wakeWhenRoom(wake: () => void): void {
+    if (this.#free > 0) {
+      wake();
+      return;
+    }
+    this.#turns.push((slot) => {
+      // The slot is given back when the session has its own: else the next in turn would get it too.
+      wake();
+      slot.give();
+    });
+  }
+
   add(session: Interpreter): void {
     this.#all.set(session.runId, session);
     this.#working += 1;
@@ -113,10 +126,7 @@ export class Sessions {
 
   #due(session: Interpreter): void {
     if (!session.resting) return;
-    this.whenRoom((slot) => {
-      slot.give();
-      session.wake();
-    });
+    this.wakeWhenRoom(() => session.wake());
   }
 
   #unrest(session: Interpreter): boolean {

@@ -109,8 +109,7 @@ export class Workshop {
       this.arrived(runId);
       return;
     }
-    this.#parts.sessions.whenRoom((slot) => {
-      slot.give();
+    this.#parts.sessions.wakeWhenRoom(() => {
       if (this.#parts.sessions.get(runId) !== session || !session.receive(entries)) this.arrived(runId);
     });
   }

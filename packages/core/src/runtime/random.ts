@@ -30,11 +30,25 @@ export function seededSequence(seed: number): () => number {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** Written out, because every start and every message has one. */
 function uuid7(now: number, next: () => number): string {
   const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
-  const bytes = Array.from({ length: 10 }, () => Math.floor(next() * 256));
-  bytes[0] = 0x70 | ((bytes[0] ?? 0) & 0x0f);
-  bytes[2] = 0x80 | ((bytes[2] ?? 0) & 0x3f);
-  const hex = bytes.map((byte) => HEX[byte]).join("");
-  return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
+  const third = hexOf(0x70 | (byte(next) & 0x0f)) + hexOf(byte(next));
+  const fourth = hexOf(0x80 | (byte(next) & 0x3f)) + hexOf(byte(next));
+  const last =
+    hexOf(byte(next)) +
+    hexOf(byte(next)) +
+    hexOf(byte(next)) +
+    hexOf(byte(next)) +
+    hexOf(byte(next)) +
+    hexOf(byte(next));
+  return `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${last}`;
+}
+
+function byte(next: () => number): number {
+  return Math.floor(next() * 256);
+}
+
+function hexOf(value: number): string {
+  return HEX[value] ?? "00";
 }

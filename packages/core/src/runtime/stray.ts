@@ -7,11 +7,19 @@ interface Place {
 
 /** Which run the user code at hand works for. One for all engines of the process: the listener below has to be the only one of ours. */
 const place = new AsyncLocalStorage<Place>();
+/** Where code is at work that is not watched, the latest last. */
+const unwatched = new Set<Place>();
 let users = 0;
 
 /** Knows which run a piece of user code works for, so that a rejection that nobody handles is told of with its run and ends no process. */
 export interface StrayRejections {
+  /** Calls user code and watches it, and everything that comes of it. */
   within(runId: string, call: () => void): void;
+  /**
+   * Calls user code without watching it, which makes promises cost half as much. Until the returned function is called, a
+   * rejection that is not known to be anybody's is taken for one of the run's.
+   */
+  beside(runId: string, call: () => void): () => void;
   stop(): void;
 }
 
@@ -21,9 +29,16 @@ export function catchStrays(onStray: Place["onStray"]): StrayRejections {
   let stopped = false;
   return {
     within: (runId, call) => place.run({ runId, onStray }, call),
+    beside(runId, call) {
+      const there = { runId, onStray };
+      unwatched.add(there);
+      call();
+      return () => unwatched.delete(there);
+    },
     stop() {
       if (stopped) return;
       stopped = true;
+      for (const there of unwatched) if (there.onStray === onStray) unwatched.delete(there);
       users -= 1;
       if (users === 0) process.off("unhandledRejection", caught);
     },
@@ -31,7 +46,7 @@ export function catchStrays(onStray: Place["onStray"]): StrayRejections {
 }
 
 function caught(error: unknown): void {
-  const there = place.getStore();
+  const there = place.getStore() ?? [...unwatched].at(-1);
   if (there !== undefined) {
     there.onStray(there.runId, error);
     return;

@@ -141,7 +141,10 @@ export class SqliteInboxTable implements InboxTable {
   }
 }
 
-function knownRow({ key }: RunHead, { kind, id, n, at }: InboxEntry): readonly [number, string, string, number, number] {
+function knownRow(
+  { key }: RunHead,
+  { kind, id, n, at }: InboxEntry,
+): readonly [number, string, string, number, number] {
   return [key, kind, toColumn(id), n, at];
 }
 

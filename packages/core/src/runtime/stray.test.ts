@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { catchStrays, type StrayRejections } from "./stray.ts";
+
+type Listener = (...args: unknown[]) => void;
+const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
+
+const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
+let told: unknown[] = [];
+let uncaught: unknown[] = [];
+let strays: StrayRejections;
+
+// The test runner listens, too, and would take the rejections for its own.
+beforeEach(() => {
+  for (const event of EVENTS) {
+    for (const listener of process.listeners(event as "exit")) {
+      removed.push([event, listener as Listener]);
+      process.off(event, listener as Listener);
+    }
+  }
+  [told, uncaught] = [[], []];
+  process.on("uncaughtException", (error) => uncaught.push(error.message));
+  strays = catchStrays((runId, error) => told.push([runId, (error as Error).message]));
+});
+
+afterEach(() => {
+  strays.stop();
+  for (const event of EVENTS) process.removeAllListeners(event);
+  for (const [event, listener] of removed.splice(0)) process.on(event, listener);
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function stray(message: string): Promise<void> {
+  await turn();
+  throw new Error(message);
+}
+
+describe("a rejection that nobody handles", () => {
+  it("in code that is watched is told of with its run, also when it comes turns later", async () => {
+    strays.within("a", () => void stray("of a"));
+    strays.within("b", () => void stray("of b"));
+    await turn();
+    await turn();
+    expect(told).toEqual([
+      ["a", "of a"],
+      ["b", "of b"],
+    ]);
+  });
+
+  it("from elsewhere goes its usual way", async () => {
+    void stray("of nobody");
+    await turn();
+    await turn();
+    expect([told, uncaught]).toEqual([[], ["of nobody"]]);
+  });
+
+  it("that is not known to be anybody's is taken for one of the code that is not watched, while that is at work", async () => {
+    strays.within("watched", () => void stray("of watched"));
+    const over = strays.beside("long", () => void stray("of long"));
+    await turn();
+    await turn();
+    expect(told).toEqual([
+      ["watched", "of watched"],
+      ["long", "of long"],
+    ]);
+    over();
+    void stray("of nobody");
+    await turn();
+    await turn();
+    expect([told.length, uncaught]).toEqual([2, ["of nobody"]]);
+  });
+
+  it("is told to nobody who has stopped", async () => {
+    const others = catchStrays(() => told.push("others"));
+    others.beside("long", () => undefined);
+    others.stop();
+    void stray("of nobody");
+    await turn();
+    await turn();
+    expect([told, uncaught]).toEqual([[], ["of nobody"]]);
+  });
+});

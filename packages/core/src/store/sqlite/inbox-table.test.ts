@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { InboxEntry } from "../../model/inbox.ts";
+import { newRun, T0 } from "../../testing/store-contract/builders.ts";
+import { Batch } from "../batch.ts";
+import type { RunHead } from "../tables.ts";
+import { Connection } from "./connection.ts";
+import { findDriver } from "./driver.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
+
+let connection: Connection;
+
+beforeEach(async () => {
+  const Driver = await findDriver();
+  connection = new Connection(new Driver(":memory:"), "FULL", 1_000_000);
+});
+
+afterEach(() => connection.database.close());
+
+/** Runs `work` in a transaction of its own, with the head of a run that is there. */
+function write<Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result {
+  const { tables } = connection;
+  return connection.write(() => {
+    new Batch(tables, T0).create(newRun("run"));
+    const head = tables.runs.head("run");
+    if (head === null) throw new Error("the run is not there");
+    return work(tables, head);
+  });
+}
+
+function entry(n: number, over: Partial<InboxEntry> = {}): InboxEntry {
+  const id = over.id ?? `message-${n}`;
+  return {
+    n,
+    kind: "message",
+    id,
+    name: "go",
+    value: "1",
+    status: null,
+    at: T0,
+    onTargetTerminated: "discard",
+    ...over,
+  };
+}
+
+const numbers = (entries: readonly InboxEntry[]): readonly number[] => entries.map(({ n }) => n);
+
+describe("what lies in an inbox, and was laid there a moment ago in the same transaction", () => {
+  it("is refused when it comes again", () => {
+    write(({ inbox }, head) => {
+      expect(inbox.add(head, entry(1, { id: "a" }))).toBe(true);
+      expect(inbox.add(head, entry(2, { id: "a" }))).toBe(false);
+      expect(numbers(inbox.open(head))).toEqual([1]);
+    });
+    expect(numbers(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 })))).toEqual([1]);
+  });
+
+  it("is known by its id to those who ask", () => {
+    write(({ inbox }, head) => {
+      inbox.add(head, entry(1, { id: "a" }));
+      expect(inbox.knows(head, "message", "a")).toBe(true);
+      expect(inbox.knows(head, "message", "b")).toBe(false);
+    });
+  });
+
+  it("can be taken", () => {
+    write(({ inbox }, head) => {
+      for (let n = 1; n <= 40; n += 1) inbox.add(head, entry(n));
+      for (let n = 1; n <= 39; n += 1) inbox.take(head, n);
+      expect(numbers(inbox.open(head))).toEqual([40]);
+      inbox.take(head, 40);
+      inbox.take(head, 40);
+    });
+    expect(write(({ inbox }, head) => inbox.open(head))).toEqual([]);
+    expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
+  });
+
+  it("can be taken when it is the only one", () => {
+    write(({ inbox }, head) => {
+      inbox.add(head, entry(1));
+      inbox.take(head, 1);
+    });
+    expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
+  });
+
+  it("goes when everything is taken", () => {
+    write(({ inbox }, head) => {
+      inbox.add(head, entry(1));
+      inbox.takeAll(head);
+    });
+    expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
+  });
+
+  it("is gone when the transaction is rolled back", () => {
+    write(() => undefined);
+    expect(() =>
+      write(({ inbox }, head) => {
+        inbox.add(head, entry(1));
+        throw new Error("it fails");
+      }),
+    ).toThrow("it fails");
+    write(({ inbox }, head) => expect(inbox.open(head)).toEqual([]));
+    expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
+  });
+
+  it("keeps its event", () => {
+    write(({ inbox, events }, head) => {
+      const event = { topic: "t", value: "1", at: T0, expireAt: T0 + 1, deliver: "all", consume: "one" } as const;
+      events.insert({ ...event, id: "e", pendingMax: 1, pending: false, received: true, holder: "run" });
+      inbox.add(head, entry(1, { kind: "event", id: "event:e" }));
+      expect(events.removeBefore(T0 + 1, 10)).toBe(0);
+      inbox.take(head, 1);
+      expect(events.removeBefore(T0 + 1, 10)).toBe(1);
+    });
+  });
+});
