@@ -22,6 +22,7 @@ export type { JournalRecord, NewRecord, Outcome, RecordKind, SeqRange } from "./
 export type { RetryOptions } from "./model/retry.ts";
 export type {
   NewRun,
+  OpenWait,
   Parent,
   ParentClosePolicy,
   Payload,
@@ -30,6 +31,7 @@ export type {
   TerminalStatus,
   Undo,
   Wait,
+  WaitArm,
 } from "./model/run.ts";
 export type { StandardSchema } from "./model/schema.ts";
 export type {
@@ -65,6 +67,7 @@ export type {
   DueRun,
   Heartbeat,
   Hint,
+  JournalQuery,
   ListQuery,
   Loaded,
   Page,

@@ -275,7 +275,7 @@ describe("the coordinator answers", () => {
     const { coordinator, wakes, world } = await open();
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
-    const wait = { messages: ["m"], topics: [], children: false, until: null, open: [], openCount: 1 };
+    const wait = { messages: ["m"], topics: [], children: false, until: null, since: 0, open: [], openCount: 1 };
     const fixed = {
       kind: "append",
       runId: "r",

@@ -36,11 +36,20 @@ export interface Parent {
   readonly onClose: ParentClosePolicy;
 }
 
-/** One open wait of a run, as people see it. */
+/** One thing that can end a wait: a message by its name, an event by its topic, a child by its location. */
+export interface WaitArm {
+  readonly kind: "message" | "event" | "child";
+  readonly name: string;
+}
+
+/** One open wait of a run, as people see it. A `retry` is a step whose next try is due at `until`. */
 export interface OpenWait {
   readonly location: string;
   readonly kind: string;
+  /** When it was asked for; null in rows from before this was kept. */
+  readonly since: number | null;
   readonly until: number | null;
+  readonly arms: readonly WaitArm[];
 }
 
 /** What a run waits for. A post that matches makes the run ready in the commit that brings it. */
@@ -52,6 +61,8 @@ export interface Wait {
   readonly children: boolean;
   /** The earliest deadline among the open waits. */
   readonly until: number | null;
+  /** Since when the run has not come any further; null in rows from before this was kept. */
+  readonly since: number | null;
   /** At most `WAIT_OPEN_MAX` of the open waits; `openCount` says how many there are. */
   readonly open: readonly OpenWait[];
   readonly openCount: number;

@@ -201,7 +201,7 @@ describe("an append", () => {
   );
 
   it("that ends nothing tells nobody", () => {
-    const wait = { messages: [], topics: [], children: false, until: null, open: [], openCount: 0 };
+    const wait = { messages: [], topics: [], children: false, until: null, since: 0, open: [], openCount: 0 };
     const states: readonly RunState[] = [
       { status: "running", wait: null, inboxSeen: 0 },
       { status: "suspended", wait, inboxSeen: 0 },

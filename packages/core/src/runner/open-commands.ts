@@ -1,10 +1,11 @@
 import type { InboxEntry } from "../model/inbox.ts";
-import type { Run, Wait } from "../model/run.ts";
+import { type OpenWait, type Run, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
 import { type Match, Waits } from "./waits.ts";
 
 const NONE: ReadonlySet<WaitCommand> = new Set();
+const NO_WAIT: Omit<Wait, "until" | "since"> = { messages: [], topics: [], children: false, open: [], openCount: 0 };
 
 /** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
 export class OpenCommands {
@@ -119,12 +120,25 @@ export class OpenCommands {
   }
 
   /** What the store has to know to wake the run, without the waits that are about to end. */
-  toWait(without: ReadonlySet<WaitCommand> = NONE): Wait | null {
-    return this.#waits.toWait(this.until, without);
+  toWait(since: number, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+    return this.#waits.toWait(this.until, since, without);
+  }
+
+  /** As `toWait`, of a run that does nothing else: each open step waits for its next try. */
+  toRest(since: number): Wait {
+    const wait = this.toWait(since) ?? { ...NO_WAIT, until: this.until, since };
+    if (this.#waits.size === this.#byLocation.size) return wait;
+    const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
+    const retries = steps.slice(0, WAIT_OPEN_MAX - wait.open.length).map(retryWait);
+    return { ...wait, open: [...wait.open, ...retries], openCount: wait.openCount + steps.length };
   }
 
   #isDue(thing: StepCommand | WaitCommand, at: number): boolean {
     if (thing.kind === "wait") return this.#waits.has(thing);
     return this.#byLocation.get(thing.location) === thing && thing.retryAt === at;
   }
+}
+
+function retryWait({ location, issuedAt, retryAt }: StepCommand): OpenWait {
+  return { location, kind: "retry", since: issuedAt, until: retryAt, arms: [] };
 }

@@ -1,11 +1,16 @@
-import type { Wait } from "../model/run.ts";
 import type { Desk } from "./desk.ts";
+import type { Standstill } from "./standstill.ts";
 
 /** What a run's row says of it once everything in the draft is applied. */
 export class RowState {
   #status: "running" | "suspended" = "running";
   #waitChanges = 0;
   #woken = false;
+  readonly #standstill: Standstill;
+
+  constructor(standstill: Standstill) {
+    this.#standstill = standstill;
+  }
 
   /** The store has taken the run as woken: it has to hear what the run waits for from here on. */
   woken(): void {
@@ -22,9 +27,9 @@ export class RowState {
     this.#status = status;
     this.#waitChanges = waits.changes;
     this.#woken = false;
-    const wait = open.toWait();
-    if (status === "running") draft.state({ status, wait, inboxSeen });
-    else draft.state({ status, wait: wait ?? backOff(open.until), inboxSeen });
+    const since = this.#standstill.since(draft);
+    if (status === "running") draft.state({ status, wait: open.toWait(since), inboxSeen });
+    else draft.state({ status, wait: open.toRest(since), inboxSeen });
   }
 
   /** A state that was committed in an append of its own. */
@@ -33,9 +38,4 @@ export class RowState {
     this.#waitChanges = open.waits.changes;
     this.#woken = false;
   }
-}
-
-/** The run waits for nothing but the next try of a step. */
-function backOff(until: number | null): Wait {
-  return { messages: [], topics: [], children: false, until, open: [], openCount: 0 };
 }

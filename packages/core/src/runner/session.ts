@@ -20,6 +20,7 @@ import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
+import { Standstill } from "./standstill.ts";
 import { Steps } from "./steps.ts";
 import { Trail } from "./trail.ts";
 
@@ -48,7 +49,7 @@ export class Session implements Interpreter {
   readonly #world: SessionWorld;
   readonly #desk: Desk;
   readonly #course: Course;
-  readonly #row = new RowState();
+  readonly #row: RowState;
   readonly #own: OwnAppends;
   readonly #appointment: Appointment;
   #phase: Phase = "working";
@@ -85,6 +86,7 @@ export class Session implements Interpreter {
       passedOver: new PassedOver(),
       trail,
     };
+    this.#row = new RowState(new Standstill(run, last.seq));
     this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };

@@ -1,5 +1,5 @@
 import type { InboxEntry } from "../model/inbox.ts";
-import { type OpenWait, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
+import { type OpenWait, WAIT_OPEN_MAX, type Wait, type WaitArm } from "../model/run.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
 
 /** A wait and the inbox entries that end it. */
@@ -94,7 +94,7 @@ export class Waits {
   }
 
   /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
-  toWait(until: number | null, without: ReadonlySet<WaitCommand>): Wait | null {
+  toWait(until: number | null, since: number, without: ReadonlySet<WaitCommand>): Wait | null {
     if (this.#open.size === without.size) return null;
     const messages = new Set<string>();
     const topics = new Set<string>();
@@ -102,7 +102,7 @@ export class Waits {
     let children = false;
     for (const wait of this.#open) {
       if (without.has(wait)) continue;
-      if (open.length < WAIT_OPEN_MAX) open.push({ location: wait.location, kind: wait.record, until: wait.until });
+      if (open.length < WAIT_OPEN_MAX) open.push(openWait(wait));
       for (const arm of wait.arms) {
         if (arm.kind === "message") messages.add(arm.name);
         else if (arm.kind === "event") topics.add(arm.topic);
@@ -114,6 +114,7 @@ export class Waits {
       topics: [...topics],
       children,
       until,
+      since,
       open,
       openCount: this.#open.size - without.size,
     };
@@ -135,6 +136,21 @@ export class Waits {
     const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
     if (rest.length === 0) this.#entries?.delete(key);
     else this.#entries?.set(key, rest);
+  }
+}
+
+function openWait({ location, record, issuedAt, until, arms }: WaitCommand): OpenWait {
+  return { location, kind: record, since: issuedAt, until, arms: arms.map(waitArm) };
+}
+
+function waitArm(arm: Arm): WaitArm {
+  switch (arm.kind) {
+    case "message":
+      return { kind: "message", name: arm.name };
+    case "event":
+      return { kind: "event", name: arm.topic };
+    case "child":
+      return { kind: "child", name: arm.location };
   }
 }
 

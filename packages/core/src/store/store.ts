@@ -149,10 +149,7 @@ export interface Reader {
    */
   list(query: ListQuery): Promise<Page<Run>>;
   count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number>;
-  journal(
-    runId: string,
-    query: { readonly afterSeq: number; readonly limit: number },
-  ): Promise<readonly JournalRecord[]>;
+  journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]>;
   inbox(runId: string): Promise<readonly InboxEntry[]>;
   children(runId: string, query: PageQuery): Promise<Page<Run>>;
   deadLetters(query: PageQuery): Promise<Page<DeadLetter>>;
@@ -161,6 +158,13 @@ export interface Reader {
   documents(query: DocumentQuery): Promise<Page<StoredDocument>>;
   document(kind: string, id: string): Promise<StoredDocument | null>;
   workers(): Promise<readonly WorkerRow[]>;
+}
+
+export interface JournalQuery {
+  readonly afterSeq: number;
+  readonly limit: number;
+  /** The last records, from the newest down. Left out: from the oldest up. */
+  readonly newestFirst?: boolean;
 }
 
 export interface PageQuery {

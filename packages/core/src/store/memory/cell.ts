@@ -56,6 +56,11 @@ export function recordsAfter({ journal }: Cell, seq: number, limit = journal.len
   return journal.slice(start, start + limit);
 }
 
+/** The seq after which the last `count` records lie. */
+export function afterSeqOfLast({ journal }: Cell, count: number): number {
+  return journal[journal.length - count - 1]?.seq ?? 0;
+}
+
 /** Seqs have gaps where a loop has dropped its rounds, so the place is searched for. */
 function firstAfter(journal: readonly JournalRecord[], seq: number): number {
   let low = 0;

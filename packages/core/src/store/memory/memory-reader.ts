@@ -3,9 +3,9 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
-import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
+import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import type { LetterRow } from "../tables.ts";
-import { type Cell, recordsAfter, runOfCell } from "./cell.ts";
+import { afterSeqOfLast, type Cell, recordsAfter, runOfCell } from "./cell.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -27,12 +27,12 @@ export class MemoryReader implements Reader {
     return this.#select(query).length;
   }
 
-  async journal(
-    runId: string,
-    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
-  ): Promise<readonly JournalRecord[]> {
+  async journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
+    const { afterSeq, limit, newestFirst = false } = query;
     const cell = this.#tables.cells.get(runId);
-    return cell === undefined ? [] : recordsAfter(cell, afterSeq, limit);
+    if (cell === undefined) return [];
+    if (!newestFirst) return recordsAfter(cell, afterSeq, limit);
+    return [...recordsAfter(cell, Math.max(afterSeq, afterSeqOfLast(cell, limit)))].reverse();
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

@@ -20,6 +20,7 @@ const SQL = {
   cutAfter: "DELETE FROM pawl_journal WHERE run = ? AND seq > ?",
   trim: "DELETE FROM pawl_journal WHERE run = ? AND seq BETWEEN ? AND ?",
   after: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`,
+  newestAfter: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
 } as const;
 
 interface RecordRow {
@@ -84,6 +85,10 @@ export class SqliteJournalTable implements JournalTable {
 
   after(key: number, seq: number, limit: number): readonly JournalRecord[] {
     return (this.#sql.after.all(key, seq, limit) as RecordRow[]).map(recordOf);
+  }
+
+  newestAfter(key: number, seq: number, limit: number): readonly JournalRecord[] {
+    return (this.#sql.newestAfter.all(key, seq, limit) as RecordRow[]).map(recordOf);
   }
 
   /** Writes the rows that have gathered. */

@@ -59,7 +59,14 @@ it("rows written by version 1 are read as they were", async () => {
   expect(await reader.get("completed")).toMatchObject({ outcome: '{"total":3}', endedAt: T0 });
   expect(await reader.get("suspended")).toMatchObject({
     parent: { runId: "running", location: "child", onClose: "cancel" },
-    wait: { messages: ["approve"], topics: ["news", "weather"], children: true, until: T0 + 90_000, openCount: 1 },
+    wait: {
+      messages: ["approve"],
+      topics: ["news", "weather"],
+      children: true,
+      until: T0 + 90_000,
+      since: null,
+      openCount: 1,
+    },
   });
   expect(await reader.count({ tag: "vip" })).toBe(1);
   expect((await reader.deadLetters({ limit: 10 })).items.map(({ id, reason }) => [id, reason])).toEqual([

@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
-import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
+import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import type { LetterRow } from "../tables.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 
@@ -26,13 +26,14 @@ export class SqliteReader implements Reader {
     return this.#file.read((tables) => tables.list.count(query));
   }
 
-  async journal(
-    runId: string,
-    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
-  ): Promise<readonly JournalRecord[]> {
+  async journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
+    const { afterSeq, limit, newestFirst = false } = query;
     return this.#file.read((tables) => {
       const head = tables.runs.head(runId);
-      return head === null ? [] : tables.journal.after(head.key, afterSeq, limit);
+      if (head === null) return [];
+      return newestFirst
+        ? tables.journal.newestAfter(head.key, afterSeq, limit)
+        : tables.journal.after(head.key, afterSeq, limit);
     });
   }
 

@@ -94,7 +94,7 @@ export function control(runId: string, over: Partial<Control> = {}): Control {
 }
 
 export function wait(over: Partial<Wait> = {}): Wait {
-  return { messages: [], topics: [], children: false, until: null, open: [], openCount: 0, ...over };
+  return { messages: [], topics: [], children: false, until: null, since: T0, open: [], openCount: 0, ...over };
 }
 
 export function suspended(over: Partial<Wait> = {}, inboxSeen = 0): RunState {

@@ -123,6 +123,21 @@ export const readingCases: readonly Case[] = [
     },
   },
   {
+    name: "the last records of a journal are read from the newest down",
+    run: async (t) => {
+      await t.owned("r", "empty");
+      await t.applied(append("r", { records: records(1, 5) }));
+      const last = async (afterSeq: number, limit: number) =>
+        (await t.store.reader.journal("r", { afterSeq, limit, newestFirst: true })).map(({ seq }) => seq);
+      t.expect(await last(0, 2)).toEqual([5, 4]);
+      t.expect(await last(3, 10)).toEqual([5, 4]);
+      t.expect(await last(0, 10)).toEqual([5, 4, 3, 2, 1]);
+      t.expect(await last(5, 10)).toEqual([]);
+      t.expect(await t.store.reader.journal("empty", { afterSeq: 0, limit: 1, newestFirst: true })).toEqual([]);
+      t.expect(await t.store.reader.journal("nobody", { afterSeq: 0, limit: 1, newestFirst: true })).toEqual([]);
+    },
+  },
+  {
     name: "the children of a run are listed in pages",
     run: async (t) => {
       await t.applied(create("p"), create("q"));

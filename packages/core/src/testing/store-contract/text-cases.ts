@@ -79,7 +79,13 @@ export const textCases: readonly Case[] = [
       t.expect((await t.inbox("r")).map(({ id, name, value }) => [id, name, value])).toEqual(
         TEXTS.map((text) => [text, text, text]),
       );
-      const open = TEXTS.slice(0, 20).map((text) => ({ location: text, kind: text, until: null }));
+      const open = TEXTS.slice(0, 20).map((text) => ({
+        location: text,
+        kind: text,
+        since: T0,
+        until: null,
+        arms: [{ kind: "message", name: text } as const],
+      }));
       await t.applied(append("r", { state: suspended({ messages: TEXTS, topics: TEXTS, open }, TEXTS.length) }));
       t.expect((await t.run("r")).wait).toMatchObject({ messages: TEXTS, topics: TEXTS, open });
     },
