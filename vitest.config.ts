@@ -9,11 +9,13 @@ export default defineConfig({
     alias: [
       { find: /^pawl$/, replacement: source("index.ts") },
       { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
+      { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },
       { find: /^pawl\/testing$/, replacement: source("testing/index.ts") },
     ],
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "{sim,chaos,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
+    globalSetup: ["scripts/test-redis.mjs"],
     pool: "forks",
     testTimeout: 30_000,
   },

@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { PawlError } from "../../model/errors.ts";
+import { StoreError } from "../store-error.ts";
+import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script-text.ts";
+import { storeErrorOf } from "./store-error-of.ts";
+
+/** The part of `@redis/client` that is used, the same for one server and for a cluster. */
+export interface RedisClient {
+  connect(): Promise<unknown>;
+  send(args: readonly string[]): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  /** A connection that was lost is there again; whatever was told meanwhile is gone. */
+  onReady(listener: () => void): void;
+  close(): Promise<unknown>;
+}
+
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+/** Numbers of stores, of equal length. */
+const ORIGIN_LENGTH = 16;
+const NO_ORIGIN = "0".repeat(ORIGIN_LENGTH);
+
+const WRITE = scriptOf(WRITE_SCRIPT);
+const READ = scriptOf(READ_SCRIPT);
+
+/**
+ * Sends scripts, and tells what became of them.
+ *
+ * X1. A command is sent once. When its connection breaks before the answer its outcome is unknown, and whoever sent it hears so.
+ * X2. While there is no connection a command fails at once: nothing waits in a queue that nobody can look into.
+ */
+export class RedisConnection {
+  readonly #client: RedisClient;
+  readonly #prefix: string;
+  /** Tells this store's hints from those of others. */
+  #origin = NO_ORIGIN;
+
+  constructor(client: RedisClient, prefix: string) {
+    this.#client = client;
+    this.#prefix = prefix;
+  }
+
+  async open(): Promise<void> {
+    await this.#reaching(() => this.#client.connect());
+    const [number] = (await this.write("join", "", [])) as [number];
+    this.#origin = String(number).padStart(ORIGIN_LENGTH, "0");
+  }
+
+  write(operation: string, now: string, args: readonly string[]): Promise<unknown> {
+    return this.#run(WRITE, operation, now, args);
+  }
+
+  read(operation: string, now: string, args: readonly string[]): Promise<unknown> {
+    return this.#run(READ, operation, now, args);
+  }
+
+  command(...args: readonly string[]): Promise<unknown> {
+    return this.#reaching(() => this.#client.send(args));
+  }
+
+  /** Tells what others have changed: ids of runs, or null for any. */
+  async listen(onHint: (runIds: readonly string[] | null) => void): Promise<void> {
+    this.#client.onReady(() => onHint(null));
+    await this.#reaching(() =>
+      this.#client.subscribe(`${this.#prefix}:hints`, (message) => {
+        if (message.startsWith(this.#origin)) return;
+        onHint(JSON.parse(message.slice(ORIGIN_LENGTH)) as readonly string[] | null);
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  /** By its hash; a server that does not know it, because it was restarted or is another, gets the text. */
+  async #run(script: Script, operation: string, now: string, args: readonly string[]): Promise<unknown> {
+    const call = ["1", this.#prefix, operation, now, this.#origin, ...args];
+    return await this.#reaching(async () => {
+      try {
+        return await this.#client.send(["EVALSHA", script.sha, ...call]);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+        return await this.#client.send(["EVAL", script.text, ...call]);
+      }
+    });
+  }
+
+  async #reaching<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof StoreError || error instanceof PawlError) throw error;
+      throw storeErrorOf(error) ?? error;
+    }
+  }
+}
+
+function scriptOf(text: string): Script {
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}

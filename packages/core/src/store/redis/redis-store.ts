@@ -1,0 +1,200 @@
+import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import type { Transition } from "../../model/transition.ts";
+import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
+import type {
+  ClaimRequest,
+  Commit,
+  DueRun,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+} from "../store.ts";
+import type { RedisConnection } from "./connection.ts";
+import {
+  type CommitReply,
+  type DocumentReply,
+  type EntryReply,
+  type RunReply,
+  readCommit,
+  readDocument,
+  readEntry,
+  readRecords,
+  readRun,
+} from "./read-reply.ts";
+import { RedisReader } from "./redis-reader.ts";
+import { checkServer, type RedisRisk } from "./server-settings.ts";
+import { fromWire, toWire, toWireOrNull } from "./text.ts";
+import { writeBatch } from "./write-batch.ts";
+
+const NOTHING: Commit = { answers: [], wakes: [] };
+
+export interface RedisStoreParts {
+  /** Made when the store is opened. */
+  readonly connect: () => Promise<RedisConnection>;
+  readonly allow: readonly RedisRisk[];
+  readonly clock: "server" | "process";
+}
+
+/** A store on a Redis server. Each method is one script there, so it happens as a whole, and no other comes between. */
+export class RedisStore implements Store {
+  readonly exactClock: boolean;
+  readonly reader: Reader;
+  readonly #parts: RedisStoreParts;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  #world: StoreWorld | null = null;
+  #connection: RedisConnection | null = null;
+  /** How far the server's clock is ahead of this process's. */
+  #aheadMs = 0;
+
+  constructor(parts: RedisStoreParts) {
+    this.#parts = parts;
+    this.exactClock = parts.clock === "process";
+    this.reader = new RedisReader((operation, args) => this.#read(operation, args));
+  }
+
+  async open(world: StoreWorld): Promise<void> {
+    this.#world = world;
+    const connection = await this.#parts.connect();
+    await connection.open();
+    this.#connection = connection;
+    try {
+      checkServer(String(await connection.command("INFO")), this.#parts.allow);
+      await this.#timed(this.#read("time", []));
+      await connection.listen((runIds) => this.#tell(runIds));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  now(): number {
+    if (this.#world === null) throw new Error("the store is not open");
+    return this.#world.now() + this.#aheadMs;
+  }
+
+  async commit(transitions: readonly Transition[]): Promise<Commit> {
+    if (transitions.length === 0) return NOTHING;
+    return readCommit((await this.#write("commit", writeBatch(transitions))) as CommitReply);
+  }
+
+  async claim({ worker, limit, workflows, suspects }: ClaimRequest): Promise<readonly Run[]> {
+    const bounds = suspects === undefined ? ["", ""] : [String(suspects.claims), String(suspects.max)];
+    const args = [toWire(worker), String(limit), ...bounds, ...workflowArgs(workflows)];
+    const [, runs] = (await this.#write("claim", args)) as [number, readonly RunReply[]];
+    return runs.map(readRun);
+  }
+
+  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+    const reply = await this.#timed(this.#read("due", [toWire(worker), String(limit)]));
+    const [, due] = reply as [number, readonly (readonly [string, number])[]];
+    return due.map(([id, inboxLast]) => ({ id: fromWire(id), inboxLast }));
+  }
+
+  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
+    const held = (await this.#read("held", [toWire(worker)])) as readonly (readonly [string, number])[];
+    return held.map(([id, epoch]) => ({ id: fromWire(id), epoch }));
+  }
+
+  async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
+    const reply = await this.#timed(this.#read("next", [toWire(worker), ...workflowArgs(workflows)]));
+    const [, at] = reply as [number, string | null];
+    return at === null ? null : Number(at);
+  }
+
+  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    const reply = await this.#read("load", [toWire(runId), afterSeq === undefined ? "" : String(afterSeq)]);
+    if (reply === null) return null;
+    const [run, snapshot, firstSeq, records, inbox] = reply as [
+      RunReply,
+      DocumentReply | null,
+      number,
+      readonly string[],
+      readonly EntryReply[],
+    ];
+    return {
+      run: readRun(run),
+      snapshot: snapshot === null ? null : readDocument(snapshot),
+      records: readRecords(firstSeq, records),
+      inbox: inbox.map(readEntry),
+    };
+  }
+
+  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
+    const reply = await this.#write("beat", [toWire(worker), String(leaseMs), known]);
+    const [, alive, freed] = reply as [number, number, number];
+    return { alive: alive === 1, freed };
+  }
+
+  async retire(worker: string): Promise<void> {
+    await this.#write("retire", [toWire(worker)]);
+  }
+
+  async prune({ runsEndedBefore, statuses, receivedBefore, limit }: PruneRequest): Promise<Pruned> {
+    const terminal = (statuses ?? STATUSES).filter(isTerminal);
+    const reply = await this.#write("prune", [
+      runsEndedBefore === null ? "" : String(runsEndedBefore),
+      String(terminal.length),
+      ...terminal,
+      receivedBefore === null ? "" : String(receivedBefore),
+      String(limit),
+    ]);
+    const [, runs, entries, expired] = reply as [number, number, number, number];
+    return { runs, entries, expired, done: runs < limit && expired < limit && entries < limit };
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.close();
+  }
+
+  #tell(runIds: readonly string[] | null): void {
+    const hint = { runIds: runIds === null ? null : runIds.map(fromWire) };
+    for (const listener of [...this.#listeners]) listener(hint);
+  }
+
+  async #write(operation: string, args: readonly string[]): Promise<unknown> {
+    return await this.#timed(this.#open().write(operation, this.#clock(), args));
+  }
+
+  async #read(operation: string, args: readonly string[]): Promise<unknown> {
+    return await this.#open().read(operation, this.#clock(), args);
+  }
+
+  #open(): RedisConnection {
+    if (this.#connection === null) throw new Error("the store is not open");
+    return this.#connection;
+  }
+
+  /** Nothing when the server is to look at its own clock. */
+  #clock(): string {
+    return this.#parts.clock === "server" ? "" : String(this.#world?.now());
+  }
+
+  /** An answer that begins with the server's time says how far apart the clocks are. */
+  async #timed(reply: Promise<unknown>): Promise<unknown> {
+    const answer = await reply;
+    if (this.#parts.clock === "server" && this.#world !== null) {
+      const [now] = answer as readonly [number];
+      this.#aheadMs = now - this.#world.now();
+    }
+    return answer;
+  }
+}
+
+function workflowArgs(workflows: readonly WorkflowRef[]): readonly string[] {
+  const keys = distinctWorkflows(workflows).map((workflow) => toWire(workflowKey(workflow)));
+  return [String(keys.length), ...keys];
+}

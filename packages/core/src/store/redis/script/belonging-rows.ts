@@ -1,0 +1,174 @@
+/**
+ * What belongs to runs, and what lies beside them.
+ *
+ * Keys: `j:` the journal, `b:` the inbox by number, `k:` every id that it has had, `kx` ids of what was received by time, `w:` the
+ * waiters of a topic, `s:` what a run has had of topics, `l:` and `lx` dead letters, `d:` documents, `dk:`, `da:` and `dr:` the ways
+ * to them by kind, attribute and run, `wk` and `wf` workers.
+ */
+export const BELONGING_ROWS_LUA = `
+local PUSHED_MAX = 1000
+local newest, subscriptions = {}, {}
+
+function journal.newest(h)
+  local id = h[ID]
+  if newest[id] == nil then newest[id] = h[JOURNAL_BASE] + journal.size(id) end
+  return newest[id]
+end
+
+function journal.append(h, records)
+  local key, count = P .. ':j:' .. h[ID], #records
+  newest[h[ID]] = journal.newest(h) + count
+  for first = 1, count, PUSHED_MAX do
+    call('RPUSH', key, unpack(records, first, math.min(first + PUSHED_MAX - 1, count)))
+  end
+end
+
+-- Removes the records up to this seq; what follows the base is the first of the list.
+function journal.cut(h, seq)
+  local gone = math.min(seq, journal.newest(h)) - h[JOURNAL_BASE]
+  if gone > 0 then
+    call('LTRIM', P .. ':j:' .. h[ID], gone, -1)
+    h[JOURNAL_BASE] = h[JOURNAL_BASE] + gone
+  end
+end
+
+local function known_field(kind, id) return kind .. ':' .. id end
+local function received_member(run, field) return #run .. ':' .. run .. field end
+
+-- False, and nothing is added, when the run has had an entry of this kind and id.
+function inbox.add(h, n, e)
+  local id = h[ID]
+  if call('HSETNX', P .. ':k:' .. id, known_field(e[1], e[2]), whole(n)) == 0 then return false end
+  call('HSET', P .. ':b:' .. id, whole(n), pack(e))
+  return true
+end
+
+function inbox.knows(id, kind, entry_id)
+  return call('HEXISTS', P .. ':k:' .. id, known_field(kind, entry_id)) == 1
+end
+
+function inbox.take(id, n)
+  local row = call('HGET', P .. ':b:' .. id, n)
+  if not row then return end
+  local e = unpacked(row)
+  call('HDEL', P .. ':b:' .. id, n)
+  call('ZADD', P .. ':kx', e[6], received_member(id, known_field(e[1], e[2])))
+end
+
+function inbox.forget_before(before_at, limit)
+  local members = call('ZRANGEBYSCORE', P .. ':kx', '-inf', '(' .. whole(before_at), 'LIMIT', 0, limit)
+  for _, member in ipairs(members) do
+    local length, rest = string.match(member, '^(%d+):(.*)$')
+    length = tonumber(length)
+    call('HDEL', P .. ':k:' .. string.sub(rest, 1, length), string.sub(rest, length + 1))
+    call('ZREM', P .. ':kx', member)
+  end
+  return #members
+end
+
+function inbox.remove_all(id)
+  for _, field in ipairs(call('HKEYS', P .. ':k:' .. id)) do call('ZREM', P .. ':kx', received_member(id, field)) end
+  call('DEL', P .. ':b:' .. id, P .. ':k:' .. id)
+end
+
+local function subscribed(h)
+  if h[TOPICS] == 0 then return {} end
+  local id = h[ID]
+  if subscriptions[id] == nil then subscriptions[id] = unpacked(call('HGET', P .. ':r:' .. id, 't')) end
+  return subscriptions[id]
+end
+
+-- Makes the topics of the run exactly these; those that stay keep their place.
+function topics.subscribe(h, wanted)
+  local keep = {}
+  for _, topic in ipairs(wanted) do keep[topic] = true end
+  for _, topic in ipairs(subscribed(h)) do
+    if not keep[topic] then call('ZREM', P .. ':w:' .. topic, h[ID]) end
+  end
+  for _, topic in ipairs(wanted) do
+    if not call('ZSCORE', P .. ':w:' .. topic, h[ID]) then
+      call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), h[ID])
+    end
+  end
+  subscriptions[h[ID]] = wanted
+  h[TOPICS] = #wanted
+  runs.set(h, 't', pack(wanted))
+end
+
+function topics.leave(h)
+  for _, topic in ipairs(subscribed(h)) do call('ZREM', P .. ':w:' .. topic, h[ID]) end
+  subscriptions[h[ID]] = nil
+  h[TOPICS] = 0
+end
+
+function topics.longest_waiter(topic)
+  local id = call('ZRANGE', P .. ':w:' .. topic, 0, 0)[1]
+  return id and runs.head(id)
+end
+
+function topics.waiters(topic)
+  local found = {}
+  for _, id in ipairs(call('ZRANGE', P .. ':w:' .. topic, 0, -1)) do found[#found + 1] = runs.head(id) end
+  return found
+end
+
+function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
+function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end
+
+-- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted.
+function letters.insert(letter)
+  local key = P .. ':l:' .. letter[1]
+  if call('EXISTS', key) == 1 then return end
+  call('SET', key, pack(letter))
+  call('ZADD', P .. ':lx', call('HINCRBY', P .. ':c', 'letter', 1), letter[1])
+end
+
+function letters.remove(id)
+  call('DEL', P .. ':l:' .. id)
+  call('ZREM', P .. ':lx', id)
+end
+
+-- A document: kind, id, run, body, then the four attributes.
+local ATTRIBUTES = { a = 5, b = 6, c = 7, d = 8 }
+
+function documents.remove(kind, id)
+  local d = documents.get(kind, id)
+  if not d then return end
+  call('DEL', documents.key(kind, id))
+  call('ZREM', P .. ':dk:' .. kind, id)
+  for name, place in pairs(ATTRIBUTES) do
+    if d[place] then call('ZREM', documents.attribute_key(kind, name, d[place]), id) end
+  end
+  if d[3] then call('SREM', P .. ':dr:' .. d[3], pack({ kind, id })) end
+end
+
+function documents.put(d)
+  local kind, id = d[1], d[2]
+  documents.remove(kind, id)
+  call('SET', documents.key(kind, id), pack(d))
+  call('ZADD', P .. ':dk:' .. kind, 0, id)
+  for name, place in pairs(ATTRIBUTES) do
+    if d[place] then call('ZADD', documents.attribute_key(kind, name, d[place]), 0, id) end
+  end
+  if d[3] then call('SADD', P .. ':dr:' .. d[3], pack({ kind, id })) end
+end
+
+function documents.remove_of(run)
+  for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
+    local name = unpacked(member)
+    documents.remove(name[1], name[2])
+  end
+end
+
+-- Who owns a run has a row; one that was taken for dead gets one whose time is over.
+function workers.register(worker)
+  if workers.registered == worker then return end
+  workers.registered = worker
+  call('ZADD', P .. ':wk', 'NX', 0, worker)
+end
+
+function workers.remove(worker)
+  call('ZREM', P .. ':wk', worker)
+  call('HDEL', P .. ':wf', worker)
+end
+`;

@@ -1,0 +1,165 @@
+/** Who owns what, and what is removed, as `ownership.ts` and `prune.ts` have it. */
+export const OWNERSHIP_LUA = `
+local FREED_MAX = 1000
+
+-- Due, unowned, of these versions of workflows; the longest due first.
+local function claimable(workflows, limit)
+  local found = {}
+  for _, workflow in ipairs(workflows) do
+    local rows = call('ZRANGEBYSCORE', P .. ':df:' .. workflow, '-inf', whole(now), 'LIMIT', 0, limit)
+    for _, member in ipairs(rows) do found[#found + 1] = runs.head(string.sub(member, ORDERED_LENGTH + 1)) end
+  end
+  if #workflows > 1 then
+    table.sort(found, function(a, b)
+      if a[WAKE_AT] ~= b[WAKE_AT] then return a[WAKE_AT] < b[WAKE_AT] end
+      return a[KEY] < b[KEY]
+    end)
+  end
+  while #found > limit do found[#found] = nil end
+  return found
+end
+
+-- No more suspects than asked for: those that are passed by must not hide the others.
+local function choose(request)
+  local asked = request.limit
+  while true do
+    local found = claimable(request.workflows, asked)
+    local left, chosen = request.suspects or 0, {}
+    for _, h in ipairs(found) do
+      local suspect = request.claims and h[CLAIMS] >= request.claims
+      if #chosen < request.limit and (not suspect or left > 0) then chosen[#chosen + 1] = h end
+      if suspect then left = left - 1 end
+    end
+    if #chosen == request.limit or #found < asked then return chosen end
+    asked = asked * 2
+  end
+end
+
+local function claim()
+  local worker = arg()
+  local request = { limit = num(), claims = num_or_null(), suspects = num_or_null(), workflows = list() }
+  local chosen = choose(request)
+  if #chosen > 0 then workers.register(worker) end
+  for _, h in ipairs(chosen) do
+    runs.touch(h)
+    local newest = journal.newest(h)
+    h[CLAIMS] = newest > h[CLAIM_SEQ] and 1 or h[CLAIMS] + 1
+    h[CLAIM_SEQ] = newest
+    h[STATUS], h[EPOCH], h[TURN], h[OWNER], h[WAKE_AT] = 'running', h[EPOCH] + 1, 0, worker, false
+    h[STARTED_AT] = h[STARTED_AT] or now
+  end
+  runs.flush()
+  local claimed = {}
+  for i, h in ipairs(chosen) do claimed[i] = runs.get(h[ID]) end
+  return { now, claimed }
+end
+
+-- A suspended run waits on as it did; one in the middle of work has to be claimed.
+local function release(id)
+  local h = runs.head(id)
+  runs.touch(h)
+  local rests = h[STATUS] == 'suspended' or is_terminal(h[STATUS])
+  h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
+  if not rests then h[WAKE_AT] = now end
+end
+
+local function release_some(worker, limit)
+  local ids = call('ZRANGE', P .. ':o:' .. worker, 0, limit - 1)
+  for _, id in ipairs(ids) do release(id) end
+  runs.flush()
+  return #ids
+end
+
+local function release_all(worker)
+  local freed = 0
+  while true do
+    local some = release_some(worker, FREED_MAX)
+    freed = freed + some
+    if some < FREED_MAX then return freed end
+  end
+end
+
+local function beat()
+  local worker, lease, workflows = arg(), num(), text_or_null()
+  local expires = call('ZSCORE', P .. ':wk', worker)
+  local alive = expires and tonumber(expires) > now
+  local freed = alive and 0 or release_all(worker)
+  call('ZADD', P .. ':wk', whole(now + lease), worker)
+  if workflows then call('HSET', P .. ':wf', worker, workflows) end
+  for _, dead in ipairs(call('ZRANGEBYSCORE', P .. ':wk', '-inf', whole(now), 'LIMIT', 0, FREED_MAX)) do
+    if freed >= FREED_MAX then break end
+    freed = freed + release_some(dead, FREED_MAX - freed)
+    if call('EXISTS', P .. ':o:' .. dead) == 0 then workers.remove(dead) end
+  end
+  return { now, alive and 1 or 0, freed }
+end
+
+local function retire()
+  local worker = arg()
+  release_all(worker)
+  workers.remove(worker)
+  return { now }
+end
+
+local function has_open_parent(h)
+  local parent = h[PARENT] and runs.head(h[PARENT])
+  return parent and not is_terminal(parent[STATUS])
+end
+
+local ENDED_READ = 100
+
+-- Ended runs of a status that may go, the oldest first. All of one time are looked at before it is known which came first.
+local function ended(status, ended_before, limit)
+  local found, offset, last = {}, 0, nil
+  while true do
+    local rows = call('ZRANGE', P .. ':le:' .. status, offset, offset + ENDED_READ - 1, 'WITHSCORES')
+    for i = 1, #rows, 2 do
+      if #found >= limit and rows[i + 1] ~= last then return found end
+      last = rows[i + 1]
+      local h = runs.head(rows[i])
+      local may_go = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
+      if may_go and not has_open_parent(h) then found[#found + 1] = h end
+    end
+    if #rows < 2 * ENDED_READ then return found end
+    offset = offset + ENDED_READ
+  end
+end
+
+local function remove_ended(statuses, ended_before, limit)
+  local all = {}
+  for _, status in ipairs(statuses) do
+    local found = ended(status, ended_before, limit - #all)
+    table.sort(found, function(a, b)
+      if a[CREATED_AT] ~= b[CREATED_AT] then return a[CREATED_AT] < b[CREATED_AT] end
+      return a[KEY] < b[KEY]
+    end)
+    for _, h in ipairs(found) do if #all < limit then all[#all + 1] = h end end
+  end
+  for _, h in ipairs(all) do runs.remove(h) end
+  return #all
+end
+
+local function prune()
+  local ended_before, statuses, received_before, limit = num_or_null(), list(), num_or_null(), num()
+  local removed = 0
+  while ended_before and removed < limit do
+    local some = remove_ended(statuses, ended_before, limit - removed)
+    if some == 0 then break end
+    removed = removed + some
+  end
+  local expired = call('ZRANGEBYSCORE', P .. ':ex', '-inf', whole(now), 'LIMIT', 0, limit)
+  for _, member in ipairs(expired) do events.end_pending(events.get(string.sub(member, ORDERED_LENGTH + 1)), 'expired') end
+  local forgotten = 0
+  if received_before then
+    forgotten = inbox.forget_before(received_before, limit)
+    if forgotten < limit then forgotten = forgotten + events.remove_before(received_before, limit - forgotten) end
+  end
+  return { now, removed, forgotten, #expired }
+end
+
+-- Every store that is opened has a number of its own.
+local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
+
+local OPERATIONS = { join = join, commit = commit, claim = claim, beat = beat, retire = retire, prune = prune }
+return OPERATIONS[ARGV[1]]()
+`;

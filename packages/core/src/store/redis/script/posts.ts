@@ -1,0 +1,128 @@
+/** What comes for a run, as `receive.ts` and `apply-post.ts` have it. */
+export const POSTS_LUA = `
+local wakes, wake_order = {}, {}
+
+-- An entry, once it is numbered, goes to the run that it woke; without one the run has to read.
+local function wake(h, entry)
+  local id = h[ID]
+  local w = wakes[id]
+  if not w then
+    w = { id, false, 0, entry and {} or false }
+    wakes[id] = w
+    wake_order[#wake_order + 1] = id
+  end
+  w[2], w[3] = h[OWNER], h[EPOCH]
+  if not entry then w[4] = false elseif w[4] then w[4][#w[4] + 1] = entry end
+end
+
+-- Tells of a run that nobody owns, if it may be claimed at once.
+local function wake_claimable(h)
+  if not h[OWNER] and h[WAKE_AT] and h[WAKE_AT] <= now then wake(h, nil) end
+end
+
+local function is_awaited(h, e)
+  if e[1] == 'event' or e[1] == 'cancel' then return true end
+  local awaited = runs.awaited(h)
+  if not awaited then return false end
+  if e[1] == 'child' then return awaited[1] end
+  for i = 2, #awaited do if awaited[i] == e[3] then return true end end
+  return false
+end
+
+-- Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
+-- that was due before keeps its place among the due ones.
+function receive(h, e)
+  local n = h[INBOX_LAST] + 1
+  if not inbox.add(h, n, e) then return { 'duplicate' } end
+  runs.touch(h)
+  h[INBOX_LAST] = n
+  if not is_awaited(h, e) then return { 'queued' } end
+  topics.leave(h)
+  h[WAKE_AT] = h[WAKE_AT] and math.min(h[WAKE_AT], now) or now
+  wake(h, { n, e[1], e[2], e[3], e[4], e[5], e[6], e[7] })
+  return { 'delivered', 1 }
+end
+
+-- An id that the run knows is a duplicate even after the run has ended.
+local function post_entry(to, e)
+  local h = runs.head(to)
+  if not h then return { 'targetNotFound' } end
+  if not is_terminal(h[STATUS]) then return receive(h, e) end
+  if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
+  return { 'targetTerminated', h[STATUS] }
+end
+
+local ESCAPES = { ['%'] = '%25', ['/'] = '%2F', ['~'] = '%7E', ['#'] = '%23' }
+function name_segment(name) return (string.gsub(name, '[%%/~#]', ESCAPES)) end
+local function origin_id(to, id) return name_segment(to) .. '//' .. name_segment(id) end
+
+local function bury_message(to, e, reason, status)
+  letters.insert({ origin_id(to, e[2]), 'message', to, e[3], e[4], reason, status, e[6], now, e[2] })
+end
+
+local BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000
+local BROADCAST_PENDING_MAX = 10000
+
+local function broadcast_message(to, e)
+  events.apply({
+    id = origin_id(to, e[2]), topic = e[3], value = e[4], at = e[6], expire = now + BROADCAST_EXPIRE_MS,
+    deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
+  })
+end
+
+local function post_message(post)
+  local e = post.entry
+  local answer = post_entry(post.to, e)
+  if answer[1] == 'targetNotFound' then
+    if post.by_run then bury_message(post.to, e, 'targetNotFound', false) end
+  elseif answer[1] == 'targetTerminated' then
+    if e[7] == 'broadcast' then
+      broadcast_message(post.to, e)
+    elseif e[7] == 'deadLetter' or post.by_run then
+      bury_message(post.to, e, 'targetTerminated', answer[2])
+    end
+  end
+  return answer
+end
+
+-- What the run has not received when it ends.
+local function settle_leftover(h, e)
+  if e[1] == 'event' then
+    events.give_back(h, e)
+  elseif e[1] == 'message' and e[7] == 'broadcast' then
+    broadcast_message(h[ID], e)
+  elseif e[1] == 'message' and e[7] == 'deadLetter' then
+    bury_message(h[ID], e, 'targetTerminated', h[STATUS])
+  end
+end
+
+local function create(run)
+  local id, owner = run.id, run.owner
+  if runs.head(id) then return false end
+  local h = {
+    0, id, run.workflow, run.version, run.start_id, run.created, owner and 'running' or 'pending', 1, 0, owner,
+    not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false, false, 0, 0, run.parent, run.on_close,
+  }
+  runs.insert(run, h)
+  if owner then workers.register(owner) end
+  wake_claimable(h)
+  return true
+end
+
+local function close_children(post)
+  for _, child in ipairs(runs.children(post.of)) do
+    if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
+      receive(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
+    end
+  end
+  return { 'queued' }
+end
+
+local function apply_post(post)
+  if post.kind == 'message' then return post_message(post) end
+  if post.kind == 'event' then return events.apply(post.event) end
+  if post.kind == 'entry' then return post_entry(post.to, post.entry) end
+  if post.kind == 'start' then return { create(post.run) and 'queued' or 'duplicate' } end
+  return close_children(post)
+end
+`;

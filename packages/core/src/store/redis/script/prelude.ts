@@ -1,0 +1,114 @@
+/**
+ * The start of both scripts: arguments, the time, and how rows are packed.
+ *
+ * ARGV[1] is the operation, ARGV[2] the time or nothing (then it is the server's), ARGV[3] who asks. What may be null comes
+ * as `-`, or as `=` and the text; payloads are kept in that form. Numbers that may be null come as nothing. A packed row has
+ * `false` where it has nothing, which is a null in an answer.
+ */
+export const PRELUDE_LUA = `
+local P = KEYS[1]
+local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
+local at = 3
+local function arg()
+  at = at + 1
+  return ARGV[at]
+end
+local function num() return tonumber(arg()) end
+local function num_or_null()
+  local a = arg()
+  return a ~= '' and tonumber(a)
+end
+local function text_or_null()
+  local a = arg()
+  return a ~= '-' and string.sub(a, 2)
+end
+local function list()
+  local items = {}
+  for i = 1, num() do items[i] = arg() end
+  return items
+end
+
+local now
+if ARGV[2] == '' then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+else
+  now = tonumber(ARGV[2])
+end
+
+local KEY, ID, WORKFLOW, VERSION, START_ID, CREATED_AT, STATUS, EPOCH, TURN, OWNER, WAKE_AT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+local INBOX_LAST, BASE_SEQ, GENERATION, CLAIMS, CLAIM_SEQ, STARTED_AT, ENDED_AT = 12, 13, 14, 15, 16, 17, 18
+local CONTROL_ID, TOPICS, JOURNAL_BASE, PARENT, ON_CLOSE = 19, 20, 21, 22, 23
+
+local function is_terminal(status)
+  return status == 'completed' or status == 'failed' or status == 'cancelled'
+end
+
+local function whole(n) return string.format('%.0f', n) end
+
+-- Sorts as the number does, so that members of equal score are in the order in which they were made.
+local function ordered(n, id) return string.format('%016.0f', n) .. id end
+local ORDERED_LENGTH = 16
+
+local heads = {}
+local receive, name_segment
+local runs, journal, inbox, topics, events, letters, documents, workers = {}, {}, {}, {}, {}, {}, {}, {}
+
+function runs.head(id)
+  local h = heads[id]
+  if h == nil then
+    local row = call('HGET', P .. ':r:' .. id, 'h')
+    h = row and unpacked(row)
+    heads[id] = h
+  end
+  return h
+end
+
+-- A whole run, as it is answered: the head, then what lies beside it.
+function runs.get(id)
+  local row = call('HMGET', P .. ':r:' .. id, 'h', 'f', 'i', 'o', 'w')
+  if not row[1] then return false end
+  return { unpacked(row[1]), row[2], row[3], row[4], row[5] }
+end
+
+function runs.list_key(status)
+  if is_terminal(status) then return P .. ':le:' .. status end
+  return P .. ':lo'
+end
+
+function runs.due_key(owner, workflow, version)
+  if owner then return P .. ':do:' .. owner end
+  return P .. ':df:' .. whole(version) .. ':' .. workflow
+end
+
+function journal.size(id) return call('LLEN', P .. ':j:' .. id) end
+
+-- What has not been received, in order of arrival.
+function inbox.open(id)
+  local rows = call('HGETALL', P .. ':b:' .. id)
+  local entries = {}
+  for i = 1, #rows, 2 do
+    local e = unpacked(rows[i + 1])
+    table.insert(e, 1, tonumber(rows[i]))
+    entries[#entries + 1] = e
+  end
+  table.sort(entries, function(a, b) return a[1] < b[1] end)
+  return entries
+end
+
+function documents.key(kind, id) return P .. ':d:' .. #kind .. ':' .. kind .. id end
+
+function documents.get(kind, id)
+  local row = call('GET', documents.key(kind, id))
+  return row and unpacked(row)
+end
+
+function documents.attribute_key(kind, name, value)
+  return P .. ':da:' .. #kind .. ':' .. kind .. name .. value
+end
+
+function letters.get(id)
+  local row = call('GET', P .. ':l:' .. id)
+  return row and unpacked(row)
+end
+`;

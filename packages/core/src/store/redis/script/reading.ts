@@ -1,0 +1,139 @@
+/** Everything that changes nothing. A script of its own, so that it runs where writes are refused. */
+export const READING_LUA = `
+local SCANNED_MAX = 500
+
+-- By bytes, as a sorted set has its members; the comparison of the language depends on the server's locale.
+local function is_below(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+local function named(items)
+  local set = {}
+  for _, item in ipairs(items) do set[item] = true end
+  return set
+end
+
+local function fits(h, statuses, workflow)
+  return h and statuses[h[STATUS]] and (not workflow or h[WORKFLOW] == workflow)
+end
+
+local read = {}
+
+-- Runs of a set, newest first, below a place; looks at a bounded number and says where it stopped.
+function read.scan()
+  local key, min, max, below = P .. arg(), arg(), arg(), text_or_null()
+  local limit, statuses, workflow = num(), named(list()), text_or_null()
+  local found, offset, looked, score, id = {}, 0, 0, '', ''
+  while looked < SCANNED_MAX do
+    local rows = call('ZREVRANGEBYSCORE', key, max, min, 'WITHSCORES', 'LIMIT', offset, SCANNED_MAX)
+    for i = 1, #rows, 2 do
+      id, score = rows[i], rows[i + 1]
+      if not below or score ~= max or is_below(id, below) then
+        looked = looked + 1
+        if fits(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
+        if #found == limit then return { found, score, id, 0 } end
+      end
+    end
+    if #rows < 2 * SCANNED_MAX then return { found, score, id, 1 } end
+    offset = offset + SCANNED_MAX
+  end
+  return { found, score, id, 0 }
+end
+
+-- How many fit among a bounded number of them, from this rank on; then the rank to go on from, or nothing. Where all fit they
+-- need not be looked at.
+function read.count()
+  local key, min, max, offset, exact = P .. arg(), arg(), arg(), num(), arg()
+  if exact == '1' then return { call('ZCOUNT', key, min, max), false } end
+  local statuses, workflow, count = named(list()), text_or_null(), 0
+  local ids = call('ZRANGEBYSCORE', key, min, max, 'LIMIT', offset, SCANNED_MAX)
+  for _, id in ipairs(ids) do if fits(runs.head(id), statuses, workflow) then count = count + 1 end end
+  return { count, #ids == SCANNED_MAX and offset + SCANNED_MAX }
+end
+
+function read.get() return runs.get(arg()) end
+
+local function records(h, after, limit)
+  local first = math.max(after - h[JOURNAL_BASE], 0)
+  return call('LRANGE', P .. ':j:' .. h[ID], first, limit and first + limit - 1 or -1)
+end
+
+local function first_seq(h, after) return math.max(after, h[JOURNAL_BASE]) + 1 end
+
+function read.load()
+  local id, after = arg(), num_or_null()
+  local run = runs.get(id)
+  if not run then return false end
+  local h, snapshot = run[1], documents.get('snapshot', id)
+  after = after or (snapshot and snapshot[5] and tonumber(snapshot[5])) or h[BASE_SEQ]
+  return { run, snapshot, first_seq(h, after), records(h, after), h[INBOX_LAST] > 0 and inbox.open(id) or {} }
+end
+
+function read.journal()
+  local h, after, limit = runs.head(arg()), num(), num()
+  if not h then return { 0, {} } end
+  return { first_seq(h, after), records(h, after, limit) }
+end
+
+function read.inbox() return inbox.open(arg()) end
+
+function read.due()
+  local members = call('ZRANGEBYSCORE', P .. ':do:' .. arg(), '-inf', whole(now), 'LIMIT', 0, num())
+  local due = {}
+  for i, member in ipairs(members) do
+    local h = runs.head(string.sub(member, ORDERED_LENGTH + 1))
+    due[i] = { h[ID], h[INBOX_LAST] }
+  end
+  return { now, due }
+end
+
+function read.held()
+  local held = {}
+  for i, id in ipairs(call('ZRANGE', P .. ':hl:' .. arg(), 0, -1)) do held[i] = { id, runs.head(id)[EPOCH] } end
+  return held
+end
+
+function read.next()
+  local keys = { P .. ':do:' .. arg() }
+  for _, workflow in ipairs(list()) do keys[#keys + 1] = P .. ':df:' .. workflow end
+  local earliest = false
+  for _, key in ipairs(keys) do
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first and (not earliest or tonumber(first) < tonumber(earliest)) then earliest = first end
+  end
+  return { now, earliest }
+end
+
+function read.letters()
+  local ids = call('ZREVRANGEBYSCORE', P .. ':lx', arg(), '-inf', 'WITHSCORES', 'LIMIT', 0, num())
+  local found = {}
+  for i = 1, #ids, 2 do found[#found + 1] = { ids[i + 1], letters.get(ids[i]) } end
+  return found
+end
+
+function read.letter() return letters.get(arg()) end
+
+function read.documents()
+  local kind, name, value, from, limit = arg(), arg(), arg(), arg(), num()
+  local key = name == '' and P .. ':dk:' .. kind or documents.attribute_key(kind, name, value)
+  local found = {}
+  for i, id in ipairs(call('ZRANGEBYLEX', key, from, '+', 'LIMIT', 0, limit)) do found[i] = documents.get(kind, id) end
+  return found
+end
+
+function read.document() return documents.get(arg(), arg()) end
+
+function read.workers()
+  local rows, found = call('ZRANGE', P .. ':wk', 0, -1, 'WITHSCORES'), {}
+  for i = 1, #rows, 2 do found[#found + 1] = { rows[i], rows[i + 1], call('HGET', P .. ':wf', rows[i]) } end
+  return found
+end
+
+function read.time() return { now } end
+
+return read[ARGV[1]]()
+`;

@@ -1,0 +1,26 @@
+import { BELONGING_ROWS_LUA } from "./belonging-rows.ts";
+import { EVENTS_LUA } from "./events.ts";
+import { OWNERSHIP_LUA } from "./ownership.ts";
+import { POSTS_LUA } from "./posts.ts";
+import { PRELUDE_LUA } from "./prelude.ts";
+import { READING_LUA } from "./reading.ts";
+import { RUN_ROWS_LUA } from "./run-rows.ts";
+import { TRANSITIONS_LUA } from "./transitions.ts";
+import { WIRE_LUA } from "./wire.ts";
+
+/**
+ * What the server runs. A script with a first line of this form is refused as a whole where it could not write all of it: it
+ * never stops half-way for want of memory.
+ */
+export const WRITE_SCRIPT = `#!lua${[
+  PRELUDE_LUA,
+  RUN_ROWS_LUA,
+  BELONGING_ROWS_LUA,
+  EVENTS_LUA,
+  POSTS_LUA,
+  TRANSITIONS_LUA,
+  WIRE_LUA,
+  OWNERSHIP_LUA,
+].join("")}`;
+
+export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${READING_LUA}`;

@@ -1,0 +1,151 @@
+/** What each transition does to the rows, as `apply.ts` and `apply-state.ts` have it: guards first, then writes. */
+export const TRANSITIONS_LUA = `
+local function leave_topics(h)
+  if h[TOPICS] > 0 then topics.leave(h) end
+end
+
+-- Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is pending
+-- on one of its topics does, else the run is a waiter from here on.
+local function rest(h, state)
+  local wait = state.wait
+  local wanted = wait and wait.topics or {}
+  if h[INBOX_LAST] <= state.seen and #wanted > 0 then h[INBOX_LAST] = events.deliver_pending(h, wanted) end
+  h[STATUS] = state.status
+  if state.status == 'suspended' then h[CLAIMS] = 0 end
+  if h[INBOX_LAST] > state.seen then
+    leave_topics(h)
+    h[WAKE_AT] = now
+    wake(h, nil)
+  else
+    if #wanted > 0 then topics.subscribe(h, wanted) else leave_topics(h) end
+    h[WAKE_AT] = wait and wait['until']
+  end
+  runs.set_wait(h, wait)
+end
+
+local function free(h, state)
+  leave_topics(h)
+  h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'running', false, 0, state.at
+  if state.status == 'resumed' then runs.set(h, 'o', '-') end
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+local function pause(h, state)
+  leave_topics(h)
+  h[STATUS], h[OWNER], h[WAKE_AT] = 'paused', false, false
+  runs.set(h, 'o', state.reason)
+  runs.set_wait(h, false)
+end
+
+local function restart(h, state)
+  leave_topics(h)
+  journal.cut(h, state.base)
+  documents.remove('snapshot', h[ID])
+  h[WORKFLOW], h[VERSION], h[STATUS] = state.workflow, state.version, 'running'
+  h[WAKE_AT] = not h[OWNER] and state.at
+  h[BASE_SEQ], h[GENERATION], h[CLAIMS], h[STARTED_AT] = state.base, h[GENERATION] + 1, 0, state.at
+  runs.set(h, 'i', state.input)
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+local function finish(h, state)
+  leave_topics(h)
+  h[STATUS], h[ENDED_AT], h[OWNER], h[WAKE_AT] = state.status, state.at, false, false
+  runs.set(h, 'o', state.outcome)
+  runs.set_wait(h, false)
+  if h[INBOX_LAST] == 0 then return end
+  local leftovers = inbox.open(h[ID])
+  for _, e in ipairs(leftovers) do inbox.take(h[ID], table.remove(e, 1)) end
+  for _, e in ipairs(leftovers) do settle_leftover(h, e) end
+end
+
+local STATES = {
+  running = rest, suspended = rest, released = free, resumed = free, paused = pause, continued = restart,
+  completed = finish, failed = finish, cancelled = finish,
+}
+
+local function apply_documents(changes)
+  for _, change in ipairs(changes) do
+    if change.put then documents.put(change.put) else documents.remove(change.kind, change.id) end
+  end
+end
+
+local NOT_FOUND = { 'notFound' }
+local APPLIED, AGAIN = 0, 1
+
+local function apply_create(run)
+  if create(run) then return APPLIED end
+  local h = runs.head(run.id)
+  if h[START_ID] == run.start_id then return AGAIN end
+  return { 'exists', h[STATUS], h[EPOCH] }
+end
+
+-- Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition.
+local function is_again(h, t)
+  if t.state then return h[TURN] >= t.turn end
+  return #t.records > 0 and (t.first <= h[BASE_SEQ] or (t.first > h[JOURNAL_BASE] and t.first <= journal.newest(h)))
+end
+
+local function guard_append(h, t)
+  if not h then return NOT_FOUND end
+  if h[EPOCH] ~= t.epoch then return { 'fenced', h[EPOCH] } end
+  if is_again(h, t) then return AGAIN end
+  if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
+  if t.inbox and h[INBOX_LAST] ~= t.inbox then return { 'inbox', h[INBOX_LAST] } end
+  if t.not_before and t.not_before > now then return { 'early', now } end
+  if #t.records > 0 and t.first ~= journal.newest(h) + 1 then return { 'gap', journal.newest(h) } end
+  return nil
+end
+
+local function apply_append(t)
+  local h = runs.head(t.run_id)
+  local refusal = guard_append(h, t)
+  if refusal then return refusal end
+  if #t.records > 0 then journal.append(h, t.records) end
+  for _, n in ipairs(t.taken) do inbox.take(h[ID], n) end
+  apply_documents(t.documents)
+  if t.state then
+    runs.touch(h)
+    h[TURN] = t.turn
+    STATES[t.state.status](h, t.state)
+  end
+  for _, post in ipairs(t.posts) do apply_post(post) end
+  return APPLIED
+end
+
+local function apply_control(t)
+  local h = runs.head(t.run_id)
+  if not h then return NOT_FOUND end
+  if h[CONTROL_ID] == t.control_id then return AGAIN end
+  if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
+  if h[EPOCH] ~= t.epoch then return { 'fenced', h[EPOCH] } end
+  runs.touch(h)
+  h[EPOCH], h[TURN], h[OWNER], h[CONTROL_ID] = h[EPOCH] + 1, 0, false, t.control_id
+  STATES[t.state.status](h, t.state)
+  for _, post in ipairs(t.posts) do apply_post(post) end
+  return APPLIED
+end
+
+local function answer_post(post)
+  local answer = apply_post(post)
+  return { 'post', answer[1] == 'duplicate' and 1 or 0, answer[1], answer[2] or false }
+end
+
+local function is_known(post)
+  if post.kind == 'event' then return call('EXISTS', P .. ':e:' .. post.event.id) == 1 end
+  return runs.head(post.to) and inbox.knows(post.to, post.entry[1], post.entry[2])
+end
+
+-- The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that is
+-- gone while its post is known was taken away by this very transition.
+local function apply_letter(t)
+  local letter = letters.get(t.id)
+  if not letter then return t.post and is_known(t.post) and answer_post(t.post) or NOT_FOUND end
+  letters.remove(t.id)
+  local e = letter[2] == 'event' and events.get(letter[10])
+  if e and not e.pending and not e.holder then events.remove(e) end
+  return t.post and answer_post(t.post) or APPLIED
+end
+`;

@@ -1,0 +1,134 @@
+/** Reads a batch from the arguments, as `write-batch.ts` wrote it, and applies it. */
+export const WIRE_LUA = `
+local read = {}
+
+function read.run()
+  local run = {
+    id = arg(), workflow = arg(), version = num(), start_id = arg(), created = num(), owner = text_or_null(), start_at = num(),
+    input = arg(), facts = arg(), tags = list(), parent = text_or_null(), on_close = text_or_null(),
+  }
+  return run
+end
+
+function read.posts()
+  local posts = {}
+  for i = 1, num() do posts[i] = read.post() end
+  return posts
+end
+
+function read.entry() return { arg(), arg(), arg(), arg(), text_or_null(), num(), arg() } end
+
+function read.post()
+  local kind = arg()
+  if kind == 'message' then return { kind = kind, to = arg(), entry = read.entry(), by_run = arg() == '1' } end
+  if kind == 'entry' then return { kind = kind, to = arg(), entry = read.entry() } end
+  if kind == 'start' then return { kind = kind, run = read.run() } end
+  if kind == 'closeChildren' then return { kind = kind, of = arg(), reason = arg(), at = num() } end
+  return {
+    kind = kind,
+    event = {
+      topic = arg(), id = arg(), value = arg(), at = num(), expire = num(), deliver = arg(), consume = arg(), max = num(),
+    },
+  }
+end
+
+function read.documents()
+  local changes = {}
+  for i = 1, num() do
+    if arg() == 'put' then
+      changes[i] = {
+        put = {
+          arg(), arg(), text_or_null(), arg(), text_or_null(), text_or_null(), text_or_null(), text_or_null(),
+        },
+      }
+    else
+      changes[i] = { kind = arg(), id = arg() }
+    end
+  end
+  return changes
+end
+
+function read.state()
+  local status = arg()
+  if status == '' then return false end
+  local state = { status = status }
+  if status == 'running' or status == 'suspended' then
+    state.seen = num()
+    local text = arg()
+    state.wait = text ~= '-'
+      and { text = text, ['until'] = num_or_null(), children = arg() == '1', messages = list(), topics = list() }
+  elseif status == 'paused' then
+    state.reason = arg()
+  elseif status == 'continued' then
+    state.workflow, state.version, state.input, state.base, state.at = arg(), num(), arg(), num(), num()
+  elseif is_terminal(status) then
+    state.outcome, state.at = arg(), num()
+  else
+    state.at = num()
+  end
+  return state
+end
+
+local told = {}
+
+function read.append()
+  local t = {
+    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), taken = list(), inbox = num_or_null(),
+    not_before = num_or_null(), state = read.state(), documents = read.documents(), posts = read.posts(),
+  }
+  if t.state then told[#told + 1] = t.run_id end
+  return apply_append(t)
+end
+
+-- Records alone: the common case.
+function read.plain()
+  local t = { run_id = arg(), epoch = num(), first = num(), records = list() }
+  local refusal = guard_append(runs.head(t.run_id), t)
+  if refusal then return refusal end
+  journal.append(runs.head(t.run_id), t.records)
+  return APPLIED
+end
+
+function read.create()
+  local run = read.run()
+  told[#told + 1] = run.id
+  return apply_create(run)
+end
+
+function read.control()
+  local t = { run_id = arg(), epoch = num(), control_id = arg(), state = read.state(), posts = read.posts() }
+  told[#told + 1] = t.run_id
+  return apply_control(t)
+end
+
+function read.posting() return answer_post(read.post()) end
+
+function read.letter()
+  local id = arg()
+  return apply_letter({ id = id, post = arg() == '1' and read.post() })
+end
+
+function read.changes()
+  apply_documents(read.documents())
+  return APPLIED
+end
+
+local HINTED_MAX = 100
+
+-- A hint for other processes: the runs that may have changed, or that there are too many to name.
+local function tell()
+  for _, id in ipairs(wake_order) do told[#told + 1] = id end
+  if #told == 0 then return end
+  call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
+end
+
+local function commit()
+  local answers = {}
+  for i = 1, num() do answers[i] = read[arg()]() end
+  runs.flush()
+  tell()
+  local woken = {}
+  for i, id in ipairs(wake_order) do woken[i] = wakes[id] end
+  return { now, answers, woken }
+end
+`;

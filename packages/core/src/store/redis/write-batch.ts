@@ -1,0 +1,234 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { NewRun, Wait } from "../../model/run.ts";
+import type { DocumentChange, EventPost, Post, RunState, StoredDocument, Transition } from "../../model/transition.ts";
+import { toWire, toWireOrNull } from "./text.ts";
+
+/** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
+
+type Append = Extract<Transition, { kind: "append" }>;
+type Args = string[];
+
+export function writeBatch(batch: readonly Transition[]): Args {
+  const args: Args = [String(batch.length)];
+  for (const transition of batch) writeTransition(args, transition);
+  return args;
+}
+
+function writeTransition(args: Args, transition: Transition): void {
+  switch (transition.kind) {
+    case "create":
+      args.push("create");
+      writeRun(args, transition.run);
+      return;
+    case "append":
+      if (isPlain(transition)) writePlain(args, transition);
+      else writeAppend(args, transition);
+      return;
+    case "control":
+      args.push("control", toWire(transition.runId), String(transition.epoch), toWire(transition.controlId));
+      writeState(args, transition.state);
+      writePosts(args, transition.posts);
+      return;
+    case "post":
+      args.push("posting");
+      writePost(args, transition.post);
+      return;
+    case "letter":
+      args.push("letter", toWire(transition.letterId), flag(transition.post !== null));
+      if (transition.post !== null) writePost(args, transition.post);
+      return;
+    case "documents":
+      args.push("changes");
+      writeDocuments(args, transition.documents);
+      return;
+  }
+}
+
+/** The common case: records alone. */
+function isPlain(append: Append): boolean {
+  return (
+    append.state === null &&
+    append.records.length > 0 &&
+    append.posts.length === 0 &&
+    append.taken.length === 0 &&
+    append.documents.length === 0 &&
+    append.inbox === null &&
+    append.notBefore === null
+  );
+}
+
+function writePlain(args: Args, { runId, epoch, records }: Append): void {
+  args.push("plain", toWire(runId), String(epoch));
+  writeRecords(args, records);
+}
+
+function writeAppend(args: Args, append: Append): void {
+  args.push("append", toWire(append.runId), String(append.epoch), String(append.turn));
+  writeRecords(args, append.records);
+  args.push(String(append.taken.length));
+  for (const n of append.taken) args.push(String(n));
+  args.push(numberOrNull(append.inbox), numberOrNull(append.notBefore));
+  writeState(args, append.state);
+  writeDocuments(args, append.documents);
+  writePosts(args, append.posts);
+}
+
+/** The script sees the seq of the first alone, so that the others follow it is checked here. */
+function writeRecords(args: Args, records: readonly JournalRecord[]): void {
+  const first = records[0]?.seq ?? 0;
+  args.push(String(first), String(records.length));
+  for (const [index, record] of records.entries()) {
+    if (record.seq !== first + index) throw new Error(`record ${record.seq} does not follow ${first + index - 1}`);
+    args.push(writeRecord(record));
+  }
+}
+
+/** Without the seq, which is its place in the list. */
+function writeRecord(record: JournalRecord): string {
+  const { location, kind, outcome, payload, attempts, startedAt, at, detail } = record;
+  return JSON.stringify([location, kind, outcome, payload, attempts, startedAt, at, detail]);
+}
+
+function writeRun(args: Args, run: NewRun): void {
+  const { parent } = run;
+  args.push(
+    toWire(run.id),
+    toWire(run.workflow),
+    String(run.version),
+    toWire(run.startId),
+    String(run.createdAt),
+    toWireOrNull(run.owner),
+    String(run.startAt),
+    toWireOrNull(run.input),
+    JSON.stringify(parent === null ? [run.tags] : [run.tags, parent]),
+  );
+  writeTexts(args, run.tags);
+  args.push(toWireOrNull(parent?.runId ?? null), toWireOrNull(parent?.onClose ?? null));
+}
+
+function writeState(args: Args, state: RunState | null): void {
+  if (state === null) {
+    args.push("");
+    return;
+  }
+  args.push(state.status);
+  switch (state.status) {
+    case "running":
+    case "suspended":
+      args.push(String(state.inboxSeen));
+      writeWait(args, state.wait);
+      return;
+    case "released":
+    case "resumed":
+      args.push(String(state.at));
+      return;
+    case "paused":
+      args.push(toWireOrNull(state.reason));
+      return;
+    case "continued":
+      args.push(toWire(state.workflow), String(state.version), toWireOrNull(state.input));
+      args.push(String(state.baseSeq), String(state.at));
+      return;
+    case "completed":
+    case "failed":
+    case "cancelled":
+      args.push(toWireOrNull(state.outcome), String(state.at));
+  }
+}
+
+function writeWait(args: Args, wait: Wait | null): void {
+  if (wait === null) {
+    args.push("-");
+    return;
+  }
+  args.push(`=${JSON.stringify(wait)}`, numberOrNull(wait.until), flag(wait.children));
+  writeTexts(args, wait.messages);
+  writeTexts(args, [...new Set(wait.topics)]);
+}
+
+function writePosts(args: Args, posts: readonly Post[]): void {
+  args.push(String(posts.length));
+  for (const post of posts) writePost(args, post);
+}
+
+function writePost(args: Args, post: Post): void {
+  switch (post.kind) {
+    case "message": {
+      const { kind, id, name, value, at, onTargetTerminated } = post;
+      args.push("message", toWire(post.to));
+      writeEntry(args, { kind, id, name, value, status: null, at, onTargetTerminated });
+      args.push(flag(post.from !== null));
+      return;
+    }
+    case "event":
+      writeEvent(args, post);
+      return;
+    case "start":
+      args.push("start");
+      writeRun(args, post.run);
+      return;
+    case "childEnd": {
+      const { location, child, status, outcome, at } = post;
+      // A location holds no bare `%`, so an escaped colon keeps ids of different children apart.
+      const id = `child:${location.replaceAll(":", "%3A")}:${child}`;
+      args.push("entry", toWire(post.to));
+      writeEntry(args, {
+        kind: "child",
+        id,
+        name: location,
+        value: outcome,
+        status,
+        at,
+        onTargetTerminated: "discard",
+      });
+      return;
+    }
+    case "cancel": {
+      const { id, reason, at } = post;
+      const fixed = { kind: "cancel", name: "", status: null, onTargetTerminated: "discard" } as const;
+      args.push("entry", toWire(post.to));
+      writeEntry(args, { ...fixed, id, value: reason, at });
+      return;
+    }
+    case "closeChildren":
+      args.push("closeChildren", toWire(post.of), toWireOrNull(post.reason), String(post.at));
+  }
+}
+
+function writeEvent(args: Args, post: EventPost): void {
+  const { topic, id, value, at, expireAt, deliver, consume, pendingMax } = post;
+  args.push("event", toWire(topic), toWire(id), toWireOrNull(value), String(at), String(expireAt));
+  args.push(deliver, consume, String(pendingMax));
+}
+
+function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {
+  const { kind, id, name, value, status, at, onTargetTerminated } = entry;
+  args.push(kind, toWire(id), toWire(name), toWireOrNull(value), toWireOrNull(status), String(at), onTargetTerminated);
+}
+
+function writeDocuments(args: Args, changes: readonly DocumentChange[]): void {
+  args.push(String(changes.length));
+  for (const change of changes) {
+    if ("put" in change) writeDocument(args, change.put);
+    else args.push("remove", toWire(change.remove.kind), toWire(change.remove.id));
+  }
+}
+
+function writeDocument(args: Args, { kind, id, runId, body, attributes }: StoredDocument): void {
+  args.push("put", toWire(kind), toWire(id), toWireOrNull(runId), toWireOrNull(body));
+  for (const name of ["a", "b", "c", "d"] as const) args.push(toWireOrNull(attributes[name] ?? null));
+}
+
+function writeTexts(args: Args, texts: readonly string[]): void {
+  args.push(String(texts.length));
+  for (const text of texts) args.push(toWire(text));
+}
+
+function numberOrNull(value: number | null): string {
+  return value === null ? "" : String(value);
+}
+
+function flag(value: boolean): string {
+  return value ? "1" : "0";
+}

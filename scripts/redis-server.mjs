@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findRedis } from "./redis-binary.mjs";
+
+/**
+ * A Redis server of its own for a test: on a port that nobody uses, with its files in a folder that goes with it.
+ *
+ * @typedef {object} RedisServer
+ * @property {string} url
+ * @property {number} port
+ * @property {() => Promise<void>} kill Ends it at once, as a crash does. Its files stay.
+ * @property {() => Promise<void>} start Starts it again, on the same port and files.
+ * @property {() => Promise<void>} stop Ends it, and its files are gone.
+ */
+
+const HOST = "127.0.0.1";
+const START_MS_MAX = 20_000;
+
+/** Durable unless told otherwise: what a test leaves out of `settings` is what a store insists on. */
+const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "", "maxmemory-policy": "noeviction" };
+
+/** @param {Readonly<Record<string, string>>} [settings] @returns {Promise<RedisServer>} */
+export async function startRedis(settings = {}) {
+  const binary = findRedis();
+  const folder = mkdtempSync(join(tmpdir(), "pawl-redis-"));
+  const port = await freePort();
+  const given = { bind: HOST, port: String(port), dir: folder, daemonize: "no", ...SETTINGS, ...settings };
+  const args = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+  /** @type {import("node:child_process").ChildProcess | null} */
+  let child = null;
+  const kill = async () => {
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  };
+  const start = async () => {
+    child = spawn(binary.file, args, { env: { ...process.env, ...binary.env }, stdio: ["ignore", "pipe", "pipe"] });
+    await answering(child, port);
+  };
+  const endWithParent = () => child?.kill("SIGKILL");
+  process.once("exit", endWithParent);
+  await start();
+  return {
+    url: `redis://${HOST}:${port}`,
+    port,
+    kill,
+    start,
+    async stop() {
+      await kill();
+      process.off("exit", endWithParent);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Comes back when the server answers. @param {import("node:child_process").ChildProcess} child @param {number} port */
+async function answering(child, port) {
+  let output = "";
+  child.stdout?.on("data", (text) => {
+    output = `${output}${text}`.slice(-4_000);
+  });
+  child.stderr?.on("data", (text) => {
+    output = `${output}${text}`.slice(-4_000);
+  });
+  const endAt = performance.now() + START_MS_MAX;
+  while (!(await answers(port))) {
+    const ended = child.exitCode !== null || child.signalCode !== null;
+    if (ended || performance.now() > endAt) throw new Error(`the Redis server does not start:\n${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** While it reads its files it answers PING with an error. @param {number} port @returns {Promise<boolean>} */
+function answers(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, HOST, () => socket.write("PING\r\n"));
+    const settle = (/** @type {boolean} */ value) => {
+      socket.destroy();
+      resolve(value);
+    };
+    socket.once("data", (data) => settle(data.toString().startsWith("+PONG")));
+    socket.once("error", () => settle(false));
+  });
+}
+
+/** @returns {Promise<number>} */
+async function freePort() {
+  const server = createServer();
+  server.listen(0, HOST);
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  server.close();
+  await once(server, "close");
+  // The bus of a cluster's node listens 10,000 above.
+  return port < 55_000 ? port : await freePort();
+}

@@ -1,0 +1,20 @@
+import { startRedis } from "./redis-server.mjs";
+
+/**
+ * One Redis server for all tests of a run: `PAWL_TEST_REDIS_URL`, or one that is started here. Each test has keys of its own
+ * on it. Without a server the tests of the Redis store say that they were skipped; in CI that is a failure.
+ */
+export async function setup() {
+  if (process.env.PAWL_TEST_REDIS_URL !== undefined) return;
+  try {
+    const server = await startRedis();
+    process.env.PAWL_TEST_REDIS_URL = server.url;
+    return async () => {
+      delete process.env.PAWL_TEST_REDIS_URL;
+      await server.stop();
+    };
+  } catch (error) {
+    if (process.env.CI === "true") throw error;
+    console.warn(`!! NOT TESTED ON REDIS: ${String(error)}`);
+  }
+}
