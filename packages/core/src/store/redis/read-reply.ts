@@ -1,6 +1,6 @@
 import type { DeadLetter, InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
-import type { NewRun, Parent, Run, Status, TerminalStatus, Wait } from "../../model/run.ts";
+import type { NewRun, Parent, Run, Status, TerminalStatus, Undo, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, StoredDocument, Wake } from "../../model/transition.ts";
 import type { Commit } from "../store.ts";
 import { fromWire, fromWireOrNull } from "./text.ts";
@@ -28,6 +28,7 @@ export type HeadReply = readonly [
   claimSeq: number,
   startedAt: number | null,
   endedAt: number | null,
+  undo: Undo,
 ];
 
 export type RunReply = readonly [
@@ -82,7 +83,7 @@ function textOrNull(text: Text | null): string | null {
 
 export function readRun([head, facts, input, outcome, wait]: RunReply): Run {
   const [, id, workflow, version, startId, createdAt, status, epoch, turn, owner, wakeAt, ...rest] = head;
-  const [inboxLast, baseSeq, generation, claims, claimSeq, startedAt, endedAt] = rest;
+  const [inboxLast, baseSeq, generation, claims, claimSeq, startedAt, endedAt, undo] = rest;
   const [tags, parent = null] = JSON.parse(facts) as [NewRun["tags"], Parent?];
   return {
     id: fromWire(id),
@@ -95,6 +96,7 @@ export function readRun([head, facts, input, outcome, wait]: RunReply): Run {
     startId: fromWire(startId),
     owner: textOrNull(owner),
     status,
+    undo,
     epoch,
     turn,
     wakeAt,
@@ -110,9 +112,10 @@ export function readRun([head, facts, input, outcome, wait]: RunReply): Run {
   };
 }
 
-export function readRecords(firstSeq: number, rows: readonly string[]): JournalRecord[] {
-  return rows.map((row, index) => {
-    const [location, kind, outcome, payload, attempts, startedAt, at, detail] = JSON.parse(row) as [
+export function readRecords(rows: readonly string[]): JournalRecord[] {
+  return rows.map((row) => {
+    const [seq, location, kind, outcome, payload, attempts, startedAt, at, detail] = JSON.parse(row) as [
+      number,
       JournalRecord["location"],
       JournalRecord["kind"],
       JournalRecord["outcome"],
@@ -122,7 +125,7 @@ export function readRecords(firstSeq: number, rows: readonly string[]): JournalR
       number,
       JournalRecord["detail"],
     ];
-    return { seq: firstSeq + index, location, kind, outcome, payload, attempts, startedAt, at, detail };
+    return { seq, location, kind, outcome, payload, attempts, startedAt, at, detail };
   });
 }
 
@@ -196,6 +199,8 @@ function readAnswer(reply: unknown): Answer {
       return { kind: "refused", reason: "fenced", epoch: rest[0] as number };
     case "inbox":
       return { kind: "refused", reason: "inbox", inboxLast: rest[0] as number };
+    case "moved":
+      return { kind: "refused", reason: "moved", seq: rest[0] as number, status: rest[1] as Status };
     case "early":
       return { kind: "refused", reason: "early", now: rest[0] as number };
     default:

@@ -53,8 +53,7 @@ export class RedisReader implements Reader {
     { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
   ): Promise<readonly JournalRecord[]> {
     const reply = await this.#read("journal", [toWire(runId), String(afterSeq), String(limit)]);
-    const [firstSeq, records] = reply as [number, readonly string[]];
-    return readRecords(firstSeq, records);
+    return readRecords(reply as readonly string[]);
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

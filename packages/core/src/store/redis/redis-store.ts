@@ -109,17 +109,16 @@ export class RedisStore implements Store {
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
     const reply = await this.#read("load", [toWire(runId), afterSeq === undefined ? "" : String(afterSeq)]);
     if (reply === null) return null;
-    const [run, snapshot, firstSeq, records, inbox] = reply as [
+    const [run, snapshot, records, inbox] = reply as [
       RunReply,
       DocumentReply | null,
-      number,
       readonly string[],
       readonly EntryReply[],
     ];
     return {
       run: readRun(run),
       snapshot: snapshot === null ? null : readDocument(snapshot),
-      records: readRecords(firstSeq, records),
+      records: readRecords(records),
       inbox: inbox.map(readEntry),
     };
   }
@@ -135,17 +134,19 @@ export class RedisStore implements Store {
     await this.#write("retire", [toWire(worker)]);
   }
 
-  async prune({ runsEndedBefore, statuses, receivedBefore, limit }: PruneRequest): Promise<Pruned> {
+  async prune(request: PruneRequest): Promise<Pruned> {
+    const { runsEndedBefore, statuses, receivedBefore, lettersBefore = null, limit } = request;
     const terminal = (statuses ?? STATUSES).filter(isTerminal);
     const reply = await this.#write("prune", [
       runsEndedBefore === null ? "" : String(runsEndedBefore),
       String(terminal.length),
       ...terminal,
       receivedBefore === null ? "" : String(receivedBefore),
+      lettersBefore === null ? "" : String(lettersBefore),
       String(limit),
     ]);
-    const [, runs, entries, expired] = reply as [number, number, number, number];
-    return { runs, entries, expired, done: runs < limit && expired < limit && entries < limit };
+    const [, runs, entries, expired, letters] = reply as [number, number, number, number, number];
+    return { runs, entries, expired, letters, done: Math.max(runs, entries, expired, letters) < limit };
   }
 
   watch(listener: (hint: Hint) => void): () => void {

@@ -1,7 +1,16 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { JournalRecord } from "../../model/record.ts";
+import { compensateRecord, type JournalRecord, type NewRecord } from "../../model/record.ts";
 import type { NewRun, Wait } from "../../model/run.ts";
-import type { DocumentChange, EventPost, Post, RunState, StoredDocument, Transition } from "../../model/transition.ts";
+import type {
+  DocumentChange,
+  EventPost,
+  JournalChange,
+  Post,
+  RunHistory,
+  RunState,
+  StoredDocument,
+  Transition,
+} from "../../model/transition.ts";
 import { toWire, toWireOrNull } from "./text.ts";
 
 /** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
@@ -20,6 +29,7 @@ function writeTransition(args: Args, transition: Transition): void {
     case "create":
       args.push("create");
       writeRun(args, transition.run);
+      writeHistory(args, transition.history);
       return;
     case "append":
       if (isPlain(transition)) writePlain(args, transition);
@@ -27,6 +37,8 @@ function writeTransition(args: Args, transition: Transition): void {
       return;
     case "control":
       args.push("control", toWire(transition.runId), String(transition.epoch), toWire(transition.controlId));
+      args.push(toWireOrNull(transition.undo));
+      writeJournalChange(args, transition.journal);
       writeState(args, transition.state);
       writePosts(args, transition.posts);
       return;
@@ -52,6 +64,8 @@ function isPlain(append: Append): boolean {
     append.records.length > 0 &&
     append.posts.length === 0 &&
     append.taken.length === 0 &&
+    append.trim.length === 0 &&
+    append.undo === null &&
     append.documents.length === 0 &&
     append.inbox === null &&
     append.notBefore === null
@@ -66,9 +80,11 @@ function writePlain(args: Args, { runId, epoch, records }: Append): void {
 function writeAppend(args: Args, append: Append): void {
   args.push("append", toWire(append.runId), String(append.epoch), String(append.turn));
   writeRecords(args, append.records);
+  args.push(String(append.trim.length));
+  for (const { from, to } of append.trim) args.push(String(from), String(to));
   args.push(String(append.taken.length));
   for (const n of append.taken) args.push(String(n));
-  args.push(numberOrNull(append.inbox), numberOrNull(append.notBefore));
+  args.push(numberOrNull(append.inbox), numberOrNull(append.notBefore), toWireOrNull(append.undo));
   writeState(args, append.state);
   writeDocuments(args, append.documents);
   writePosts(args, append.posts);
@@ -80,14 +96,14 @@ function writeRecords(args: Args, records: readonly JournalRecord[]): void {
   args.push(String(first), String(records.length));
   for (const [index, record] of records.entries()) {
     if (record.seq !== first + index) throw new Error(`record ${record.seq} does not follow ${first + index - 1}`);
-    args.push(writeRecord(record));
+    args.push(`[${record.seq},${writeRecord(record)}`);
   }
 }
 
-/** Without the seq, which is its place in the list. */
-function writeRecord(record: JournalRecord): string {
+/** Without the bracket and the seq that it begins with, so that the script can give it one. */
+function writeRecord(record: NewRecord): string {
   const { location, kind, outcome, payload, attempts, startedAt, at, detail } = record;
-  return JSON.stringify([location, kind, outcome, payload, attempts, startedAt, at, detail]);
+  return JSON.stringify([location, kind, outcome, payload, attempts, startedAt, at, detail]).slice(1);
 }
 
 function writeRun(args: Args, run: NewRun): void {
@@ -107,6 +123,22 @@ function writeRun(args: Args, run: NewRun): void {
   args.push(toWireOrNull(parent?.runId ?? null), toWireOrNull(parent?.onClose ?? null));
 }
 
+function writeHistory(args: Args, history: RunHistory | undefined): void {
+  args.push(flag(history !== undefined));
+  if (history === undefined) return;
+  args.push(history.undo, String(history.records.length), ...history.records.map(writeRecord));
+  writeEntries(args, history.inbox);
+}
+
+function writeJournalChange(args: Args, change: JournalChange | null): void {
+  args.push(flag(change !== null));
+  if (change === null) return;
+  const { seen, cutAfter, add, restore } = change;
+  args.push(numberOrNull(seen?.seq ?? null), seen?.status ?? "", numberOrNull(cutAfter));
+  args.push(String(add.length), ...add.map(writeRecord));
+  writeEntries(args, restore);
+}
+
 function writeState(args: Args, state: RunState | null): void {
   if (state === null) {
     args.push("");
@@ -122,6 +154,12 @@ function writeState(args: Args, state: RunState | null): void {
     case "released":
     case "resumed":
       args.push(String(state.at));
+      return;
+    case "reopened":
+      args.push(String(state.at), numberOrNull(state.version), state.undo);
+      return;
+    case "compensating":
+      args.push(String(state.at), writeRecord(compensateRecord(0, "cancelled", state)));
       return;
     case "paused":
       args.push(toWireOrNull(state.reason));
@@ -167,6 +205,7 @@ function writePost(args: Args, post: Post): void {
     case "start":
       args.push("start");
       writeRun(args, post.run);
+      writeHistory(args, post.history);
       return;
     case "childEnd": {
       const { location, child, status, outcome, at } = post;
@@ -200,6 +239,11 @@ function writeEvent(args: Args, post: EventPost): void {
   const { topic, id, value, at, expireAt, deliver, consume, pendingMax } = post;
   args.push("event", toWire(topic), toWire(id), toWireOrNull(value), String(at), String(expireAt));
   args.push(deliver, consume, String(pendingMax));
+}
+
+function writeEntries(args: Args, entries: ReadonlyArray<Omit<InboxEntry, "n">>): void {
+  args.push(String(entries.length));
+  for (const entry of entries) writeEntry(args, entry);
 }
 
 function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {

@@ -2,7 +2,8 @@
  * What belongs to runs, and what lies beside them.
  *
  * Keys: `j:` the journal, `b:` the inbox by number, `k:` every id that it has had, `kx` ids of what was received by time, `w:` the
- * waiters of a topic, `s:` what a run has had of topics, `l:` and `lx` dead letters, `d:` documents, `dk:`, `da:` and `dr:` the ways
+ * waiters of a topic, `s:` what a run has had of topics, `l:`, `lx` and `ld` dead letters,
+ * `d:` documents, `dk:`, `da:` and `dr:` the ways
  * to them by kind, attribute and run, `wk` and `wf` workers.
  */
 export const BELONGING_ROWS_LUA = `
@@ -11,25 +12,53 @@ local newest, subscriptions = {}, {}
 
 function journal.newest(h)
   local id = h[ID]
-  if newest[id] == nil then newest[id] = h[JOURNAL_BASE] + journal.size(id) end
+  if newest[id] == nil then newest[id] = journal.newest_seq(h) end
   return newest[id]
 end
 
-function journal.append(h, records)
+local function push(h, records)
   local key, count = P .. ':j:' .. h[ID], #records
-  newest[h[ID]] = journal.newest(h) + count
   for first = 1, count, PUSHED_MAX do
     call('RPUSH', key, unpack(records, first, math.min(first + PUSHED_MAX - 1, count)))
   end
 end
 
--- Removes the records up to this seq; what follows the base is the first of the list.
+function journal.append(h, records)
+  newest[h[ID]] = journal.newest(h) + #records
+  push(h, records)
+end
+
+-- Records that lack the bracket and their seq: they get it here.
+function journal.add(h, records)
+  local seq, numbered = journal.newest(h), {}
+  for i, record in ipairs(records) do numbered[i] = '[' .. whole(seq + i) .. ',' .. record end
+  journal.append(h, numbered)
+end
+
+local function drop_tail(h, count)
+  if count > 0 then call('LTRIM', P .. ':j:' .. h[ID], 0, -count - 1) end
+end
+
+-- Removes the records up to this seq.
 function journal.cut(h, seq)
-  local gone = math.min(seq, journal.newest(h)) - h[JOURNAL_BASE]
-  if gone > 0 then
-    call('LTRIM', P .. ':j:' .. h[ID], gone, -1)
-    h[JOURNAL_BASE] = h[JOURNAL_BASE] + gone
-  end
+  local kept = #journal.tail(h, journal.newest(h), seq)
+  if kept == 0 then call('DEL', P .. ':j:' .. h[ID]) else call('LTRIM', P .. ':j:' .. h[ID], -kept, -1) end
+  newest[h[ID]] = nil
+end
+
+-- Removes the records after this seq.
+function journal.cut_after(h, seq)
+  drop_tail(h, #journal.tail(h, journal.newest(h), seq))
+  newest[h[ID]] = nil
+end
+
+-- Removes these records and puts back what follows them: they are near the end, and the newest is never among them.
+function journal.trim(h, from, to)
+  local tail = journal.tail(h, journal.newest(h), from - 1)
+  local kept = {}
+  for _, record in ipairs(tail) do if journal.seq(record) > to then kept[#kept + 1] = record end end
+  drop_tail(h, #tail)
+  push(h, kept)
 end
 
 local function known_field(kind, id) return kind .. ':' .. id end
@@ -40,6 +69,17 @@ function inbox.add(h, n, e)
   local id = h[ID]
   if call('HSETNX', P .. ':k:' .. id, known_field(e[1], e[2]), whole(n)) == 0 then return false end
   call('HSET', P .. ':b:' .. id, whole(n), pack(e))
+  return true
+end
+
+-- As add, also for what the run has had and taken; false, and nothing is added, when it lies there.
+function inbox.restore(h, n, e)
+  local id, field = h[ID], known_field(e[1], e[2])
+  local had = call('HGET', P .. ':k:' .. id, field)
+  if had and call('HEXISTS', P .. ':b:' .. id, had) == 1 then return false end
+  call('HSET', P .. ':k:' .. id, field, whole(n))
+  call('HSET', P .. ':b:' .. id, whole(n), pack(e))
+  call('ZREM', P .. ':kx', received_member(id, field))
   return true
 end
 
@@ -115,17 +155,26 @@ end
 function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
 function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end
 
--- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted.
+-- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted, its number.
 function letters.insert(letter)
   local key = P .. ':l:' .. letter[1]
   if call('EXISTS', key) == 1 then return end
+  letter[11] = call('HINCRBY', P .. ':c', 'letter', 1)
   call('SET', key, pack(letter))
-  call('ZADD', P .. ':lx', call('HINCRBY', P .. ':c', 'letter', 1), letter[1])
+  call('ZADD', P .. ':lx', letter[11], letter[1])
+  call('ZADD', P .. ':ld', letter[9], ordered(letter[11], letter[1]))
 end
 
-function letters.remove(id)
-  call('DEL', P .. ':l:' .. id)
-  call('ZREM', P .. ':lx', id)
+function letters.remove(letter)
+  call('DEL', P .. ':l:' .. letter[1])
+  call('ZREM', P .. ':lx', letter[1])
+  call('ZREM', P .. ':ld', ordered(letter[11], letter[1]))
+end
+
+function letters.remove_before(dead_before, limit)
+  local members = call('ZRANGEBYSCORE', P .. ':ld', '-inf', '(' .. whole(dead_before), 'LIMIT', 0, limit)
+  for _, member in ipairs(members) do letters.remove(letters.get(string.sub(member, ORDERED_LENGTH + 1))) end
+  return #members
 end
 
 -- A document: kind, id, run, body, then the four attributes.

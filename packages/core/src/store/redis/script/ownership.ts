@@ -45,8 +45,9 @@ local function claim()
     local newest = journal.newest(h)
     h[CLAIMS] = newest > h[CLAIM_SEQ] and 1 or h[CLAIMS] + 1
     h[CLAIM_SEQ] = newest
-    h[STATUS], h[EPOCH], h[TURN], h[OWNER], h[WAKE_AT] = 'running', h[EPOCH] + 1, 0, worker, false
+    h[STATUS], h[EPOCH], h[TURN], h[OWNER], h[WAKE_AT] = working_status(h), h[EPOCH] + 1, 0, worker, false
     h[STARTED_AT] = h[STARTED_AT] or now
+    if h[STATUS] == 'compensating' then runs.set_wait(h, false) end
   end
   runs.flush()
   local claimed = {}
@@ -58,7 +59,7 @@ end
 local function release(id)
   local h = runs.head(id)
   runs.touch(h)
-  local rests = h[STATUS] == 'suspended' or is_terminal(h[STATUS])
+  local rests = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
   h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
   if not rests then h[WAKE_AT] = now end
 end
@@ -101,9 +102,15 @@ local function retire()
   return { now }
 end
 
-local function has_open_parent(h)
-  local parent = h[PARENT] and runs.head(h[PARENT])
-  return parent and not is_terminal(parent[STATUS])
+-- Whether a run above is open, and has not been continued since the run below it was made.
+local function is_below_open(h)
+  while h[PARENT] do
+    local above = runs.head(h[PARENT])
+    if not above or h[CREATED_AT] < (above[STARTED_AT] or 0) then return false end
+    if not is_terminal(above[STATUS]) then return true end
+    h = above
+  end
+  return false
 end
 
 local ENDED_READ = 100
@@ -118,7 +125,7 @@ local function ended(status, ended_before, limit)
       last = rows[i + 1]
       local h = runs.head(rows[i])
       local may_go = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
-      if may_go and not has_open_parent(h) then found[#found + 1] = h end
+      if may_go and not is_below_open(h) then found[#found + 1] = h end
     end
     if #rows < 2 * ENDED_READ then return found end
     offset = offset + ENDED_READ
@@ -140,7 +147,8 @@ local function remove_ended(statuses, ended_before, limit)
 end
 
 local function prune()
-  local ended_before, statuses, received_before, limit = num_or_null(), list(), num_or_null(), num()
+  local ended_before, statuses, received_before, letters_before, limit =
+    num_or_null(), list(), num_or_null(), num_or_null(), num()
   local removed = 0
   while ended_before and removed < limit do
     local some = remove_ended(statuses, ended_before, limit - removed)
@@ -154,7 +162,8 @@ local function prune()
     forgotten = inbox.forget_before(received_before, limit)
     if forgotten < limit then forgotten = forgotten + events.remove_before(received_before, limit - forgotten) end
   end
-  return { now, removed, forgotten, #expired }
+  local letters_gone = letters_before and letters.remove_before(letters_before, limit) or 0
+  return { now, removed, forgotten, #expired, letters_gone }
 end
 
 -- Every store that is opened has a number of its own.

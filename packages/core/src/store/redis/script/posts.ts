@@ -96,14 +96,21 @@ local function settle_leftover(h, e)
   end
 end
 
-local function create(run)
+local function create(run, history)
   local id, owner = run.id, run.owner
   if runs.head(id) then return false end
   local h = {
     0, id, run.workflow, run.version, run.start_id, run.created, owner and 'running' or 'pending', 1, 0, owner,
-    not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false, false, 0, 0, run.parent, run.on_close,
+    not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false,
+    history and history.undo or 'none', false, 0, false, run.parent, run.on_close,
   }
   runs.insert(run, h)
+  if history then
+    if #history.records > 0 then journal.add(h, history.records) end
+    for _, e in ipairs(history.inbox) do
+      if inbox.add(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
+    end
+  end
   if owner then workers.register(owner) end
   wake_claimable(h)
   return true
@@ -122,7 +129,7 @@ local function apply_post(post)
   if post.kind == 'message' then return post_message(post) end
   if post.kind == 'event' then return events.apply(post.event) end
   if post.kind == 'entry' then return post_entry(post.to, post.entry) end
-  if post.kind == 'start' then return { create(post.run) and 'queued' or 'duplicate' } end
+  if post.kind == 'start' then return { create(post.run, post.history) and 'queued' or 'duplicate' } end
   return close_children(post)
 end
 `;

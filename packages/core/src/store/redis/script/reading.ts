@@ -57,26 +57,30 @@ end
 
 function read.get() return runs.get(arg()) end
 
-local function records(h, after, limit)
-  local first = math.max(after - h[JOURNAL_BASE], 0)
-  return call('LRANGE', P .. ':j:' .. h[ID], first, limit and first + limit - 1 or -1)
-end
-
-local function first_seq(h, after) return math.max(after, h[JOURNAL_BASE]) + 1 end
-
 function read.load()
   local id, after = arg(), num_or_null()
   local run = runs.get(id)
   if not run then return false end
   local h, snapshot = run[1], documents.get('snapshot', id)
   after = after or (snapshot and snapshot[5] and tonumber(snapshot[5])) or h[BASE_SEQ]
-  return { run, snapshot, first_seq(h, after), records(h, after), h[INBOX_LAST] > 0 and inbox.open(id) or {} }
+  local records = journal.tail(h, journal.newest_seq(h), after)
+  return { run, snapshot, records, h[INBOX_LAST] > 0 and inbox.open(id) or {} }
 end
 
 function read.journal()
   local h, after, limit = runs.head(arg()), num(), num()
-  if not h then return { 0, {} } end
-  return { first_seq(h, after), records(h, after, limit) }
+  if not h then return {} end
+  local key, found = P .. ':j:' .. h[ID], {}
+  local first = math.max(call('LLEN', key) - (journal.newest_seq(h) - after), 0)
+  while #found < limit do
+    local rows = call('LRANGE', key, first, first + limit - 1)
+    for _, record in ipairs(rows) do
+      if #found < limit and journal.seq(record) > after then found[#found + 1] = record end
+    end
+    if #rows < limit then return found end
+    first = first + limit
+  end
+  return found
 end
 
 function read.inbox() return inbox.open(arg()) end

@@ -8,11 +8,19 @@
 export const RUN_ROWS_LUA = `
 local before, fields, changed, awaits = {}, {}, {}, {}
 
+-- The status of a run that is worked on, or is to be.
+local function working_status(h) return h[UNDO] == 'underWay' and 'compensating' or 'running' end
+
+-- Whether its owner has it in its hands: a run that is compensating rests while its row has a wait.
+local function is_working(h)
+  return h[STATUS] == 'running' or (h[STATUS] == 'compensating' and not h[WAITS])
+end
+
 -- Called before the first change of a head.
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
-    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS] }
+    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h) }
     fields[id] = {}
     changed[#changed + 1] = id
   end
@@ -33,6 +41,7 @@ function runs.set_wait(h, wait)
   runs.set(h, 'w', wait and wait.text or '-')
   runs.set(h, 'm', pack(awaited))
   awaits[h[ID]] = awaited
+  h[WAITS] = wait and true or false
 end
 
 -- Whether children wake the run, then the names of messages that do; false when it waits for nothing.
@@ -66,8 +75,8 @@ local function flush_due(h, was)
 end
 
 local function flush_owner(h, was)
-  local id, owner, busy = h[ID], h[OWNER], h[STATUS] == 'running'
-  local old, old_busy = was and was[1], was and was[5] == 'running'
+  local id, owner, busy = h[ID], h[OWNER], is_working(h)
+  local old, old_busy = was and was[1], was and was[6]
   if old == owner and old_busy == busy then return end
   if old and old ~= owner then call('ZREM', P .. ':o:' .. old, id) end
   if owner and old ~= owner then call('ZADD', P .. ':o:' .. owner, h[KEY], id) end

@@ -10,7 +10,7 @@ local function rest(h, state)
   local wait = state.wait
   local wanted = wait and wait.topics or {}
   if h[INBOX_LAST] <= state.seen and #wanted > 0 then h[INBOX_LAST] = events.deliver_pending(h, wanted) end
-  h[STATUS] = state.status
+  h[STATUS] = h[UNDO] == 'underWay' and 'compensating' or state.status
   if state.status == 'suspended' then h[CLAIMS] = 0 end
   if h[INBOX_LAST] > state.seen then
     leave_topics(h)
@@ -25,8 +25,21 @@ end
 
 local function free(h, state)
   leave_topics(h)
-  h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'running', false, 0, state.at
-  if state.status == 'resumed' then runs.set(h, 'o', '-') end
+  if state.status == 'reopened' then
+    h[ENDED_AT], h[UNDO], h[VERSION] = false, state.undo, state.version or h[VERSION]
+  end
+  h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = working_status(h), false, 0, state.at
+  if state.status ~= 'released' then runs.set(h, 'o', '-') end
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+-- The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it.
+local function stop(h, state)
+  leave_topics(h)
+  journal.add(h, { state.record })
+  h[UNDO], h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'underWay', 'compensating', false, 0, state.at
+  runs.set(h, 'o', '-')
   runs.set_wait(h, false)
   wake_claimable(h)
 end
@@ -42,7 +55,7 @@ local function restart(h, state)
   leave_topics(h)
   journal.cut(h, state.base)
   documents.remove('snapshot', h[ID])
-  h[WORKFLOW], h[VERSION], h[STATUS] = state.workflow, state.version, 'running'
+  h[UNDO], h[WORKFLOW], h[VERSION], h[STATUS] = 'none', state.workflow, state.version, 'running'
   h[WAKE_AT] = not h[OWNER] and state.at
   h[BASE_SEQ], h[GENERATION], h[CLAIMS], h[STARTED_AT] = state.base, h[GENERATION] + 1, 0, state.at
   runs.set(h, 'i', state.input)
@@ -62,8 +75,8 @@ local function finish(h, state)
 end
 
 local STATES = {
-  running = rest, suspended = rest, released = free, resumed = free, paused = pause, continued = restart,
-  completed = finish, failed = finish, cancelled = finish,
+  running = rest, suspended = rest, released = free, resumed = free, reopened = free, compensating = stop, paused = pause,
+  continued = restart, completed = finish, failed = finish, cancelled = finish,
 }
 
 local function apply_documents(changes)
@@ -75,8 +88,8 @@ end
 local NOT_FOUND = { 'notFound' }
 local APPLIED, AGAIN = 0, 1
 
-local function apply_create(run)
-  if create(run) then return APPLIED end
+local function apply_create(run, history)
+  if create(run, history) then return APPLIED end
   local h = runs.head(run.id)
   if h[START_ID] == run.start_id then return AGAIN end
   return { 'exists', h[STATUS], h[EPOCH] }
@@ -85,7 +98,7 @@ end
 -- Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition.
 local function is_again(h, t)
   if t.state then return h[TURN] >= t.turn end
-  return #t.records > 0 and (t.first <= h[BASE_SEQ] or (t.first > h[JOURNAL_BASE] and t.first <= journal.newest(h)))
+  return #t.records > 0 and t.first <= journal.newest(h)
 end
 
 local function guard_append(h, t)
@@ -104,25 +117,47 @@ local function apply_append(t)
   local refusal = guard_append(h, t)
   if refusal then return refusal end
   if #t.records > 0 then journal.append(h, t.records) end
+  for _, range in ipairs(t.trim) do journal.trim(h, range[1], range[2]) end
   for _, n in ipairs(t.taken) do inbox.take(h[ID], n) end
   apply_documents(t.documents)
-  if t.state then
+  if t.state or t.undo then
     runs.touch(h)
-    h[TURN] = t.turn
-    STATES[t.state.status](h, t.state)
+    h[UNDO] = t.undo or h[UNDO]
+    if t.state then
+      h[TURN] = t.turn
+      STATES[t.state.status](h, t.state)
+    end
   end
   for _, post in ipairs(t.posts) do apply_post(post) end
   return APPLIED
+end
+
+-- Cuts the journal, adds to it, and lays back what was received in the part that is gone. A snapshot may hold what the run was
+-- after the cut.
+local function change_journal(h, change)
+  if change.cut_after then
+    journal.cut_after(h, change.cut_after)
+    documents.remove('snapshot', h[ID])
+  end
+  if #change.add > 0 then journal.add(h, change.add) end
+  for _, e in ipairs(change.restore) do
+    if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
+  end
 end
 
 local function apply_control(t)
   local h = runs.head(t.run_id)
   if not h then return NOT_FOUND end
   if h[CONTROL_ID] == t.control_id then return AGAIN end
-  if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
-  if h[EPOCH] ~= t.epoch then return { 'fenced', h[EPOCH] } end
+  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' then return { 'terminal', h[STATUS] } end
+  if h[EPOCH] ~= t.epoch or (t.undo and h[UNDO] ~= t.undo) then return { 'fenced', h[EPOCH] } end
+  local change = t.journal
+  if change and change.seen and (journal.newest(h) ~= change.seen or h[STATUS] ~= change.status) then
+    return { 'moved', journal.newest(h), h[STATUS] }
+  end
   runs.touch(h)
   h[EPOCH], h[TURN], h[OWNER], h[CONTROL_ID] = h[EPOCH] + 1, 0, false, t.control_id
+  if change then change_journal(h, change) end
   STATES[t.state.status](h, t.state)
   for _, post in ipairs(t.posts) do apply_post(post) end
   return APPLIED
@@ -143,7 +178,7 @@ end
 local function apply_letter(t)
   local letter = letters.get(t.id)
   if not letter then return t.post and is_known(t.post) and answer_post(t.post) or NOT_FOUND end
-  letters.remove(t.id)
+  letters.remove(letter)
   local e = letter[2] == 'event' and events.get(letter[10])
   if e and not e.pending and not e.holder then events.remove(e) end
   return t.post and answer_post(t.post) or APPLIED

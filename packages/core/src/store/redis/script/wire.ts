@@ -10,6 +10,16 @@ function read.run()
   return run
 end
 
+function read.entries()
+  local entries = {}
+  for i = 1, num() do entries[i] = read.entry() end
+  return entries
+end
+
+function read.history()
+  return arg() == '1' and { undo = arg(), records = list(), inbox = read.entries() }
+end
+
 function read.posts()
   local posts = {}
   for i = 1, num() do posts[i] = read.post() end
@@ -22,7 +32,7 @@ function read.post()
   local kind = arg()
   if kind == 'message' then return { kind = kind, to = arg(), entry = read.entry(), by_run = arg() == '1' } end
   if kind == 'entry' then return { kind = kind, to = arg(), entry = read.entry() } end
-  if kind == 'start' then return { kind = kind, run = read.run() } end
+  if kind == 'start' then return { kind = kind, run = read.run(), history = read.history() } end
   if kind == 'closeChildren' then return { kind = kind, of = arg(), reason = arg(), at = num() } end
   return {
     kind = kind,
@@ -61,6 +71,10 @@ function read.state()
     state.reason = arg()
   elseif status == 'continued' then
     state.workflow, state.version, state.input, state.base, state.at = arg(), num(), arg(), num(), num()
+  elseif status == 'reopened' then
+    state.at, state.version, state.undo = num(), num_or_null(), arg()
+  elseif status == 'compensating' then
+    state.at, state.record = num(), arg()
   elseif is_terminal(status) then
     state.outcome, state.at = arg(), num()
   else
@@ -69,12 +83,25 @@ function read.state()
   return state
 end
 
+function read.ranges()
+  local ranges = {}
+  for i = 1, num() do ranges[i] = { num(), num() } end
+  return ranges
+end
+
+function read.journal_change()
+  return arg() == '1'
+    and {
+      seen = num_or_null(), status = arg(), cut_after = num_or_null(), add = list(), restore = read.entries(),
+    }
+end
+
 local told = {}
 
 function read.append()
   local t = {
-    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), taken = list(), inbox = num_or_null(),
-    not_before = num_or_null(), state = read.state(), documents = read.documents(), posts = read.posts(),
+    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), trim = read.ranges(), taken = list(),
+    inbox = num_or_null(), not_before = num_or_null(), undo = text_or_null(), state = read.state(), documents = read.documents(), posts = read.posts(),
   }
   if t.state then told[#told + 1] = t.run_id end
   return apply_append(t)
@@ -92,11 +119,14 @@ end
 function read.create()
   local run = read.run()
   told[#told + 1] = run.id
-  return apply_create(run)
+  return apply_create(run, read.history())
 end
 
 function read.control()
-  local t = { run_id = arg(), epoch = num(), control_id = arg(), state = read.state(), posts = read.posts() }
+  local t = {
+    run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
+    state = read.state(), posts = read.posts(),
+  }
   told[#told + 1] = t.run_id
   return apply_control(t)
 end
