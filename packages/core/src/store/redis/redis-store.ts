@@ -1,5 +1,6 @@
+import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
-import type { Transition } from "../../model/transition.ts";
+import type { Answer, Transition } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
 import type {
   ClaimRequest,
@@ -43,6 +44,8 @@ export interface RedisStoreParts {
 /** A store on a Redis server. Each method is one script there, so it happens as a whole, and no other comes between. */
 export class RedisStore implements Store {
   readonly exactClock: boolean;
+  /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
+  readonly transactions = "batched";
   readonly reader: Reader;
   readonly #parts: RedisStoreParts;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -78,8 +81,12 @@ export class RedisStore implements Store {
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
-    if (transitions.length === 0) return NOTHING;
-    return readCommit((await this.#write("commit", writeBatch(transitions))) as CommitReply);
+    const data = transitions.filter((transition) => !hasCode(transition));
+    const reply = data.length === 0 ? null : await this.#write("commit", writeBatch(data));
+    const { answers, wakes } = reply === null ? NOTHING : readCommit(reply as CommitReply);
+    if (data.length === transitions.length) return { answers, wakes };
+    const left = answers.values();
+    return { answers: transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer))), wakes };
   }
 
   async claim({ worker, limit, workflows, suspects }: ClaimRequest): Promise<readonly Run[]> {
@@ -193,6 +200,15 @@ export class RedisStore implements Store {
     }
     return answer;
   }
+}
+
+function hasCode(transition: Transition): boolean {
+  return transition.kind === "append" && transition.transaction !== null;
+}
+
+function codeRefused(): Answer {
+  const text = "Redis has no transaction that code could take part in; do the work in a step, with its idempotency key";
+  return { kind: "refused", reason: "threw", error: new PawlError("TX_UNSUPPORTED", text) };
 }
 
 function workflowArgs(workflows: readonly WorkflowRef[]): readonly string[] {
