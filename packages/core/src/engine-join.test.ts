@@ -190,6 +190,25 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create }) => {
     ]);
   });
 
+  it("a branch that is tried again has not failed", async () => {
+    const stage = await create(onTestFinished);
+    let tries = 0;
+    const racing = workflow("racing", async (ctx) => {
+      return await ctx.race("go", {
+        bad: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }),
+        slow: (c) =>
+          c.step("s", () => {
+            tries += 1;
+            if (tries < 3) throw new Error("not yet");
+            return tries;
+          }),
+      });
+    });
+    const engine = await stage.engine({ workflows: [racing] });
+    const run = await engine.start(racing, undefined);
+    expect(await stage.finish(run)).toEqual({ winner: "slow", value: 3 });
+  });
+
   it("asks the children of a loser to cancel themselves, unless they are to be abandoned; the winner's have their end", async () => {
     const long = workflow("long", (ctx) => ctx.listen("never"));
     const short = workflow("short", (ctx) => ctx.sleep("1 s"));

@@ -57,6 +57,21 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
     await expect(stage.finish(run)).rejects.toMatchObject({ cause: { name: "RollbackError", message: "undo" } });
   });
 
+  it("catches a RollbackError when told to, and only what it is told to", async () => {
+    const stage = await create(onTestFinished);
+    const trying = workflow("trying", async (ctx) => {
+      const undo = async (): Promise<never> => {
+        throw new RollbackError("undo");
+      };
+      const caught = await ctx.try("a", undo, { catch: ["rollback"] });
+      await ctx.try("b", () => Promise.reject(new Error("mine")), { catch: ["rollback"] });
+      return caught;
+    });
+    const engine = await stage.engine({ workflows: [trying] });
+    const run = await engine.start(trying, undefined);
+    await expect(stage.finish(run)).rejects.toMatchObject({ cause: { message: "mine" } });
+  });
+
   it("keeps names of a scope apart from those outside, slashes and all", async () => {
     const stage = await create(onTestFinished);
     const scoped = workflow("scoped", async (ctx) => {
@@ -123,6 +138,20 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
         });
       };
     expect(await deploy(stage, rounds(null), rounds(7))).toEqual([1, 1, 1, 7, 7]);
+  });
+
+  it("a record of another kind at the place is a divergence", async () => {
+    const stage = await create(onTestFinished);
+    const before: Code = async (ctx) => {
+      await ctx.step("v", () => 1);
+      await ctx.listen("go");
+    };
+    const after: Code = async (ctx) => {
+      await ctx.getVersion("v", 2);
+      await ctx.listen("go");
+    };
+    await expect(deploy(stage, before, after)).rejects.toThrow();
+    expect(stage.log.map(({ text }) => text).join()).toMatch(/at v the journal holds step/);
   });
 
   it("code that has gone back behind the run's version is told so", async () => {

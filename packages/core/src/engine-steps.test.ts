@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { CriticalError, type PawlError, workflow } from "./index.ts";
+import { CriticalError, type EngineEvent, type PawlError, workflow } from "./index.ts";
 import { STAGES } from "./testing/stages.ts";
 
 describe.each(STAGES)("a step, on the store $name", ({ create }) => {
@@ -372,6 +372,30 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       { kind: "critical", step: "bad", error: { name: "CriticalError", message: "no" } },
     ]);
     expect(seen[1]).toEqual(seen[0]);
+  });
+
+  it("is told of when it is tried again and when it fails for good, once each, whatever is replayed", async () => {
+    const stage = await create(onTestFinished);
+    const failing = workflow("failing", async (ctx) => {
+      const result = await ctx.tryStep("s", () => Promise.reject(new Error("no")), { retry: { maxAttempts: 2 } });
+      await ctx.listen("go");
+      return result.ok;
+    });
+    const engine = await stage.engine({ workflows: [failing] });
+    const told: string[] = [];
+    const tell = (event: EngineEvent): void => {
+      if (event.kind !== "record") return;
+      const { kind, outcome, attempts } = event.record;
+      told.push(`${kind} ${outcome} after ${attempts} tries`);
+    };
+    engine.on("record", tell);
+    await engine.start(failing, undefined, { id: "r" });
+    await stage.world.advance("10 s");
+    const heir = await stage.takeOver(engine, { workflows: [failing] });
+    heir.on("record", tell);
+    await heir.run("r").send("go", 1);
+    expect(await stage.finish(heir.run("r"))).toBe(false);
+    expect(told).toEqual(["retry failed after 1 tries", "step failed after 2 tries", "listen ok after 0 tries"]);
   });
 
   it("refuses options and names that make no sense, at the call", async () => {

@@ -121,5 +121,6 @@ export {
   type PlainLoopOptions,
   type RaceResult,
   type ScopeFailure,
+  type ScopeOptions,
 } from "./workflow/structure.ts";
 export { programWorkflow, workflow } from "./workflow/workflow.ts";

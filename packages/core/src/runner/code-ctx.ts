@@ -29,6 +29,7 @@ import type {
   PlainLoopOptions,
   RaceResult,
   ScopeFailure,
+  ScopeOptions,
 } from "../workflow/structure.ts";
 import type { Branch } from "./ops/branch.ts";
 import { child, startChild } from "./ops/child.ts";
@@ -133,8 +134,12 @@ export class CodeCtx implements Ctx {
   loop<State, Value>(options: LoopOptions<Ctx, State, Value> | PlainLoopOptions<Ctx, Value>): Promise<Value> {
     return loop(this.#branch, options);
   }
-  try<Value>(name: string, run: (ctx: Ctx) => Value): Promise<TryResult<Awaited<Value>, ScopeFailure>> {
-    return tryScope(this.#branch, name, run);
+  try<Value>(
+    name: string,
+    run: (ctx: Ctx) => Value,
+    options?: ScopeOptions,
+  ): Promise<TryResult<Awaited<Value>, ScopeFailure>> {
+    return tryScope(this.#branch, name, run, options);
   }
   getVersion(name: string, latest: number): Promise<number> {
     return getVersion(this.#branch, name, latest);

@@ -8,7 +8,15 @@ import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
-import type { Branches, Joined, LoopOptions, PlainLoopOptions, RaceResult, ScopeFailure } from "./structure.ts";
+import type {
+  Branches,
+  Joined,
+  LoopOptions,
+  PlainLoopOptions,
+  RaceResult,
+  ScopeFailure,
+  ScopeOptions,
+} from "./structure.ts";
 
 export interface StepOptions {
   /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
@@ -172,7 +180,11 @@ export interface Ctx {
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
   /** A scope of its own names, with a failure in it as a value. */
-  try<Value>(name: string, run: (ctx: Ctx) => Value): Promise<TryResult<Awaited<Value>, ScopeFailure>>;
+  try<Value>(
+    name: string,
+    run: (ctx: Ctx) => Value,
+    options?: ScopeOptions,
+  ): Promise<TryResult<Awaited<Value>, ScopeFailure>>;
 
   /** For code that changes under runs: `latest` for a run that comes here first, what it went by for one that was here before. */
   getVersion(name: string, latest: number): Promise<number>;

@@ -50,10 +50,15 @@ export interface PlainLoopOptions<Context, Value> extends LoopHistory {
   readonly run: (ctx: Context, state: undefined, round: number) => Promise<LoopStep<undefined, Value> | undefined>;
 }
 
+export interface ScopeOptions {
+  /** Which failures are values; others are thrown on. Default: all but `rollback`. */
+  readonly catch?: ReadonlyArray<ScopeFailure["source"]>;
+}
+
 /** What failed in a scope. */
 export interface ScopeFailure {
-  /** What the error came from: an operation of the ctx, or the code itself. */
-  readonly source: "step" | "child" | "join" | "race" | "code";
+  /** What the error came from: an operation of the ctx, a `RollbackError`, or the code itself. */
+  readonly source: "step" | "child" | "join" | "race" | "rollback" | "code";
   /** The name of the scope. */
   readonly scope: string;
   readonly error: Error;

@@ -2,22 +2,24 @@ import { JoinError, PawlError, RaceError, RollbackError } from "../../model/erro
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
-import type { ScopeFailure } from "../../workflow/structure.ts";
+import type { ScopeFailure, ScopeOptions } from "../../workflow/structure.ts";
 import { type Branch, branchAt } from "./branch.ts";
 
-/** A named scope whose failure is a value. One that asks for everything to be undone goes on its way. */
+/** A named scope whose failure is a value. One that asks for everything to be undone goes on its way, unless it is asked for. */
 export async function tryScope<Value>(
   branch: Branch,
   name: string,
   run: (ctx: Ctx) => Value,
+  options: ScopeOptions = {},
 ): Promise<TryResult<Awaited<Value>, ScopeFailure>> {
   const inner = branchAt(branch, nextLocation(branch.scope, checkName(name, "name of try")));
   try {
     return { ok: true, value: await run(inner.createCtx(inner)) };
   } catch (error) {
-    if (error instanceof RollbackError) throw error;
     const failed = error instanceof Error ? error : new Error(String(error), { cause: error });
-    return { ok: false, failure: { source: sourceOf(failed), scope: name, error: failed } };
+    const source = sourceOf(failed);
+    if (!(options.catch?.includes(source) ?? source !== "rollback")) throw error;
+    return { ok: false, failure: { source, scope: name, error: failed } };
   }
 }
 
@@ -30,6 +32,7 @@ export function broughtByStep(error: Error): Error {
 }
 
 function sourceOf(error: Error): ScopeFailure["source"] {
+  if (error instanceof RollbackError || error.name === "RollbackError") return "rollback";
   if (ofSteps.has(error)) return "step";
   if (error instanceof JoinError) return "join";
   if (error instanceof RaceError) return "race";
