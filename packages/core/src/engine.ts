@@ -1,17 +1,17 @@
+import { Controls } from "./controls.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
-import { type RunHandle, type RunSummary, Runs } from "./handle.ts";
+import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkName, checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
-import type { NewRun, Payload, Run, Status } from "./model/run.ts";
+import type { NewRun, Status } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
 import { pruneAll } from "./prune.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
-import { failurePayload } from "./runner/failure-payload.ts";
 import { messageName } from "./runner/ops/listen.ts";
 import { eventPost } from "./runner/ops/post.ts";
 import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
@@ -40,6 +40,7 @@ export class Engine {
   readonly #news: EngineNews;
   readonly #worker: Worker;
   readonly #runs: Runs;
+  readonly #controls: Controls;
   #stopped: Promise<void> | null = null;
 
   /** Use `createEngine`. */
@@ -67,6 +68,14 @@ export class Engine {
       cancel: (...args) => this.cancel(...args),
       pause: (...args) => this.pause(...args),
       resume: (...args) => this.resume(...args),
+    });
+    this.#controls = new Controls({
+      config,
+      codec: this.#codec,
+      news: this.#news,
+      worker: this.#worker,
+      runs: this.#runs,
+      submit: (op) => this.submit(op),
     });
     this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));
   }
@@ -159,32 +168,17 @@ export class Engine {
 
   /** Ends a run as cancelled. False: it had ended before. */
   async cancel(runId: string, reason?: string): Promise<boolean> {
-    const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
-    const { done, outcome } = await this.#control(runId, "cancel", error);
-    if (!done) return false;
-    this.#runs.ended(runId, { status: "cancelled", outcome });
-    await this.#withRun(runId, "run.cancelled", (run) => this.#news.ended(run, { status: "cancelled", outcome }));
-    return true;
+    return await this.#controls.cancel(runId, reason);
   }
 
   /** Stops a run where it is, until it is resumed. A step body that is under way is aborted, and runs again then. */
   async pause(runId: string, reason?: string): Promise<void> {
-    const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
-    const { done, outcome } = await this.#control(runId, "pause", error);
-    if (!done) throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
-    await this.#withRun(runId, "run.paused", (run) => this.#news.paused(run, outcome));
+    await this.#controls.pause(runId, reason);
   }
 
   /** Lets a paused run go on. */
   async resume(runId: string): Promise<void> {
-    const id = checkTarget(runId);
-    const outcome = await this.submit({ kind: "resume", runId: id, opId: this.#opId() });
-    if (outcome.kind === "notFound") throw notFound(id);
-    if (outcome.kind === "ended")
-      throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
-    if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
-    await this.#withRun(id, "run.resumed", (run) => this.#news.plain("run.resumed", run));
-    this.#worker.kick();
+    await this.#controls.resume(runId);
   }
 
   /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */
@@ -232,40 +226,12 @@ export class Engine {
     await this.#config.store.close();
   }
 
-  /** Takes a run over. The owner is fenced by it; where that is this process, it lets go at once. */
-  async #control(
-    runId: string,
-    kind: "cancel" | "pause",
-    error: PawlError,
-  ): Promise<{ readonly done: boolean; readonly outcome: Payload }> {
-    const id = checkTarget(runId);
-    const reason = failurePayload(this.#codec, error, "reason");
-    const answer = await this.submit({ kind, runId: id, opId: this.#opId(), reason });
-    if (answer.kind === "notFound") throw notFound(id);
-    if (answer.kind === "done") this.#worker.letGo(id, error);
-    return { done: answer.kind === "done", outcome: reason };
-  }
-
-  /** Reads the run for those who listen, if somebody does. */
-  async #withRun(runId: string, kind: EngineEventKind, tell: (run: Run) => void): Promise<void> {
-    const run = this.#news.hears(kind) ? await this.#config.store.reader.get(runId) : null;
-    if (run !== null) tell(run);
-  }
-
   async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
     const run = await this.#worker.reaching(() => this.#config.store.reader.get(asked.id));
-    if (run === null) throw notFound(asked.id);
+    if (run === null) throw runNotFound(asked.id);
     if (onConflict === "use" && isSameStart(this.#codec, run, asked)) return;
     const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;
     const why = onConflict === "fail" ? "onConflict is fail" : other;
     throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
   }
-
-  #opId(): string {
-    return this.#config.world.random.id(this.#config.store.now());
-  }
-}
-
-function notFound(runId: string): PawlError {
-  return new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
 }

@@ -181,11 +181,7 @@ export class Runs {
 
   async #existing(runId: string): Promise<Run> {
     const run = await this.#read((reader) => reader.get(runId));
-    if (run === null)
-      throw new PawlError(
-        "RUN_NOT_FOUND",
-        `there is no run ${runId}; check the id, or whether retention has removed it`,
-      );
+    if (run === null) throw runNotFound(runId);
     return run;
   }
 
@@ -253,4 +249,8 @@ export class Runs {
       error: record.outcome === "failed" ? toError(value as Failure) : null,
     };
   }
+}
+
+export function runNotFound(runId: string): PawlError {
+  return new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
 }

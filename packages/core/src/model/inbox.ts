@@ -33,3 +33,8 @@ export interface DeadLetter {
   readonly sentAt: number;
   readonly deadAt: number;
 }
+
+/** The id of the entry that tells a parent of a child's end. A location holds no bare `%`, so an escaped colon keeps the ids of different children apart. */
+export function childEndId(location: string, child: string): string {
+  return `child:${location.replaceAll(":", "%3A")}:${child}`;
+}

@@ -209,7 +209,6 @@ export class CodeCtx implements Ctx {
 
   /** Different at each call, the same in every replay. */
   #nextSeed(name: string): string {
-    const { run } = this.#branch.host;
-    return `${run.id}/${run.generation}/${nextLocation(this.#branch.scope, name)}`;
+    return `${this.#branch.host.seed}/${nextLocation(this.#branch.scope, name)}`;
   }
 }

@@ -4,6 +4,7 @@ import type { Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import { editionOf, originOf, passActs } from "./acts.ts";
 import { admit } from "./admit.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
@@ -37,6 +38,8 @@ export interface CourseParts {
  */
 export class Course implements ProgramHost {
   readonly run: Run;
+  readonly edition: number;
+  readonly seed: string;
   readonly #parts: CourseParts;
   readonly #program: Program;
   readonly #cursor: JournalCursor;
@@ -53,11 +56,15 @@ export class Course implements ProgramHost {
     this.#parts = parts;
     this.run = run;
     this.#snapshot = snapshot;
+    const origin = originOf(parts.desk.codec, run, records);
+    this.seed = origin.seed;
+    this.edition = editionOf(records, snapshot);
     this.#cursor = new JournalCursor(records);
+    this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
+    this.#now = snapshot?.at ?? origin.at;
+    this.#passActs();
     this.#replayed = { runId: run.id, cursor: this.#cursor, desk: parts.desk };
     this.#live = this.#cursor.done;
-    this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
-    this.#now = snapshot?.at ?? run.startedAt ?? run.createdAt;
     this.#program = createProgram(this);
   }
 
@@ -134,7 +141,15 @@ export class Course implements ProgramHost {
     if (!this.#live || this.#ending !== null) return;
     const { open, draft, codec } = this.#parts.desk;
     const retries = openRetries(open.byLocation.values());
-    draft.document(writeSnapshot(codec, this.runId, { seq: this.#deliveredSeq, at: this.#now, state, retries }));
+    draft.document(
+      writeSnapshot(codec, this.runId, {
+        seq: this.#deliveredSeq,
+        at: this.#now,
+        state,
+        retries,
+        edition: this.edition,
+      }),
+    );
   }
 
   /** Moves the program on by one completion, if there is one. The program is at rest. */
@@ -173,7 +188,15 @@ export class Course implements ProgramHost {
     this.#parts.desk.open.close(command);
     this.#now = at;
     this.#deliveredSeq = seq;
+    if (!this.#cursor.done) this.#passActs();
     command.settle(completion);
     return HANDED;
+  }
+
+  /** What the program asks for next, it asks for after the acts that follow what it was handed. */
+  #passActs(): void {
+    const { seq, at } = passActs(this.#cursor, { seq: this.#deliveredSeq, at: this.#now });
+    this.#deliveredSeq = seq;
+    this.#now = at;
   }
 }

@@ -7,6 +7,8 @@ export interface Snapshot {
   readonly seq: number;
   readonly at: number;
   readonly state: unknown;
+  /** As its host had it. Left out by those who knew of none. */
+  readonly edition?: number;
   /** Tries of steps that are open still, by location: their records may lie before the snapshot. */
   readonly retries: Readonly<Record<string, { readonly attempts: number; readonly retryAt: number }>>;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { InboxEntry } from "../model/inbox.ts";
+import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
 import { Waits } from "./waits.ts";
 
@@ -102,16 +102,28 @@ describe("the waits of a run", () => {
   it("tell messages, events and children of one name apart", () => {
     const waits = new Waits();
     const event = wait([], { arms: [{ kind: "event", topic: "x", as: "x" }] });
-    const child = wait([], { arms: [{ kind: "child", location: "x", as: "x" }] });
+    const child = wait([], { arms: [{ kind: "child", location: "x", child: "c", as: "x" }] });
     waits.add(event);
     waits.add(child);
-    waits.arrive([entry(1, "x"), entry(2, "x", "child"), entry(3, "x", "event")]);
+    const end = { ...entry(2, "x", "child"), id: childEndId("x", "c") };
+    waits.arrive([entry(1, "x"), end, entry(3, "x", "event")]);
     expect(takeAll(waits)).toEqual(
       expect.arrayContaining([
         [event, [3]],
         [child, [2]],
       ]),
     );
+  });
+
+  it("tell the end of a child from that of another that was started at the same location before it", () => {
+    const waits = new Waits();
+    const child = wait([], { arms: [{ kind: "child", location: "x", child: "second", as: "x" }] });
+    waits.add(child);
+    const end = (n: number, id: string): InboxEntry => ({ ...entry(n, "x", "child"), id: childEndId("x", id) });
+    waits.arrive([end(1, "first")]);
+    expect(takeAll(waits)).toEqual([]);
+    waits.arrive([end(2, "second")]);
+    expect(takeAll(waits)).toEqual([[child, [2]]]);
   });
 
   it("are told to the store as their union, at most twenty of them one by one", () => {

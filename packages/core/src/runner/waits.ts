@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../model/inbox.ts";
+import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, WAIT_OPEN_MAX, type Wait, type WaitArm } from "../model/run.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
 
@@ -70,7 +70,7 @@ export class Waits {
   /** New entries, in order of arrival. */
   arrive(entries: readonly InboxEntry[]): void {
     for (const entry of entries) {
-      const key = `${entry.kind}:${entry.name}`;
+      const key = entryKey(entry);
       this.#entries ??= new Map();
       const list = this.#entries.get(key);
       if (list === undefined) this.#entries.set(key, [entry]);
@@ -132,7 +132,7 @@ export class Waits {
   }
 
   #drop(entry: InboxEntry): void {
-    const key = `${entry.kind}:${entry.name}`;
+    const key = entryKey(entry);
     const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
     if (rest.length === 0) this.#entries?.delete(key);
     else this.#entries?.set(key, rest);
@@ -161,6 +161,11 @@ function armKey(arm: Arm): string {
     case "event":
       return `event:${arm.topic}`;
     case "child":
-      return `child:${arm.location}`;
+      return childEndId(arm.location, arm.child);
   }
+}
+
+/** A child that was started again at its location is another: whose end it is, the entry's id says. */
+function entryKey({ kind, name, id }: InboxEntry): string {
+  return kind === "child" ? id : `${kind}:${name}`;
 }

@@ -1,4 +1,4 @@
-import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
+import { childEndId, type DeadLetter, type InboxEntry } from "../model/inbox.ts";
 import { nameSegment } from "../model/location.ts";
 import { isTerminal } from "../model/run.ts";
 import type { MessagePost, Post, PostAnswer } from "../model/transition.ts";
@@ -63,9 +63,8 @@ function postEntry(batch: Batch, to: string, entry: Omit<InboxEntry, "n">): Post
   return { kind: "targetTerminated", status: head.status };
 }
 
-/** A location holds no bare `%`, so an escaped colon keeps ids of different children apart. */
 function childEntry({ location, child, outcome, status, at }: ChildEnd): Omit<InboxEntry, "n"> {
-  const id = `child:${location.replaceAll(":", "%3A")}:${child}`;
+  const id = childEndId(location, child);
   return { kind: "child", id, name: location, value: outcome, status, at, onTargetTerminated: "discard" };
 }
 

@@ -49,7 +49,8 @@ export interface StepCommand extends Issued {
 export type Arm =
   | { readonly kind: "message"; readonly name: string; readonly as: string }
   | { readonly kind: "event"; readonly topic: string; readonly as: string }
-  | { readonly kind: "child"; readonly location: string; readonly as: string };
+  /** The end of the run `child`, which was started at `location`. */
+  | { readonly kind: "child"; readonly location: string; readonly child: string; readonly as: string };
 
 export interface WaitCommand extends Issued {
   readonly kind: "wait";

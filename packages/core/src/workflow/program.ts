@@ -14,6 +14,10 @@ export interface ProgramHost {
   readonly run: Run;
   /** False while records are replayed. */
   readonly live: boolean;
+  /** How often an operator has sent the run another way; what is told to others after that has ids of its own. */
+  readonly edition: number;
+  /** What is random in the program follows from this: the same in every replay, and in a fork. */
+  readonly seed: string;
   /** Aborted when nothing the program does counts any more. */
   readonly signal: AbortSignal;
   /** The time of the last delivered completion: the same in every replay. */

@@ -4,6 +4,7 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName, childRunId } from "../../model/names.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
+import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
 import { waitCommand } from "./wait.ts";
@@ -11,8 +12,13 @@ import { waitCommand } from "./wait.ts";
 /** Locations of children by the handles that workflows hold. */
 const locations = new WeakMap<object, string>();
 
+/** The arm that waits for the end of a child. */
+export function childArm(handle: ChildHandle<unknown>, as: string): Arm {
+  return { kind: "child", location: childLocation(handle), child: handle.runId, as };
+}
+
 /** Where in its parent's journal a child was started. */
-export function childLocation(handle: ChildHandle<unknown>): string {
+function childLocation(handle: ChildHandle<unknown>): string {
   const location = locations.get(handle);
   if (location === undefined)
     throw new PawlError("OPTION_INVALID", "a child arm needs the handle that startChild gave to this run");
@@ -95,9 +101,13 @@ export function cancelChild(branch: Branch, location: string, runId: string, rea
   issue(branch, { kind: "post", record: "cancel", location: `${location}/~cancel`, issuedAt: at, post, ...told });
 }
 
-/** Children of a later generation are others than those of an earlier one, at the same location. */
+/**
+ * Children of a later generation are others than those of an earlier one, at the same location; so are those that are started
+ * after the run was rewound.
+ */
 function generationId(branch: Branch): string {
-  const { run } = branch.host;
+  const { run, edition } = branch.host;
+  if (edition > 0) return `${run.id}//~${run.generation}.${edition}`;
   return run.generation === 0 ? run.id : `${run.id}//~${run.generation}`;
 }
 
@@ -112,7 +122,7 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
           ...waitCommand(branch, settle, {
             record: "child",
             name: "result",
-            arms: [{ kind: "child", location, as: "child" }],
+            arms: [{ kind: "child", location, child: runId, as: "child" }],
             until: null,
             atDeadline: { outcome: "timedOut", detail: null },
           }),

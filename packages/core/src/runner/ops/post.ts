@@ -108,8 +108,8 @@ export function eventPost<Value>(
   };
 }
 
-/** Unique over generations: the same command again, after a crash, has the same id. */
+/** Unique over generations, and over rewinds: the same command again, after a crash, has the same id. */
 function postId(branch: Branch, location: string): string {
-  const { run } = branch.host;
-  return `${run.id}/${run.generation}/${location}`;
+  const { run, edition } = branch.host;
+  return `${run.id}/${run.generation}${edition === 0 ? "" : `.${edition}`}/${location}`;
 }

@@ -4,7 +4,7 @@ import { checkName } from "../../model/names.ts";
 import type { Arm } from "../../workflow/command.ts";
 import type { SelectArm, Selected, WaitOptions } from "../../workflow/ctx.ts";
 import { type Branch, issued, valueIn } from "./branch.ts";
-import { childLocation } from "./child.ts";
+import { childArm } from "./child.ts";
 import { messageName, topicName } from "./listen.ts";
 import { parseTime } from "./sleep.ts";
 import { waitCommand } from "./wait.ts";
@@ -43,7 +43,7 @@ function postArm(key: string, arm: SelectArm): readonly Arm[] {
   if ("message" in arm)
     return [{ kind: "message", name: checkName(messageName(arm.message), "message name"), as: key }];
   if ("event" in arm) return [{ kind: "event", topic: checkName(topicName(arm.event), "topic"), as: key }];
-  if ("child" in arm) return [{ kind: "child", location: childLocation(arm.child), as: key }];
+  if ("child" in arm) return [childArm(arm.child, key)];
   return [];
 }
 

@@ -1,0 +1,60 @@
+import { actOf, turns } from "../model/act.ts";
+import type { Codec } from "../model/payload.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { Run } from "../model/run.ts";
+import type { JournalCursor } from "./journal-cursor.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** Where a program's history begins. */
+export interface Origin {
+  readonly seed: string;
+  readonly at: number;
+}
+
+/** The payload of an `origin` record: the run that the history was copied from. */
+export interface OriginOf {
+  readonly run: string;
+  readonly generation: number;
+}
+
+/** A run whose history was copied is replayed as the run that it was copied from. */
+export function originOf(codec: Codec, run: Run, records: readonly JournalRecord[]): Origin {
+  const [first] = records;
+  if (first === undefined || actOf(first) !== "origin") {
+    return { seed: seedOf({ run: run.id, generation: run.generation }), at: run.startedAt ?? run.createdAt };
+  }
+  return { seed: seedOf(codec.decode(first.payload) as OriginOf), at: first.startedAt };
+}
+
+export function seedOf({ run, generation }: OriginOf): string {
+  return `${run}/${generation}`;
+}
+
+/** Counts those that lie in the records, and those that the snapshot knows of. */
+export function editionOf(records: readonly JournalRecord[], snapshot: Snapshot | null): number {
+  let edition = snapshot?.edition ?? 0;
+  for (const record of records) if (isTurn(record)) edition += 1;
+  return edition;
+}
+
+/** Where in its journal a program is, and at what time. */
+export interface Place {
+  readonly seq: number;
+  readonly at: number;
+}
+
+/** Goes past the acts that come next: the program has the time of the last that sent it another way. */
+export function passActs(cursor: JournalCursor, place: Place): Place {
+  let { seq, at } = place;
+  for (let record = cursor.next; record !== null && record.kind === "operator"; record = cursor.next) {
+    seq = record.seq;
+    if (isTurn(record)) at = record.at;
+    cursor.advance();
+  }
+  return { seq, at };
+}
+
+function isTurn(record: JournalRecord): boolean {
+  const act = actOf(record);
+  return act !== null && turns(act);
+}
