@@ -3,6 +3,8 @@ import { DeadLetters } from "./dead-letters.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
+import { explainRun } from "./explain.ts";
+import type { Explanation } from "./explanation.ts";
 import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkName, checkTarget } from "./model/names.ts";
@@ -179,6 +181,14 @@ export class Engine {
   /** Lets a paused run go on. */
   async resume(runId: string): Promise<void> {
     await this.#controls.resume(runId);
+  }
+
+  /** Why a run is where it is: what it waits for and since when, what keeps it, who owns it, when it is due. */
+  async explain(runId: string): Promise<Explanation> {
+    const id = checkTarget(runId);
+    const told = await this.#worker.reaching(() => explainRun(this.#config.store, this.#codec, id));
+    if (told === null) throw runNotFound(id);
+    return told;
   }
 
   /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */
