@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { JoinError, RaceError, workflow } from "./index.ts";
+import { JoinError, type PawlError, RaceError, workflow } from "./index.ts";
 import { crashEverywhere } from "./testing/crash-everywhere.ts";
 import type { Stage } from "./testing/stage.ts";
 import { STAGES } from "./testing/stages.ts";
@@ -188,6 +188,28 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create }) => {
       { winner: "late", value: null },
       "race none failed in every branch: a: a broke; b: b broke",
     ]);
+  });
+
+  it("a branch's signal is aborted with that of the run, and so is one of a race inside it", async () => {
+    const stage = await create(onTestFinished);
+    const seen: string[] = [];
+    const racing = workflow("racing", async (ctx) => {
+      await ctx.race("outer", {
+        a: (c) =>
+          c.race("inner", {
+            b: (d) => {
+              d.signal.addEventListener("abort", () => seen.push((d.signal.reason as PawlError).code));
+              return d.listen("never");
+            },
+          }),
+      });
+    });
+    const engine = await stage.engine({ workflows: [racing] });
+    const run = await engine.start(racing, undefined);
+    await stage.world.settle();
+    await run.cancel();
+    await stage.world.settle();
+    expect(seen).toEqual(["RUN_CANCELLED"]);
   });
 
   it("a branch that is tried again has not failed", async () => {

@@ -203,6 +203,29 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
     expect(result).toBe("y");
   });
 
+  it.each(kinds)("a run goes past a %s inside a scope, too", async (_name, kind, code) => {
+    const stage = await create(onTestFinished);
+    const result = await deploy(
+      stage,
+      async (ctx) => {
+        await ctx.try("scope", async (c) => {
+          await code(c);
+          return await c.step("y", () => "y");
+        });
+        await ctx.listen("go");
+      },
+      async (ctx) => {
+        const y = await ctx.try("scope", async (c) => {
+          c.removed("x", kind);
+          return await c.step("y", () => "again");
+        });
+        await ctx.listen("go");
+        return y.ok && y.value;
+      },
+    );
+    expect(result).toBe("y");
+  });
+
   it("of another kind is no help", async () => {
     const stage = await create(onTestFinished);
     const before: Code = async (ctx) => {
