@@ -61,6 +61,8 @@ export interface RunsParts {
   readonly resume: (runId: string) => Promise<void>;
 }
 
+/** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
+const POLL_LOOK_MAX = 100;
 const PAGE_MAX = 1_000;
 const JOURNAL_PAGE = 500;
 
@@ -81,11 +83,11 @@ export class Runs {
 
   /** Begins to hear of what other processes do. */
   watch(): void {
-    this.#unwatch = this.#parts.store.watch(() => this.#lookAgain());
+    this.#unwatch = this.#parts.store.watch(() => this.#lookAgain(Number.POSITIVE_INFINITY));
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
       this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
-        this.#lookAgain();
+        this.#lookAgain(POLL_LOOK_MAX);
         poll();
       });
     };
@@ -159,9 +161,13 @@ export class Runs {
     });
   }
 
-  #lookAgain(): void {
+  /** Those who are told wait behind the others from then on, so each has its turn. */
+  #lookAgain(runsMax: number): void {
+    let left = runsMax;
     for (const [runId, waiting] of this.#waiting) {
+      if (left === 0) return;
       if (this.#parts.hears(runId)) continue;
+      left -= 1;
       this.#waiting.delete(runId);
       for (const hear of waiting) hear(null);
     }

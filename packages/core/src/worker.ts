@@ -16,6 +16,7 @@ import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
+import { dueFirst } from "./runtime/due-first.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 
 /** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
@@ -183,7 +184,7 @@ export class Worker {
     return new Coordinator({
       store,
       committer: this.#committer,
-      turns: world.turns,
+      turns: dueFirst(world.turns, this.clock),
       limits: LIMITS,
       onWakes: (wakes) => this.#woken(wakes),
       onBroken: (error) => this.#broken(error),

@@ -35,6 +35,20 @@ export class Agenda implements Clock {
     };
   }
 
+  /** Calls what is due without waiting for the timer; says whether anything was. */
+  catchUp(): boolean {
+    if (this.#armedAt === Number.NEGATIVE_INFINITY) return false;
+    const now = this.#clock.now();
+    let called = false;
+    for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
+      const { callback } = due;
+      due.callback = null;
+      callback?.();
+      called = true;
+    }
+    return called;
+  }
+
   /** Nothing is called any more. */
   clear(): void {
     this.#disarm?.();
@@ -53,12 +67,7 @@ export class Agenda implements Clock {
     this.#disarm = null;
     if (this.#armedAt === Number.NEGATIVE_INFINITY) return;
     this.#armedAt = Number.POSITIVE_INFINITY;
-    const now = this.#clock.now();
-    for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
-      const { callback } = due;
-      due.callback = null;
-      callback?.();
-    }
+    this.catchUp();
     this.#arm();
   }
 }
