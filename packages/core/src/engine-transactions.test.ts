@@ -8,6 +8,8 @@ import { STAGES } from "./testing/stages.ts";
 
 type Tx = SqliteTx | MemoryTx;
 
+const TRANSACTIONAL = STAGES.filter(({ hasTransactions }) => hasTransactions);
+
 const read = workflow("read", async (ctx) => ctx.transaction("lines", (tx: Tx) => ledger.lines(tx)));
 
 /** What transactions have left behind. */
@@ -15,7 +17,7 @@ async function lines(stage: Stage, engine: Engine): Promise<string[]> {
   return await stage.result(await engine.start(read, undefined));
 }
 
-describe.each(STAGES)("a transaction, on the store $name", ({ create }) => {
+describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) => {
   it("gives what its body returned, and keeps what its body wrote", async () => {
     const stage = await create(onTestFinished);
     const book = workflow("book", async (ctx, name: string) => {
@@ -207,59 +209,79 @@ function apart(store: Store): Store {
   };
 }
 
-describe.each(STAGES)("a transaction that waits, where the store runs such apart, on the store $name", ({ create }) => {
-  it("keeps no other run from going on, and its own from nothing but being written", async () => {
-    const stage = await create(onTestFinished);
-    let go: (value: string) => void = () => undefined;
-    const gate = new Promise<string>((resolve) => {
-      go = resolve;
+describe.each(TRANSACTIONAL)(
+  "a transaction that waits, where the store runs such apart, on the store $name",
+  ({ create }) => {
+    it("keeps no other run from going on, and its own from nothing but being written", async () => {
+      const stage = await create(onTestFinished);
+      let go: (value: string) => void = () => undefined;
+      const gate = new Promise<string>((resolve) => {
+        go = resolve;
+      });
+      const slow = workflow("slow", async (ctx) =>
+        Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
+      );
+      const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
+      const engine = await stage.engine({ workflows: [slow, other], through: apart });
+      const run = await engine.start(slow, undefined);
+      await stage.world.settle();
+      expect(await stage.result(await engine.start(other, undefined))).toBe("done");
+      expect(await run.status()).toBe("running");
+      go("slow");
+      expect(await stage.result(run)).toEqual(["slow", "quick"]);
     });
-    const slow = workflow("slow", async (ctx) =>
-      Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
-    );
-    const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
-    const engine = await stage.engine({ workflows: [slow, other], through: apart });
-    const run = await engine.start(slow, undefined);
-    await stage.world.settle();
-    expect(await stage.result(await engine.start(other, undefined))).toBe("done");
-    expect(await run.status()).toBe("running");
-    go("slow");
-    expect(await stage.result(run)).toEqual(["slow", "quick"]);
-  });
 
-  it("is tried again when it rejects", async () => {
-    const stage = await create(onTestFinished);
-    const flaky = workflow("flaky", async (ctx) =>
-      ctx.transaction("wait", async (_tx, { attempt }) => {
-        await Promise.resolve();
-        if (attempt === 1) throw new Error("no");
-        return attempt;
-      }),
-    );
-    const engine = await stage.engine({ workflows: [flaky], through: apart });
-    expect(await stage.finish(await engine.start(flaky, undefined))).toBe(2);
-  });
+    it("is tried again when it rejects", async () => {
+      const stage = await create(onTestFinished);
+      const flaky = workflow("flaky", async (ctx) =>
+        ctx.transaction("wait", async (_tx, { attempt }) => {
+          await Promise.resolve();
+          if (attempt === 1) throw new Error("no");
+          return attempt;
+        }),
+      );
+      const engine = await stage.engine({ workflows: [flaky], through: apart });
+      expect(await stage.finish(await engine.start(flaky, undefined))).toBe(2);
+    });
 
-  it("is waited for when the engine shuts down, and its run is given back after it", async () => {
-    const stage = await create(onTestFinished);
-    let go: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => {
-      go = resolve;
+    it("is waited for when the engine shuts down, and its run is given back after it", async () => {
+      const stage = await create(onTestFinished);
+      let go: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const slow = workflow("slow", async (ctx) => {
+        await ctx.transaction("wait", async () => gate);
+        return ctx.step("after", () => "done");
+      });
+      const engine = await stage.engine({ workflows: [slow], through: apart });
+      const run = await engine.start(slow, undefined);
+      await stage.world.settle();
+      const stopped = engine.shutdown({ drainMs: 1_000 });
+      await stage.world.advance("2 s");
+      go();
+      await stage.world.advance("10 s");
+      await stopped;
+      const heir = await stage.engine({ workflows: [slow], through: apart });
+      expect(await stage.finish(heir.run(run.id))).toBe("done");
+      expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
     });
-    const slow = workflow("slow", async (ctx) => {
-      await ctx.transaction("wait", async () => gate);
-      return ctx.step("after", () => "done");
+  },
+);
+
+describe.each(STAGES.filter(({ hasTransactions }) => !hasTransactions))(
+  "where the store $name has no transactions",
+  ({ create }) => {
+    it("one fails with a code, its body is not called, and the run goes on", async () => {
+      const stage = await create(onTestFinished);
+      const bodies: string[] = [];
+      const careful = workflow("careful", async (ctx) => {
+        const failed = await ctx.transaction("book", () => void bodies.push("book")).catch((error) => error.code);
+        return [failed, await ctx.step("else", () => "done")];
+      });
+      const engine = await stage.engine({ workflows: [careful] });
+      expect(await stage.result(await engine.start(careful, undefined))).toEqual(["TX_UNSUPPORTED", "done"]);
+      expect(bodies).toEqual([]);
     });
-    const engine = await stage.engine({ workflows: [slow], through: apart });
-    const run = await engine.start(slow, undefined);
-    await stage.world.settle();
-    const stopped = engine.shutdown({ drainMs: 1_000 });
-    await stage.world.advance("2 s");
-    go();
-    await stage.world.advance("10 s");
-    await stopped;
-    const heir = await stage.engine({ workflows: [slow], through: apart });
-    expect(await stage.finish(heir.run(run.id))).toBe("done");
-    expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
-  });
-});
+  },
+);

@@ -6,11 +6,14 @@ import { isTerminal } from "../model/run.ts";
 import type { LogLevel } from "../runtime/log.ts";
 import type { Store } from "../store/store.ts";
 import { type CrashAt, type Crashable, crashable } from "./crashable.ts";
+import { intercepted } from "./intercepted.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
 /** Data of its own, and stores over it: each as another process would have it. */
 export interface StageStore {
   connect(): Store;
+  /** Whether its answers come from outside this process. */
+  readonly isRemote?: boolean;
   dispose?(): Promise<void>;
 }
 
@@ -30,6 +33,19 @@ type StageEngineOptions = Omit<EngineOptions, "store" | "world"> & {
   readonly through?: (store: Store) => Store;
 };
 
+/** A store elsewhere: the world is not at rest while an answer is on its way. Hints come when they come, so there are none. */
+function awaited(store: Store, world: VirtualWorld): Store {
+  const through = intercepted(store, async (_call, proceed) => {
+    const release = world.hold();
+    try {
+      return await proceed();
+    } finally {
+      release();
+    }
+  });
+  return { ...through, watch: () => () => undefined };
+}
+
 /** One world, one database, and the engines that work on it: to be crashed, stopped and started again. */
 export class Stage {
   readonly world: VirtualWorld = virtualWorld();
@@ -45,7 +61,7 @@ export class Stage {
 
   async engine(options: StageEngineOptions = {}): Promise<Engine> {
     const { crashAt, through, ...rest } = options;
-    const connected = this.#data.connect();
+    const connected = this.#data.isRemote ? awaited(this.#data.connect(), this.world) : this.#data.connect();
     this.#stores.push(connected);
     const process = crashable(through === undefined ? connected : through(connected), crashAt);
     const engine = await createEngine({

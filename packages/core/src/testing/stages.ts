@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryStore } from "../store/memory/memory-store.ts";
+import { redisStore } from "../store/redis/index.ts";
 import { sqliteStore } from "../store/sqlite/index.ts";
 import { intercepted } from "./intercepted.ts";
 import { Stage, type StageStore } from "./stage.ts";
@@ -9,6 +10,8 @@ import { Stage, type StageStore } from "./stage.ts";
 /** A kind of store on which the engine's behaviour is tried. */
 export interface StageKind {
   readonly name: string;
+  /** Whether it has transactions that code can take part in. */
+  readonly hasTransactions: boolean;
   /** `onEnd` is told how to end it; test runners have such a hook. */
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
@@ -16,11 +19,22 @@ export interface StageKind {
 export const STAGES: readonly StageKind[] = [
   stageKind("memory", async () => memoryData()),
   stageKind("sqlite", async () => sqliteData()),
+  ...redisKinds(process.env.PAWL_TEST_REDIS_URL),
 ];
 
-function stageKind(name: string, open: () => Promise<StageStore>): StageKind {
+/** Where the tests have a Redis server: `scripts/test-redis.mjs` starts one. */
+function redisKinds(url: string | undefined): readonly StageKind[] {
+  return url === undefined ? [] : [stageKind("redis", async () => redisData(url), { hasTransactions: false })];
+}
+
+function stageKind(
+  name: string,
+  open: () => Promise<StageStore>,
+  { hasTransactions }: Pick<StageKind, "hasTransactions"> = { hasTransactions: true },
+): StageKind {
   return {
     name,
+    hasTransactions,
     async create(onEnd) {
       const stage = new Stage(await open());
       onEnd(() => stage.close());
@@ -45,4 +59,13 @@ async function sqliteData(): Promise<StageStore> {
     connect: () => sqliteStore(join(folder, "stage.db"), { synchronous: "NORMAL", pollMs: 86_400_000 }),
     dispose: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+let redisStages = 0;
+
+/** Each stage has keys of its own on the one server. */
+function redisData(url: string): StageStore {
+  redisStages += 1;
+  const prefix = `stage:${process.pid}:${redisStages}`;
+  return { connect: () => redisStore(url, { prefix, clock: "process" }), isRemote: true };
 }

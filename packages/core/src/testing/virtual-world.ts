@@ -65,6 +65,8 @@ export class VirtualClock implements Clock {
 export interface VirtualWorld extends World {
   readonly clock: VirtualClock;
   now(): number;
+  /** Something is under way outside: nothing has come to rest before the returned function is called. */
+  hold(): () => void;
   /** Lets everything that is under way come to rest. No time passes. */
   settle(): Promise<void>;
   /** Lets time pass: timers fire one after the other, each when everything has come to rest from the one before. */
@@ -93,6 +95,7 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
     turns,
     random: seededRandom(options.seed ?? 1),
     now: () => clock.now(),
+    hold: () => turns.hold(),
     settle: () => turns.settle(),
     async advance(duration) {
       const at = clock.now() + parseDuration(duration, "duration of advance");
@@ -125,6 +128,15 @@ class CountedTurns implements Turns {
       this.#asked -= 1;
       callback();
     });
+  }
+
+  hold(): () => void {
+    this.#asked += 1;
+    let held = true;
+    return () => {
+      if (held) this.#asked -= 1;
+      held = false;
+    };
   }
 
   async settle(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
-import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
+import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import {
   type DocumentReply,
   type EntryReply,
@@ -48,12 +48,10 @@ export class RedisReader implements Reader {
     return this.#list.children(runId, query);
   }
 
-  async journal(
-    runId: string,
-    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
-  ): Promise<readonly JournalRecord[]> {
-    const reply = await this.#read("journal", [toWire(runId), String(afterSeq), String(limit)]);
-    return readRecords(reply as readonly string[]);
+  async journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
+    const { afterSeq, limit, newestFirst = false } = query;
+    const args = [toWire(runId), String(afterSeq), String(limit), newestFirst ? "1" : "0"];
+    return readRecords((await this.#read("journal", args)) as readonly string[]);
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../../model/inbox.ts";
+import { childEndId, type InboxEntry } from "../../model/inbox.ts";
 import { compensateRecord, type JournalRecord, type NewRecord } from "../../model/record.ts";
 import type { NewRun, Wait } from "../../model/run.ts";
 import type {
@@ -209,8 +209,7 @@ function writePost(args: Args, post: Post): void {
       return;
     case "childEnd": {
       const { location, child, status, outcome, at } = post;
-      // A location holds no bare `%`, so an escaped colon keeps ids of different children apart.
-      const id = `child:${location.replaceAll(":", "%3A")}:${child}`;
+      const id = childEndId(location, child);
       args.push("entry", toWire(post.to));
       writeEntry(args, {
         kind: "child",

@@ -68,9 +68,14 @@ function read.load()
 end
 
 function read.journal()
-  local h, after, limit = runs.head(arg()), num(), num()
-  if not h then return {} end
+  local h, after, limit, newest_first = runs.head(arg()), num(), num(), arg() == '1'
+  if not h or limit <= 0 then return {} end
   local key, found = P .. ':j:' .. h[ID], {}
+  if newest_first then
+    local rows = call('LRANGE', key, -limit, -1)
+    for i = #rows, 1, -1 do if journal.seq(rows[i]) > after then found[#found + 1] = rows[i] end end
+    return found
+  end
   local first = math.max(call('LLEN', key) - (journal.newest_seq(h) - after), 0)
   while #found < limit do
     local rows = call('LRANGE', key, first, first + limit - 1)
