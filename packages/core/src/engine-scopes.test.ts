@@ -22,6 +22,7 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
     const fail = (message: string) => (): never => {
       throw new Error(message);
     };
+    const child = workflow("child", async (ctx) => await ctx.step("s", fail("no"), { retry: false }));
     const trying = workflow("trying", async (ctx) => {
       const told = (result: { ok: boolean; failure?: { source: string; scope: string; error: Error } }): string =>
         result.failure === undefined
@@ -33,15 +34,17 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
         told(await ctx.try("c", (c) => c.join("j", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
         told(await ctx.try("d", (c) => c.race("r", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
         told(await ctx.try("e", fail("mine"))),
+        told(await ctx.try("f", (c) => c.child(child, undefined))),
       ];
     });
-    const engine = await stage.engine({ workflows: [trying] });
+    const engine = await stage.engine({ workflows: [trying, child] });
     expect(await stage.finish(await engine.start(trying, undefined))).toEqual([
       "ok",
       "step in b: no",
       "join in c: join j failed: x: no",
       "race in d: race r failed in every branch: x: no",
       "code in e: mine",
+      "child in f: the child at f/child failed: no",
     ]);
   });
 

@@ -1,4 +1,4 @@
-import { JoinError, PawlError, RaceError, RollbackError } from "../../model/errors.ts";
+import { JoinError, RaceError, RollbackError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
@@ -36,5 +36,6 @@ function sourceOf(error: Error): ScopeFailure["source"] {
   if (ofSteps.has(error)) return "step";
   if (error instanceof JoinError) return "join";
   if (error instanceof RaceError) return "race";
-  return error instanceof PawlError && error.code === "CHILD_FAILED" ? "child" : "code";
+  // A failure that was recorded comes back with its name and code, and not as an instance of its class.
+  return "code" in error && error.code === "CHILD_FAILED" ? "child" : "code";
 }
