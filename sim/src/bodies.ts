@@ -1,5 +1,5 @@
 import type { StepInfo } from "pawl";
-import type { Line } from "./interpreter.ts";
+import { type Line, newLine } from "./frame.ts";
 import { never } from "./nothing.ts";
 import { type StepNode, stepValue } from "./program.ts";
 import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
@@ -13,7 +13,7 @@ export class Bodies implements BodyRunner {
   }
 
   begin(worker: SimProcess, runId: string, generation: number): Line {
-    const line: Line = { runId, generation, given: [] };
+    const line = newLine(runId, generation);
     this.#world.monitor.effects.lineBegins(worker, line);
     return line;
   }

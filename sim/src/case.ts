@@ -89,6 +89,8 @@ export interface Case {
   readonly swarm: Swarm;
   /** How long things go wrong. */
   readonly chaosMs: number;
+  /** When the workers' code is changed; 0: it is the changed one from the start. */
+  readonly changeAtMs: number;
   /** The one fault of a sweep: at this call of the store, counted from 0. */
   readonly forced: { readonly call: number; readonly fault: CallFault } | null;
 }

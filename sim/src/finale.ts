@@ -12,12 +12,12 @@ export async function checkEnds(world: World): Promise<void> {
 }
 
 function checkEnd(world: World, shadow: Shadow): void {
-  const { row, journal } = shadow;
+  const { row, history } = shadow;
   if (row.status === "cancelled") return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
   const program = world.case.programs[input.p];
   if (program === undefined) return;
-  const expected = evaluateProgram(program, journal);
+  const expected = evaluateProgram(program, history);
   const outcome = JSON.parse(row.outcome ?? "null") as { values?: unknown; message?: string; code?: string } | null;
   if (row.status === "failed" && outcome?.code === "POISONED" && shadow.claimsMost > world.case.settings.claimsMax)
     return;

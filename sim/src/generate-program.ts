@@ -8,7 +8,8 @@ export const MESSAGES_COUNTED = ["na", "nb"] as const;
 export const TOPICS = ["ta", "tb"] as const;
 export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broadcast", "deadLetter"];
 
-const WEIGHTS = {
+/** What a kernel program is made of; the regressions of the kernel are cases of these. */
+const KERNEL = {
   step: 36,
   sleep: 10,
   listen: 10,
@@ -24,12 +25,35 @@ const WEIGHTS = {
   send: 6,
   emit: 6,
   pure: 3,
+  ctxJoin: 0,
+  ctxRace: 0,
+  ctxLoop: 0,
+  ctxTry: 0,
+  version: 0,
+  removed: 0,
+};
+const WEIGHTS = {
+  ...KERNEL,
+  all: 4,
+  race: 4,
+  settled: 2,
+  loop: 3,
+  ctxJoin: 6,
+  ctxRace: 7,
+  ctxLoop: 9,
+  ctxTry: 4,
+  version: 4,
+  removed: 3,
 };
 /** At the deepest level there are only leaves. */
-const LEAVES = { ...WEIGHTS, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
+const LEAVES = { ...KERNEL, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
+
+/** Of what programs are made: of what the kernel alone offers, or of everything. */
+export type Kinds = "kernel" | "all";
 
 interface Growing {
   readonly chance: Chance;
+  readonly kinds: Kinds;
   readonly runCount: number;
   /** Programs that children may run: those made before. */
   readonly below: number;
@@ -39,25 +63,31 @@ interface Growing {
 /** The programs of a case: those of children first, then one for each run. */
 export function programs(
   chance: Chance,
-  { runCount, poisoned }: { readonly runCount: number; readonly poisoned: boolean },
+  { runCount, poisoned, kinds }: { readonly runCount: number; readonly poisoned: boolean; readonly kinds: Kinds },
 ): { readonly list: readonly Program[]; readonly roots: readonly number[] } {
   const list: Program[] = [];
   const childCount = chance.between(1, 3);
   for (let index = 0; index < childCount; index += 1)
-    list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false }));
+    list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false, kinds }));
   const roots: number[] = [];
   for (let index = 0; index < runCount; index += 1) {
     roots.push(list.length);
-    list.push(grow(chance, { runCount, below: childCount, depth: 2, poisoned: poisoned && index === 0 }));
+    list.push(grow(chance, { runCount, below: childCount, depth: 2, poisoned: poisoned && index === 0, kinds }));
   }
   return { list, roots };
 }
 
 function grow(
   chance: Chance,
-  plan: { readonly runCount: number; readonly below: number; readonly depth: number; readonly poisoned: boolean },
+  plan: {
+    readonly runCount: number;
+    readonly below: number;
+    readonly depth: number;
+    readonly poisoned: boolean;
+    readonly kinds: Kinds;
+  },
 ): Program {
-  const growing: Growing = { chance, runCount: plan.runCount, below: plan.below, names: 0 };
+  const growing: Growing = { chance, kinds: plan.kinds, runCount: plan.runCount, below: plan.below, names: 0 };
   const nodes = list(growing, plan.depth, chance.between(1, 4));
   if (plan.poisoned)
     nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
@@ -86,7 +116,7 @@ function list(growing: Growing, depth: number, length: number): ProgramNode[] {
 
 function node(growing: Growing, depth: number): ProgramNode {
   const { chance } = growing;
-  const kind = chance.weighted(depth > 0 ? WEIGHTS : LEAVES);
+  const kind = chance.weighted(depth === 0 ? LEAVES : growing.kinds === "kernel" ? KERNEL : WEIGHTS);
   switch (kind) {
     case "step":
       return stepNode(growing);
@@ -111,7 +141,7 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "all":
     case "race":
     case "settled":
-      return { kind, branches: branches(growing, depth, kind) };
+      return { kind, branches: branches(growing, depth, kind === "race") };
     case "loop":
       return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
     case "attempt":
@@ -120,6 +150,13 @@ function node(growing: Growing, depth: number): ProgramNode {
         body: list(growing, depth - 1, chance.between(1, 2)),
         rescue: list(growing, 0, chance.between(0, 1)),
       };
+    case "ctxJoin":
+    case "ctxRace":
+    case "ctxLoop":
+    case "ctxTry":
+    case "version":
+    case "removed":
+      return structure(growing, depth, kind);
     case "send":
       return {
         kind,
@@ -140,13 +177,49 @@ function node(growing: Growing, depth: number): ProgramNode {
 }
 
 /** A branch of a race ends with a step: then its end is a record, and which branch was first can be read in the journal. */
-function branches(growing: Growing, depth: number, kind: "all" | "race" | "settled"): ProgramNode[][] {
+function branches(growing: Growing, depth: number, isRace: boolean): ProgramNode[][] {
   const { chance } = growing;
   return Array.from({ length: chance.between(2, 3) }, () => {
     const nodes = list(growing, depth - 1, chance.between(1, 2));
-    if (kind === "race") nodes.push(stepNode(growing));
+    if (isRace) nodes.push(stepNode(growing));
     return nodes;
   });
+}
+
+/** The ctx's own operations, each with a scope. */
+function structure(
+  growing: Growing,
+  depth: number,
+  kind: "ctxJoin" | "ctxRace" | "ctxLoop" | "ctxTry" | "version" | "removed",
+): ProgramNode {
+  const { chance } = growing;
+  const few = (): ProgramNode[] => list(growing, depth - 1, chance.between(1, 2));
+  switch (kind) {
+    case "ctxJoin":
+    case "ctxRace":
+      return { kind, name: name(growing, "j"), branches: branches(growing, depth, kind === "ctxRace") };
+    case "ctxLoop":
+      return {
+        kind,
+        name: name(growing, "k"),
+        times: chance.between(1, 6),
+        body: few(),
+        commitInterval: chance.between(1, 3),
+        historyEvery: chance.between(1, 4),
+        historyKeep: chance.between(0, 2),
+      };
+    case "ctxTry":
+      return { kind, name: name(growing, "y"), body: few() };
+    case "version":
+      return { kind, name: name(growing, "v"), before: few(), after: few() };
+    case "removed": {
+      const step: StepNode = { ...stepNode(growing), asResult: true };
+      const was = chance.roll(0.7)
+        ? step
+        : ({ kind: "sleep", name: name(growing, "w"), ms: chance.pick([1, 300, 4000]) } as const);
+      return { kind, was };
+    }
+  }
 }
 
 function stepNode(growing: Growing): StepNode {

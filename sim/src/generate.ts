@@ -9,15 +9,15 @@ import {
   WORLD_FAULTS,
 } from "./case.ts";
 import { Chance } from "./chance.ts";
-import { MESSAGES, MESSAGES_COUNTED, POLICIES, programs, TOPICS } from "./generate-program.ts";
+import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, programs, TOPICS } from "./generate-program.ts";
 import type { Program } from "./program.ts";
 
 /** A case from a seed: the same one each time. */
-export function generateCase(seed: number): Case {
+export function generateCase(seed: number, kinds: Kinds = "all"): Case {
   const chance = new Chance(seed);
   const runCount = chance.between(2, 5);
   const poisoned = chance.roll(0.08);
-  const made = programs(chance, { runCount, poisoned });
+  const made = programs(chance, { runCount, poisoned, kinds });
   // A run that ends its workers needs time to be claimed often enough.
   const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
   const runs = runPlans(chance, made, runCount, chaosMs);
@@ -36,6 +36,7 @@ export function generateCase(seed: number): Case {
     },
     swarm: swarm(chance),
     chaosMs,
+    changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
     forced: null,
   };
 }

@@ -1,6 +1,7 @@
 import type { Case } from "./case.ts";
 import { loadPawl, type Pawl } from "./engine-under-test.ts";
 import { generateCase } from "./generate.ts";
+import type { Kinds } from "./generate-program.ts";
 import { addMatrix, type Matrix } from "./matrix.ts";
 import type { Violation } from "./monitor.ts";
 import { simulate } from "./simulate.ts";
@@ -10,6 +11,7 @@ export type Job =
   | {
       readonly kind: "seeds";
       readonly dist: string | null;
+      readonly kinds: Kinds;
       readonly from: number;
       readonly count: number;
       readonly stopAtFirst: boolean;
@@ -45,7 +47,7 @@ export async function runJob(job: Job): Promise<JobResult> {
   const result = { done: 0, failures: [] as Failure[], matrix: {} as Matrix, steps: 0, virtualMs: 0 };
   const plans = job.kind === "cases" ? job.cases : Array.from({ length: job.count }, (_, index) => job.from + index);
   for (const item of plans) {
-    const plan = typeof item === "number" ? generateCase(item) : item;
+    const plan = typeof item === "number" ? generateCase(item, job.kind === "seeds" ? job.kinds : "all") : item;
     const outcome = await simulate(pawl, plan);
     result.done += 1;
     result.steps += outcome.steps;

@@ -1,4 +1,4 @@
-import type { Line } from "./interpreter.ts";
+import type { Line } from "./frame.ts";
 import { nothing } from "./nothing.ts";
 import type { StepNode } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
@@ -44,6 +44,8 @@ export class EffectsMonitor {
     if (shadow === undefined || knowledge === undefined) return nothing;
     const what = `${worker.name} starts ${location} of run ${line.runId}, try ${attempt},`;
     if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
+    const lost = line.lost.find((scope) => location.startsWith(scope));
+    if (lost !== undefined) this.#monitor.violate("race", `${what} although ${lost} has lost its race`);
     if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
     this.#durable(shadow, line.given.slice(0, start.given), line.generation, { knowledge, what });
     const { row } = shadow;

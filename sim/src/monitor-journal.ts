@@ -1,5 +1,6 @@
 import type { JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
+import { checkTrim } from "./monitor-trim.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput, stepValue } from "./program.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import type { Findings, SimProcess, Stage } from "./stage.ts";
@@ -67,12 +68,15 @@ export class JournalMonitor {
       );
     }
     for (const record of records) this.#record(worker, shadow, record, epoch);
+    checkTrim(this.#monitor, shadow, append, this.#nodesOf(shadow));
+    shadow.isChanged = worker.isChanged;
     if (state === null) return;
     if (state.status === "running" || state.status === "suspended") shadow.inboxSeen = state.inboxSeen;
     if (state.status === "released" || state.status === "paused") place.owner = null;
     if (state.status === "completed" || state.status === "failed" || state.status === "cancelled") place.over = true;
     if (state.status === "continued") {
       shadow.journal = [];
+      shadow.history = [];
       shadow.doneBy.clear();
       shadow.retries.clear();
     }
@@ -97,6 +101,7 @@ export class JournalMonitor {
     if (last !== undefined && record.at < last.at)
       this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
     shadow.journal.push(record);
+    shadow.history.push(record);
     const { location } = record;
     if (record.kind === "retry") {
       shadow.retries.set(location, { attempts: record.attempts, retryAt: Number(record.detail) });
@@ -114,8 +119,7 @@ export class JournalMonitor {
   /** What a record says must be so: values of steps, deadlines, ends of children. */
   #truth(shadow: Shadow, record: JournalRecord): void {
     const { row } = shadow;
-    const input = JSON.parse(row.input ?? "null") as ProgramInput;
-    const node = this.#nodes[input.p]?.get(nodeName(record.location));
+    const node = this.#nodesOf(shadow).get(nodeName(record.location));
     if (node === undefined) return;
     if (record.kind === "step" && node.kind === "step") {
       const value = stepValue(row.id, row.generation, record.location, record.attempts);
@@ -133,6 +137,11 @@ export class JournalMonitor {
     }
     this.#deadline(shadow, record, node);
     if (record.kind === "child") this.#childEnd(shadow, record);
+  }
+
+  #nodesOf({ row }: Shadow): ReadonlyMap<string, NamedNode> {
+    const input = JSON.parse(row.input ?? "null") as ProgramInput;
+    return this.#nodes[input.p] ?? new Map();
   }
 
   #deadline({ row }: Shadow, record: JournalRecord, node: NamedNode): void {

@@ -1,5 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 import { STORE_MUTANTS } from "./mutants-of-store.ts";
+import { STRUCTURE_MUTANTS } from "./mutants-of-structure.ts";
 
 /** Guards of sessions, coordinator and worker. */
 const ENGINE_MUTANTS: readonly Mutant[] = [
@@ -140,4 +141,4 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-export const MUTANTS: readonly Mutant[] = [...STORE_MUTANTS, ...ENGINE_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [...STORE_MUTANTS, ...ENGINE_MUTANTS, ...STRUCTURE_MUTANTS];

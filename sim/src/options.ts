@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { Kinds } from "./generate-program.ts";
 
 export interface SimOptions {
   readonly seeds: number;
@@ -6,11 +7,12 @@ export interface SimOptions {
   /** Repeats this one. */
   readonly seed: number | null;
   readonly mutants: boolean;
-  /** Only mutants whose name holds this. */
+  /** Only mutants whose file or name holds this. */
   readonly only: string;
   readonly sweep: boolean;
   /** Processes. */
   readonly workers: number;
+  readonly kinds: Kinds;
   /** Another built engine. */
   readonly dist: string | null;
 }
@@ -19,9 +21,10 @@ const HELP = `npm run sim -- [options]
   --seeds N     how many seeds (1500)
   --from S      the first seed (1)
   --seed N      one seed, with its trace, made small
-  --mutants     plants each bug and says which seed found it; --only TEXT takes those with TEXT in their name
+  --mutants     plants each bug and says which seed found it; --only TEXT takes those with TEXT in their file or name
   --sweep       every call of the store × every fault over fixed programs
   --workers N   processes (2)
+  --kernel      programs of what the kernel alone offers, as those of the older regressions are
   --dist PATH   another built engine`;
 
 export function options(args: readonly string[]): SimOptions {
@@ -36,6 +39,7 @@ export function options(args: readonly string[]): SimOptions {
       sweep: { type: "boolean", default: false },
       workers: { type: "string", default: "2" },
       dist: { type: "string" },
+      kernel: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -51,6 +55,7 @@ export function options(args: readonly string[]): SimOptions {
     only: values.only,
     sweep: values.sweep,
     workers: whole(values.workers, "--workers"),
+    kinds: values.kernel ? "kernel" : "all",
     dist: values.dist ?? null,
   };
 }

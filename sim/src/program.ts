@@ -6,7 +6,7 @@ import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy, ParentClosePolicy } 
  */
 export type ProgramNode =
   | StepNode
-  | { readonly kind: "sleep"; readonly name: string; readonly ms: number }
+  | SleepNode
   | { readonly kind: "listen"; readonly name: string; readonly message: string; readonly timeoutMs: number | null }
   | {
       readonly kind: "listenN";
@@ -20,6 +20,19 @@ export type ProgramNode =
   | ChildNode
   | { readonly kind: "all" | "race" | "settled"; readonly branches: readonly (readonly ProgramNode[])[] }
   | { readonly kind: "loop"; readonly times: number; readonly body: readonly ProgramNode[] }
+  /** The ctx's own: each branch, round or body has a scope of its own. */
+  | BranchesNode
+  | CtxLoopNode
+  | { readonly kind: "ctxTry"; readonly name: string; readonly body: readonly ProgramNode[] }
+  /** Code that was changed while runs were under way: `before` is what it was, `after` what it is. */
+  | {
+      readonly kind: "version";
+      readonly name: string;
+      readonly before: readonly ProgramNode[];
+      readonly after: readonly ProgramNode[];
+    }
+  /** Code that was taken out while runs were under way; what it gave was of no use to anybody. */
+  | { readonly kind: "removed"; readonly was: StepNode | SleepNode }
   | { readonly kind: "attempt"; readonly body: readonly ProgramNode[]; readonly rescue: readonly ProgramNode[] }
   /** `target` is the place of a run in the case. */
   | { readonly kind: "send"; readonly target: number; readonly message: string; readonly policy: LeftoverPolicy }
@@ -48,6 +61,29 @@ export interface StepNode {
   readonly asResult: boolean;
   /** The body ends its worker. */
   readonly poison: boolean;
+}
+
+export interface SleepNode {
+  readonly kind: "sleep";
+  readonly name: string;
+  readonly ms: number;
+}
+
+export interface BranchesNode {
+  readonly kind: "ctxJoin" | "ctxRace";
+  readonly name: string;
+  /** Branches are called by their places: `b0`, `b1` … */
+  readonly branches: readonly (readonly ProgramNode[])[];
+}
+
+export interface CtxLoopNode {
+  readonly kind: "ctxLoop";
+  readonly name: string;
+  readonly times: number;
+  readonly body: readonly ProgramNode[];
+  readonly commitInterval: number;
+  readonly historyEvery: number;
+  readonly historyKeep: number;
 }
 
 export interface SelectNode {
@@ -103,9 +139,17 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
     case "all":
     case "race":
     case "settled":
+    case "ctxJoin":
+    case "ctxRace":
       return node.branches;
     case "loop":
+    case "ctxLoop":
+    case "ctxTry":
       return [node.body];
+    case "version":
+      return [node.before, node.after];
+    case "removed":
+      return [[node.was]];
     case "attempt":
       return [node.body, node.rescue];
     case "step":
@@ -122,9 +166,33 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
   }
 }
 
-/** The name of the node that made the command at this location; `#`, `/` and the numbers of rounds are not part of it. */
+/** The name of the node that made the command at this location; scopes around it and the numbers of rounds are not part of it. */
 export function nodeName(location: string): string {
-  return /^[^./#]*/.exec(location)?.[0] ?? location;
+  const own = location.split("/").findLast((segment) => segment !== "result" && !segment.startsWith("~"));
+  return /^[^.#]*/.exec(own ?? location)?.[0] ?? location;
+}
+
+/** What a branch is called, by its place. */
+export function branchName(place: number): string {
+  return `b${place}`;
+}
+
+/** Where a node stands: the scope it is in, and what the plain loops around it add to its name. */
+export interface Place {
+  readonly path: string;
+  readonly round: string;
+}
+
+export const ROOT: Place = { path: "", round: "" };
+
+/** The location of a node's command. */
+export function locationOf(name: string, { path, round }: Place): string {
+  return path + name + round;
+}
+
+/** The scope of a branch of a node, or of a round of a loop. */
+export function within(location: string, segment: string): Place {
+  return { path: `${location}/${segment}/`, round: "" };
 }
 
 /** What a step's body returns, or throws, at this try: a function of where it stands, so that nobody has to remember it. */

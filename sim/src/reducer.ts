@@ -1,6 +1,5 @@
 import type { Command, Completion, ProgramFactory, ProgramHost, Workflow } from "pawl";
-import type { Pawl } from "./engine-under-test.ts";
-import type { InterpreterHost, Line } from "./interpreter.ts";
+import type { InterpreterHost, Line } from "./frame.ts";
 import type { Program, ProgramInput, ProgramNode, StepNode } from "./program.ts";
 
 /** What a data program may hold. */
@@ -22,7 +21,7 @@ const SNAPSHOT_EVERY = 2;
 export const REDUCER_NAME = "reducer";
 
 /** The other kind of workflow: a program whose state is data and is kept in snapshots. */
-export function reducerWorkflow(pawl: Pawl, host: InterpreterHost): Workflow<ProgramInput, unknown> {
+export function reducerWorkflow(host: InterpreterHost): Workflow<ProgramInput, unknown> {
   const factory: ProgramFactory = (programHost) => ({
     start(input, snapshot) {
       const { p, g } = input as ProgramInput;
@@ -35,7 +34,7 @@ export function reducerWorkflow(pawl: Pawl, host: InterpreterHost): Workflow<Pro
       ).start();
     },
   });
-  return pawl.programWorkflow(REDUCER_NAME, factory);
+  return host.pawl.programWorkflow(REDUCER_NAME, factory);
 }
 
 interface ReducerParts {

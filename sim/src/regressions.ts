@@ -1,4 +1,4 @@
-/** Seeds that find bugs the engine once had, when the guard that came of each is taken away: they are run first, each time. */
+/** Seeds, of kernel programs, that find bugs the engine once had, when the guard that came of each is taken away: they are run first, each time. */
 export const REGRESSIONS: ReadonlyArray<{ readonly seed: number; readonly what: string }> = [
   { seed: 3, what: "a replay that came to its end started the bodies of steps that nobody waits for" },
   { seed: 17, what: "a worker that was taken for dead claimed a run, died, and nobody freed it" },

@@ -1,4 +1,5 @@
 import type { Commit, Loaded, Run, Store, Transition } from "pawl";
+import { newLine } from "./frame.ts";
 import { never, nothing } from "./nothing.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import { simWorkflows } from "./workflows.ts";
@@ -15,10 +16,12 @@ export async function replayRuns(world: World): Promise<void> {
   const shadows = [...monitor.shadows.values()];
   const { store, written, close } = replayStore(world, shadows);
   const started: string[] = [];
-  const workflows = simWorkflows(pawl, {
+  const workflows = simWorkflows({
+    pawl,
+    isChanged: (runId) => monitor.shadows.get(runId)?.isChanged ?? true,
     programs: plan.programs,
     runIds: plan.runs.map((run) => run.id),
-    begin: (runId, generation) => ({ runId, generation, given: [] }),
+    begin: newLine,
     body: (line, _node, location) => {
       started.push(`${line.runId} ${location}`);
       return never();

@@ -13,7 +13,7 @@ const CHUNK = 10;
 
 /** Plants each bug in a copy of the engine and looks for a seed that finds it. */
 export async function runMutants(asked: SimOptions): Promise<boolean> {
-  const mutants = MUTANTS.filter((mutant) => mutant.name.includes(asked.only));
+  const mutants = MUTANTS.filter((mutant) => `${mutant.file} ${mutant.name}`.includes(asked.only));
   let caught = 0;
   console.log(`${"mutant".padEnd(56)}${"caught by".padEnd(14)}${"seed".padStart(6)}  breaks`);
   for (const mutant of mutants) {
@@ -52,5 +52,5 @@ async function firstFailure(mutant: Mutant, asked: SimOptions): Promise<Failure 
 
 function* jobs(dist: string, start: number): Generator<Job> {
   for (let from = start; from < start + SEEDS_MAX; from += CHUNK)
-    yield { kind: "seeds", dist, from, count: CHUNK, stopAtFirst: true };
+    yield { kind: "seeds", dist, kinds: "all", from, count: CHUNK, stopAtFirst: true };
 }

@@ -51,17 +51,25 @@ export async function runSeeds(asked: SimOptions): Promise<boolean> {
 }
 
 function* jobs(asked: SimOptions): Generator<Job> {
-  const { dist } = asked;
-  for (const { seed } of REGRESSIONS) yield { kind: "seeds", dist, from: seed, count: 1, stopAtFirst: true };
+  const { dist, kinds } = asked;
+  for (const { seed } of REGRESSIONS)
+    yield { kind: "seeds", dist, kinds: "kernel", from: seed, count: 1, stopAtFirst: true };
   for (let from = asked.from; from < asked.from + asked.seeds; from += CHUNK) {
-    yield { kind: "seeds", dist, from, count: Math.min(CHUNK, asked.from + asked.seeds - from), stopAtFirst: true };
+    yield {
+      kind: "seeds",
+      dist,
+      kinds,
+      from,
+      count: Math.min(CHUNK, asked.from + asked.seeds - from),
+      stopAtFirst: true,
+    };
   }
 }
 
 /** Repeats one seed and shows what happened. */
 export async function repeatSeed(seed: number, asked: SimOptions): Promise<boolean> {
   const pawl = await loadPawl(asked.dist);
-  const plan = generateCase(seed);
+  const plan = generateCase(seed, asked.kinds);
   const outcome = await simulate(pawl, plan);
   const [violation] = outcome.violations;
   if (violation !== undefined) await explain({ plan, violation }, asked);

@@ -4,8 +4,12 @@ import type { InboxEntry, JournalRecord, Run } from "pawl";
 export interface Shadow {
   readonly id: string;
   row: Run;
-  /** Of this generation. */
+  /** Of this generation, as it must be. */
   journal: JournalRecord[];
+  /** Of this generation, with what loops have dropped. */
+  history: JournalRecord[];
+  /** Whether the code that wrote its last record, or its end, was the changed one. */
+  isChanged: boolean;
   /** Locations of completions, by generation. */
   readonly done: Map<number, Set<string>>;
   /** Who committed the completion at a location of this generation. */
@@ -35,6 +39,8 @@ export function newShadow(row: Run): Shadow {
     id: row.id,
     row,
     journal: [],
+    history: [],
+    isChanged: true,
     done: new Map(),
     doneBy: new Map(),
     retries: new Map(),

@@ -35,6 +35,7 @@ function* smaller(plan: Case): Generator<Case> {
   for (const kind of Object.keys(CALM) as FaultKind[]) {
     if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
   }
+  if (plan.changeAtMs > 0) yield { ...plan, changeAtMs: 0 };
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };
   for (const index of plan.actions.keys())
     yield { ...plan, actions: plan.actions.filter((_, other) => other !== index) };
@@ -71,9 +72,15 @@ function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]
     case "all":
     case "race":
     case "settled":
+    case "ctxJoin":
+    case "ctxRace":
       return { ...node, branches: replaced(node.branches, place, list) };
     case "loop":
+    case "ctxLoop":
+    case "ctxTry":
       return { ...node, body: list };
+    case "version":
+      return place === 0 ? { ...node, before: list } : { ...node, after: list };
     case "attempt":
       return place === 0 ? { ...node, body: list } : { ...node, rescue: list };
     case "step":
@@ -86,6 +93,7 @@ function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]
     case "send":
     case "emit":
     case "pure":
+    case "removed":
       return node;
   }
 }

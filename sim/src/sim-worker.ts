@@ -1,5 +1,5 @@
 import type { Clock, Engine, Hint, Loaded, StepInfo, Turns } from "pawl";
-import type { Line } from "./interpreter.ts";
+import type { Line } from "./frame.ts";
 import { Port } from "./port.ts";
 import type { StepNode } from "./program.ts";
 import type { SimProcess, Stage } from "./stage.ts";
@@ -15,6 +15,7 @@ export class SimWorker implements SimProcess {
   readonly estimateMs: number;
   readonly port: Port;
   readonly workflows: SimWorkflows;
+  readonly isChanged: boolean;
   dead = false;
   pausedUntil = 0;
   /** Set when a body hangs: the process has to die some day. */
@@ -39,7 +40,11 @@ export class SimWorker implements SimProcess {
     this.skewMs = options.skewMs;
     this.estimateMs = options.estimateMs;
     this.port = new Port(world, this);
-    this.workflows = simWorkflows(world.pawl, {
+    const isChanged = world.isChanged;
+    this.isChanged = isChanged;
+    this.workflows = simWorkflows({
+      pawl: world.pawl,
+      isChanged: () => isChanged,
       programs: world.case.programs,
       runIds: world.case.runs.map((run) => run.id),
       begin: (runId, generation) => world.bodies.begin(this, runId, generation),

@@ -2,7 +2,7 @@ import type { Engine, EventPost, Loaded, LogLevel, Run, StepInfo, Store } from "
 import type { Applied } from "./applied.ts";
 import type { CallFault, Case, Swarm } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import type { Line } from "./interpreter.ts";
+import type { Line } from "./frame.ts";
 import type { TransactionKind } from "./matrix.ts";
 import type { StepNode } from "./program.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
@@ -20,6 +20,8 @@ export interface SimProcess extends Actor {
   readonly estimateMs: number;
   readonly engine: Engine | null;
   readonly workflows: SimWorkflows;
+  /** Whether its code is the changed one. */
+  readonly isChanged: boolean;
   /** What it was last given of each run that it read in full. */
   readonly loads: Map<string, Loaded>;
   kill(reason: string): void;
@@ -71,6 +73,8 @@ export interface Stage {
   readonly storeNowMax: number;
   /** Whether the store can't be reached at all. */
   readonly isOut: boolean;
+  /** Whether the workers' code has been changed. */
+  readonly isChanged: boolean;
   /** Engines that a client can talk to. */
   readonly usable: readonly SimProcess[];
   /** What befalls this call. */

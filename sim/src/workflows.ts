@@ -1,6 +1,6 @@
 import type { Workflow } from "pawl";
-import type { Pawl } from "./engine-under-test.ts";
-import { type InterpreterHost, interpreterWorkflow } from "./interpreter.ts";
+import type { InterpreterHost } from "./frame.ts";
+import { interpreterWorkflow } from "./interpreter.ts";
 import type { ProgramInput } from "./program.ts";
 import { reducerWorkflow } from "./reducer.ts";
 
@@ -10,10 +10,10 @@ export interface SimWorkflows {
   of(program: number): Workflow<ProgramInput, unknown>;
 }
 
-export function simWorkflows(pawl: Pawl, host: InterpreterHost): SimWorkflows {
-  const data = reducerWorkflow(pawl, host);
+export function simWorkflows(host: InterpreterHost): SimWorkflows {
+  const data = reducerWorkflow(host);
   const of = (program: number): Workflow<ProgramInput, unknown> =>
     host.programs[program]?.data === true ? data : code;
-  const code: Workflow<ProgramInput, unknown> = interpreterWorkflow(pawl, host, of);
+  const code: Workflow<ProgramInput, unknown> = interpreterWorkflow(host, of);
   return { all: [code, data], of };
 }

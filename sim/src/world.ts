@@ -7,7 +7,7 @@ import { cell, type Matrix, type TransactionKind } from "./matrix.ts";
 import { Monitor } from "./monitor.ts";
 import { nothing } from "./nothing.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput } from "./program.ts";
-import { Scheduler } from "./scheduler.ts";
+import { BEGIN_AT, Scheduler } from "./scheduler.ts";
 import { SimWorker } from "./sim-worker.ts";
 import type { SimProcess, Stage } from "./stage.ts";
 
@@ -49,11 +49,13 @@ export class World implements Stage {
   #outUntil = 0;
   #shutdowns = 0;
   #over = false;
+  #changed: boolean;
 
   constructor(pawl: Pawl, plan: Case) {
     this.pawl = pawl;
     this.case = plan;
     this.swarm = plan.swarm;
+    this.#changed = plan.changeAtMs === 0;
     this.scheduler = new Scheduler(plan.seed);
     this.store = pawl.memoryStore();
     this.#nodes = plan.programs.map((program) => namedNodes(program.nodes));
@@ -71,6 +73,11 @@ export class World implements Stage {
   /** Whether the store can't be reached at all. */
   get isOut(): boolean {
     return this.scheduler.now < this.#outUntil;
+  }
+
+  /** Whether the workers' code has been changed. */
+  get isChanged(): boolean {
+    return this.#changed;
   }
 
   /** Engines that a client can talk to. */
@@ -92,6 +99,23 @@ export class World implements Stage {
     for (let index = 0; index < this.case.workers; index += 1) this.#launch(false);
     this.client.begin();
     this.#chaos();
+    if (!this.#changed) this.#change();
+  }
+
+  /** Changed code is brought out: workers with the code before it go, and none with it is started any more. */
+  #change(): void {
+    this.scheduler.at(BEGIN_AT + this.case.changeAtMs, {
+      actor: null,
+      label: "the code is changed",
+      run: () => {
+        this.#changed = true;
+        for (const worker of this.#workers) {
+          if (worker.isClient) continue;
+          if (worker.engine !== null && this.scheduler.chance.roll(0.5)) this.#shutDown(worker);
+          else worker.kill("its code is changed");
+        }
+      },
+    });
   }
 
   /** Nothing goes wrong from here on. */

@@ -1,0 +1,81 @@
+import type { ChildHandle, StepInfo } from "pawl";
+import { type Frame, placed } from "./frame.ts";
+import type { ChildNode, ProgramNode, SelectNode, StepNode } from "./program.ts";
+
+export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
+  const { ctx, host, line } = frame;
+  const { name, location } = placed(frame, node.name);
+  const given = line.given.length;
+  const body = (info: StepInfo): unknown => host.body(line, node, location, info, given);
+  const options = {
+    retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
+    ...(node.timeoutMs === null ? {} : { timeout: node.timeoutMs }),
+    retryOnTimeout: node.retryOnTimeout,
+    ephemeral: node.ephemeral,
+  };
+  try {
+    if (!node.asResult) return await ctx.step(name, body, options);
+    const result = await ctx.tryStep(name, body, options);
+    return result.ok ? result.value : { failed: result.failure.kind };
+  } finally {
+    // Nothing waits for an ephemeral record.
+    if (!node.ephemeral) line.given.push(location);
+  }
+}
+
+export async function receive(
+  frame: Frame,
+  node: Extract<ProgramNode, { kind: "listen" | "listenN" | "event" }>,
+): Promise<unknown> {
+  const { ctx, line } = frame;
+  const { name, location } = placed(frame, node.name);
+  const options = { name, ...(node.timeoutMs === null ? {} : { timeout: node.timeoutMs }) };
+  if (node.kind === "listenN") {
+    const { messages } = await ctx.listenN(node.message, node.count, options);
+    line.given.push(location);
+    return messages.map((each) => each.value);
+  }
+  const got =
+    node.kind === "listen" ? await ctx.listen(node.message, options) : await ctx.awaitEvent(node.topic, options);
+  line.given.push(location);
+  return "value" in got ? got.value : "timeout";
+}
+
+export async function runSelect(frame: Frame, node: SelectNode): Promise<unknown> {
+  const { ctx, line, workflowOf } = frame;
+  const { name, location } = placed(frame, node.name);
+  let child: ChildHandle<unknown> | null = null;
+  if (node.program !== null) {
+    child = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, { name: `${name}.c` });
+    line.given.push(`${location}.c`);
+  }
+  const arms = {
+    ...(node.message === null ? {} : { m: { message: node.message } }),
+    ...(node.topic === null ? {} : { t: { event: node.topic } }),
+    ...(child === null ? {} : { c: { child } }),
+    ...(node.afterMs === null ? {} : { w: { after: node.afterMs } }),
+  };
+  try {
+    const { key, value } = await ctx.select(arms, { name });
+    return { key, value: value ?? null };
+  } finally {
+    line.given.push(location);
+  }
+}
+
+export async function runChild(frame: Frame, node: ChildNode): Promise<unknown> {
+  const { ctx, line, workflowOf } = frame;
+  const { name, location } = placed(frame, node.name);
+  const options = { name, onParentClose: node.onClose };
+  const handle = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, options);
+  line.given.push(location);
+  if (node.mode === "detached") return handle.runId;
+  try {
+    return await handle.result();
+  } catch (error) {
+    if (node.mode === "quiet") return "child failed";
+    throw error;
+  } finally {
+    line.given.push(`${location}/result`);
+  }
+}

@@ -1,0 +1,83 @@
+import type { Ctx } from "pawl";
+import { type Frame, messageOf, placed } from "./frame.ts";
+import { runStep } from "./interpreter-leaves.ts";
+import { type BranchesNode, branchName, type CtxLoopNode, type ProgramNode, within } from "./program.ts";
+
+/** What is given to each branch of a join or a race. */
+function branchesOf(frame: Frame, node: BranchesNode): Record<string, (ctx: Ctx) => Promise<unknown[]>> {
+  const { location } = placed(frame, node.name);
+  return Object.fromEntries(
+    node.branches.map((branch, place) => [
+      branchName(place),
+      (ctx: Ctx) => frame.list({ ...frame, ctx, at: within(location, branchName(place)) }, branch),
+    ]),
+  );
+}
+
+export async function runJoin(frame: Frame, node: BranchesNode): Promise<unknown> {
+  const joined = await frame.ctx.join(placed(frame, node.name).name, branchesOf(frame, node));
+  return node.branches.map((_, place) => joined[branchName(place)]);
+}
+
+export async function runCtxRace(frame: Frame, node: BranchesNode): Promise<unknown> {
+  const { name, location } = placed(frame, node.name);
+  const { winner, value } = await frame.ctx.race(name, branchesOf(frame, node));
+  for (const [place] of node.branches.entries()) {
+    if (branchName(place) !== winner) frame.line.lost.push(within(location, branchName(place)).path);
+  }
+  return { winner, value };
+}
+
+/** Everything that a round brought is in the state: a replay does not run the rounds before the last that was kept. */
+interface LoopState {
+  readonly values: readonly unknown[];
+  readonly extras: readonly unknown[];
+}
+
+export async function runCtxLoop(frame: Frame, node: CtxLoopNode): Promise<unknown> {
+  const { Loop } = frame.host.pawl;
+  const { name, location } = placed(frame, node.name);
+  const { commitInterval, historyEvery, historyKeep } = node;
+  const over = await frame.ctx.loop<LoopState, LoopState>({
+    name,
+    state: { values: [], extras: [] },
+    commitInterval,
+    historyEvery,
+    historyKeep,
+    run: async (ctx, state, round) => {
+      const extras: unknown[] = [];
+      const inner = { ...frame, ctx, extras, at: within(location, `~${round}`) };
+      const values = await frame.list(inner, node.body);
+      const next = { values: [...state.values, values], extras: [...state.extras, ...extras] };
+      return round + 1 < node.times ? Loop.continue(next) : Loop.break(next);
+    },
+  });
+  frame.extras.push(...over.extras);
+  return over.values;
+}
+
+export async function runCtxTry(frame: Frame, node: Extract<ProgramNode, { kind: "ctxTry" }>): Promise<unknown> {
+  const { name, location } = placed(frame, node.name);
+  const at = { path: `${location}/`, round: "" };
+  const result = await frame.ctx.try(name, (ctx) => frame.list({ ...frame, ctx, at }, node.body));
+  return result.ok
+    ? result.value
+    : { source: result.failure.source, failure: messageOf(result.failure.error), scope: result.failure.scope };
+}
+
+/** A run that was past the place when the code was changed goes on as before. */
+export async function runVersion(frame: Frame, node: Extract<ProgramNode, { kind: "version" }>): Promise<unknown> {
+  const { ctx, host, line } = frame;
+  if (!host.isChanged(line.runId)) return await frame.list(frame, node.before);
+  const version = await ctx.getVersion(placed(frame, node.name).name, 2);
+  return await frame.list(frame, version === 1 ? node.before : node.after);
+}
+
+export async function runRemoved(frame: Frame, { was }: Extract<ProgramNode, { kind: "removed" }>): Promise<null> {
+  const { ctx, host, line } = frame;
+  const { name } = placed(frame, was.name);
+  if (host.isChanged(line.runId)) ctx.removed(name, was.kind);
+  else if (was.kind === "step") await runStep(frame, was);
+  else await ctx.sleep(was.ms, { name });
+  return null;
+}

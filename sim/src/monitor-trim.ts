@@ -1,0 +1,75 @@
+import type { JournalRecord, Transition } from "pawl";
+import { type CtxLoopNode, type NamedNode, nodeName } from "./program.ts";
+import type { Shadow } from "./shadow.ts";
+import type { Findings } from "./stage.ts";
+
+type Append = Extract<Transition, { kind: "append" }>;
+
+/**
+ * I1 with its exception: a loop drops rounds that lie before the one a replay begins with, and nothing else; and it does drop
+ * them, so that its journal is bounded.
+ */
+export function checkTrim(
+  monitor: Findings,
+  shadow: Shadow,
+  { records, trim }: Append,
+  nodes: ReadonlyMap<string, NamedNode>,
+): void {
+  if (trim.length > 0) {
+    const isDropped = ({ seq }: JournalRecord): boolean => trim.some(({ from, to }) => from <= seq && seq <= to);
+    const begins = loopBegins(shadow.journal);
+    for (const record of shadow.journal) {
+      if (isDropped(record) && !isBefore(begins, record))
+        monitor.violate("I1", `run ${shadow.id}: ${record.location} was dropped, and a replay needs it`);
+    }
+    shadow.journal = shadow.journal.filter((record) => !isDropped(record));
+  }
+  for (const record of records) {
+    const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
+    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, node);
+  }
+}
+
+/** The loop that a `loop` record is about, and the round before which it was noted; null: its end. */
+function noted({ location }: JournalRecord): { readonly loop: string; readonly round: number | null } {
+  const slash = location.lastIndexOf("/");
+  if (location[slash + 1] !== "~") return { loop: location, round: null };
+  return { loop: location.slice(0, slash), round: Number(location.slice(slash + 2)) };
+}
+
+/** The round that a replay of each loop begins with. */
+function loopBegins(journal: readonly JournalRecord[]): ReadonlyMap<string, number> {
+  const begins = new Map<string, number>();
+  for (const record of journal) {
+    if (record.kind !== "loop") continue;
+    begins.set(noted(record).loop, record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail));
+  }
+  return begins;
+}
+
+/** Whether a record lies in a round that no replay runs. */
+function isBefore(begins: ReadonlyMap<string, number>, { location }: JournalRecord): boolean {
+  const segments = location.split("/");
+  return segments.some((segment, index) => {
+    const begin = segment.startsWith("~") ? begins.get(segments.slice(0, index).join("/")) : undefined;
+    return begin !== undefined && Number(segment.slice(1)) < begin;
+  });
+}
+
+/** When it is time to drop rounds, those further back than what is kept are gone. */
+function checkBounded(monitor: Findings, shadow: Shadow, record: JournalRecord, node: CtxLoopNode): void {
+  const { commitInterval, historyEvery, historyKeep, times } = node;
+  const { loop, round } = noted(record);
+  const isTime =
+    round === null || Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
+  if (!isTime) return;
+  const begin = record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail);
+  const least = Math.min(begin, (round ?? times) - historyKeep);
+  // What a branch that nobody waits for any more adds to its round later stays until the next time.
+  for (const { location, seq } of shadow.journal) {
+    if (seq > record.seq || !location.startsWith(`${loop}/~`)) continue;
+    if (Number.parseInt(location.slice(loop.length + 2), 10) >= least) continue;
+    monitor.violate("bounded", `run ${shadow.id}: ${location} lies there when round ${least} is the first to keep`);
+    return;
+  }
+}
