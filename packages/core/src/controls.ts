@@ -4,7 +4,7 @@ import type { EngineNews } from "./engine-news.ts";
 import { type Runs, runNotFound } from "./handle.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkTarget } from "./model/names.ts";
-import type { Op, OutcomeOf } from "./model/op.ts";
+import type { ControlOutcome, Op, OutcomeOf } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { Payload, Run } from "./model/run.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
@@ -30,8 +30,12 @@ export class Controls {
   async cancel(runId: string, reason?: string): Promise<boolean> {
     const { runs, news } = this.#parts;
     const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
-    const { done, outcome } = await this.#control(runId, "cancel", error);
-    if (!done) return false;
+    const { answer, outcome } = await this.#control(runId, "cancel", error);
+    if (answer === "compensating") {
+      await this.#withRun(runId, "run.compensating", (run) => news.compensating(run, outcome));
+      return true;
+    }
+    if (answer !== "done") return false;
     runs.ended(runId, { status: "cancelled", outcome });
     await this.#withRun(runId, "run.cancelled", (run) => news.ended(run, { status: "cancelled", outcome }));
     return true;
@@ -39,8 +43,8 @@ export class Controls {
 
   async pause(runId: string, reason?: string): Promise<void> {
     const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
-    const { done, outcome } = await this.#control(runId, "pause", error);
-    if (!done) throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
+    const { answer, outcome } = await this.#control(runId, "pause", error);
+    if (answer !== "done") throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
     await this.#withRun(runId, "run.paused", (run) => this.#parts.news.paused(run, outcome));
   }
 
@@ -61,14 +65,14 @@ export class Controls {
     runId: string,
     kind: "cancel" | "pause",
     error: PawlError,
-  ): Promise<{ readonly done: boolean; readonly outcome: Payload }> {
+  ): Promise<{ readonly answer: ControlOutcome["kind"]; readonly outcome: Payload }> {
     const { submit, codec, worker } = this.#parts;
     const id = checkTarget(runId);
     const reason = failurePayload(codec, error, "reason");
     const answer = await submit({ kind, runId: id, opId: this.#opId(), reason });
     if (answer.kind === "notFound") throw runNotFound(id);
-    if (answer.kind === "done") worker.letGo(id, error);
-    return { done: answer.kind === "done", outcome: reason };
+    if (answer.kind === "done" || answer.kind === "compensating") worker.letGo(id, error);
+    return { answer: answer.kind, outcome: reason };
   }
 
   /** Reads the run for those who listen, if somebody does. */

@@ -1,4 +1,5 @@
 import type { JournalRecord } from "./model/record.ts";
+import type { RollbackFailure } from "./model/rollback-failure.ts";
 import type { Run, Status } from "./model/run.ts";
 import type { Log } from "./runtime/log.ts";
 
@@ -17,10 +18,25 @@ export type EngineEvent =
       readonly workflow: string;
     }
   | {
-      readonly kind: "run.paused" | "run.completed" | "run.failed" | "run.cancelled";
+      readonly kind: "run.paused" | "run.compensating" | "run.completed" | "run.failed" | "run.cancelled";
       readonly runId: string;
       readonly workflow: string;
       readonly error: Error | null;
+    }
+  /** A step was undone; with an error: its rollback failed for good. */
+  | {
+      readonly kind: "rollback";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly step: string;
+      readonly error: Error | null;
+    }
+  /** Everything was undone but these; told before the run's end is. */
+  | {
+      readonly kind: "run.compensated";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly failures: readonly RollbackFailure[];
     }
   /** This worker's hold on the run is over: another has it, or it was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }
@@ -77,7 +93,7 @@ export class EventHub {
 /** The event that tells of a run's new status. */
 export function statusEvent(
   run: Pick<Run, "id" | "workflow">,
-  status: Extract<Status, "completed" | "failed" | "cancelled" | "paused">,
+  status: Extract<Status, "completed" | "failed" | "cancelled" | "paused" | "compensating">,
   error: Error | null,
 ): EngineEvent {
   return { kind: `run.${status}`, runId: run.id, workflow: run.workflow, error };

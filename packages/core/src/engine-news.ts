@@ -2,6 +2,8 @@ import { type EngineEvent, type EngineEventKind, type EventHub, statusEvent } fr
 import { type Failure, toError } from "./model/failure.ts";
 import type { AppendOp } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
+import type { JournalRecord } from "./model/record.ts";
+import { rollbackFailures } from "./model/rollback-failure.ts";
 import type { Payload, Run, TerminalStatus } from "./model/run.ts";
 import type { RunState } from "./model/transition.ts";
 
@@ -42,8 +44,21 @@ export class EngineNews {
   }
 
   records(run: Run, op: AppendOp): void {
+    if (op.undo === "underWay") this.#stopped(run, op.records);
+    if (this.#hub.hears("rollback")) for (const record of op.records) this.#rolledBack(run, record);
     if (!this.#hub.hears("record")) return;
     for (const record of op.records) this.#hub.emit({ kind: "record", runId: run.id, workflow: run.workflow, record });
+  }
+
+  /** The run undoes what it did from here on. */
+  compensating(run: Pick<Run, "id" | "workflow">, reason: Payload): void {
+    if (this.#hub.hears("run.compensating")) this.#hub.emit(statusEvent(run, "compensating", this.#errorOf(reason)));
+  }
+
+  /** The run has undone what it did, and ends so. */
+  compensated({ id: runId, workflow }: Run, { outcome }: RunEnd): void {
+    if (!this.#hub.hears("run.compensated")) return;
+    this.#hub.emit({ kind: "run.compensated", runId, workflow, failures: rollbackFailures(this.#errorOf(outcome)) });
   }
 
   ended(run: Pick<Run, "id" | "workflow">, end: RunEnd): void {
@@ -57,11 +72,12 @@ export class EngineNews {
   }
 
   /** The state that a session left its run in. */
-  left(run: Run, state: RunState): void {
+  left(run: Run, state: RunState, undid: boolean): void {
     switch (state.status) {
       case "completed":
       case "failed":
       case "cancelled":
+        if (undid) this.compensated(run, state);
         this.ended(run, state);
         return;
       case "paused":
@@ -78,6 +94,18 @@ export class EngineNews {
       case "reopened":
         return;
     }
+  }
+
+  #stopped(run: Run, records: readonly JournalRecord[]): void {
+    const stop = records.find(({ kind }) => kind === "compensate");
+    if (stop !== undefined) this.compensating(run, stop.payload);
+  }
+
+  #rolledBack({ id: runId, workflow }: Run, { kind, location, outcome, payload }: JournalRecord): void {
+    if (kind !== "rollback") return;
+    const step = location.slice(0, location.lastIndexOf("/"));
+    const error = outcome === "failed" ? this.#errorOf(payload) : null;
+    this.#hub.emit({ kind, runId, workflow, step, error });
   }
 
   hears(kind: EngineEventKind): boolean {

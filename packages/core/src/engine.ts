@@ -30,7 +30,9 @@ export interface RecoveryReport {
   /** Runs of this worker that were due. */
   readonly due: number;
   /** What there is in the store. */
-  readonly open: Readonly<Record<Extract<Status, "pending" | "running" | "suspended" | "paused">, number>>;
+  readonly open: Readonly<
+    Record<Extract<Status, "pending" | "running" | "suspended" | "paused" | "compensating">, number>
+  >;
 }
 
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
@@ -168,7 +170,7 @@ export class Engine {
     return await this.submit({ kind: "emit", post });
   }
 
-  /** Ends a run as cancelled. False: it had ended before. */
+  /** Cancels a run; one that has something to undo does that first. False: it had ended before, or undoes what it did already. */
   async cancel(runId: string, reason?: string): Promise<boolean> {
     return await this.#controls.cancel(runId, reason);
   }
@@ -195,10 +197,12 @@ export class Engine {
   async recover(): Promise<RecoveryReport> {
     const { reader } = this.#config.store;
     const round = await this.#worker.recover();
-    const [pending = 0, running = 0, suspended = 0, paused = 0] = await Promise.all(
-      (["pending", "running", "suspended", "paused"] as const).map((status) => reader.count({ status: [status] })),
+    const [pending = 0, running = 0, suspended = 0, paused = 0, compensating = 0] = await Promise.all(
+      (["pending", "running", "suspended", "paused", "compensating"] as const).map((status) =>
+        reader.count({ status: [status] }),
+      ),
     );
-    return { ...round, open: { pending, running, suspended, paused } };
+    return { ...round, open: { pending, running, suspended, paused, compensating } };
   }
 
   /** Removes runs and dead letters that are older than they are kept. Workers do it by themselves; this does it now, and counts. */

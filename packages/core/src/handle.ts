@@ -5,6 +5,7 @@ import { type Failure, toError } from "./model/failure.ts";
 import type { SendOutcome } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
+import { rollbackFailures } from "./model/rollback-failure.ts";
 import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { ListQuery, Page, Reader, Store } from "./store/store.ts";
@@ -178,11 +179,11 @@ export class Runs {
     if (end.status === "completed") return value;
     const cause = value === undefined ? undefined : toError(value as Failure);
     const code = end.status === "failed" ? "RUN_FAILED" : "RUN_CANCELLED";
-    throw new PawlError(
-      code,
-      `run ${runId} ${end.status === "failed" ? "failed" : "was cancelled"}${cause === undefined ? "" : `: ${cause.message}`}`,
-      { cause },
-    );
+    const how = end.status === "failed" ? "failed" : "was cancelled";
+    const why = cause === undefined ? "" : `: ${cause.message}`;
+    const failed = rollbackFailures(cause).map(({ step }) => step);
+    const left = failed.length === 0 ? "" : `; what these steps did could not be undone: ${failed.join(", ")}`;
+    throw new PawlError(code, `run ${runId} ${how}${why}${left}`, { cause });
   }
 
   async #existing(runId: string): Promise<Run> {

@@ -21,6 +21,7 @@ export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome 
 export type { CodecHook } from "./model/payload.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, SeqRange } from "./model/record.ts";
 export type { RetryOptions } from "./model/retry.ts";
+export { type RollbackFailure, rollbackFailures } from "./model/rollback-failure.ts";
 export type {
   NewRun,
   OpenWait,
@@ -89,6 +90,7 @@ export type {
   PostCommand,
   StepCommand,
   StepInfo,
+  StepRollback,
   WaitCommand,
 } from "./workflow/command.ts";
 export type {
@@ -105,6 +107,7 @@ export type {
   TimedOut,
   TransactionOptions,
   TryResult,
+  TryStepOptions,
   WaitOptions,
   WaitWithTimeout,
   Workflow,
@@ -112,6 +115,7 @@ export type {
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
 export type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "./workflow/program.ts";
+export type { RollbackHandler, RollbackOptions } from "./workflow/rollback.ts";
 export {
   type Branches,
   type Joined,

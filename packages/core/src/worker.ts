@@ -265,7 +265,7 @@ export class Worker {
     this.coordinator.disown(run.id);
     this.#freed();
     if (end === null) return;
-    this.#news.left(run, end);
+    this.#news.left(run, end, session.undoes);
     if (end.status === "continued") this.#workshop.arrived(run.id);
   }
 

@@ -63,16 +63,20 @@ export interface JournalRecord {
   readonly detail: string | null;
 }
 
+/** The detail of the record of a step that can be undone. */
+export const UNDOABLE = "rollback";
+
+/** Why a program is stopped, and how its run ends when what it did is undone. */
+export interface Stop {
+  readonly end: "failed" | "cancelled";
+  readonly reason: Payload;
+}
+
 /** Where the record lies that says that a run is compensating: no name has such a segment. */
 export const COMPENSATE_LOCATION = "~compensate";
 
 /** The record that stops a program: what it has done is undone, then its run ends so. */
-export function compensateRecord(
-  seq: number,
-  end: "failed" | "cancelled",
-  why: { readonly reason: Payload; readonly at: number },
-): JournalRecord {
-  const { reason, at } = why;
+export function compensateRecord(seq: number, { end, reason }: Stop, at: number): JournalRecord {
   return {
     seq,
     location: COMPENSATE_LOCATION,

@@ -17,6 +17,7 @@ import type {
   TimedOut,
   TransactionOptions,
   TryResult,
+  TryStepOptions,
   WaitOptions,
   WaitWithTimeout,
   Workflow,
@@ -38,6 +39,7 @@ import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
 import { loop } from "./ops/loop.ts";
 import { emit, send } from "./ops/post.ts";
+import { rollbackCheckpoint } from "./ops/rollback.ts";
 import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
 import { sleep, sleepUntil } from "./ops/sleep.ts";
@@ -68,13 +70,17 @@ export class CodeCtx implements Ctx {
     return this.#branch.line?.signal ?? this.#branch.host.signal;
   }
 
-  step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>> {
+  step<Value>(
+    name: string,
+    body: (info: StepInfo) => Value,
+    options?: StepOptions<Awaited<Value>>,
+  ): Promise<Awaited<Value>> {
     return step(this.#branch, name, body, options);
   }
   tryStep<Value>(
     name: string,
     body: (info: StepInfo) => Value,
-    options?: StepOptions,
+    options?: TryStepOptions<Awaited<Value>>,
   ): Promise<TryResult<Awaited<Value>, StepFailure>> {
     return tryStep(this.#branch, name, body, options);
   }
@@ -178,6 +184,10 @@ export class CodeCtx implements Ctx {
     return args.length === 1
       ? continueAs(this.#branch, this.#branch.workflow, args[0])
       : continueAs(this.#branch, args[0], args[1]);
+  }
+
+  rollbackCheckpoint(name: string): Promise<void> {
+    return rollbackCheckpoint(this.#branch, name);
   }
 
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void> {

@@ -20,7 +20,7 @@ export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): P
         retry,
         line: null,
         createCtx,
-        keptFrom: () => Number.POSITIVE_INFINITY,
+        keptFrom: (loop) => host.keptFrom(loop),
       });
       void runCode(host, workflow, ctx, input);
     },

@@ -1,4 +1,4 @@
-import type { Outcome } from "../model/record.ts";
+import { compensateRecord, type Outcome, type Stop, UNDOABLE } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import type { Body } from "./body.ts";
@@ -16,6 +16,7 @@ export interface CommandEnd {
 export interface Completed {
   readonly command: Command;
   readonly completion: Completion;
+  readonly payload: Payload;
   readonly seq: number;
   readonly at: number;
 }
@@ -97,10 +98,11 @@ export class Completions {
       at: 0,
       detail: end.detail,
     });
-    this.#enqueue({ command, completion: end.completion, seq, at });
+    this.#enqueue({ command, completion: end.completion, payload: end.payload, seq, at });
     this.#bytes += end.payload?.length ?? 0;
-    // A mark or an ephemeral record is written with whatever comes next; nothing waits for it.
-    if (command.kind !== "mark" && (command.kind !== "step" || !command.ephemeral)) this.#firm(seq);
+    if (end.detail === UNDOABLE && command.kind === "step") this.#draft.undo("some");
+    if (command.record === "checkpoint") this.#draft.undo("none");
+    if (isFirm(command)) this.#firm(seq);
     this.#onAdded();
   }
 
@@ -125,6 +127,13 @@ export class Completions {
     this.#onAdded();
   }
 
+  /** The program is stopped: nothing that undoes what it did begins before that is durable. */
+  addStop(stop: Stop): void {
+    const { seq } = this.#draft.record({ ...compensateRecord(0, stop, this.#draft.at) });
+    this.#draft.undo("underWay");
+    this.#firm(seq);
+  }
+
   #enqueue(completed: Completed): void {
     if (this.#next === null) this.#next = completed;
     else this.#queue.push(completed);
@@ -134,4 +143,10 @@ export class Completions {
     this.#firmSeq = seq;
     this.#draft.announce();
   }
+}
+
+/** A mark or an ephemeral record is written with whatever comes next; nothing waits for it. A checkpoint holds for all after it. */
+function isFirm(command: Command): boolean {
+  if (command.kind === "mark") return command.record === "checkpoint";
+  return command.kind !== "step" || !command.ephemeral;
 }

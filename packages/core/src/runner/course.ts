@@ -1,13 +1,16 @@
 import { PawlError } from "../model/errors.ts";
-import type { RecordKind } from "../model/record.ts";
-import type { Run } from "../model/run.ts";
+import type { RecordKind, Stop } from "../model/record.ts";
+import type { Payload, Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import { editionOf, originOf, passActs } from "./acts.ts";
 import { admit } from "./admit.ts";
+import { Compensation, type Undone } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
+import { keepable } from "./ending.ts";
+import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 import { type Replayed, replayNext } from "./replay-next.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
@@ -15,7 +18,9 @@ import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
 /** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
 export type Move =
   | { readonly kind: "handed" }
-  | { readonly kind: "ended"; readonly ending: Ending }
+  | { readonly kind: "ended"; readonly ending: Ending | Undone }
+  /** The program is stopped, and what it did is undone from here on; `isFresh`: that is not in the journal yet. */
+  | { readonly kind: "stopped"; readonly isFresh: boolean }
   | { readonly kind: "diverged"; readonly error: PawlError }
   | { readonly kind: "idle" };
 
@@ -35,6 +40,7 @@ export interface CourseParts {
  *
  * R1. Completions reach the program in the order of their seq, one at a time: in replay as it was live.
  * R3. The presence of a record decides replay, never its value.
+ * R6. A program that is stopped gets nothing any more: from there on what it did is undone, in replay as it was live.
  */
 export class Course implements ProgramHost {
   readonly run: Run;
@@ -49,6 +55,9 @@ export class Course implements ProgramHost {
   #fresh: Command[] = [];
   #live: boolean;
   #ending: Ending | null = null;
+  /** The run is to be cancelled when its program has come to where the journal ends. */
+  #cancel: { readonly reason: Payload } | null = null;
+  #undoing: Compensation | null = null;
   #deliveredSeq: number;
   #now: number;
 
@@ -98,11 +107,14 @@ export class Course implements ProgramHost {
   }
 
   close(path: string, reason: Error): void {
-    const { open, steps, passedOver, trail } = this.#parts.desk;
+    if (this.#undoing !== null) return;
+    const { open, steps, passedOver, trail, undo } = this.#parts.desk;
     if (!this.#live) passedOver.close(path);
     trail.closeUnder(path);
     const closed = open.closeUnder(path);
-    if (closed.length > 0) steps.drop(new Set(closed), reason);
+    if (closed.length === 0) return;
+    steps.drop(new Set(closed), reason);
+    if (!this.#live) undo.closed(closed);
   }
 
   passOver(location: string, kind: RecordKind): void {
@@ -122,8 +134,12 @@ export class Course implements ProgramHost {
     this.#parts.desk.trail.close(loop);
   }
 
+  keptFrom(loop: string): number {
+    return this.#parts.desk.undo.keptFrom(loop);
+  }
+
   issue(command: Command): void {
-    if (this.#ending !== null) return;
+    if (this.#isOver) return;
     this.#parts.desk.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
@@ -132,13 +148,13 @@ export class Course implements ProgramHost {
   }
 
   finish(ending: Ending): void {
-    if (this.#ending !== null) return;
+    if (this.#isOver) return;
     this.#ending = ending;
     this.#parts.onAsked();
   }
 
   snapshot(state: unknown): void {
-    if (!this.#live || this.#ending !== null) return;
+    if (!this.#live || this.#isOver) return;
     const { open, draft, codec } = this.#parts.desk;
     const retries = openRetries(open.byLocation.values());
     draft.document(
@@ -152,8 +168,17 @@ export class Course implements ProgramHost {
     );
   }
 
+  /** Stops the program, if there is something to undo: false, if there is not. One that is stopped already is not stopped again. */
+  cancel(reason: Payload): boolean {
+    if (this.#parts.desk.draft.undoRow === "none") return false;
+    this.#cancel = { reason };
+    return true;
+  }
+
   /** Moves the program on by one completion, if there is one. The program is at rest. */
   move(): Move {
+    const error = this.#undoing?.ask() ?? null;
+    if (error !== null) return { kind: "diverged", error };
     if (!this.#cursor.done) return this.#replay();
     if (!this.#live) {
       this.#live = true;
@@ -162,26 +187,80 @@ export class Course implements ProgramHost {
     }
     const fresh = this.#fresh.splice(0);
     // At its end a program has its last posts made; nobody waits for a step or a message any more.
-    const asked = this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");
+    const isEnding = this.#ending !== null && this.#undoing === null;
+    const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
     admit(this.#parts.desk, asked, this.#parts.storeNow());
-    if (this.#ending !== null) return { kind: "ended", ending: this.#ending };
+    const end = this.#end();
+    if (end !== null) return end;
     const next = this.#takeOpen();
     return next === null ? IDLE : this.#hand(next);
   }
 
+  /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
+  #end(): Move | null {
+    if (this.#undoing !== null) {
+      const { undone } = this.#undoing;
+      return undone === null ? null : { kind: "ended", ending: undone };
+    }
+    if (this.#ending === null && this.#cancel === null) return null;
+    const { completions, undo, codec } = this.#parts.desk;
+    // What is recorded has happened, whether the program has heard of it or not.
+    for (let next = completions.take(); next !== null; next = completions.take()) undo.note(next);
+    if (this.#ending === null) return this.#stop({ end: "cancelled", reason: this.#cancel?.reason ?? null }, true);
+    const ending = undo.size === 0 ? this.#ending : keepable(codec, this.runId, this.#ending);
+    if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
+    const reason = failurePayload(codec, ending.error, `failure of run ${this.runId}`);
+    return this.#stop({ end: "failed", reason }, true);
+  }
+
+  /** The program gets nothing any more, and what it did is undone. */
+  #stop(stop: Stop, isFresh: boolean): Move {
+    const { desk } = this.#parts;
+    const { draft, open, completions } = desk;
+    open.closeAll();
+    this.#fresh = [];
+    if (isFresh) {
+      draft.post({ kind: "closeChildren", of: this.runId, reason: null, at: draft.at });
+      completions.addStop(stop);
+    }
+    const issue = (command: Command): void => {
+      open.add(command);
+      if (this.#live) this.#fresh.push(command);
+    };
+    this.#undoing = new Compensation({ runId: this.runId, desk, now: () => this.#now, issue }, stop);
+    return { kind: "stopped", isFresh };
+  }
+
+  get #isOver(): boolean {
+    return this.#ending !== null || this.#undoing !== null;
+  }
+
   /** What was recorded for a branch that has lost its race since then is dropped. */
   #takeOpen(): Completed | null {
-    const { completions, open } = this.#parts.desk;
+    const { completions, open, undo } = this.#parts.desk;
     let next = completions.take();
-    while (next !== null && !open.holds(next.command)) next = completions.take();
+    for (; next !== null; next = completions.take()) {
+      undo.note(next);
+      if (open.holds(next.command)) break;
+    }
     return next;
   }
 
   /** Feeds the next record to the program, which must have asked for it. */
   #replay(): Move {
-    const next = replayNext(this.#replayed, this.#ending !== null);
+    const over = this.#undoing === null ? this.#ending !== null : this.#undoing.undone !== null;
+    const next = replayNext(this.#replayed, over);
     if (next === null) return this.move();
+    if (next === "stop") return this.#stopAtRecord();
     return next instanceof PawlError ? { kind: "diverged", error: next } : this.#hand(next);
+  }
+
+  /** The journal holds that the program was stopped here, wherever the code would go on to. */
+  #stopAtRecord(): Move {
+    const record = this.#cursor.next;
+    this.#cursor.advance();
+    const end = record?.detail === "cancelled" ? "cancelled" : "failed";
+    return this.#stop({ end, reason: record?.payload ?? null }, false);
   }
 
   #hand({ command, completion, seq, at }: Completed): Move {

@@ -5,6 +5,7 @@ import type { OpenCommands } from "./open-commands.ts";
 import type { PassedOver } from "./passed-over.ts";
 import type { Steps } from "./steps.ts";
 import type { Trail } from "./trail.ts";
+import type { UndoLog } from "./undo-log.ts";
 
 /** What a session works with: what was asked for, what has come of it, what runs, and what is to be written. */
 export interface Desk {
@@ -15,4 +16,5 @@ export interface Desk {
   readonly codec: Codec;
   readonly passedOver: PassedOver;
   readonly trail: Trail;
+  readonly undo: UndoLog;
 }

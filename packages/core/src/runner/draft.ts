@@ -24,6 +24,8 @@ export class Draft {
   #documents: DocumentChange[] | null = null;
   #state: RunState | null = null;
   #undo: Undo | null = null;
+  /** What the row says once everything is committed. */
+  #undoRow: Undo;
   #inbox: number | null = null;
   #notBefore: number | null = null;
 
@@ -32,13 +34,14 @@ export class Draft {
     now: () => number,
     onFilled: () => void,
     trail: Trail,
-    last: { readonly seq: number; readonly at: number },
+    last: { readonly seq: number; readonly at: number; readonly undo: Undo },
   ) {
     this.#now = now;
     this.#onFilled = onFilled;
     this.#trail = trail;
     this.#seq = last.seq;
     this.#lastAt = last.at;
+    this.#undoRow = last.undo;
   }
 
   /** Whether it waits to be taken. */
@@ -105,7 +108,12 @@ export class Draft {
 
   /** What the run has to undo once all this is committed. */
   undo(undo: Undo): void {
-    this.#undo = undo;
+    if (undo !== this.#undoRow) this.#undo = undo;
+    this.#undoRow = undo;
+  }
+
+  get undoRow(): Undo {
+    return this.#undoRow;
   }
 
   /** What is gathered is to be committed now; without it, it goes with whatever comes next. */

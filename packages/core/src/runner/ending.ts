@@ -1,12 +1,14 @@
 import type { Codec } from "../model/payload.ts";
+import { withRollbackFailures } from "../model/rollback-failure.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Ending } from "../workflow/program.ts";
+import type { Undone } from "./compensation.ts";
 import { failurePayload } from "./failure-payload.ts";
 
 /** What a program's ending makes of its run. An output that can't be kept is a failure. */
 export function endState(
   codec: Codec,
-  ending: Ending,
+  ending: Ending | Undone,
   run: { readonly id: string; readonly seq: number; readonly at: number },
 ): RunState {
   const { at } = run;
@@ -16,6 +18,8 @@ export function endState(
         return { status: "completed", outcome: codec.encode(ending.output, `output of run ${run.id}`), at };
       case "failed":
         return { status: "failed", outcome: failurePayload(codec, ending.error, `failure of run ${run.id}`), at };
+      case "undone":
+        return { status: ending.end, outcome: withRollbackFailures(codec, ending.reason, ending.failures), at };
       case "continued": {
         const input = codec.encode(ending.input, `input of run ${run.id}`);
         return { status: "continued", workflow: ending.workflow, version: ending.version, input, baseSeq: run.seq, at };
@@ -23,5 +27,16 @@ export function endState(
     }
   } catch (error) {
     return { status: "failed", outcome: failurePayload(codec, error, `failure of run ${run.id}`), at };
+  }
+}
+
+/** An ending whose output can't be kept is a failure. */
+export function keepable(codec: Codec, runId: string, ending: Ending): Ending {
+  try {
+    if (ending.kind === "completed") codec.encode(ending.output, `output of run ${runId}`);
+    if (ending.kind === "continued") codec.encode(ending.input, `input of run ${runId}`);
+    return ending;
+  } catch (error) {
+    return { kind: "failed", error };
   }
 }

@@ -59,6 +59,12 @@ export class OpenCommands {
     return closed;
   }
 
+  /** Closes everything. */
+  closeAll(): void {
+    for (const command of this.#byLocation.values()) if (command.kind === "wait") this.#waits.remove(command);
+    this.#byLocation.clear();
+  }
+
   close(command: Command): void {
     this.#byLocation.delete(command.location);
   }

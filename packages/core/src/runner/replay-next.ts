@@ -18,19 +18,21 @@ export interface Replayed {
 /**
  * Reads on to the next record that is handed to the program; null if there is none. Tries that failed are told to their steps
  * on the way. `over`: the program has come to its end, and what it had asked for is not handed to it any more. A record that
- * it did not ask for is a divergence.
+ * it did not ask for is a divergence. At the record that stops the program it stops.
  */
-export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | PawlError | null {
-  const { open, completions, codec, passedOver, trail } = desk;
+export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | PawlError | "stop" | null {
+  const { open, completions, codec, passedOver, trail, undo } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator") {
       cursor.advance();
       continue;
     }
+    if (record.kind === "compensate") return "stop";
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
       if (passedOver.covers(record)) {
         trail.note(record);
+        undo.passed(record);
         cursor.advance();
         continue;
       }
@@ -42,10 +44,12 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
     if (record.kind === "retry" && command.kind === "step") {
       command.attempts = record.attempts;
       command.retryAt = Number(record.detail);
-    } else if (over) {
-      open.close(command);
     } else {
-      return { command, completion: completionOf(codec, record), seq: record.seq, at: record.at };
+      const { payload, seq, at } = record;
+      const completed = { command, completion: completionOf(codec, record), payload, seq, at };
+      undo.note(completed);
+      if (!over) return completed;
+      open.close(command);
     }
   }
   return null;

@@ -32,6 +32,12 @@ export class RowState {
     else draft.state({ status, wait: open.toRest(since), inboxSeen });
   }
 
+  /** The run undoes what it did: the row has to say so, and waits for nothing that it waited for. */
+  stopped(desk: Desk): void {
+    this.adopt(desk);
+    desk.draft.state({ status: "running", wait: null, inboxSeen: desk.open.inboxSeen });
+  }
+
   /** A state that was committed in an append of its own. */
   adopt({ open }: Desk): void {
     this.#status = "running";

@@ -22,6 +22,8 @@ export interface Interpreter {
   readonly resting: boolean;
   /** What it may hold of payloads, estimated. */
   readonly bytes: number;
+  /** Whether it undoes what the run did. */
+  readonly undoes: boolean;
   /** How it ended, once `ended` was called. */
   readonly end: RunState | null;
   start(): void;

@@ -7,22 +7,17 @@ import { Appointment } from "../runtime/appointment.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { tried } from "./admit.ts";
-import { Completions } from "./completions.ts";
 import { Course } from "./course.ts";
+import { createDesk } from "./create-desk.ts";
 import type { Desk } from "./desk.ts";
-import { Draft } from "./draft.ts";
 import { endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
-import { OpenCommands } from "./open-commands.ts";
 import { OwnAppends } from "./own-appends.ts";
-import { PassedOver } from "./passed-over.ts";
 import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
 import { Standstill } from "./standstill.ts";
-import { Steps } from "./steps.ts";
-import { Trail } from "./trail.ts";
 
 /** How long a session waits when the store's clock is behind the one it goes by. */
 const EARLY_MS = 50;
@@ -61,32 +56,21 @@ export class Session implements Interpreter {
   #unwatched: (() => void) | null = null;
 
   constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
-    const { run, records } = loaded;
+    const { run } = loaded;
     this.#world = world;
     this.run = run;
     this.runId = run.id;
     this.#inbox = loaded.inbox;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    const last = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: run.startedAt ?? run.createdAt };
-    const trail = new Trail();
-    const draft = new Draft(world.now, () => world.enlist(this), trail, last);
-    this.#desk = {
-      draft,
-      open: new OpenCommands(run.inboxLast),
-      completions: new Completions(draft, () => this.#askRest()),
-      steps: new Steps(
-        world,
-        { id: run.id, durableSeq: last.seq },
-        (body, end) => {
-          if (!this.#over) tried(this.#desk, body, end);
-        },
-        (body) => this.#own.transactions.add(body),
-      ),
-      codec: world.codec,
-      passedOver: new PassedOver(),
-      trail,
-    };
-    this.#row = new RowState(new Standstill(run, last.seq));
+    this.#desk = createDesk(world, loaded, snapshot, {
+      onFilled: () => world.enlist(this),
+      onAdded: () => this.#askRest(),
+      onTried: (body, end) => {
+        if (!this.#over) tried(this.#desk, body, end);
+      },
+      onTransaction: (body) => this.#own.transactions.add(body),
+    });
+    this.#row = new RowState(new Standstill(run, this.seq));
     this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };
@@ -107,6 +91,10 @@ export class Session implements Interpreter {
 
   get resting(): boolean {
     return this.#phase === "resting";
+  }
+
+  get undoes(): boolean {
+    return this.#desk.draft.undoRow === "underWay";
   }
 
   get end(): RunState | null {
@@ -250,6 +238,9 @@ export class Session implements Interpreter {
           endState(this.#world.codec, move.ending, { id: this.runId, seq: this.seq, at: this.#desk.draft.at }),
         );
         return;
+      case "stopped":
+        this.#stopped(move.isFresh);
+        return;
       case "diverged":
         this.#world.log("error", move.error.message, { run: this.runId, code: move.error.code });
         this.#endAs({ status: "paused", reason: failurePayload(this.#world.codec, move.error, "divergence") });
@@ -279,8 +270,18 @@ export class Session implements Interpreter {
     const cancel = news.find((entry) => entry.kind === "cancel");
     if (cancel === undefined) return false;
     this.#desk.draft.take(cancel.n);
+    if (this.#course.cancel(cancel.value)) return false;
     this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#desk.draft.at });
     return true;
+  }
+
+  /** What the program did is undone from here on; its bodies are told that nothing they bring counts. */
+  #stopped(isFresh: boolean): void {
+    this.#abort(
+      new PawlError("RUN_CANCELLED", `run ${this.runId} undoes what it did: what this step brings is dropped`),
+    );
+    if (isFresh) this.#row.stopped(this.#desk);
+    this.#askRest();
   }
 
   #endAs(state: RunState): void {

@@ -1,6 +1,7 @@
 import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import { type Failure, toError, toFailure } from "../model/failure.ts";
+import { UNDOABLE } from "../model/record.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
@@ -21,7 +22,7 @@ export type TryEnd =
   | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
 
 /** Why a step failed for good. */
-export type StepFailureKind = "critical" | "timeout" | "exhausted";
+export type StepFailureKind = "critical" | "timeout" | "exhausted" | "rollback";
 
 /** What a transaction fails with however often it is tried. */
 const HOPELESS: ReadonlySet<unknown> = new Set([
@@ -130,8 +131,9 @@ export class Steps implements BodyListener {
       this.#fail(body, error, false, "critical");
       return;
     }
-    const completion: Completion = { outcome: "ok", value: kept.value, detail: null };
-    this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail: null });
+    const detail = body.step.rollback === undefined || body.step.rollback === null ? null : UNDOABLE;
+    const completion: Completion = { outcome: "ok", value: kept.value, detail };
+    this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail });
   }
 
   /** Whether the body's try has not ended. */
@@ -147,7 +149,9 @@ export class Steps implements BodyListener {
   threw(body: Body, error: unknown): void {
     const code = (error as { code?: unknown } | null | undefined)?.code;
     const critical = code === "CRITICAL" || (body.step.transact !== undefined && HOPELESS.has(code));
-    this.#fail(body, error, !critical, critical ? "critical" : "exhausted");
+    if (critical) this.#fail(body, error, false, "critical");
+    else if (code === "ROLLBACK") this.#fail(body, error, false, "rollback");
+    else this.#fail(body, error, true, "exhausted");
   }
 
   #fail(body: Body, thrown: unknown, mayRetry: boolean, kind: StepFailureKind): void {

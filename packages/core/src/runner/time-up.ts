@@ -119,6 +119,7 @@ export class TimeUp {
         ({ wait, end, record }): Completed => ({
           command: wait,
           completion: end.completion,
+          payload: record.payload,
           seq: record.seq,
           at: record.at,
         }),

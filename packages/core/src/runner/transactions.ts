@@ -81,11 +81,12 @@ export class Transactions {
     this.#asked = null;
     if (asked === null) return;
     const { body, record, completion } = asked;
+    const { payload, seq, at } = record;
     draft.adopt(record);
     if (steps.has(body)) {
       steps.took(body);
-      completions.replayed(record.payload);
-      completions.adopt([{ command: body.step, completion, seq: record.seq, at: record.at }]);
+      completions.replayed(payload);
+      completions.adopt([{ command: body.step, completion, payload, seq, at }]);
     }
     completions.letGo();
   }

@@ -88,7 +88,9 @@ function free(batch: Batch, next: HeadDraft, state: FreeState): void {
 function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "compensating" }>): void {
   const { tables } = batch;
   leaveTopics(batch, next);
-  tables.journal.append(next, [compensateRecord(tables.journal.newestSeq(next) + 1, "cancelled", state)]);
+  const { reason, at } = state;
+  const seq = tables.journal.newestSeq(next) + 1;
+  tables.journal.append(next, [compensateRecord(seq, { end: "cancelled", reason }, at)]);
   next.undo = "underWay";
   next.status = "compensating";
   next.owner = null;

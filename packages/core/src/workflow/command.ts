@@ -28,6 +28,15 @@ export interface StepInfo {
   readonly idempotencyKey: string;
 }
 
+/** How a completed step is undone. */
+export interface StepRollback {
+  readonly run: (value: unknown, info: StepInfo) => unknown;
+  readonly retry: RetryPolicy;
+  readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
+  readonly timeoutMs: number | null;
+  readonly retryOnTimeout: boolean;
+}
+
 export interface StepCommand extends Issued {
   readonly kind: "step";
   readonly body: (info: StepInfo) => unknown;
@@ -39,6 +48,8 @@ export interface StepCommand extends Issued {
   readonly retryOnTimeout: boolean;
   readonly ephemeral: boolean;
   readonly idempotencyKey: string | null;
+  /** Where it can be undone. */
+  readonly rollback?: StepRollback | null;
   /** Tries that failed and are recorded. */
   attempts: number;
   /** When the next try may begin, after a failed one. */

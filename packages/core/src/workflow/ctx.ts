@@ -8,6 +8,7 @@ import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
+import type { RollbackHandler, RollbackOptions } from "./rollback.ts";
 import type {
   Branches,
   Joined,
@@ -18,7 +19,7 @@ import type {
   ScopeOptions,
 } from "./structure.ts";
 
-export interface StepOptions {
+export interface StepOptions<Value = unknown> {
   /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
   readonly retry?: RetryOptions | false;
   /** How long one try may take. Default: as long as it likes. */
@@ -29,13 +30,21 @@ export interface StepOptions {
   readonly ephemeral?: boolean;
   /** In place of the key made of run and location. */
   readonly idempotencyKey?: string;
+  /** Undoes what the completed step did, when the run fails or is cancelled later on. The newest is undone first. */
+  readonly rollback?: RollbackHandler<Value> | RollbackOptions<Value>;
+}
+
+export interface TryStepOptions<Value = unknown> extends StepOptions<Value> {
+  /** Which failures come back as values. Default: all but `rollback`, which is thrown on. */
+  readonly catch?: ReadonlyArray<StepFailure["kind"]>;
 }
 
 export type TransactionOptions = Pick<StepOptions, "retry" | "idempotencyKey">;
 
 /** Why a step failed for good. */
 export interface StepFailure {
-  readonly kind: "critical" | "timeout" | "exhausted";
+  /** `rollback`: the body threw a RollbackError. */
+  readonly kind: "critical" | "timeout" | "exhausted" | "rollback";
   readonly step: string;
   readonly error: Error;
 }
@@ -121,12 +130,16 @@ export interface Ctx {
   readonly signal: AbortSignal;
 
   /** Runs `body` once and keeps what it returns. The only place for effects. */
-  step<Value>(name: string, body: (info: StepInfo) => Value, options?: StepOptions): Promise<Awaited<Value>>;
+  step<Value>(
+    name: string,
+    body: (info: StepInfo) => Value,
+    options?: StepOptions<Awaited<Value>>,
+  ): Promise<Awaited<Value>>;
   /** As `step`, with a failure for good as a value. */
   tryStep<Value>(
     name: string,
     body: (info: StepInfo) => Value,
-    options?: StepOptions,
+    options?: TryStepOptions<Awaited<Value>>,
   ): Promise<TryResult<Awaited<Value>, StepFailure>>;
 
   /**
@@ -211,6 +224,9 @@ export interface Ctx {
   /** Ends this generation and begins the next: the same run and inbox, a fresh journal. Never returns. */
   continueAs(input: unknown): Promise<never>;
   continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
+
+  /** A point of no return: what was done before it is not undone any more, whatever comes. Durable before anything after it begins. */
+  rollbackCheckpoint(name: string): Promise<void>;
 
   /** Sends a message to a run. What can't be delivered becomes a dead letter. */
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void>;

@@ -37,6 +37,8 @@ export interface ProgramHost {
   /** A loop begins. In replay: with which round; null: the first. The rounds before it are passed over. */
   loopBegins(loop: string): ResumePoint | null;
   loopEnds(loop: string): void;
+  /** The first round of a loop in which something was done that may have to be undone; infinite: none. */
+  keptFrom(loop: string): number;
   /** Records of `kind` at `location`, and all under it, are passed over: the code does not ask for them any more. */
   passOver(location: string, kind: RecordKind): void;
 }

@@ -3,15 +3,16 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
-import type { StepFailure, StepOptions, TryResult } from "../../workflow/ctx.ts";
+import type { StepFailure, StepOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
+import { resolveRollback } from "./rollback.ts";
 import { broughtByStep } from "./scope.ts";
 
 export function step<Value>(
   branch: Branch,
   name: string,
   body: (info: StepInfo) => Value,
-  options?: StepOptions,
+  options?: StepOptions<Awaited<Value>>,
 ): Promise<Awaited<Value>> {
   return new Promise((resolve, reject) => {
     const settle = (completion: Completion): void => {
@@ -26,7 +27,7 @@ export function tryStep<Value>(
   branch: Branch,
   name: string,
   body: (info: StepInfo) => Value,
-  options?: StepOptions,
+  options?: TryStepOptions<Awaited<Value>>,
 ): Promise<TryResult<Awaited<Value>, StepFailure>> {
   return issued(
     branch,
@@ -34,18 +35,19 @@ export function tryStep<Value>(
     (completion): TryResult<Awaited<Value>, StepFailure> => {
       if (completion.outcome !== "failed") return { ok: true, value: valueIn(completion) as Awaited<Value> };
       const kind = (completion.detail ?? "exhausted") as StepFailure["kind"];
+      if (!(options?.catch?.includes(kind) ?? kind !== "rollback")) throw broughtByStep(completion.error);
       return { ok: false, failure: { kind, step: name, error: completion.error } };
     },
   );
 }
 
-const NO_OPTIONS: StepOptions = {};
+const NO_OPTIONS: StepOptions<never> = {};
 
 export function stepCommand(
   branch: Branch,
   name: string,
   body: (info: StepInfo) => unknown,
-  options: StepOptions = NO_OPTIONS,
+  options: StepOptions<never> = NO_OPTIONS,
   settle: (completion: Completion) => void,
 ): StepCommand {
   const { timeout } = options;
@@ -62,6 +64,7 @@ export function stepCommand(
     retryOnTimeout: options.retryOnTimeout ?? false,
     ephemeral: options.ephemeral ?? false,
     idempotencyKey: options.idempotencyKey ?? null,
+    rollback: options.rollback === undefined ? null : resolveRollback(branch, name, options.rollback),
     attempts: 0,
     retryAt: 0,
     settle,

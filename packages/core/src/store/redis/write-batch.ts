@@ -159,7 +159,10 @@ function writeState(args: Args, state: RunState | null): void {
       args.push(String(state.at), numberOrNull(state.version), state.undo);
       return;
     case "compensating":
-      args.push(String(state.at), writeRecord(compensateRecord(0, "cancelled", state)));
+      args.push(
+        String(state.at),
+        writeRecord(compensateRecord(0, { end: "cancelled", reason: state.reason }, state.at)),
+      );
       return;
     case "paused":
       args.push(toWireOrNull(state.reason));

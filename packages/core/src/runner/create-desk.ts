@@ -1,0 +1,49 @@
+import type { Loaded } from "../store/store.ts";
+import type { Body } from "./body.ts";
+import { Completions } from "./completions.ts";
+import type { Desk } from "./desk.ts";
+import { Draft } from "./draft.ts";
+import { OpenCommands } from "./open-commands.ts";
+import { PassedOver } from "./passed-over.ts";
+import type { SessionWorld } from "./session-world.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { Steps, type TryEnd } from "./steps.ts";
+import { Trail } from "./trail.ts";
+import { UndoLog } from "./undo-log.ts";
+
+export interface DeskListener {
+  /** There is something to be committed. */
+  onFilled(): void;
+  /** A completion is recorded. */
+  onAdded(): void;
+  onTried(body: Body, end: TryEnd): void;
+  /** A body that the store runs. */
+  onTransaction(body: Body): void;
+}
+
+/** What a session works with, as its run was read: the next record follows the newest one. */
+export function createDesk(
+  world: SessionWorld,
+  { run, records }: Loaded,
+  snapshot: Snapshot | null,
+  listener: DeskListener,
+): Desk {
+  const { seq, at } = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: run.startedAt ?? run.createdAt };
+  const trail = new Trail();
+  const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo });
+  return {
+    draft,
+    open: new OpenCommands(run.inboxLast),
+    completions: new Completions(draft, () => listener.onAdded()),
+    steps: new Steps(
+      world,
+      { id: run.id, durableSeq: seq },
+      (body, end) => listener.onTried(body, end),
+      (body) => listener.onTransaction(body),
+    ),
+    codec: world.codec,
+    passedOver: new PassedOver(),
+    trail,
+    undo: new UndoLog(),
+  };
+}
