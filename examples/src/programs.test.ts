@@ -58,12 +58,16 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("saga: what was booked is cancelled, newest first", async () => {
+  it("saga: what was booked is cancelled, newest first, when a trip fails and when it is cancelled", async () => {
     expect(await printed(() => import("./saga.ts"))).toEqual([
-      "booked: flight to Oslo, car in Oslo, hotel in Oslo",
+      "booked: flight to Oslo, car in Oslo, hotel in Oslo, insurance for Oslo",
       "cancelled: car in Rome",
       "cancelled: flight to Rome",
-      "the hotel is full",
+      "run rome failed: join stay failed: hotel: the hotel is full",
+      "cancelled: car in Bonn",
+      "cancelled: flight to Bonn",
+      "run bonn was cancelled: the customer is ill; what these steps did could not be undone: insurance",
+      "left behind: insurance, insurance for Bonn can't be cancelled",
     ]);
   });
 

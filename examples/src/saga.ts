@@ -1,40 +1,59 @@
 /**
- * Undoing what was done, by hand: each step that succeeded adds its undo, and a failure runs them, newest first. The list is
- * a plain array: replay fills it again after a crash, because the same steps succeed in the same order.
+ * Undoing what was done: each step says beside its body how it is undone. When the trip can't be booked, or is cancelled by its
+ * customer, everything that was booked is cancelled, the newest first, whatever happens to the process meanwhile.
  */
-import { CriticalError, createEngine, memoryStore, workflow } from "pawl";
+import { CriticalError, createEngine, memoryStore, rollbackFailures, workflow } from "pawl";
 
 interface Trip {
   readonly city: string;
   readonly hotelIsFull: boolean;
 }
 
+const undo = (booking: string): void => console.log(`cancelled: ${booking}`);
+
 const book = workflow("book-trip", async (ctx, trip: Trip) => {
-  const undo: Array<() => Promise<void>> = [];
-  try {
-    const flight = await ctx.step("book flight", () => `flight to ${trip.city}`);
-    undo.push(() => ctx.step("cancel flight", () => console.log(`cancelled: ${flight}`)));
+  const flight = await ctx.step("flight", () => `flight to ${trip.city}`, { rollback: undo });
 
-    const car = await ctx.step("book car", () => `car in ${trip.city}`);
-    undo.push(() => ctx.step("cancel car", () => console.log(`cancelled: ${car}`)));
+  // These two are booked beside each other.
+  const { car, hotel } = await ctx.join("stay", {
+    car: (c) => c.step("car", () => `car in ${trip.city}`, { rollback: undo }),
+    hotel: (c) =>
+      c.step("hotel", () => {
+        if (trip.hotelIsFull) throw new CriticalError("the hotel is full");
+        return `hotel in ${trip.city}`;
+      }),
+  });
 
-    const hotel = await ctx.step("book hotel", () => {
-      if (trip.hotelIsFull) throw new CriticalError("the hotel is full");
-      return `hotel in ${trip.city}`;
-    });
-    return [flight, car, hotel];
-  } catch (error) {
-    for (const each of undo.reverse()) await each();
-    throw error;
-  }
+  const insurance = await ctx.step("insurance", () => `insurance for ${trip.city}`, {
+    rollback: {
+      run: (policy) => {
+        throw new Error(`${policy} can't be cancelled`);
+      },
+      retry: { maxAttempts: 2, initialMs: 10 },
+    },
+  });
+
+  await ctx.listen("paid");
+  // From here on nothing is taken back.
+  await ctx.rollbackCheckpoint("paid");
+  return [flight, car, hotel, insurance];
 });
 
 const engine = await createEngine({ store: memoryStore(), workflows: [book] });
 
 const oslo = await engine.start(book, { city: "Oslo", hotelIsFull: false });
+await oslo.send("paid", null);
 console.log(`booked: ${(await oslo.result()).join(", ")}`);
 
-const rome = await engine.start(book, { city: "Rome", hotelIsFull: true });
-await rome.result().catch((error: Error) => console.log(error.cause instanceof Error ? error.cause.message : error));
+const rome = await engine.start(book, { city: "Rome", hotelIsFull: true }, { id: "rome" });
+await rome.result().catch((error: Error) => console.log(error.message));
+
+const bonn = await engine.start(book, { city: "Bonn", hotelIsFull: false }, { id: "bonn" });
+for await (const { location } of bonn.watch()) if (location === "insurance") break;
+await bonn.cancel("the customer is ill");
+await bonn.result().catch((error: Error) => {
+  console.log(error.message);
+  for (const { step, error: why } of rollbackFailures(error)) console.log(`left behind: ${step}, ${why.message}`);
+});
 
 await engine.shutdown();

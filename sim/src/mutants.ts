@@ -114,7 +114,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "at the end of a replay steps are begun",
     file: "runner/course.js",
-    find: 'this.#ending === null ? fresh : fresh.filter((command) => command.kind === "post");',
+    find: 'isEnding ? fresh.filter((command) => command.kind === "post") : fresh;',
     replace: "fresh;",
     breaks: "I7 a replay starts no body",
   },
