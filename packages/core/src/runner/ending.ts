@@ -9,24 +9,24 @@ import { failurePayload } from "./failure-payload.ts";
 export function endState(
   codec: Codec,
   ending: Ending | Undone,
-  run: { readonly id: string; readonly seq: number; readonly at: number },
+  runId: string,
+  { seq, at }: { readonly seq: number; readonly at: number },
 ): RunState {
-  const { at } = run;
   try {
     switch (ending.kind) {
       case "completed":
-        return { status: "completed", outcome: codec.encode(ending.output, `output of run ${run.id}`), at };
+        return { status: "completed", outcome: codec.encode(ending.output, `output of run ${runId}`), at };
       case "failed":
-        return { status: "failed", outcome: failurePayload(codec, ending.error, `failure of run ${run.id}`), at };
+        return { status: "failed", outcome: failurePayload(codec, ending.error, `failure of run ${runId}`), at };
       case "undone":
         return { status: ending.end, outcome: withRollbackFailures(codec, ending.reason, ending.failures), at };
       case "continued": {
-        const input = codec.encode(ending.input, `input of run ${run.id}`);
-        return { status: "continued", workflow: ending.workflow, version: ending.version, input, baseSeq: run.seq, at };
+        const input = codec.encode(ending.input, `input of run ${runId}`);
+        return { status: "continued", workflow: ending.workflow, version: ending.version, input, baseSeq: seq, at };
       }
     }
   } catch (error) {
-    return { status: "failed", outcome: failurePayload(codec, error, `failure of run ${run.id}`), at };
+    return { status: "failed", outcome: failurePayload(codec, error, `failure of run ${runId}`), at };
   }
 }
 

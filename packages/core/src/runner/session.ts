@@ -234,12 +234,12 @@ export class Session implements Interpreter {
         this.#askRest();
         return;
       case "ended":
-        this.#endAs(
-          endState(this.#world.codec, move.ending, { id: this.runId, seq: this.seq, at: this.#desk.draft.at }),
-        );
+        this.#endAs(endState(this.#world.codec, move.ending, this.runId, this.#desk.draft));
         return;
       case "stopped":
-        this.#stopped(move.isFresh);
+        this.#drop("undoes what it did");
+        if (move.isFresh) this.#row.stopped(this.#desk);
+        this.#askRest();
         return;
       case "diverged":
         this.#world.log("error", move.error.message, { run: this.runId, code: move.error.code });
@@ -275,23 +275,15 @@ export class Session implements Interpreter {
     return true;
   }
 
-  /** What the program did is undone from here on; its bodies are told that nothing they bring counts. */
-  #stopped(isFresh: boolean): void {
-    this.#abort(
-      new PawlError("RUN_CANCELLED", `run ${this.runId} undoes what it did: what this step brings is dropped`),
-    );
-    if (isFresh) this.#row.stopped(this.#desk);
-    this.#askRest();
-  }
-
   #endAs(state: RunState): void {
     this.#phase = "done";
     this.#end = state;
     this.#desk.draft.state(state);
-    if (!this.#desk.steps.busy && this.#controller === null) return;
-    this.#abort(
-      new PawlError("RUN_CANCELLED", `run ${this.runId} is ${state.status}: what this step brings is dropped`),
-    );
+    if (this.#desk.steps.busy || this.#controller !== null) this.#drop(`is ${state.status}`);
+  }
+
+  #drop(why: string): void {
+    this.#abort(new PawlError("RUN_CANCELLED", `run ${this.runId} ${why}: what this step brings is dropped`));
   }
 
   #signal(): AbortSignal {
