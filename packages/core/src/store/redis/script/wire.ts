@@ -96,14 +96,18 @@ function read.journal_change()
     }
 end
 
-local told = {}
+local told, is_told = {}, {}
+local function note(id)
+  if not is_told[id] then told[#told + 1] = id end
+  is_told[id] = true
+end
 
 function read.append()
   local t = {
     run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), trim = read.ranges(), taken = list(),
     inbox = num_or_null(), not_before = num_or_null(), undo = text_or_null(), state = read.state(), documents = read.documents(), posts = read.posts(),
   }
-  if t.state then told[#told + 1] = t.run_id end
+  if t.state then note(t.run_id) end
   return apply_append(t)
 end
 
@@ -118,7 +122,7 @@ end
 
 function read.create()
   local run = read.run()
-  told[#told + 1] = run.id
+  note(run.id)
   return apply_create(run, read.history())
 end
 
@@ -127,7 +131,7 @@ function read.control()
     run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
     state = read.state(), posts = read.posts(),
   }
-  told[#told + 1] = t.run_id
+  note(t.run_id)
   return apply_control(t)
 end
 
@@ -147,7 +151,7 @@ local HINTED_MAX = 100
 
 -- A hint for other processes: the runs that may have changed, or that there are too many to name.
 local function tell()
-  for _, id in ipairs(wake_order) do told[#told + 1] = id end
+  for _, id in ipairs(wake_order) do note(id) end
   if #told == 0 then return end
   call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
 end

@@ -1,0 +1,48 @@
+import { createClient } from "@redis/client";
+import { startRedis } from "./redis-server.mjs";
+
+/**
+ * A Redis Cluster of three nodes for a test, each with a third of the slots and no replica.
+ *
+ * @typedef {object} RedisCluster
+ * @property {readonly string[]} urls
+ * @property {() => Promise<void>} stop
+ */
+
+const NODES = 3;
+const SLOTS = 16_384;
+const STATE_TRIES = 1_000;
+
+/** @returns {Promise<RedisCluster>} */
+export async function startCluster() {
+  const servers = await Promise.all(
+    Array.from({ length: NODES }, () => startRedis({ "cluster-enabled": "yes", "cluster-node-timeout": "5000" })),
+  );
+  const clients = servers.map(({ url }) => createClient({ url }));
+  await Promise.all(clients.map((client) => client.connect()));
+  for (const [index, client] of clients.entries()) {
+    const [first, next] = [index, index + 1].map((part) => Math.floor((part * SLOTS) / NODES));
+    await client.sendCommand(["CLUSTER", "ADDSLOTSRANGE", String(first), String(Number(next) - 1)]);
+    for (const { port } of servers.slice(0, index)) {
+      await client.sendCommand(["CLUSTER", "MEET", "127.0.0.1", String(port)]);
+    }
+  }
+  for (const client of clients) await joined(client);
+  for (const client of clients) client.destroy();
+  return {
+    urls: servers.map(({ url }) => url),
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+    },
+  };
+}
+
+/** Comes back when the node knows an owner of every slot. @param {{ sendCommand(args: string[]): Promise<any> }} client */
+async function joined(client) {
+  for (let tries = 0; tries < STATE_TRIES; tries += 1) {
+    const info = String(await client.sendCommand(["CLUSTER", "INFO"]));
+    if (/cluster_state:ok/.test(info) && info.includes(`cluster_known_nodes:${NODES}`)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("the nodes do not become a cluster");
+}

@@ -1,0 +1,184 @@
+import { createClient } from "@redis/client";
+import { type Hint, type Store, StoreError, type Transition } from "pawl";
+import { redisStore } from "pawl/redis";
+import { storeContract } from "pawl/testing";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { startProxy } from "./cutting-proxy.mjs";
+import { startCluster } from "./redis-cluster.mjs";
+import { startRedis } from "./redis-server.mjs";
+
+const HAS_SERVER = process.env.PAWL_TEST_REDIS_URL !== undefined;
+
+const world = { now: () => Date.now(), every: () => () => undefined };
+
+async function server(settings: Readonly<Record<string, string>> = {}) {
+  const started = await startRedis(settings);
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+async function opened(store: Store): Promise<Store> {
+  onTestFinished(() => store.close());
+  await store.open(world);
+  return store;
+}
+
+function create(id: string, input: string | null = null): Transition {
+  const now = Date.now();
+  const facts = { workflow: "order", version: 1, input, tags: [], parent: null, createdAt: now, startId: id };
+  return { kind: "create", run: { id, ...facts, owner: null, startAt: now } };
+}
+
+async function codeOf(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => "nothing was thrown",
+    (error: { readonly code?: unknown }) => error.code,
+  );
+}
+
+describe.skipIf(!HAS_SERVER)("a Redis server that would lose runs", () => {
+  it("is refused without an append-only file, unless that is allowed", async () => {
+    const { url } = await server({ appendonly: "no" });
+    expect(await codeOf(redisStore(url).open(world))).toBe("STORE_UNSUPPORTED");
+    await opened(redisStore(url, { allow: ["noAppendOnly"] }));
+  });
+
+  it("is refused when it evicts keys, unless that is allowed", async () => {
+    const { url } = await server({ "maxmemory-policy": "allkeys-lru" });
+    expect(await codeOf(redisStore(url).open(world))).toBe("STORE_UNSUPPORTED");
+    await opened(redisStore(url, { allow: ["eviction"] }));
+  });
+
+  it("is not there: opening the store says so", async () => {
+    const { url, kill } = await server();
+    await kill();
+    const error = await redisStore(url)
+      .open(world)
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+});
+
+describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
+  it("does not know what became of a batch in flight, and the same batch again answers as the first time", async () => {
+    const { port, url } = await server();
+    const proxy = await startProxy(port);
+    onTestFinished(() => proxy.stop());
+    const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`));
+    proxy.loseAnswers();
+    const inFlight = store.commit([create("r")]).catch((error: unknown) => error);
+    const onlooker = await opened(redisStore(url));
+    await vi.waitFor(async () => expect(await onlooker.reader.get("r")).not.toBe(null));
+    proxy.cut();
+    expect(await inFlight).toMatchObject({ name: "StoreError", code: "STORE_UNAVAILABLE", outcome: "unknown" });
+    const again = await vi.waitFor(() => store.commit([create("r")]), { timeout: 5_000 });
+    expect(again.answers).toEqual([{ kind: "applied", post: null, again: true }]);
+  });
+
+  it("gives up a connection on which nothing is heard", async () => {
+    const { port } = await server();
+    const proxy = await startProxy(port);
+    onTestFinished(() => proxy.stop());
+    const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: 300 }));
+    proxy.loseAnswers();
+    expect(await store.commit([create("r")]).catch((error: unknown) => error)).toMatchObject({ outcome: "unknown" });
+  });
+
+  it("keeps what was committed when the server is killed, and goes on when it is back", async () => {
+    const { url, kill, start } = await server({ appendfsync: "always" });
+    const store = await opened(redisStore(url));
+    await store.commit([create("before")]);
+    await kill();
+    expect(await codeOf(store.commit([create("during")]))).toBe("STORE_UNAVAILABLE");
+    await start();
+    await vi.waitFor(() => store.commit([create("after")]), { timeout: 5_000 });
+    const { items } = await store.reader.list({ limit: 10 });
+    expect(items.map(({ id }) => id).sort()).toEqual(["after", "before"]);
+  });
+
+  it("needs no script to be known to the server", async () => {
+    const { url } = await server();
+    const store = await opened(redisStore(url));
+    const client = createClient({ url });
+    await client.connect();
+    await client.sendCommand(["SCRIPT", "FLUSH"]);
+    client.destroy();
+    expect((await store.commit([create("r")])).answers).toMatchObject([{ kind: "applied" }]);
+    expect(await store.reader.get("r")).not.toBe(null);
+  });
+});
+
+describe.skipIf(!HAS_SERVER)("a Redis store", () => {
+  it("whose server's memory is used up refuses a batch as a whole", async () => {
+    const { url } = await server({ maxmemory: "3mb" });
+    const store = await opened(redisStore(url));
+    let last = 0;
+    const fill = async (): Promise<never> => {
+      for (;;) {
+        await store.commit([create(`r${last}`, "x".repeat(100_000)), create(`s${last}`)]);
+        last += 1;
+      }
+    };
+    const error = await fill().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "STORE_FULL", outcome: "notApplied" });
+    expect(await Promise.all([`r${last}`, `s${last}`].map((id) => store.reader.get(id)))).toEqual([null, null]);
+    expect(await store.reader.count({})).toBe(2 * last);
+  });
+
+  it("tells others which runs have changed, and itself nothing", async () => {
+    const { url } = await server();
+    const [mine, theirs] = [await opened(redisStore(url)), await opened(redisStore(url))];
+    const heard: [string, Hint][] = [];
+    mine.watch((hint) => heard.push(["mine", hint]));
+    theirs.watch((hint) => heard.push(["theirs", hint]));
+    await mine.commit([create("r"), create("s")]);
+    await vi.waitFor(() => expect(heard).toEqual([["theirs", { runIds: ["r", "s"] }]]));
+    await mine.commit(Array.from({ length: 101 }, (_, index) => create(`many${index}`)));
+    await vi.waitFor(() => expect(heard[1]).toEqual(["theirs", { runIds: null }]));
+    expect(heard.length).toBe(2);
+  });
+
+  it("goes by the server's clock, whatever this process's says", async () => {
+    const { url } = await server();
+    const store = redisStore(url);
+    onTestFinished(() => store.close());
+    await store.open({ now: () => Date.now() - 3_600_000, every: () => () => undefined });
+    expect(Math.abs(store.now() - Date.now())).toBeLessThan(60_000);
+    await store.commit([create("r")]);
+    expect(await store.claim({ worker: "w", limit: 1, workflows: [{ name: "order", version: 1 }] })).toMatchObject([
+      { id: "r", owner: "w" },
+    ]);
+  });
+
+  it("refuses options that make no sense", () => {
+    const code = (make: () => unknown) => codeOf(Promise.resolve().then(make));
+    const wrong = [
+      () => redisStore("http://127.0.0.1"),
+      () => redisStore("nonsense"),
+      () => redisStore([]),
+      () => redisStore("redis://127.0.0.1", { prefix: "a{b}" }),
+      () => redisStore("redis://127.0.0.1", { prefix: "" }),
+      () => redisStore("redis://127.0.0.1", { silenceMs: 0 }),
+      () => redisStore("redis://127.0.0.1", { clock: "sun" as "server" }),
+    ];
+    return expect(Promise.all(wrong.map(code))).resolves.toEqual(wrong.map(() => "OPTION_INVALID"));
+  });
+});
+
+describe.skipIf(!HAS_SERVER)("on a cluster of three nodes", () => {
+  let urls: readonly string[] = [];
+  let stop = async (): Promise<void> => undefined;
+  let last = 0;
+  beforeAll(async () => {
+    ({ urls, stop } = await startCluster());
+  }, 60_000);
+  afterAll(() => stop());
+
+  const subject = async () => {
+    last += 1;
+    const connect = () => redisStore(urls, { prefix: `cluster:${last}`, clock: "process" });
+    return { store: connect(), another: connect };
+  };
+  storeContract("redis cluster", subject, { describe, it, expect });
+});
