@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^pawl$/, replacement: source("index.ts") },
+      { find: /^pawl\/postgres$/, replacement: source("store/postgres/index.ts") },
       { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
       { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },
       { find: /^pawl\/testing$/, replacement: source("testing/index.ts") },
@@ -15,7 +16,7 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "{sim,chaos,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
-    globalSetup: ["scripts/test-redis.mjs"],
+    globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],
     pool: "forks",
     testTimeout: 30_000,
   },

