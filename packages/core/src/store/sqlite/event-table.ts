@@ -1,6 +1,6 @@
 import type { DeliverableQuery, EventRow, EventTable } from "../tables.ts";
+import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "./text.ts";
 
 const COLUMNS = "n, id, topic, at, expire_at, deliver, consume, pending_max, pending, received, holder, value";
 

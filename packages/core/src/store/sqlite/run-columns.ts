@@ -1,7 +1,7 @@
 import type { Parent, Run, Wait } from "../../model/run.ts";
 import { runOf } from "../run-of.ts";
 import type { RunHead } from "../tables.ts";
-import { fromColumn, fromColumnOrNull } from "./text.ts";
+import { fromColumn, fromColumnOrNull } from "../text-column.ts";
 
 /** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */
 export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,

@@ -1,6 +1,7 @@
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { ListQuery, Page, PageQuery } from "../store.ts";
+import { toColumn, toColumnOrNull } from "../text-column.ts";
 import {
   prepareAll,
   type SqliteDatabase,
@@ -9,7 +10,6 @@ import {
   type Statements,
 } from "./database.ts";
 import { RUN_COLUMNS, type RunRow, runOfRow } from "./run-columns.ts";
-import { toColumn, toColumnOrNull } from "./text.ts";
 
 /**
  * Ways to the runs, each an index in the order of the list. Their first values are the bounds of `created_at`, below the

@@ -2,11 +2,11 @@ import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import type { DueRun } from "../store.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
 import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 import { RUN_SQL } from "./run-sql.ts";
-import { fromColumn, toColumn, toColumnOrNull } from "./text.ts";
 
 /** Longer inputs lie apart from the row. */
 const INPUT_INLINE_MAX = 1_000;

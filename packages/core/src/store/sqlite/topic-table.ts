@@ -1,7 +1,7 @@
 import type { RunHead, TopicTable } from "../tables.ts";
+import { fromColumn, toColumn } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { HEAD_COLUMN, type HeadRow, headOf } from "./run-columns.ts";
-import { fromColumn, toColumn } from "./text.ts";
 
 const SQL = {
   subscribed: "SELECT topic FROM pawl_waiters WHERE run = ?",

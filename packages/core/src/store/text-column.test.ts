@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { fromColumn, toColumn } from "./text.ts";
+import { fromColumn, toColumn } from "./text-column.ts";
 
 it("every text comes back, and what is written holds neither NUL nor half a pair", () => {
   fc.assert(

@@ -1,6 +1,6 @@
 /**
- * Text as SQLite can hold it. A column ends at a NUL and can't hold half a surrogate pair, so what is not plain text is
- * written as an escape character and four hex digits; so is the escape character itself, which keeps different texts different.
+ * Text as a column can hold it. SQLite ends it at a NUL, PostgreSQL refuses one, and neither holds half a surrogate pair: so
+ * what is not plain text is written as an escape character and four hex digits; so is the escape character itself, which keeps different texts different.
  */
 
 /** A code point that no text uses. */

@@ -1,0 +1,229 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import { toColumn, toColumnOrNull } from "../text-column.ts";
+import type { Stage } from "./stage.ts";
+import type { StagedDocument } from "./staged-rest.ts";
+import type { StagedRun } from "./staged-run.ts";
+import { type EventChange, FRESH } from "./staged-topics.ts";
+
+/** What a stage has gathered, as the arguments of the function that writes it: null where there is nothing. */
+
+const ARGUMENTS = Array.from({ length: 29 }, (_, index) => `$${index + 1}`).join(", ");
+
+export const COMMIT_CALL = `SELECT @.commit_1(${ARGUMENTS})::text AS json`;
+
+export interface CommitExtras {
+  /** The present, where the caller's clock counts. */
+  readonly now: number | null;
+  /** The latest deadline that decisions rest on. */
+  readonly notBefore: number | null;
+  readonly channel: string;
+  readonly hints: readonly string[];
+}
+
+export function commitValues(stage: Stage, { now, notBefore, channel, hints }: CommitExtras): readonly unknown[] {
+  const runs = [...stage.staged.all()].filter(({ touched }) => touched);
+  const seen = runs.filter(({ known }) => known !== null);
+  return [
+    now,
+    notBefore,
+    listOrNull(seen.map(({ head }) => toColumn(head.id))),
+    listOrNull(seen.map(({ known }) => known?.rev)),
+    ...journalValues(runs),
+    listOrNull([...stage.workers.needed].map(toColumn)),
+    jsonOrNull(topicRows(stage)),
+    ...runValues(runs),
+    ...belongingValues(runs),
+    jsonOrNull([...stage.stagedTopics.changes].map(([id, change]) => eventRow(id, change))),
+    jsonOrNull(seenRows(runs)),
+    jsonOrNull(letterRows(stage)),
+    jsonOrNull([...stage.documents.changes.values()].map(documentRow)),
+    channel,
+    listOrNull(hints),
+  ];
+}
+
+function jsonOrNull(rows: readonly unknown[]): string | null {
+  return rows.length === 0 ? null : JSON.stringify(rows);
+}
+
+function listOrNull(values: readonly unknown[]): readonly unknown[] | null {
+  return values.length === 0 ? null : values;
+}
+
+function journalValues(runs: readonly StagedRun[]): readonly unknown[] {
+  const ids: string[] = [];
+  const records: JournalRecord[] = [];
+  for (const { head, records: added } of runs) {
+    if (added.length === 0) continue;
+    const id = toColumn(head.id);
+    for (const record of added) {
+      ids.push(id);
+      records.push(record);
+    }
+  }
+  return [
+    ids,
+    records.map(({ seq }) => seq),
+    records.map(({ location }) => toColumn(location)),
+    records.map(({ kind }) => kind),
+    records.map(({ outcome }) => outcome),
+    records.map(({ attempts }) => attempts),
+    records.map(({ startedAt }) => startedAt),
+    records.map(({ at }) => at),
+    records.map(({ detail }) => toColumnOrNull(detail)),
+    records.map(({ payload }) => toColumnOrNull(payload)),
+  ].map(listOrNull);
+}
+
+function topicRows(stage: Stage): readonly unknown[] {
+  const touched = [...stage.stagedTopics.all()].filter(([, staged]) => staged.touched);
+  return touched.map(([topic, { rev, pending }]) => ({ topic: toColumn(topic), rev, pending }));
+}
+
+function runValues(runs: readonly StagedRun[]): readonly unknown[] {
+  const created = runs.filter(({ known }) => known === null);
+  const saved = runs.filter(({ known, saved }) => known !== null && saved);
+  const tags = created.flatMap(({ created: run, head }) =>
+    [...new Set(run?.tags ?? [])].map((tag) => ({
+      tag: toColumn(tag),
+      created_at: head.createdAt,
+      run_id: toColumn(head.id),
+    })),
+  );
+  return [jsonOrNull(created.map(createdRow)), jsonOrNull(tags), jsonOrNull(saved.map(savedRow))];
+}
+
+function headColumns(head: RunHead): object {
+  return {
+    id: toColumn(head.id),
+    status: head.status,
+    epoch: head.epoch,
+    turn: head.turn,
+    owner: toColumnOrNull(head.owner),
+    wake_at: head.wakeAt,
+    started_at: head.startedAt,
+    ended_at: head.endedAt,
+    inbox_last: head.inboxLast,
+    topics: head.topics,
+    base_seq: head.baseSeq,
+    generation: head.generation,
+    claims: head.claims,
+    claim_seq: head.claimSeq,
+    workflow: toColumn(head.workflow),
+    version: head.version,
+    control_id: toColumnOrNull(head.controlId),
+  };
+}
+
+function createdRow({ head, created, wait, outcome, input }: StagedRun, index: number): object {
+  const parent = created?.parent ?? null;
+  const tags = created?.tags ?? [];
+  return {
+    ...headColumns(head),
+    place: index + 1,
+    created_at: head.createdAt,
+    start_id: toColumn(head.startId),
+    parent_run: parent === null ? null : toColumn(parent.runId),
+    parent_location: parent === null ? null : toColumn(parent.location),
+    parent_on_close: parent?.onClose ?? null,
+    tags: tags.length === 0 ? null : JSON.stringify(tags),
+    wait: wait === null ? null : JSON.stringify(wait),
+    input: toColumnOrNull(input === null ? (created?.input ?? null) : input.value),
+    outcome: toColumnOrNull(outcome?.value ?? null),
+  };
+}
+
+function savedRow({ head, wait, setsWait, outcome, input }: StagedRun): object {
+  return {
+    ...headColumns(head),
+    ...(setsWait ? { sets_wait: true, wait: wait === null ? null : JSON.stringify(wait) } : {}),
+    ...(outcome === null ? {} : { sets_outcome: true, outcome: toColumnOrNull(outcome.value) }),
+    ...(input === null ? {} : { sets_input: true, input: toColumnOrNull(input.value) }),
+  };
+}
+
+function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {
+  const cuts: object[] = [];
+  const inbox: object[] = [];
+  const taken: object[] = [];
+  const waits: object[] = [];
+  for (const run of runs) {
+    const { known } = run;
+    if (run.cuts.length + run.added.length === 0 && run.taken === null && run.topics === null) continue;
+    const run_id = toColumn(run.head.id);
+    if (known !== null) for (const { first, last } of run.cuts) cuts.push({ run_id, first, last });
+    for (const entry of run.added) inbox.push(inboxRow(run_id, entry));
+    for (const n of run.taken ?? []) taken.push({ run_id, first: n, last: n });
+    if (run.topics !== null) waits.push({ run_id, topics: [...run.topics].map(toColumn), place: waits.length });
+  }
+  return [cuts, inbox, taken, waits].map(jsonOrNull);
+}
+
+function inboxRow(run_id: string, { n, kind, id, name, status, at, onTargetTerminated, value }: InboxEntry): object {
+  const texts = { id: toColumn(id), name: toColumn(name), value: toColumnOrNull(value) };
+  return { run_id, n, kind, status, at, policy: onTargetTerminated, ...texts };
+}
+
+function eventRow(id: string, change: EventChange): object {
+  const key = { id: toColumn(id), what: change.what };
+  if (change.what === "remove") return key;
+  const { pending, received, holder, value } = change.event;
+  const state = { ...key, pending, received, holder: toColumnOrNull(holder), value: toColumnOrNull(value) };
+  return change.what === "save" ? state : { ...state, ...eventFacts(change.event) };
+}
+
+function eventFacts({ n, topic, at, expireAt, deliver, consume, pendingMax }: EventRow): object {
+  return { n: n - FRESH, topic: toColumn(topic), at, expire_at: expireAt, deliver, consume, pending_max: pendingMax };
+}
+
+function seenRows(runs: readonly StagedRun[]): readonly object[] {
+  return runs.flatMap(({ head, seen }) =>
+    [...(seen ?? [])].map(([topic, n]) => ({
+      run_id: toColumn(head.id),
+      topic: toColumn(topic),
+      n: n > FRESH ? n - FRESH : n,
+      fresh: n > FRESH,
+    })),
+  );
+}
+
+function letterRows({ letters }: Stage): readonly object[] {
+  const removed = [...letters.removed].map((id) => ({ what: "remove", id: toColumn(id) }));
+  const added = [...letters.changes.values()].flatMap((letter) => (letter === null ? [] : letterRow(letter)));
+  return [...removed, ...added].map((row, index) => ({ ...row, place: index + 1 }));
+}
+
+function letterRow({ id, kind, postId, target, name, reason, status, sentAt, deadAt, value }: LetterRow): object {
+  const texts = { id: toColumn(id), post_id: toColumn(postId), target: toColumn(target), name: toColumn(name) };
+  return {
+    what: "insert",
+    ...texts,
+    kind,
+    reason,
+    status,
+    sent_at: sentAt,
+    dead_at: deadAt,
+    value: toColumnOrNull(value),
+  };
+}
+
+function documentRow(change: StagedDocument): object {
+  if (change.what === "remove") return { what: "remove", kind: toColumn(change.kind), id: toColumn(change.id) };
+  const { kind, id, runId, body, attributes } = change.document;
+  const [a, b, c, d] = [attributes.a, attributes.b, attributes.c, attributes.d].map((value) =>
+    toColumnOrNull(value ?? null),
+  );
+  return {
+    what: "put",
+    kind: toColumn(kind),
+    id: toColumn(id),
+    run_id: toColumnOrNull(runId),
+    body: toColumnOrNull(body),
+    a,
+    b,
+    c,
+    d,
+  };
+}

@@ -1,0 +1,46 @@
+import { PawlError } from "../../model/errors.ts";
+
+/** The part of the package `pg` that is used. A pool of the caller's own is one, whatever its version. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  end(): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+export interface PostgresClient {
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(event: "notification", listener: (notification: { readonly payload?: string | undefined }) => void): unknown;
+  /** With an error, the connection is closed instead of being used again. */
+  release(error?: Error): void;
+}
+
+export interface PostgresResult {
+  readonly rows: readonly unknown[];
+  /** What was done: `COMMIT`, or `ROLLBACK` where a transaction had failed. */
+  readonly command: string;
+}
+
+interface PostgresDriver {
+  readonly Pool: new (config: object) => PostgresPool;
+}
+
+const PACKAGE = "pg";
+
+/** A pool over the package `pg`, which the application installs. */
+export async function createPool(config: object): Promise<PostgresPool> {
+  const { Pool } = await loadDriver();
+  return new Pool(config);
+}
+
+async function loadDriver(): Promise<PostgresDriver> {
+  try {
+    const module = (await import(PACKAGE)) as { readonly default: PostgresDriver };
+    return module.default;
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown };
+    const why = code === "ERR_MODULE_NOT_FOUND" ? "is not installed; run npm install pg" : "can't be loaded";
+    throw new PawlError("STORE_UNSUPPORTED", `the package ${PACKAGE} ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,59 @@
+import { isTerminal } from "../../model/run.ts";
+import type { KnownRun, RunCache } from "./known-rows.ts";
+import type { StagedRun } from "./staged-run.ts";
+
+/** Longer inboxes are read again when they are needed. */
+const INBOX_MAX = 16;
+
+/**
+ * What the last commits left of runs that are worked on here. It may be out of date: the database compares `rev` before it
+ * writes. A bounded number, the longest unused going first.
+ */
+export class HeadCache implements RunCache {
+  readonly #max: number;
+  readonly #runs = new Map<string, KnownRun>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get(runId: string): KnownRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  put(known: KnownRun): void {
+    const { head } = known;
+    this.#runs.delete(head.id);
+    if (isTerminal(head.status) || head.owner === null) return;
+    this.#runs.set(head.id, known);
+    if (this.#runs.size <= this.#max) return;
+    for (const oldest of this.#runs.keys()) {
+      this.#runs.delete(oldest);
+      return;
+    }
+  }
+
+  delete(runId: string): void {
+    this.#runs.delete(runId);
+  }
+
+  clear(): void {
+    this.#runs.clear();
+  }
+
+  /** Remembers what a commit has made of a run. */
+  learn(run: StagedRun): void {
+    if (!run.touched) return;
+    const rev = run.known === null ? 1 : run.known.rev + (run.saved ? 1 : 0);
+    const { head, wait, newest } = run;
+    this.put({ rev, head, wait, newest, inbox: inboxAfter(run) });
+  }
+}
+
+function inboxAfter({ known, created, added, taken }: StagedRun): KnownRun["inbox"] {
+  const before = created !== null ? [] : known?.inbox;
+  if (before === null || before === undefined) return null;
+  if (added.length === 0 && taken === null) return before;
+  const after = [...before, ...added].filter(({ n }) => !taken?.has(n));
+  return after.length > INBOX_MAX ? null : after;
+}

@@ -1,0 +1,110 @@
+import type { Hint, StoreWorld } from "../store.ts";
+import { StoreError } from "../store-error.ts";
+import type { Database } from "./database.ts";
+import type { PostgresClient } from "./driver.ts";
+
+/** A notification holds less than 8,000 bytes. What has more to say says that anything may have changed. */
+const HINT_BYTES_MAX = 7_500;
+
+/** How often it is looked whether the connection that listens is there. */
+const LOOK_MS = 5_000;
+
+/**
+ * What processes tell each other: ids of runs, over a connection that listens. Only a hint: whatever is lost while there is no
+ * connection is found by the next poll, and when there is one again, listeners look at once.
+ */
+export class Hints {
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  #client: PostgresClient | null = null;
+  #connecting = false;
+  #stop: (() => void) | null = null;
+  #sender = "";
+
+  constructor(database: Database, channel: string) {
+    this.#database = database;
+    this.#channel = channel;
+  }
+
+  /** The name by which this store knows what it has said itself. */
+  introduce(sender: string): void {
+    this.#sender = sender;
+  }
+
+  /** What to send for these runs. */
+  messages(runIds: readonly string[]): readonly string[] {
+    if (runIds.length === 0) return [];
+    const text = `${this.#sender} ${JSON.stringify(runIds)}`;
+    return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${this.#sender} null` : text];
+  }
+
+  watch(world: StoreWorld, listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#stop === null) {
+      this.#stop = world.every(LOOK_MS, () => void this.#connect());
+      void this.#connect();
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = null;
+    this.#listeners.clear();
+    const client = this.#client;
+    this.#client = null;
+    // Closed, not given back: whoever used it next would go on listening.
+    client?.release(new Error("no longer listening"));
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#client !== null || this.#connecting) return;
+    this.#connecting = true;
+    try {
+      const client = await this.#database.keep();
+      client.on("notification", ({ payload }) => this.#heard(payload ?? ""));
+      client.on("error", () => this.#lost(client));
+      client.on("end", () => this.#lost(client));
+      await this.#listen(client);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    } finally {
+      this.#connecting = false;
+    }
+  }
+
+  async #listen(client: PostgresClient): Promise<void> {
+    try {
+      await client.query(`LISTEN "${this.#channel}"`);
+    } catch (error) {
+      client.release(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    if (this.#stop === null) {
+      client.release(new Error("no longer listening"));
+      return;
+    }
+    this.#client = client;
+    this.#tell({ runIds: null });
+  }
+
+  #lost(client: PostgresClient): void {
+    if (this.#client !== client) return;
+    this.#client = null;
+    client.release(new Error("the connection is lost"));
+  }
+
+  #heard(payload: string): void {
+    const space = payload.indexOf(" ");
+    if (payload.slice(0, space) === this.#sender) return;
+    this.#tell({ runIds: JSON.parse(payload.slice(space + 1)) as string[] | null });
+  }
+
+  #tell(hint: Hint): void {
+    for (const listener of [...this.#listeners]) listener(hint);
+  }
+}

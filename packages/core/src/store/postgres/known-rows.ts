@@ -1,0 +1,97 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { Wait } from "../../model/run.ts";
+import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+
+/** A run as it was seen, in the state that `rev` names. */
+export interface KnownRun {
+  readonly rev: number;
+  readonly head: RunHead;
+  readonly wait: Wait | null;
+  /** The newest seq of its journal. */
+  readonly newest: number;
+  /** What lies in its inbox; null: not read. */
+  readonly inbox: readonly InboxEntry[] | null;
+}
+
+/** A topic as it was seen: its longest waiters and its oldest events, as many as were asked for. */
+export interface KnownTopic {
+  /** 0: it has no row, so nothing waits and nothing is pending. */
+  readonly rev: number;
+  readonly pending: number;
+  /** Ids of runs. */
+  readonly waiters: readonly string[];
+  /** Oldest first, of both kinds. */
+  readonly events: readonly EventRow[];
+  readonly depth: number;
+}
+
+/** What is remembered of runs from one commit to the next. */
+export interface RunCache {
+  get(runId: string): KnownRun | undefined;
+}
+
+/** Keys of rows that a decision needs and that are not known. */
+export class Wanted {
+  readonly runs = new Set<string>();
+  readonly inboxes = new Set<string>();
+  /** Ids of inbox entries, by `pairKey`. */
+  readonly known = new Map<string, { readonly runId: string; readonly kind: string; readonly id: string }>();
+  /** With the number of waiters and events to be read. */
+  readonly topics = new Map<string, number>();
+  readonly events = new Set<string>();
+  readonly children = new Set<string>();
+  readonly letters = new Set<string>();
+  readonly seen = new Map<string, { readonly runId: string; readonly topic: string }>();
+
+  get size(): number {
+    const { runs, inboxes, known, topics, events, children, letters, seen } = this;
+    const parts = [runs, inboxes, known, topics, events, children, letters, seen];
+    return parts.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Adds all that another one wants. */
+  add(other: Wanted): void {
+    for (const key of other.runs) this.runs.add(key);
+    for (const key of other.inboxes) this.inboxes.add(key);
+    for (const [key, value] of other.known) this.known.set(key, value);
+    for (const [key, depth] of other.topics) this.topics.set(key, Math.max(depth, this.topics.get(key) ?? 0));
+    for (const key of other.events) this.events.add(key);
+    for (const key of other.children) this.children.add(key);
+    for (const key of other.letters) this.letters.add(key);
+    for (const [key, value] of other.seen) this.seen.set(key, value);
+  }
+}
+
+/** What is known of the rows; null stands for a row that is not there, a key that is missing for one that was not looked for. */
+export class KnownRows {
+  readonly #cache: RunCache | null;
+  readonly runs = new Map<string, KnownRun | null>();
+  readonly inboxes = new Map<string, readonly InboxEntry[]>();
+  readonly known = new Map<string, boolean>();
+  readonly topics = new Map<string, KnownTopic>();
+  readonly events = new Map<string, EventRow | null>();
+  readonly children = new Map<string, readonly string[]>();
+  readonly letters = new Map<string, LetterRow | null>();
+  readonly seen = new Map<string, number>();
+  /** When it was read, by the store's clock; null: nothing was. */
+  now: number | null = null;
+
+  constructor(cache: RunCache | null) {
+    this.#cache = cache;
+  }
+
+  run(runId: string): KnownRun | null | undefined {
+    const known = this.runs.get(runId);
+    return known === undefined ? this.#cache?.get(runId) : known;
+  }
+}
+
+/** One text for several: what separates them is in none, since each comes with its length. */
+export function pairKey(...parts: readonly string[]): string {
+  return parts.map((part) => `${part.length}:${part}`).join("");
+}
+
+/** Something has to be read before this can be decided. What it is stands in the stage's `wanted`. */
+export class RowsMissing extends Error {
+  override readonly name = "RowsMissing";
+}

@@ -1,0 +1,248 @@
+import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
+import type { Answer, Transition } from "../../model/transition.ts";
+import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
+import { applyTransition } from "../apply.ts";
+import { endPending } from "../apply-event.ts";
+import type { Batch } from "../batch.ts";
+import type {
+  ClaimRequest,
+  Commit,
+  DueRun,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+} from "../store.ts";
+import { fromColumn, toColumn } from "../text-column.ts";
+import { DatabaseClock } from "./clock.ts";
+import type { Database } from "./database.ts";
+import { HeadCache } from "./head-cache.ts";
+import { Hints } from "./hints.ts";
+import { checkServer, migrate } from "./migrations.ts";
+import { PostgresReader } from "./postgres-reader.ts";
+import {
+  type DocumentColumns,
+  documentOf,
+  type EntryValues,
+  entryOf,
+  type RecordValues,
+  type RunValues,
+  recordOf,
+  runOfValues,
+} from "./run-rows.ts";
+import type { Stage } from "./stage.ts";
+import { STORE_SQL } from "./store-sql.ts";
+import { type Decision, Writing } from "./writing.ts";
+
+/** How many runs of dead workers one heartbeat frees. */
+const FREED_MAX = 1_000;
+/** How many runs are remembered from one commit to the next. */
+const REMEMBERED_MAX = 20_000;
+
+const NOTHING: Commit = { answers: [], wakes: [] };
+const UNDECIDED: Answer = { kind: "refused", reason: "notFound" };
+
+export interface PostgresStoreParts {
+  readonly database: Database;
+  /** Whose clock counts: the database's, or that of the world which the store is opened with. */
+  readonly clock: "database" | "engine";
+  readonly listen: boolean;
+  readonly allowAsyncCommit: boolean;
+}
+
+/** A store over one schema of a PostgreSQL database, which any number of processes may share. */
+export class PostgresStore implements Store {
+  readonly exactClock: boolean;
+  readonly reader: Reader;
+  readonly #parts: PostgresStoreParts;
+  readonly #database: Database;
+  readonly #cache = new HeadCache(REMEMBERED_MAX);
+  readonly #hints: Hints;
+  readonly #writing: Writing;
+  /** Those that this process beats and claims for: it needs no hint of what it does itself. */
+  readonly #workers = new Set<string>();
+  #world: StoreWorld | null = null;
+  #clock: DatabaseClock | null = null;
+
+  constructor(parts: PostgresStoreParts) {
+    const { database } = parts;
+    const channel = channelOf(database.schema);
+    this.#parts = parts;
+    this.#database = database;
+    this.exactClock = parts.clock === "engine";
+    this.reader = new PostgresReader(database);
+    this.#hints = new Hints(database, channel);
+    this.#writing = new Writing({
+      database,
+      cache: this.#cache,
+      channel,
+      now: () => this.now(),
+      fixedNow: () => this.#fixedNow(),
+      heard: (present) => this.#clock?.heard(present),
+    });
+  }
+
+  async open(world: StoreWorld): Promise<void> {
+    this.#world = world;
+    this.#clock = new DatabaseClock(() => world.now());
+    await this.#database.open();
+    await checkServer(this.#database, this.#parts);
+    await migrate(this.#database);
+    const { now, name } = (await this.#database.call(STORE_SQL.greet, [])) as {
+      readonly now: number;
+      readonly name: string;
+    };
+    this.#clock.heard(now);
+    this.#hints.introduce(name);
+  }
+
+  now(): number {
+    if (this.#world === null || this.#clock === null) throw new Error("the store is not open");
+    return this.exactClock ? this.#world.now() : this.#clock.now();
+  }
+
+  async commit(transitions: readonly Transition[]): Promise<Commit> {
+    if (transitions.length === 0) return NOTHING;
+    return this.#writing.write((batch, stage) => this.#apply(transitions, batch, stage));
+  }
+
+  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+    const { worker, limit, suspects } = request;
+    const workflows = distinctWorkflows(request.workflows);
+    this.#workers.add(worker);
+    const values = [
+      this.#fixedNow(),
+      toColumn(worker),
+      limit,
+      workflows.map(({ name }) => toColumn(name)),
+      workflows.map(({ version }) => version),
+      suspects?.claims ?? null,
+      suspects?.max ?? null,
+    ];
+    return (((await this.#database.call(STORE_SQL.claim, values)) as RunValues[] | null) ?? []).map(runOfValues);
+  }
+
+  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+    const values = [this.#fixedNow(), toColumn(worker), limit];
+    const rows = (await this.#database.call(STORE_SQL.due, values)) as [string, number][] | null;
+    return (rows ?? []).map(([id, inboxLast]) => ({ id: fromColumn(id), inboxLast }));
+  }
+
+  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
+    const rows = (await this.#database.call(STORE_SQL.held, [toColumn(worker)])) as [string, number][] | null;
+    return (rows ?? []).map(([id, epoch]) => ({ id: fromColumn(id), epoch }));
+  }
+
+  async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
+    const names = workflows.map(({ name }) => toColumn(name));
+    const versions = workflows.map(({ version }) => version);
+    return (await this.#database.call(STORE_SQL.nextDueAt, [toColumn(worker), names, versions])) as number | null;
+  }
+
+  async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    const found = (await this.#database.call(STORE_SQL.load, [toColumn(runId), afterSeq ?? null])) as {
+      readonly run: RunValues;
+      readonly snapshot: DocumentColumns | null;
+      readonly records: readonly RecordValues[] | null;
+      readonly inbox: readonly EntryValues[] | null;
+    } | null;
+    if (found === null) return null;
+    return {
+      run: runOfValues(found.run),
+      snapshot: found.snapshot === null ? null : documentOf(found.snapshot),
+      records: (found.records ?? []).map(recordOf),
+      inbox: (found.inbox ?? []).map(entryOf),
+    };
+  }
+
+  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    this.#workers.add(worker);
+    const text = workflows === undefined ? null : JSON.stringify(workflows);
+    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX];
+    const answer = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & { readonly now: number };
+    this.#clock?.heard(answer.now);
+    return { alive: answer.alive, freed: answer.freed };
+  }
+
+  async retire(worker: string): Promise<void> {
+    await this.#database.call(STORE_SQL.retire, [this.#fixedNow(), toColumn(worker)]);
+  }
+
+  async prune(request: PruneRequest): Promise<Pruned> {
+    const { runsEndedBefore, receivedBefore, limit } = request;
+    const statuses = (request.statuses ?? STATUSES).filter(isTerminal);
+    const expired = await this.#expire(limit);
+    const values = [runsEndedBefore, statuses, receivedBefore, limit];
+    const pruned = (await this.#database.call(STORE_SQL.prune, values)) as Pick<Pruned, "runs" | "entries">;
+    const { runs, entries } = pruned;
+    return { runs, entries, expired, done: runs < limit && expired < limit && entries < limit };
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    if (this.#world === null) throw new Error("the store is not open");
+    return this.#parts.listen ? this.#hints.watch(this.#world, listener) : () => undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#hints.close();
+    await this.#database.close();
+  }
+
+  /** What goes wrong after something was missing is no news: all of it is thrown away. */
+  #apply(transitions: readonly Transition[], batch: Batch, stage: Stage): Decision<Commit> {
+    let notBefore: number | null = null;
+    const answers = transitions.map((transition) => {
+      try {
+        const answer = applyTransition(batch, transition);
+        if (
+          transition.kind === "append" &&
+          transition.notBefore !== null &&
+          answer.kind === "applied" &&
+          !answer.again
+        ) {
+          notBefore = Math.max(notBefore ?? 0, transition.notBefore);
+        }
+        return answer;
+      } catch (error) {
+        if (stage.wanted.size === 0) throw error;
+        return UNDECIDED;
+      }
+    });
+    const { wakes } = batch;
+    const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)).map(({ runId }) => runId);
+    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange) };
+  }
+
+  /** Events whose time is over become dead letters. */
+  async #expire(limit: number): Promise<number> {
+    const ids = (await this.#database.call(STORE_SQL.expired, [this.#fixedNow(), limit])) as string[] | null;
+    if (ids === null) return 0;
+    return this.#writing.write((batch, stage) => {
+      let expired = 0;
+      for (const id of ids.map(fromColumn)) {
+        const event = stage.events.get(id);
+        if (event === null || !event.pending || event.expireAt > batch.now) continue;
+        expired += 1;
+        try {
+          endPending(batch, event, "expired");
+        } catch (error) {
+          if (stage.wanted.size === 0) throw error;
+        }
+      }
+      return { result: expired, notBefore: null, hints: [] };
+    });
+  }
+
+  #fixedNow(): number | null {
+    return this.exactClock ? this.now() : null;
+  }
+}
+
+/** The name that hints go by: of a schema's own, in the length that the server takes. */
+function channelOf(schema: string): string {
+  return `pawl ${schema}`.replaceAll('"', "").slice(0, 60);
+}

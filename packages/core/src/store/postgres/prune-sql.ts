@@ -1,0 +1,44 @@
+/** Removes what is old, a bounded number of rows. Children go before their parents, in the same call where they can. */
+export const PRUNE_SQL = `
+CREATE FUNCTION @.prune_1(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_limit bigint) RETURNS json
+  LANGUAGE plpgsql AS $body$
+DECLARE
+  gone text[];
+  runs bigint := 0;
+  entries bigint := 0;
+  forgotten bigint;
+BEGIN
+  WHILE p_ended_before IS NOT NULL AND runs < p_limit LOOP
+    gone := ARRAY(SELECT r.id FROM @.runs r
+      WHERE r.status = ANY (p_statuses) AND r.ended_at < p_ended_before AND r.created_at < p_ended_before
+        AND NOT EXISTS (SELECT 1 FROM @.runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = r.id)
+      ORDER BY array_position(p_statuses, r.status), r.created_at, r.n LIMIT p_limit - runs FOR UPDATE SKIP LOCKED);
+    EXIT WHEN cardinality(gone) = 0;
+    DELETE FROM @.journal j WHERE j.run_id = ANY (gone);
+    DELETE FROM @.inbox i WHERE i.run_id = ANY (gone);
+    DELETE FROM @.inbox_ids i WHERE i.run_id = ANY (gone);
+    DELETE FROM @.topics_seen t WHERE t.run_id = ANY (gone);
+    DELETE FROM @.tags t WHERE t.run_id = ANY (gone);
+    DELETE FROM @.documents d WHERE d.run_id = ANY (gone);
+    DELETE FROM @.runs r WHERE r.id = ANY (gone);
+    runs := runs + cardinality(gone);
+  END LOOP;
+  IF p_received_before IS NOT NULL THEN
+    WITH old AS (SELECT k.run_id, k.kind, k.id FROM @.inbox_ids k
+        WHERE k.at < p_received_before AND NOT EXISTS (SELECT 1 FROM @.inbox e WHERE e.run_id = k.run_id AND e.n = k.n)
+        ORDER BY k.at LIMIT p_limit FOR UPDATE SKIP LOCKED)
+      DELETE FROM @.inbox_ids k USING old WHERE k.run_id = old.run_id AND k.kind = old.kind AND k.id = old.id;
+    GET DIAGNOSTICS entries = ROW_COUNT;
+    WITH old AS (SELECT e.id FROM @.events e
+        WHERE NOT e.pending AND e.at < p_received_before AND NOT EXISTS (SELECT 1 FROM @.inbox_ids k
+          JOIN @.inbox b ON b.run_id = k.run_id AND b.n = k.n
+          WHERE k.run_id = e.holder AND k.kind = 'event' AND k.id = 'event:' || e.id)
+        ORDER BY e.at LIMIT p_limit - entries FOR UPDATE SKIP LOCKED)
+      DELETE FROM @.events e USING old WHERE e.id = old.id;
+    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    entries := entries + forgotten;
+  END IF;
+  RETURN json_build_object('runs', runs, 'entries', entries);
+END $body$;
+`;

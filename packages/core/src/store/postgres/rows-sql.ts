@@ -1,0 +1,56 @@
+import { HEAD_VALUES, NEWEST_SEQ, NOW_SQL } from "./run-json.ts";
+
+/**
+ * What a decision needs to know, read in one call and one state of the database. Waiters and children come with their runs.
+ * Nothing is locked: who writes says what it saw.
+ */
+export const ROWS_SQL = `
+CREATE FUNCTION @.rows_1(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
+  p_children text[], p_letters text[], p_seen json) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
+DECLARE
+  waiters json;
+  children json;
+  run_ids text[] := p_runs;
+BEGIN
+  IF p_topics IS NOT NULL THEN
+    SELECT json_agg(json_build_array(w.topic, w.run_id) ORDER BY w.topic, w.place), run_ids || array_agg(w.run_id)
+      INTO waiters, run_ids
+      FROM json_to_recordset(p_topics) AS x(topic text, depth bigint), LATERAL (
+        SELECT * FROM @.waiters q WHERE q.topic = x.topic ORDER BY q.place LIMIT x.depth) AS w;
+    run_ids := coalesce(run_ids, p_runs);
+  END IF;
+  IF p_children IS NOT NULL THEN
+    SELECT json_agg(json_build_array(c.parent_run, c.id) ORDER BY c.n), run_ids || array_agg(c.id) INTO children, run_ids
+      FROM @.runs c WHERE c.parent_run = ANY (p_children) AND c.parent_on_close = 'cancel' AND c.ended_at IS NULL;
+    run_ids := coalesce(run_ids, p_runs);
+  END IF;
+  RETURN json_build_object(
+    'now', ${NOW_SQL},
+    'runs', (SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${NEWEST_SEQ})) FROM @.runs r WHERE r.id = ANY (run_ids)),
+    'waiters', waiters,
+    'children', children,
+    'inboxes', (SELECT json_agg(json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)
+      ORDER BY i.run_id, i.n) FROM @.inbox i WHERE i.run_id = ANY (p_inboxes)),
+    'known', CASE WHEN p_known IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(k.run_id, k.kind, k.id))
+      FROM json_to_recordset(p_known) AS x(run_id text, kind text, id text)
+      JOIN @.inbox_ids k ON k.run_id = x.run_id AND k.kind = x.kind AND k.id = x.id) END,
+    'topics', CASE WHEN p_topics IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(t.topic, t.rev, t.pending))
+      FROM json_to_recordset(p_topics) AS x(topic text) JOIN @.topics t ON t.topic = x.topic) END,
+    'pending', CASE WHEN p_topics IS NULL THEN NULL ELSE (SELECT json_agg(to_json(e) ORDER BY e.n)
+      FROM json_to_recordset(p_topics) AS x(topic text, depth bigint), unnest(ARRAY['one', 'all']) AS c(consume), LATERAL (
+        SELECT * FROM @.events q WHERE q.topic = x.topic AND q.consume = c.consume AND q.pending ORDER BY q.n LIMIT x.depth) AS e) END,
+    'events', (SELECT json_agg(to_json(e)) FROM @.events e WHERE e.id = ANY (p_events)),
+    'letters', (SELECT json_agg(to_json(l)) FROM @.letters l WHERE l.id = ANY (p_letters)),
+    'seen', CASE WHEN p_seen IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(s.run_id, s.topic, s.n))
+      FROM json_to_recordset(p_seen) AS x(run_id text, topic text)
+      JOIN @.topics_seen s ON s.run_id = x.run_id AND s.topic = x.topic) END
+  );
+END $body$;
+
+CREATE FUNCTION @.lock_1(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+BEGIN
+  INSERT INTO @.topics (topic, rev, pending) SELECT u.t, 0, 0 FROM unnest(p_topics) AS u(t) ORDER BY u.t ON CONFLICT DO NOTHING;
+  PERFORM 1 FROM @.topics WHERE topic = ANY (p_topics) ORDER BY topic FOR UPDATE;
+  PERFORM 1 FROM @.runs WHERE id = ANY (p_runs) ORDER BY id FOR UPDATE;
+END $body$;
+`;

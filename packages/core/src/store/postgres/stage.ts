@@ -1,0 +1,38 @@
+import type { Tables } from "../tables.ts";
+import { type KnownRows, Wanted } from "./known-rows.ts";
+import { StagedDocumentTable, StagedLetterTable, StagedWorkerTable } from "./staged-rest.ts";
+import { StagedRuns, type Trust } from "./staged-run.ts";
+import { StagedInboxTable, StagedJournalTable, StagedRunTable } from "./staged-run-tables.ts";
+import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topics.ts";
+
+/**
+ * The rows of one commit, in this process: decided over what is known of them, and gathered to be written at once.
+ *
+ * G1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
+ *     one exception is that an id is taken to be new where the database itself refuses the commit if it is not (`trusting`).
+ * G2. A run or topic whose rows change is among those that the database compares by `rev` before it writes.
+ */
+export class Stage implements Tables {
+  readonly wanted = new Wanted();
+  readonly staged: StagedRuns;
+  readonly stagedTopics: StagedTopics;
+  readonly runs: StagedRunTable;
+  readonly journal: StagedJournalTable;
+  readonly inbox: StagedInboxTable;
+  readonly topics: StagedTopicTable;
+  readonly events: StagedEventTable;
+  readonly letters: StagedLetterTable;
+  readonly documents = new StagedDocumentTable();
+  readonly workers = new StagedWorkerTable();
+
+  constructor(rows: KnownRows, trust: Trust) {
+    this.staged = new StagedRuns(rows, this.wanted, trust);
+    this.stagedTopics = new StagedTopics(this.staged);
+    this.runs = new StagedRunTable(this.staged);
+    this.journal = new StagedJournalTable(this.staged);
+    this.inbox = new StagedInboxTable(this.staged);
+    this.topics = new StagedTopicTable(this.staged, this.stagedTopics);
+    this.events = new StagedEventTable(this.stagedTopics);
+    this.letters = new StagedLetterTable(this.staged);
+  }
+}

@@ -1,0 +1,147 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { NewRun, Payload, Wait } from "../../model/run.ts";
+import type { RunHead } from "../tables.ts";
+import { type KnownRows, type KnownRun, pairKey, RowsMissing, type Wanted } from "./known-rows.ts";
+
+/** A run in the middle of a commit: as it was seen, and what has become of it so far. */
+export interface StagedRun {
+  /** Null: it is created in this commit. */
+  readonly known: KnownRun | null;
+  readonly created: NewRun | null;
+  head: RunHead;
+  wait: Wait | null;
+  newest: number;
+  /** Its row, or what belongs to it, changes: it must be as it was seen. */
+  touched: boolean;
+  /** Its row changes. */
+  saved: boolean;
+  setsWait: boolean;
+  outcome: { readonly value: Payload } | null;
+  input: { readonly value: Payload } | null;
+  records: JournalRecord[];
+  cuts: { readonly first: number; readonly last: number }[];
+  added: InboxEntry[];
+  addedIds: Set<string> | null;
+  taken: Set<number> | null;
+  /** What it is subscribed to from here on; null: as before. */
+  topics: ReadonlySet<string> | null;
+  seen: Map<string, number> | null;
+}
+
+/** `trusting`: what was not looked for is taken to be new; the database refuses the commit if it is not. */
+export type Trust = "trusting" | "careful";
+
+/** The runs of one commit, made from what is known when they are first asked for. */
+export class StagedRuns {
+  readonly rows: KnownRows;
+  readonly wanted: Wanted;
+  readonly trust: Trust;
+  readonly #runs = new Map<string, StagedRun>();
+
+  constructor(rows: KnownRows, wanted: Wanted, trust: Trust) {
+    this.rows = rows;
+    this.wanted = wanted;
+    this.trust = trust;
+  }
+
+  all(): IterableIterator<StagedRun> {
+    return this.#runs.values();
+  }
+
+  /** Null when there is no such run. */
+  find(runId: string): StagedRun | null {
+    const staged = this.#runs.get(runId);
+    if (staged !== undefined) return staged;
+    const known = this.rows.run(runId);
+    if (known === undefined) {
+      this.wanted.runs.add(runId);
+      throw new RowsMissing();
+    }
+    return known === null ? null : this.#stage(runId, blank(known.head, known, null));
+  }
+
+  /** One that somebody has the head of, and that is there therefore. */
+  of(head: RunHead): StagedRun {
+    const staged = this.find(head.id);
+    if (staged === null) throw new Error(`run ${head.id} is not there`);
+    return staged;
+  }
+
+  /** Those that were changed or added only. */
+  peek(runId: string): StagedRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** False when there is one with this id. */
+  create(run: NewRun, head: RunHead): boolean {
+    if (this.#runs.has(run.id)) return false;
+    const known = this.rows.run(run.id);
+    if (known === undefined && this.trust === "careful") {
+      this.wanted.runs.add(run.id);
+      throw new RowsMissing();
+    }
+    if (known !== undefined && known !== null) return false;
+    this.#stage(run.id, blank(head, null, run));
+    return true;
+  }
+
+  touch(head: RunHead): StagedRun {
+    const staged = this.of(head);
+    staged.touched = true;
+    return staged;
+  }
+
+  save(head: RunHead): StagedRun {
+    const staged = this.touch(head);
+    staged.head = head;
+    staged.saved = true;
+    return staged;
+  }
+
+  knowsEntry(run: StagedRun, kind: string, id: string): boolean {
+    const key = pairKey(kind, id);
+    if (run.addedIds?.has(key)) return true;
+    if (run.created !== null) return false;
+    const known = this.rows.known.get(pairKey(run.head.id, kind, id));
+    if (known !== undefined) return known;
+    this.wanted.known.set(pairKey(run.head.id, kind, id), { runId: run.head.id, kind, id });
+    return false;
+  }
+
+  /** What lies in its inbox before this commit. */
+  openBefore(run: StagedRun): readonly InboxEntry[] {
+    if (run.created !== null) return [];
+    const open = run.known?.inbox ?? this.rows.inboxes.get(run.head.id);
+    if (open !== undefined) return open;
+    this.wanted.inboxes.add(run.head.id);
+    throw new RowsMissing();
+  }
+
+  #stage(runId: string, run: StagedRun): StagedRun {
+    this.#runs.set(runId, run);
+    return run;
+  }
+}
+
+function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): StagedRun {
+  return {
+    known,
+    created,
+    head,
+    wait: known?.wait ?? null,
+    newest: known?.newest ?? head.baseSeq,
+    touched: created !== null,
+    saved: created !== null,
+    setsWait: false,
+    outcome: null,
+    input: null,
+    records: [],
+    cuts: [],
+    added: [],
+    addedIds: null,
+    taken: null,
+    topics: null,
+    seen: null,
+  };
+}

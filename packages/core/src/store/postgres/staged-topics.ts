@@ -1,0 +1,254 @@
+import type { DeliverableQuery, EventRow, EventTable, RunHead, TopicTable } from "../tables.ts";
+import { pairKey, RowsMissing } from "./known-rows.ts";
+import { neverAsked } from "./never-asked.ts";
+import type { StagedRuns } from "./staged-run.ts";
+
+/** How many waiters and events of a topic are read at first; whoever needs more asks for many times as many. */
+const DEPTH = 16;
+const DEEPER = 16;
+
+/** Events that are added in this commit have numbers from here on, in their order; the database gives them their own. */
+export const FRESH = 2 ** 52;
+
+/** A topic in the middle of a commit. */
+export interface StagedTopic {
+  readonly rev: number;
+  pending: number;
+  /** Ids of runs, the longest waiter first. */
+  waiters: string[];
+  /** Whether these are all. */
+  readonly hasAllWaiters: boolean;
+  /** Pending ones, in the order of their numbers. */
+  events: EventRow[];
+  /** By kind, the number up to which these are all. */
+  readonly bound: { readonly one: number; readonly all: number };
+  readonly depth: number;
+  touched: boolean;
+}
+
+export type EventChange =
+  | { readonly what: "insert" | "replace" | "save"; readonly event: EventRow }
+  | { readonly what: "remove" };
+
+/** Topics, their waiters and their events in the middle of a commit. */
+export class StagedTopics {
+  readonly changes = new Map<string, EventChange>();
+  readonly #runs: StagedRuns;
+  readonly #topics = new Map<string, StagedTopic>();
+  #fresh = 0;
+
+  constructor(runs: StagedRuns) {
+    this.#runs = runs;
+  }
+
+  all(): IterableIterator<readonly [string, StagedTopic]> {
+    return this.#topics.entries();
+  }
+
+  /** The number of the next event that is added. */
+  nextFresh(): number {
+    this.#fresh += 1;
+    return FRESH + this.#fresh;
+  }
+
+  of(topic: string): StagedTopic {
+    const staged = this.#topics.get(topic);
+    if (staged !== undefined) return staged;
+    const known = this.#runs.rows.topics.get(topic);
+    if (known === undefined) return this.#want(topic, DEPTH);
+    const { rev, pending, events, depth } = known;
+    const made: StagedTopic = {
+      rev,
+      pending,
+      waiters: known.waiters.filter((id) => this.#runs.peek(id)?.topics?.has(topic) ?? true),
+      hasAllWaiters: known.waiters.length < depth,
+      events: [],
+      bound: { one: boundOf(events, "one", depth), all: boundOf(events, "all", depth) },
+      depth,
+      touched: false,
+    };
+    this.#topics.set(topic, made);
+    for (const event of events) if (!this.changes.has(event.id)) made.events.push(event);
+    return made;
+  }
+
+  touch(topic: string): StagedTopic {
+    const staged = this.of(topic);
+    staged.touched = true;
+    return staged;
+  }
+
+  /** What is known does not reach far enough. */
+  deeper(topic: string): never {
+    return this.#want(topic, (this.#topics.get(topic)?.depth ?? DEPTH) * DEEPER);
+  }
+
+  /** The run is subscribed to these and to no others. */
+  subscribe(head: RunHead, topics: ReadonlySet<string>): void {
+    const run = this.#runs.touch(head);
+    for (const topic of topics) this.of(topic);
+    for (const [topic, { waiters }] of this.#topics) {
+      const place = topics.has(topic) ? -1 : waiters.indexOf(head.id);
+      if (place >= 0) waiters.splice(place, 1);
+    }
+    for (const topic of topics) {
+      const { waiters } = this.touch(topic);
+      if (!waiters.includes(head.id)) waiters.push(head.id);
+    }
+    run.topics = topics;
+  }
+
+  *waitersOf(topic: string): Generator<RunHead> {
+    const { waiters, hasAllWaiters } = this.of(topic);
+    for (const id of [...waiters]) {
+      const head = this.#runs.find(id)?.head;
+      if (head !== undefined) yield head;
+    }
+    if (!hasAllWaiters) this.deeper(topic);
+  }
+
+  event(id: string): EventRow | null {
+    const change = this.changes.get(id);
+    if (change !== undefined) return change.what === "remove" ? null : change.event;
+    const known = this.#runs.rows.events.get(id);
+    if (known !== undefined) return known;
+    this.#runs.wanted.events.add(id);
+    return null;
+  }
+
+  /** Keeps the list of pending events as it is to be after this. */
+  place(event: EventRow): void {
+    const staged = this.touch(event.topic);
+    const others = staged.events.filter(({ id }) => id !== event.id);
+    staged.events = event.pending ? [...others, event].sort((left, right) => left.n - right.n) : others;
+  }
+
+  unplace(event: EventRow): void {
+    this.place({ ...event, pending: false });
+  }
+
+  seen(head: RunHead, topic: string): number {
+    const run = this.#runs.of(head);
+    const staged = run.seen?.get(topic);
+    if (staged !== undefined) return staged;
+    if (run.created !== null) return 0;
+    const known = this.#runs.rows.seen.get(pairKey(head.id, topic));
+    if (known !== undefined) return known;
+    this.#runs.wanted.seen.set(pairKey(head.id, topic), { runId: head.id, topic });
+    return 0;
+  }
+
+  #want(topic: string, depth: number): never {
+    this.#runs.wanted.topics.set(topic, Math.max(depth, this.#runs.wanted.topics.get(topic) ?? 0));
+    throw new RowsMissing();
+  }
+}
+
+function boundOf(events: readonly EventRow[], consume: EventRow["consume"], depth: number): number {
+  const ofKind = events.filter((event) => event.consume === consume);
+  return ofKind.length < depth ? Number.POSITIVE_INFINITY : (ofKind.at(-1)?.n ?? 0);
+}
+
+export class StagedTopicTable implements TopicTable {
+  readonly #runs: StagedRuns;
+  readonly #topics: StagedTopics;
+
+  constructor(runs: StagedRuns, topics: StagedTopics) {
+    this.#runs = runs;
+    this.#topics = topics;
+  }
+
+  subscribe(head: RunHead, topics: readonly string[]): void {
+    this.#topics.subscribe(head, new Set(topics));
+  }
+
+  unsubscribe(head: RunHead): void {
+    this.#topics.subscribe(head, new Set());
+  }
+
+  longestWaiter(topic: string): RunHead | null {
+    for (const head of this.#topics.waitersOf(topic)) return head;
+    return null;
+  }
+
+  waiters(topic: string): readonly RunHead[] {
+    return [...this.#topics.waitersOf(topic)];
+  }
+
+  seen(head: RunHead, topic: string): number {
+    return this.#topics.seen(head, topic);
+  }
+
+  setSeen(head: RunHead, topic: string, n: number): void {
+    const run = this.#runs.touch(head);
+    run.seen ??= new Map();
+    run.seen.set(topic, n);
+  }
+
+  forgetSeen(): never {
+    return neverAsked("topics.forgetSeen");
+  }
+}
+
+export class StagedEventTable implements EventTable {
+  readonly #topics: StagedTopics;
+
+  constructor(topics: StagedTopics) {
+    this.#topics = topics;
+  }
+
+  get(id: string): EventRow | null {
+    return this.#topics.event(id);
+  }
+
+  insert(event: Omit<EventRow, "n">): EventRow {
+    const row = { ...event, n: this.#topics.nextFresh() };
+    this.#topics.place(row);
+    const what = this.#topics.changes.get(event.id)?.what === "remove" ? "replace" : "insert";
+    this.#topics.changes.set(event.id, { what, event: row });
+    return row;
+  }
+
+  save(event: EventRow): void {
+    this.#topics.place(event);
+    const before = this.#topics.changes.get(event.id)?.what;
+    this.#topics.changes.set(event.id, { what: before === "insert" || before === "replace" ? before : "save", event });
+  }
+
+  remove(event: EventRow): void {
+    this.#topics.unplace(event);
+    this.#topics.changes.set(event.id, { what: "remove" });
+  }
+
+  oldestDeliverable({ topic, consume, afterN, now, createdAt }: DeliverableQuery): EventRow | null {
+    const { events, bound } = this.#topics.of(topic);
+    const fits = (event: EventRow): boolean =>
+      event.consume === consume &&
+      event.n > afterN &&
+      event.expireAt > now &&
+      (event.deliver === "all" || event.at >= createdAt);
+    const found = events.find(fits);
+    if ((found?.n ?? Number.POSITIVE_INFINITY) <= bound[consume]) return found ?? null;
+    return this.#topics.deeper(topic);
+  }
+
+  oldestPending(topic: string): EventRow | null {
+    const { events, bound } = this.#topics.of(topic);
+    const found = events[0];
+    if ((found?.n ?? Number.POSITIVE_INFINITY) <= Math.min(bound.one, bound.all)) return found ?? null;
+    return this.#topics.deeper(topic);
+  }
+
+  countPending(topic: string, change: 1 | -1): number {
+    const staged = this.#topics.touch(topic);
+    staged.pending += change;
+    return staged.pending;
+  }
+
+  expired(): never {
+    return neverAsked("events.expired");
+  }
+  removeBefore(): never {
+    return neverAsked("events.removeBefore");
+  }
+}
