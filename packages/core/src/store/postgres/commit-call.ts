@@ -24,7 +24,7 @@ export interface CommitExtras {
 
 export function commitValues(stage: Stage, { now, notBefore, channel, hints }: CommitExtras): readonly unknown[] {
   const runs = [...stage.staged.all()].filter(({ touched }) => touched);
-  const seen = runs.filter(({ known }) => known !== null);
+  const seen = [...stage.staged.all()].filter(({ touched, compared, known }) => (touched || compared) && known !== null);
   return [
     now,
     notBefore,
@@ -98,6 +98,7 @@ function runValues(runs: readonly StagedRun[]): readonly unknown[] {
 function headColumns(head: RunHead): object {
   return {
     id: toColumn(head.id),
+    undo: head.undo,
     status: head.status,
     epoch: head.epoch,
     turn: head.turn,
@@ -154,7 +155,8 @@ function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {
     if (run.cuts.length + run.added.length === 0 && run.taken === null && run.topics === null) continue;
     const run_id = toColumn(run.head.id);
     if (known !== null) for (const { first, last } of run.cuts) cuts.push({ run_id, first, last });
-    for (const entry of run.added) inbox.push(inboxRow(run_id, entry));
+    for (const entry of run.added)
+      inbox.push({ ...inboxRow(run_id, entry), ...(run.restored?.has(entry.n) ? { again: true } : {}) });
     for (const n of run.taken ?? []) taken.push({ run_id, first: n, last: n });
     if (run.topics !== null) waits.push({ run_id, topics: [...run.topics].map(toColumn), place: waits.length });
   }

@@ -42,13 +42,13 @@ const LOCKS = `
 const RUNS = `
   IF p_inserts IS NOT NULL THEN
     places := ARRAY(SELECT nextval('@.places') FROM generate_series(1, json_array_length(p_inserts)));
-    INSERT INTO @.runs (n, rev, id, status, epoch, turn, owner, wake_at, created_at, started_at, ended_at, inbox_last, topics,
+    INSERT INTO @.runs (n, rev, id, undo, status, epoch, turn, owner, wake_at, created_at, started_at, ended_at, inbox_last, topics,
         base_seq, generation, claims, claim_seq, workflow, version, start_id, control_id, parent_run, parent_location,
         parent_on_close, tags, wait, input, outcome)
-      SELECT places[x.place], 1, x.id, x.status, x.epoch, x.turn, x.owner, x.wake_at, x.created_at, x.started_at, x.ended_at,
+      SELECT places[x.place], 1, x.id, x.undo, x.status, x.epoch, x.turn, x.owner, x.wake_at, x.created_at, x.started_at, x.ended_at,
         x.inbox_last, x.topics, x.base_seq, x.generation, x.claims, x.claim_seq, x.workflow, x.version, x.start_id, x.control_id,
         x.parent_run, x.parent_location, x.parent_on_close, x.tags, x.wait, x.input, x.outcome
-      FROM json_to_recordset(p_inserts) AS x(place integer, id text, status text, epoch integer, turn integer, owner text,
+      FROM json_to_recordset(p_inserts) AS x(place integer, id text, undo text, status text, epoch integer, turn integer, owner text,
         wake_at bigint, created_at bigint, started_at bigint, ended_at bigint, inbox_last integer, topics integer,
         base_seq integer, generation integer, claims integer, claim_seq integer, workflow text, version integer, start_id text,
         control_id text, parent_run text, parent_location text, parent_on_close text, tags text, wait text, input text,
@@ -64,14 +64,14 @@ const RUNS = `
       SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
   END IF;
   IF p_updates IS NOT NULL THEN
-    UPDATE @.runs r SET rev = r.rev + 1, status = x.status, epoch = x.epoch, turn = x.turn, owner = x.owner, wake_at = x.wake_at,
+    UPDATE @.runs r SET rev = r.rev + 1, status = x.status, undo = x.undo, epoch = x.epoch, turn = x.turn, owner = x.owner, wake_at = x.wake_at,
         started_at = x.started_at, ended_at = x.ended_at, inbox_last = x.inbox_last, topics = x.topics, base_seq = x.base_seq,
         generation = x.generation, claims = x.claims, claim_seq = x.claim_seq, workflow = x.workflow, version = x.version,
         control_id = x.control_id,
         wait = CASE WHEN x.sets_wait THEN x.wait ELSE r.wait END,
         outcome = CASE WHEN x.sets_outcome THEN x.outcome ELSE r.outcome END,
         input = CASE WHEN x.sets_input THEN x.input ELSE r.input END
-      FROM json_to_recordset(p_updates) AS x(id text, status text, epoch integer, turn integer, owner text, wake_at bigint,
+      FROM json_to_recordset(p_updates) AS x(id text, undo text, status text, epoch integer, turn integer, owner text, wake_at bigint,
         started_at bigint, ended_at bigint, inbox_last integer, topics integer, base_seq integer, generation integer,
         claims integer, claim_seq integer, workflow text, version integer, control_id text, wait text, outcome text, input text,
         sets_wait boolean, sets_outcome boolean, sets_input boolean)
@@ -79,18 +79,22 @@ const RUNS = `
   END IF;`;
 
 const BELONGINGS = `
-  IF p_run IS NOT NULL THEN
-    INSERT INTO @.journal (run_id, seq, location, kind, outcome, attempts, started_at, at, detail, payload)
-      SELECT * FROM unnest(p_run, p_seq, p_location, p_kind, p_outcome, p_attempts, p_started_at, p_at, p_detail, p_payload);
-  END IF;
   IF p_cuts IS NOT NULL THEN
     DELETE FROM @.journal j USING json_to_recordset(p_cuts) AS x(run_id text, first integer, last integer)
       WHERE j.run_id = x.run_id AND j.seq >= x.first AND j.seq <= x.last;
   END IF;
+  IF p_run IS NOT NULL THEN
+    INSERT INTO @.journal (run_id, seq, location, kind, outcome, attempts, started_at, at, detail, payload)
+      SELECT * FROM unnest(p_run, p_seq, p_location, p_kind, p_outcome, p_attempts, p_started_at, p_at, p_detail, p_payload);
+  END IF;
   IF p_inbox IS NOT NULL THEN
     INSERT INTO @.inbox_ids (run_id, kind, id, n, at)
       SELECT x.run_id, x.kind, x.id, x.n, x.at FROM json_to_recordset(p_inbox)
-        AS x(run_id text, kind text, id text, n integer, at bigint);
+        AS x(run_id text, kind text, id text, n integer, at bigint, again boolean) WHERE x.again IS NULL;
+    INSERT INTO @.inbox_ids (run_id, kind, id, n, at)
+      SELECT x.run_id, x.kind, x.id, x.n, x.at FROM json_to_recordset(p_inbox)
+        AS x(run_id text, kind text, id text, n integer, at bigint, again boolean) WHERE x.again
+      ON CONFLICT (run_id, kind, id) DO UPDATE SET n = excluded.n, at = excluded.at;
     INSERT INTO @.inbox (run_id, n, kind, id, name, status, at, policy, value)
       SELECT x.run_id, x.n, x.kind, x.id, x.name, x.status, x.at, x.policy, x.value FROM json_to_recordset(p_inbox)
         AS x(run_id text, n integer, kind text, id text, name text, status text, at bigint, policy text, value text);

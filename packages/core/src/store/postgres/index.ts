@@ -20,8 +20,8 @@ export interface PostgresStoreOptions {
   readonly listen?: boolean;
   /** Go on where `synchronous_commit` is off: commits that were answered may be lost when the server dies. */
   readonly allowAsyncCommit?: boolean;
-  /** Whose clock counts. `engine` is for tests whose time is moved by hand: all processes must have the same clock then. */
-  readonly clock?: "database" | "engine";
+  /** Whose clock counts. `process` is for tests whose time is moved by hand: all processes must have the same clock then. */
+  readonly clock?: "database" | "process";
 }
 
 const CONNECTIONS_MAX = 5;
@@ -42,8 +42,8 @@ export function postgresStore(source: string | PostgresPool, options: PostgresSt
   if (schema === "" || Buffer.byteLength(schema) > 63 || schema.includes("\0")) {
     throw new PawlError("OPTION_INVALID", `the schema ${JSON.stringify(schema)} is no name of 1 to 63 bytes`);
   }
-  if (clock !== "database" && clock !== "engine") {
-    throw new PawlError("OPTION_INVALID", `clock is ${String(clock)}; it can be database or engine`);
+  if (clock !== "database" && clock !== "process") {
+    throw new PawlError("OPTION_INVALID", `clock is ${String(clock)}; it can be database or process`);
   }
   checkWhole("connectionsMax", connectionsMax, 2);
   checkWhole("statementMs", statementMs, 1);

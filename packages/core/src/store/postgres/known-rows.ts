@@ -42,10 +42,12 @@ export class Wanted {
   readonly children = new Set<string>();
   readonly letters = new Set<string>();
   readonly seen = new Map<string, { readonly runId: string; readonly topic: string }>();
+  /** The newest record of a run up to a seq. */
+  readonly floors = new Map<string, { readonly runId: string; readonly seq: number }>();
 
   get size(): number {
-    const { runs, inboxes, known, topics, events, children, letters, seen } = this;
-    const parts = [runs, inboxes, known, topics, events, children, letters, seen];
+    const { runs, inboxes, known, topics, events, children, letters, seen, floors } = this;
+    const parts = [runs, inboxes, known, topics, events, children, letters, seen, floors];
     return parts.reduce((sum, { size }) => sum + size, 0);
   }
 
@@ -59,6 +61,7 @@ export class Wanted {
     for (const key of other.children) this.children.add(key);
     for (const key of other.letters) this.letters.add(key);
     for (const [key, value] of other.seen) this.seen.set(key, value);
+    for (const [key, value] of other.floors) this.floors.set(key, value);
   }
 }
 
@@ -73,6 +76,7 @@ export class KnownRows {
   readonly children = new Map<string, readonly string[]>();
   readonly letters = new Map<string, LetterRow | null>();
   readonly seen = new Map<string, number>();
+  readonly floors = new Map<string, number>();
   /** When it was read, by the store's clock; null: nothing was. */
   now: number | null = null;
 
@@ -83,6 +87,11 @@ export class KnownRows {
   run(runId: string): KnownRun | null | undefined {
     const known = this.runs.get(runId);
     return known === undefined ? this.#cache?.get(runId) : known;
+  }
+
+  /** Whether what `run` says is remembered, and may be out of date. */
+  isRemembered(runId: string): boolean {
+    return !this.runs.has(runId);
   }
 }
 

@@ -7,7 +7,7 @@ const postgres = await freshPostgres();
 
 async function subject({ pool, schema }: PostgresFixture) {
   const own = await schema();
-  const store = () => postgresStore(pool, { schema: own.schema, clock: "engine" });
+  const store = () => postgresStore(pool, { schema: own.schema, clock: "process" });
   return { store: store(), another: store, dispose: own.dispose };
 }
 

@@ -49,7 +49,7 @@ const UNDECIDED: Answer = { kind: "refused", reason: "notFound" };
 export interface PostgresStoreParts {
   readonly database: Database;
   /** Whose clock counts: the database's, or that of the world which the store is opened with. */
-  readonly clock: "database" | "engine";
+  readonly clock: "database" | "process";
   readonly listen: boolean;
   readonly allowAsyncCommit: boolean;
 }
@@ -73,7 +73,7 @@ export class PostgresStore implements Store {
     const channel = channelOf(database.schema);
     this.#parts = parts;
     this.#database = database;
-    this.exactClock = parts.clock === "engine";
+    this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
     this.#hints = new Hints(database, channel);
     this.#writing = new Writing({
@@ -173,13 +173,13 @@ export class PostgresStore implements Store {
   }
 
   async prune(request: PruneRequest): Promise<Pruned> {
-    const { runsEndedBefore, receivedBefore, limit } = request;
+    const { runsEndedBefore, receivedBefore, lettersBefore = null, limit } = request;
     const statuses = (request.statuses ?? STATUSES).filter(isTerminal);
     const expired = await this.#expire(limit);
-    const values = [runsEndedBefore, statuses, receivedBefore, limit];
-    const pruned = (await this.#database.call(STORE_SQL.prune, values)) as Pick<Pruned, "runs" | "entries">;
-    const { runs, entries } = pruned;
-    return { runs, entries, expired, done: runs < limit && expired < limit && entries < limit };
+    const values = [runsEndedBefore, statuses, receivedBefore, lettersBefore, limit];
+    const pruned = (await this.#database.call(STORE_SQL.prune, values)) as Pick<Pruned, "runs" | "entries" | "letters">;
+    const { runs, entries, letters } = pruned;
+    return { runs, entries, expired, letters, done: Math.max(runs, expired, entries, letters) < limit };
   }
 
   watch(listener: (hint: Hint) => void): () => void {

@@ -1,18 +1,27 @@
 /** Removes what is old, a bounded number of rows. Children go before their parents, in the same call where they can. */
 export const PRUNE_SQL = `
-CREATE FUNCTION @.prune_1(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_limit bigint) RETURNS json
+CREATE FUNCTION @.prune_1(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_letters_before bigint,
+  p_limit bigint) RETURNS json
   LANGUAGE plpgsql AS $body$
 DECLARE
   gone text[];
   runs bigint := 0;
   entries bigint := 0;
+  letters bigint := 0;
   forgotten bigint;
 BEGIN
   WHILE p_ended_before IS NOT NULL AND runs < p_limit LOOP
     gone := ARRAY(SELECT r.id FROM @.runs r
       WHERE r.status = ANY (p_statuses) AND r.ended_at < p_ended_before AND r.created_at < p_ended_before
-        AND NOT EXISTS (SELECT 1 FROM @.runs p WHERE p.id = r.parent_run AND p.ended_at IS NULL)
         AND NOT EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = r.id)
+        AND (r.parent_run IS NULL OR NOT EXISTS (
+          WITH RECURSIVE above AS (
+            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM @.runs p
+              WHERE p.id = r.parent_run AND r.created_at >= coalesce(p.started_at, 0)
+            UNION ALL
+            SELECT p.id, p.ended_at, p.parent_run, p.created_at FROM above a JOIN @.runs p ON p.id = a.parent_run
+              WHERE a.ended_at IS NOT NULL AND a.created_at >= coalesce(p.started_at, 0))
+          SELECT 1 FROM above WHERE ended_at IS NULL))
       ORDER BY array_position(p_statuses, r.status), r.created_at, r.n LIMIT p_limit - runs FOR UPDATE SKIP LOCKED);
     EXIT WHEN cardinality(gone) = 0;
     DELETE FROM @.journal j WHERE j.run_id = ANY (gone);
@@ -39,6 +48,12 @@ BEGIN
     GET DIAGNOSTICS forgotten = ROW_COUNT;
     entries := entries + forgotten;
   END IF;
-  RETURN json_build_object('runs', runs, 'entries', entries);
+  IF p_letters_before IS NOT NULL THEN
+    WITH old AS (SELECT l.id FROM @.letters l WHERE l.dead_at < p_letters_before ORDER BY l.dead_at, l.n LIMIT p_limit
+        FOR UPDATE SKIP LOCKED)
+      DELETE FROM @.letters l USING old WHERE l.id = old.id;
+    GET DIAGNOSTICS letters = ROW_COUNT;
+  END IF;
+  RETURN json_build_object('runs', runs, 'entries', entries, 'letters', letters);
 END $body$;
 `;

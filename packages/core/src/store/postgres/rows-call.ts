@@ -15,7 +15,7 @@ import {
 
 /** Rows that are wanted, as the arguments of the function that reads them; and its answer, as rows that are known. */
 
-export const ROWS_CALL = "SELECT @.rows_1($1, $2, $3, $4, $5, $6, $7, $8, $9)::text AS json";
+export const ROWS_CALL = "SELECT @.rows_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
 
 export const LOCK_CALL = "SELECT @.lock_1($1, $2)::text AS json";
 
@@ -32,6 +32,7 @@ export function rowsValues(wanted: Wanted, now: number | null): readonly unknown
     columns(wanted.children),
     columns(wanted.letters),
     json([...wanted.seen.values()].map(({ runId, topic }) => ({ run_id: toColumn(runId), topic: toColumn(topic) }))),
+    json([...wanted.floors.values()].map(({ runId, seq }) => ({ run_id: toColumn(runId), seq }))),
   ];
 }
 
@@ -55,6 +56,7 @@ export interface RowsAnswer {
   readonly events: readonly EventColumns[] | null;
   readonly letters: readonly LetterColumns[] | null;
   readonly seen: readonly (readonly [runId: string, topic: string, n: number])[] | null;
+  readonly floors: readonly (readonly [runId: string, seq: number, newest: number])[] | null;
 }
 
 /** What was wanted is known from here on, and be it that there is none. */
@@ -63,7 +65,7 @@ export function learnRows(rows: KnownRows, wanted: Wanted, answer: RowsAnswer): 
   for (const runId of wanted.runs) rows.runs.set(runId, null);
   for (const values of answer.runs ?? []) {
     const head = headOf(values);
-    rows.runs.set(head.id, { rev: values[1], head, wait: waitOf(values[20]), newest: values[21], inbox: null });
+    rows.runs.set(head.id, { rev: values[1], head, wait: waitOf(values[21]), newest: values[22], inbox: null });
   }
   learnBelongings(rows, wanted, answer);
   const waiters = grouped(answer.waiters ?? []);
@@ -97,6 +99,8 @@ function learnBelongings(rows: KnownRows, wanted: Wanted, answer: RowsAnswer): v
   const children = grouped(answer.children ?? []);
   for (const parent of wanted.children) rows.children.set(parent, children.get(parent) ?? []);
   for (const key of wanted.seen.keys()) rows.seen.set(key, 0);
+  for (const [runId, seq, newest] of answer.floors ?? [])
+    rows.floors.set(pairKey(fromColumn(runId), String(seq)), newest);
   for (const [runId, topic, n] of answer.seen ?? []) rows.seen.set(pairKey(fromColumn(runId), fromColumn(topic)), n);
 }
 

@@ -6,7 +6,7 @@ import { HEAD_VALUES, NEWEST_SEQ, NOW_SQL } from "./run-json.ts";
  */
 export const ROWS_SQL = `
 CREATE FUNCTION @.rows_1(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
-  p_children text[], p_letters text[], p_seen json) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
+  p_children text[], p_letters text[], p_seen json, p_floors json) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
 DECLARE
   waiters json;
   children json;
@@ -43,7 +43,10 @@ BEGIN
     'letters', (SELECT json_agg(to_json(l)) FROM @.letters l WHERE l.id = ANY (p_letters)),
     'seen', CASE WHEN p_seen IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(s.run_id, s.topic, s.n))
       FROM json_to_recordset(p_seen) AS x(run_id text, topic text)
-      JOIN @.topics_seen s ON s.run_id = x.run_id AND s.topic = x.topic) END
+      JOIN @.topics_seen s ON s.run_id = x.run_id AND s.topic = x.topic) END,
+    'floors', CASE WHEN p_floors IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(x.run_id, x.seq,
+        coalesce((SELECT max(j.seq) FROM @.journal j WHERE j.run_id = x.run_id AND j.seq <= x.seq), r.base_seq)))
+      FROM json_to_recordset(p_floors) AS x(run_id text, seq integer) JOIN @.runs r ON r.id = x.run_id) END
   );
 END $body$;
 

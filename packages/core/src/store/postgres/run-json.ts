@@ -1,6 +1,6 @@
 /** A run's row as one JSON array; `run-rows.ts` reads it in the same order. `r` is the table of runs. */
 export const HEAD_VALUES = `r.id, r.rev, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at, r.ended_at,
-  r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id, r.control_id`;
+  r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id, r.control_id, r.undo`;
 
 export const REST_VALUES = "r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait, r.input, r.outcome";
 

@@ -29,6 +29,7 @@ type HeadValues = readonly [
   version: number,
   startId: string,
   controlId: string | null,
+  undo: RunHead["undo"],
 ];
 
 export type KnownRunValues = readonly [...HeadValues, wait: string | null, newest: number];
@@ -44,11 +45,11 @@ export type RunValues = readonly [
   outcome: string | null,
 ];
 
-const HEAD_LENGTH = 20;
+const HEAD_LENGTH = 21;
 
 export function headOf(values: readonly [...HeadValues, ...unknown[]]): RunHead {
   const [id, , status, epoch, turn, owner, wakeAt, createdAt, startedAt, endedAt, inboxLast, topics, ...rest] = values;
-  const [baseSeq, generation, claims, claimSeq, workflow, version, startId, controlId] = rest;
+  const [baseSeq, generation, claims, claimSeq, workflow, version, startId, controlId, undo] = rest;
   return {
     key: 0,
     id: fromColumn(id),
@@ -68,6 +69,7 @@ export function headOf(values: readonly [...HeadValues, ...unknown[]]): RunHead 
     claimSeq,
     startedAt,
     endedAt,
+    undo,
     controlId: fromColumnOrNull(controlId),
     topics,
   };

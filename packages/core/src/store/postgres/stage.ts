@@ -10,7 +10,8 @@ import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topic
  *
  * G1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
  *     one exception is that an id is taken to be new where the database itself refuses the commit if it is not (`trusting`).
- * G2. A run or topic whose rows change is among those that the database compares by `rev` before it writes.
+ * G2. A run or topic whose rows change is among those that the database compares by `rev` before it writes; so is every run
+ *     that is remembered and not read, even where it was only looked at.
  */
 export class Stage implements Tables {
   readonly wanted = new Wanted();

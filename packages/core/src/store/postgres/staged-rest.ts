@@ -33,6 +33,10 @@ export class StagedLetterTable implements LetterTable {
     if (this.#runs.rows.letters.get(id)) this.removed.add(id);
     this.changes.set(id, null);
   }
+
+  removeBefore(): never {
+    return neverAsked("letters.removeBefore");
+  }
 }
 
 export type StagedDocument =

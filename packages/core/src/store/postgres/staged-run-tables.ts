@@ -1,10 +1,13 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { JournalRecord } from "../../model/record.ts";
+import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import type { HeadDraft, InboxTable, JournalTable, RunHead, RunTable } from "../tables.ts";
 import { pairKey, RowsMissing } from "./known-rows.ts";
 import { neverAsked } from "./never-asked.ts";
 import type { StagedRuns } from "./staged-run.ts";
+
+/** The greatest that a column for seqs holds. */
+const SEQ_MAX = 2 ** 31 - 1;
 
 export class StagedRunTable implements RunTable {
   readonly #runs: StagedRuns;
@@ -34,6 +37,14 @@ export class StagedRunTable implements RunTable {
   }
 
   saveReady(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveUndo(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveVersion(head: RunHead): void {
     this.#runs.save(head);
   }
 
@@ -94,10 +105,6 @@ export class StagedJournalTable implements JournalTable {
     return this.#runs.of(head).newest;
   }
 
-  has(head: RunHead, seq: number): boolean {
-    return seq <= this.#runs.of(head).newest;
-  }
-
   append(head: RunHead, records: readonly JournalRecord[]): void {
     const run = this.#runs.touch(head);
     for (const record of records) {
@@ -118,9 +125,19 @@ export class StagedJournalTable implements JournalTable {
   }
 
   cut(head: RunHead, seqMax: number): void {
+    this.trim(head, { from: 0, to: Math.min(seqMax, SEQ_MAX) });
+  }
+
+  cutAfter(head: RunHead, seq: number): void {
+    const newest = this.#runs.newestUpTo(this.#runs.of(head), seq);
+    this.trim(head, { from: seq + 1, to: SEQ_MAX });
+    this.#runs.of(head).newest = newest;
+  }
+
+  trim(head: RunHead, { from, to }: SeqRange): void {
     const run = this.#runs.touch(head);
-    run.records = run.records.filter(({ seq }) => seq > seqMax);
-    run.cuts.push({ first: 0, last: Math.min(seqMax, run.newest) });
+    run.records = run.records.filter(({ seq }) => seq < from || seq > to);
+    run.cuts.push({ first: from, last: to });
   }
 }
 
@@ -140,6 +157,17 @@ export class StagedInboxTable implements InboxTable {
     run.addedIds ??= new Set();
     run.addedIds.add(key);
     run.added.push(entry);
+    return true;
+  }
+
+  restore(head: RunHead, entry: InboxEntry): boolean {
+    if (this.open(head).some(({ kind, id }) => kind === entry.kind && id === entry.id)) return false;
+    const run = this.#runs.touch(head);
+    run.addedIds ??= new Set();
+    run.addedIds.add(pairKey(entry.kind, entry.id));
+    run.added.push(entry);
+    run.restored ??= new Set();
+    run.restored.add(entry.n);
     return true;
   }
 

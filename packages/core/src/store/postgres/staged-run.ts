@@ -14,6 +14,8 @@ export interface StagedRun {
   newest: number;
   /** Its row, or what belongs to it, changes: it must be as it was seen. */
   touched: boolean;
+  /** It must be as it was seen, even if nothing of it changes: what is remembered may be wrong, and so may a refusal. */
+  compared: boolean;
   /** Its row changes. */
   saved: boolean;
   setsWait: boolean;
@@ -23,6 +25,8 @@ export interface StagedRun {
   cuts: { readonly first: number; readonly last: number }[];
   added: InboxEntry[];
   addedIds: Set<string> | null;
+  /** Numbers of those among the added that the run may have had before. */
+  restored: Set<number> | null;
   taken: Set<number> | null;
   /** What it is subscribed to from here on; null: as before. */
   topics: ReadonlySet<string> | null;
@@ -58,7 +62,10 @@ export class StagedRuns {
       this.wanted.runs.add(runId);
       throw new RowsMissing();
     }
-    return known === null ? null : this.#stage(runId, blank(known.head, known, null));
+    if (known === null) return null;
+    const run = this.#stage(runId, blank(known.head, known, null));
+    run.compared = this.rows.isRemembered(runId);
+    return run;
   }
 
   /** One that somebody has the head of, and that is there therefore. */
@@ -81,7 +88,7 @@ export class StagedRuns {
       this.wanted.runs.add(run.id);
       throw new RowsMissing();
     }
-    if (known !== undefined && known !== null) return false;
+    if (known !== undefined && known !== null) return this.find(run.id) === null;
     this.#stage(run.id, blank(head, null, run));
     return true;
   }
@@ -118,6 +125,18 @@ export class StagedRuns {
     throw new RowsMissing();
   }
 
+  /** The newest seq that is left when what comes after this one goes. */
+  newestUpTo(run: StagedRun, seq: number): number {
+    if (seq >= run.newest) return run.newest;
+    const added = run.records.findLast((record) => record.seq <= seq);
+    if (added !== undefined) return added.seq;
+    if (run.created !== null) return run.head.baseSeq;
+    const { id } = run.head;
+    const known = this.rows.floors.get(pairKey(id, String(seq)));
+    if (known === undefined) this.wanted.floors.set(pairKey(id, String(seq)), { runId: id, seq });
+    return known ?? seq;
+  }
+
   #stage(runId: string, run: StagedRun): StagedRun {
     this.#runs.set(runId, run);
     return run;
@@ -132,6 +151,7 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
     wait: known?.wait ?? null,
     newest: known?.newest ?? head.baseSeq,
     touched: created !== null,
+    compared: false,
     saved: created !== null,
     setsWait: false,
     outcome: null,
@@ -140,6 +160,7 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
     cuts: [],
     added: [],
     addedIds: null,
+    restored: null,
     taken: null,
     topics: null,
     seen: null,

@@ -15,11 +15,11 @@ export const STORE_SQL = {
   claim: "SELECT @.claim_1($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   beat: "SELECT @.beat_1($1, $2, $3, $4, $5)::text AS json",
   retire: "SELECT @.retire_1($1, $2)::text AS json",
-  prune: "SELECT @.prune_1($1, $2, $3, $4)::text AS json",
+  prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
     SELECT * FROM @.runs q WHERE q.owner = $2 AND q.wake_at <= ${PRESENT} ORDER BY q.wake_at, q.n LIMIT $3) AS r`,
   held: `SELECT json_agg(json_build_array(r.id, r.epoch) ORDER BY r.n)::text AS json FROM @.runs r
-    WHERE r.owner = $1 AND r.status = 'running'`,
+    WHERE r.owner = $1 AND (r.status = 'running' OR r.status = 'compensating' AND r.wait IS NULL)`,
   nextDueAt: `SELECT least((SELECT min(r.wake_at) FROM @.runs r WHERE r.owner = $1),
     (SELECT min(f.at) FROM unnest($2::text[], $3::integer[]) AS w(name, version), LATERAL (SELECT min(r.wake_at) AS at FROM @.runs r
       WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at IS NOT NULL) AS f))::text AS json`,

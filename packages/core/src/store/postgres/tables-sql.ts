@@ -28,6 +28,7 @@ CREATE TABLE @.runs (
   version integer NOT NULL,
   id text COLLATE "C" PRIMARY KEY,
   status text COLLATE "C" NOT NULL,
+  undo text COLLATE "C" NOT NULL,
   owner text COLLATE "C",
   workflow text COLLATE "C" NOT NULL,
   start_id text COLLATE "C" NOT NULL,
@@ -145,6 +146,7 @@ CREATE TABLE @.letters (
   value text COLLATE "C"
 );
 CREATE UNIQUE INDEX letters_n ON @.letters (n);
+CREATE INDEX letters_dead ON @.letters (dead_at, n);
 
 CREATE TABLE @.documents (
   kind text COLLATE "C" NOT NULL,

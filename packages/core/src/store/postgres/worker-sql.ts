@@ -2,7 +2,7 @@ import { NEWEST_SEQ, NOW_SQL, RUN_JSON } from "./run-json.ts";
 
 /** Claims, beats and retirement: what moves runs from one owner to another. */
 
-/** A suspended run waits on as it did; one in the middle of work has to be claimed. */
+/** A run that rests waits on as it did; one in the middle of work has to be claimed. */
 const FREE = `
 CREATE FUNCTION @.free_1(p_now bigint, p_worker text, p_limit bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $body$
 DECLARE
@@ -12,7 +12,8 @@ BEGIN
       WHERE r.id IN (SELECT q.id FROM @.runs q WHERE q.owner = p_worker LIMIT p_limit) AND r.owner = p_worker
       ORDER BY r.id FOR UPDATE)
     UPDATE @.runs r SET rev = r.rev + 1, owner = NULL, epoch = r.epoch + 1, turn = 0,
-        wake_at = CASE WHEN r.status = 'suspended' OR r.ended_at IS NOT NULL THEN r.wake_at ELSE p_now END
+        wake_at = CASE WHEN r.status = 'suspended' OR r.status = 'compensating' AND r.wait IS NOT NULL OR r.ended_at IS NOT NULL
+          THEN r.wake_at ELSE p_now END
       FROM mine WHERE r.id = mine.id;
   GET DIAGNOSTICS freed = ROW_COUNT;
   RETURN freed;
@@ -50,7 +51,8 @@ BEGIN
   END IF;
   chosen := ARRAY(SELECT r.id FROM @.runs r WHERE r.id = ANY (chosen || suspects) ORDER BY r.wake_at, r.n LIMIT p_limit);
   WITH taken AS (
-    UPDATE @.runs r SET rev = r.rev + 1, status = 'running', epoch = r.epoch + 1, turn = 0, owner = p_worker, wake_at = NULL,
+    UPDATE @.runs r SET rev = r.rev + 1, status = CASE WHEN r.undo = 'underWay' THEN 'compensating' ELSE 'running' END,
+        wait = CASE WHEN r.undo = 'underWay' THEN NULL ELSE r.wait END, epoch = r.epoch + 1, turn = 0, owner = p_worker, wake_at = NULL,
         claims = CASE WHEN x.newest > r.claim_seq THEN 1 ELSE r.claims + 1 END, claim_seq = x.newest,
         started_at = coalesce(r.started_at, present)
       FROM (SELECT r.id, ${NEWEST_SEQ} AS newest FROM @.runs r WHERE r.id = ANY (chosen)) AS x

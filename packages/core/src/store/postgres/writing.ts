@@ -34,6 +34,14 @@ export interface WritingParts {
   readonly heard: (present: number) => void;
 }
 
+interface Decided<Result> {
+  readonly stage: Stage;
+  /** Null: something has to be read first. */
+  readonly decision: Decision<Result> | null;
+  /** What can't be, unless what is remembered is wrong. */
+  readonly doubt: { readonly error: unknown } | null;
+}
+
 /** How often a commit may find that others were faster, and how often it may find that it needs to know more. */
 const CONFLICTS_MAX = 100;
 const ROUNDS_MAX = 100;
@@ -73,7 +81,8 @@ export class Writing {
     const { database, cache } = this.#parts;
     const rows = new KnownRows(cache);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const { stage, decision } = this.#decide(rows, "trusting", decide);
+      const { stage, decision, doubt } = this.#decide(rows, "trusting", decide);
+      if (doubt !== null) return null;
       for (const { head, touched } of stage.staged.all()) if (touched) asked.runs.add(head.id);
       if (decision === null) {
         asked.add(stage.wanted);
@@ -116,7 +125,8 @@ export class Writing {
       await client.query(database.sql(LOCK_CALL), locks);
       const answer = jsonOf(await client.query(database.sql(ROWS_CALL), [...rowsValues(asked, fixedNow())]));
       this.#learn(rows, asked, answer as RowsAnswer);
-      const { stage, decision } = this.#decide(rows, "careful", decide);
+      const { stage, decision, doubt } = this.#decide(rows, "careful", decide);
+      if (doubt !== null) throw doubt.error;
       for (const runId of rows.runs.keys()) asked.runs.add(runId);
       asked.add(stage.wanted);
       if (decision === null) return await rolledBack(client);
@@ -141,12 +151,16 @@ export class Writing {
     rows: KnownRows,
     trust: Trust,
     decide: Decide<Result>,
-  ): { readonly stage: Stage; readonly decision: Decision<Result> | null } {
+  ): Decided<Result> {
     const { now, fixedNow } = this.#parts;
     const stage = new Stage(rows, trust);
     const batch = new Batch(stage as Tables, fixedNow() ?? rows.now ?? now());
-    const decision = decide(batch, stage);
-    return { stage, decision: stage.wanted.size > 0 ? null : decision };
+    try {
+      const decision = decide(batch, stage);
+      return { stage, decision: stage.wanted.size > 0 ? null : decision, doubt: null };
+    } catch (error) {
+      return { stage, decision: null, doubt: { error } };
+    }
   }
 
   #values(stage: Stage, { notBefore, hints }: Decision<unknown>): readonly unknown[] {
@@ -167,9 +181,9 @@ export class Writing {
   }
 }
 
-/** Nothing is to be written: an answer was all. */
+/** Nothing is to be written or compared: an answer was all. */
 function isEmpty({ staged, stagedTopics, letters, documents }: Stage): boolean {
-  for (const { touched } of staged.all()) if (touched) return false;
+  for (const { touched, compared } of staged.all()) if (touched || compared) return false;
   return stagedTopics.changes.size + letters.changes.size + documents.changes.size === 0;
 }
 
