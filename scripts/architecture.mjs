@@ -23,7 +23,7 @@ export const LAYERS = {
   model: { imports: [], modules: [] },
   runtime: { imports: [], modules: ["node:"] },
   rules: { imports: ["model"], modules: [] },
-  store: { imports: ["model"], modules: ["node:", "@photostructure/sqlite", "@redis/client"] },
+  store: { imports: ["model"], modules: ["node:", "@photostructure/sqlite", "@redis/client", "pg"] },
   coordinator: { imports: ["rules", ...STORE_INTERFACE, "runtime", "model"], modules: ["node:"] },
   workflow: { imports: ["model"], modules: ["node:"] },
   runner: { imports: ["workflow", ...STORE_INTERFACE, "runtime", "model"], modules: ["node:"] },
@@ -38,12 +38,16 @@ export const LAYERS = {
 };
 
 /** How every other package sees the core. */
-export const ENTRIES = ["pawl", "pawl/sqlite", "pawl/redis", "pawl/testing"];
+export const ENTRIES = ["pawl", "pawl/sqlite", "pawl/postgres", "pawl/redis", "pawl/testing"];
 
 /** The files behind these entries: the only ones that export what others made. */
-const ENTRY_FILES = ["index.ts", "store/sqlite/index.ts", "store/redis/index.ts", "testing/index.ts"].map(
-  (path) => `${CORE}${path}`,
-);
+const ENTRY_FILES = [
+  "index.ts",
+  "store/sqlite/index.ts",
+  "store/postgres/index.ts",
+  "store/redis/index.ts",
+  "testing/index.ts",
+].map((path) => `${CORE}${path}`);
 
 /** @param {readonly Source[]} sources All code of the repository. @returns {readonly Finding[]} */
 export function architectureFindings(sources) {

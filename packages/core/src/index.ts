@@ -53,7 +53,7 @@ export type {
   Transition,
   Wake,
 } from "./model/transition.ts";
-export type { MemoryTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
+export type { MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { Clock } from "./runtime/clock.ts";

@@ -20,6 +20,17 @@ export interface SqliteTx {
   exec(sql: string): void;
 }
 
+/**
+ * The PostgreSQL store's own transaction, as the body of `ctx.transaction` has it: as a client of the package `pg` is asked, one
+ * statement at a time, and none that would end the transaction.
+ */
+export interface PostgresTx {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
+}
+
 /** The memory store's transaction: values by key, kept when the body returns. */
 export interface MemoryTx {
   get(key: string): unknown;

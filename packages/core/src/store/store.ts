@@ -30,8 +30,8 @@ export interface Store {
   /**
    * How code in a transition is run. `batched`: it does not wait, and is a part of its batch like any transition; if it returns
    * a promise, it is refused with code `TX_ASYNC`. `apart`: it may wait, so a transition with code is alone in its batch, and
-   * `commit` is called with such batches while others are under way. The store runs each on a connection of its own: it locks
-   * the run's row, checks the guards, awaits the code, writes, commits. The run adds nothing else meanwhile; others go on.
+   * `commit` is called with such batches while others are under way. The store runs each on a connection of its own: it checks the
+   * guards, awaits the code, locks the run's row, checks again, writes, commits. The run adds nothing else meanwhile; others go on.
    */
   readonly transactions: "batched" | "apart";
   commit(batch: readonly Transition[]): Promise<Commit>;

@@ -53,14 +53,31 @@ export class TxDesk {
           "the body of a transaction returned a promise, and this store runs bodies that do not wait; it was rolled back",
         );
       }
-      return this.#spoiled === null
-        ? { kind: "returned", enlisted: this.#enlisted }
-        : { kind: "threw", error: this.#spoiled.error };
+      return this.#end();
     } catch (error) {
       return { kind: "threw", error };
     } finally {
       this.#open = false;
     }
+  }
+
+  /** As `run`, for a store whose code may wait. */
+  async runWaiting(code: InTransaction, tx: object): Promise<TransactionEnd> {
+    DESKS.set(tx, this);
+    try {
+      await code(tx);
+      return this.#end();
+    } catch (error) {
+      return { kind: "threw", error };
+    } finally {
+      this.#open = false;
+    }
+  }
+
+  #end(): TransactionEnd {
+    return this.#spoiled === null
+      ? { kind: "returned", enlisted: this.#enlisted }
+      : { kind: "threw", error: this.#spoiled.error };
   }
 }
 

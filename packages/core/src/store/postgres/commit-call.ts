@@ -24,7 +24,9 @@ export interface CommitExtras {
 
 export function commitValues(stage: Stage, { now, notBefore, channel, hints }: CommitExtras): readonly unknown[] {
   const runs = [...stage.staged.all()].filter(({ touched }) => touched);
-  const seen = [...stage.staged.all()].filter(({ touched, compared, known }) => (touched || compared) && known !== null);
+  const seen = [...stage.staged.all()].filter(
+    ({ touched, compared, known }) => (touched || compared) && known !== null,
+  );
   return [
     now,
     notBefore,

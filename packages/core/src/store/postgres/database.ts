@@ -82,6 +82,11 @@ export class Database {
   }
 }
 
+/** Ends a transaction after an error. Where the connection has gone, so has the transaction. */
+export async function rollBack(client: PostgresClient, error: unknown): Promise<void> {
+  if (!breaksConnection(error)) await client.query("ROLLBACK");
+}
+
 /** The value of the column `json` of the one row. */
 export function jsonOf({ rows }: { readonly rows: readonly unknown[] }): unknown {
   const [row] = rows as readonly { readonly json: string | null }[];

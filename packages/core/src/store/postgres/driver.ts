@@ -9,6 +9,11 @@ export interface PostgresPool {
 
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  query(config: {
+    readonly text: string;
+    readonly values: unknown[];
+    readonly queryMode: "extended";
+  }): Promise<PostgresResult>;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
   on(event: "notification", listener: (notification: { readonly payload?: string | undefined }) => void): unknown;
@@ -17,7 +22,8 @@ export interface PostgresClient {
 }
 
 export interface PostgresResult {
-  readonly rows: readonly unknown[];
+  readonly rows: unknown[];
+  readonly rowCount: number | null;
   /** What was done: `COMMIT`, or `ROLLBACK` where a transaction had failed. */
   readonly command: string;
 }

@@ -24,7 +24,7 @@ export interface PostgresStoreOptions {
   readonly clock?: "database" | "process";
 }
 
-const CONNECTIONS_MAX = 5;
+const CONNECTIONS_MAX = 10;
 const STATEMENT_MS = 30_000;
 const CONNECT_MS = 10_000;
 

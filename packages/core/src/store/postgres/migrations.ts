@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
-import { type Database, jsonOf } from "./database.ts";
+import { type Database, jsonOf, rollBack } from "./database.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
 import { ROWS_SQL } from "./rows-sql.ts";
 import { TABLES_SQL } from "./tables-sql.ts";
@@ -40,7 +40,7 @@ export async function migrate(database: Database): Promise<void> {
       }
       await client.query("COMMIT");
     } catch (error) {
-      await client.query("ROLLBACK");
+      await rollBack(client, error);
       throw error;
     }
   });

@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
-import type { DocumentQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
+import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import type { Database } from "./database.ts";
 import { type RunFilter, runCount, runPage } from "./run-list.ts";
@@ -42,11 +42,9 @@ export class PostgresReader implements Reader {
     return (await this.#one<number>(text, values)) ?? 0;
   }
 
-  async journal(
-    runId: string,
-    { afterSeq, limit }: { readonly afterSeq: number; readonly limit: number },
-  ): Promise<readonly JournalRecord[]> {
-    return (await this.#all<RecordValues>(STORE_SQL.journal, [toColumn(runId), afterSeq, limit])).map(recordOf);
+  async journal(runId: string, { afterSeq, limit, newestFirst }: JournalQuery): Promise<readonly JournalRecord[]> {
+    const text = newestFirst === true ? STORE_SQL.journalDown : STORE_SQL.journal;
+    return (await this.#all<RecordValues>(text, [toColumn(runId), afterSeq, limit])).map(recordOf);
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

@@ -19,6 +19,7 @@ import type {
 } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
 import { DatabaseClock } from "./clock.ts";
+import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
 import { Hints } from "./hints.ts";
@@ -36,10 +37,12 @@ import {
 } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import { STORE_SQL } from "./store-sql.ts";
-import { type Decision, Writing } from "./writing.ts";
+import { type Decide, type Decision, Writing } from "./writing.ts";
 
 /** How many runs of dead workers one heartbeat frees. */
 const FREED_MAX = 1_000;
+/** How many transactions with code there may be at a time. */
+const CODED_MAX = 4;
 /** How many runs are remembered from one commit to the next. */
 const REMEMBERED_MAX = 20_000;
 
@@ -57,6 +60,7 @@ export interface PostgresStoreParts {
 /** A store over one schema of a PostgreSQL database, which any number of processes may share. */
 export class PostgresStore implements Store {
   readonly exactClock: boolean;
+  readonly transactions = "apart";
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
@@ -65,6 +69,8 @@ export class PostgresStore implements Store {
   readonly #writing: Writing;
   /** Those that this process beats and claims for: it needs no hint of what it does itself. */
   readonly #workers = new Set<string>();
+  readonly #codeQueue: (() => void)[] = [];
+  #coding = 0;
   #world: StoreWorld | null = null;
   #clock: DatabaseClock | null = null;
 
@@ -107,7 +113,8 @@ export class PostgresStore implements Store {
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     if (transitions.length === 0) return NOTHING;
-    return this.#writing.write((batch, stage) => this.#apply(transitions, batch, stage));
+    const decide = (batch: Batch, stage: Stage): Decision<Commit> => this.#apply(transitions, batch, stage);
+    return transitions.some(hasCode) ? this.#coded(decide) : this.#writing.write(decide);
   }
 
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
@@ -208,13 +215,25 @@ export class PostgresStore implements Store {
         }
         return answer;
       } catch (error) {
-        if (stage.wanted.size === 0) throw error;
+        if (!stage.undecided) throw error;
         return UNDECIDED;
       }
     });
     const { wakes } = batch;
     const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)).map(({ runId }) => runId);
     return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange) };
+  }
+
+  /** A bounded number at a time: each keeps a connection while its code waits. */
+  async #coded(decide: Decide<Commit>): Promise<Commit> {
+    while (this.#coding >= CODED_MAX) await new Promise<void>((resolve) => this.#codeQueue.push(resolve));
+    this.#coding += 1;
+    try {
+      return await writeCoded(this.#writing, decide);
+    } finally {
+      this.#coding -= 1;
+      this.#codeQueue.shift()?.();
+    }
   }
 
   /** Events whose time is over become dead letters. */
@@ -240,6 +259,10 @@ export class PostgresStore implements Store {
   #fixedNow(): number | null {
     return this.exactClock ? this.now() : null;
   }
+}
+
+function hasCode(transition: Transition): boolean {
+  return transition.kind === "append" && transition.transaction !== null;
 }
 
 /** The name that hints go by: of a schema's own, in the length that the server takes. */

@@ -1,5 +1,7 @@
+import type { InTransaction } from "../../model/transition.ts";
 import type { Tables } from "../tables.ts";
-import { type KnownRows, Wanted } from "./known-rows.ts";
+import type { TransactionEnd } from "../tx-desk.ts";
+import { type KnownRows, RowsMissing, Wanted } from "./known-rows.ts";
 import { StagedDocumentTable, StagedLetterTable, StagedWorkerTable } from "./staged-rest.ts";
 import { StagedRuns, type Trust } from "./staged-run.ts";
 import { StagedInboxTable, StagedJournalTable, StagedRunTable } from "./staged-run-tables.ts";
@@ -26,7 +28,12 @@ export class Stage implements Tables {
   readonly documents = new StagedDocumentTable();
   readonly workers = new StagedWorkerTable();
 
-  constructor(rows: KnownRows, trust: Trust) {
+  /** Code that has to be run before this can be decided. */
+  codeWanted: InTransaction | null = null;
+  readonly #ends: ReadonlyMap<InTransaction, TransactionEnd>;
+
+  constructor(rows: KnownRows, trust: Trust, ends: ReadonlyMap<InTransaction, TransactionEnd>) {
+    this.#ends = ends;
     this.staged = new StagedRuns(rows, this.wanted, trust);
     this.stagedTopics = new StagedTopics(this.staged);
     this.runs = new StagedRunTable(this.staged);
@@ -35,5 +42,18 @@ export class Stage implements Tables {
     this.topics = new StagedTopicTable(this.staged, this.stagedTopics);
     this.events = new StagedEventTable(this.stagedTopics);
     this.letters = new StagedLetterTable(this.staged);
+  }
+
+  /** Whether something has to be read or run before this can be decided. */
+  get undecided(): boolean {
+    return this.codeWanted !== null || this.wanted.size > 0;
+  }
+
+  /** Code that may wait has been run before: this says how it ended. */
+  transact(code: InTransaction): TransactionEnd {
+    const end = this.#ends.get(code);
+    if (end !== undefined) return end;
+    this.codeWanted ??= code;
+    throw new RowsMissing();
   }
 }

@@ -34,6 +34,8 @@ export const STORE_SQL = {
   run: `SELECT (SELECT ${RUN_JSON} FROM @.runs r WHERE r.id = $1)::text AS json`,
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q
     WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq LIMIT $3) AS j`,
+  journalDown: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq DESC)::text AS json FROM (SELECT * FROM @.journal q
+    WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq DESC LIMIT $3) AS j`,
   inbox: `SELECT json_agg(${ENTRY_JSON} ORDER BY i.n)::text AS json FROM @.inbox i WHERE i.run_id = $1`,
   letters: `SELECT json_agg(to_json(l) ORDER BY l.n DESC)::text AS json FROM (SELECT * FROM @.letters q WHERE q.n < $1
     ORDER BY q.n DESC LIMIT $2) AS l`,

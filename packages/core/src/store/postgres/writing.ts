@@ -1,9 +1,10 @@
+import type { InTransaction } from "../../model/transition.ts";
 import { Batch } from "../batch.ts";
 import { StoreError } from "../store-error.ts";
-import type { Tables } from "../tables.ts";
 import { toColumn } from "../text-column.ts";
+import type { TransactionEnd } from "../tx-desk.ts";
 import { COMMIT_CALL, commitValues } from "./commit-call.ts";
-import { type Database, jsonOf } from "./database.ts";
+import { type Database, jsonOf, rollBack } from "./database.ts";
 import type { PostgresClient } from "./driver.ts";
 import type { HeadCache } from "./head-cache.ts";
 import { KnownRows, Wanted } from "./known-rows.ts";
@@ -34,9 +35,11 @@ export interface WritingParts {
   readonly heard: (present: number) => void;
 }
 
-interface Decided<Result> {
+const NO_CODE: ReadonlyMap<InTransaction, TransactionEnd> = new Map();
+
+export interface Decided<Result> {
   readonly stage: Stage;
-  /** Null: something has to be read first. */
+  /** Null: something has to be read or run first. */
   readonly decision: Decision<Result> | null;
   /** What can't be, unless what is remembered is wrong. */
   readonly doubt: { readonly error: unknown } | null;
@@ -51,10 +54,10 @@ const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 15000; SET
 /**
  * Decides and writes, until what was decided is what was true.
  *
- * X1. First over what is remembered, and what has to be read: one call writes it, if every row is as it was seen. Else
+ * Q1. First over what is remembered, and what has to be read: one call writes it, if every row is as it was seen. Else
  *     everything is locked, in one order, read and decided again, and written in the same transaction: the one that holds the
  *     locks comes to its end.
- * X2. What is decided without knowing enough is thrown away.
+ * Q2. What is decided without knowing enough is thrown away.
  */
 export class Writing {
   readonly #parts: WritingParts;
@@ -63,37 +66,83 @@ export class Writing {
     this.#parts = parts;
   }
 
+  get database(): Database {
+    return this.#parts.database;
+  }
+
   async write<Result>(decide: Decide<Result>): Promise<Result> {
-    const { cache } = this.#parts;
     try {
       const asked = new Wanted();
       const first = await this.#trusting(decide, asked);
       return first === null ? await this.#locking(decide, asked) : first.result;
     } catch (error) {
-      // Whatever has become of the commit, what is remembered may be wrong.
-      cache.clear();
+      this.forget();
       throw error;
     }
   }
 
+  /** What is remembered may be wrong: of these, or of all. */
+  forget(runIds?: Iterable<string>): void {
+    const { cache } = this.#parts;
+    if (runIds === undefined) cache.clear();
+    else for (const runId of runIds) cache.delete(runId);
+  }
+
+  decide<Result>(
+    rows: KnownRows,
+    trust: Trust,
+    decide: Decide<Result>,
+    ends: ReadonlyMap<InTransaction, TransactionEnd> = NO_CODE,
+  ): Decided<Result> {
+    const { now, fixedNow } = this.#parts;
+    const stage = new Stage(rows, trust, ends);
+    const batch = new Batch(stage, fixedNow() ?? rows.now ?? now());
+    try {
+      const decision = decide(batch, stage);
+      return { stage, decision: stage.undecided ? null : decision, doubt: null };
+    } catch (error) {
+      return { stage, decision: null, doubt: { error } };
+    }
+  }
+
+  async lock(client: PostgresClient, asked: Wanted): Promise<void> {
+    const locks = [[...asked.topics.keys()].map(toColumn), [...asked.runs].map(toColumn)];
+    await client.query(this.database.sql(LOCK_CALL), locks);
+  }
+
+  /** Reads what is asked for, on this connection or on any. */
+  async read(client: PostgresClient | null, rows: KnownRows, asked: Wanted): Promise<void> {
+    const { heard } = this.#parts;
+    const answer = (await this.#call(client, ROWS_CALL, rowsValues(asked, this.#parts.fixedNow()))) as RowsAnswer;
+    learnRows(rows, asked, answer);
+    heard(answer.now);
+  }
+
+  /** Writes it, and gives the time of that; null: a row has changed, and nothing was written. */
+  async send(client: PostgresClient | null, stage: Stage, decision: Decision<unknown>): Promise<number | null> {
+    const { channel, fixedNow, now } = this.#parts;
+    if (isEmpty(stage)) return now();
+    const { notBefore, hints } = decision;
+    const values = commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
+    return (await this.#call(client, COMMIT_CALL, values)) as number | null;
+  }
+
   /** Null: others were faster. `asked` has all that was looked for. */
-  async #trusting<Result>(decide: Decide<Result>, asked: Wanted): Promise<{ readonly result: Result } | null> {
-    const { database, cache } = this.#parts;
+  async #trusting<Result>(decide: Decide<Result>, asked: Wanted): Promise<Decision<Result> | null> {
+    const { cache } = this.#parts;
     const rows = new KnownRows(cache);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const { stage, decision, doubt } = this.#decide(rows, "trusting", decide);
+      const { stage, decision, doubt } = this.decide(rows, "trusting", decide);
       if (doubt !== null) return null;
       for (const { head, touched } of stage.staged.all()) if (touched) asked.runs.add(head.id);
       if (decision === null) {
         asked.add(stage.wanted);
-        const answer = await database.call(ROWS_CALL, rowsValues(stage.wanted, this.#parts.fixedNow()));
-        this.#learn(rows, stage.wanted, answer as RowsAnswer);
+        await this.read(null, rows, stage.wanted);
         continue;
       }
-      if (isEmpty(stage)) return decision;
       try {
-        const present = await database.call(COMMIT_CALL, this.#values(stage, decision));
-        if (present !== null) return this.#written(stage, decision, present as number);
+        const present = await this.send(null, stage, decision);
+        if (present !== null) return this.#written(stage, decision, present);
       } catch (error) {
         if (!isConflict(error instanceof StoreError ? error.cause : error)) throw error;
       }
@@ -105,7 +154,7 @@ export class Writing {
 
   async #locking<Result>(decide: Decide<Result>, asked: Wanted): Promise<Result> {
     for (let conflicts = 0; conflicts < CONFLICTS_MAX; conflicts += 1) {
-      const done = await this.#parts.database.use((client) => this.#locked(client, decide, asked));
+      const done = await this.database.use((client) => this.#locked(client, decide, asked));
       if (done !== null) return done.result;
     }
     throw new StoreError("STORE_BUSY", "notApplied", `others were faster ${CONFLICTS_MAX} times`);
@@ -116,61 +165,33 @@ export class Writing {
     client: PostgresClient,
     decide: Decide<Result>,
     asked: Wanted,
-  ): Promise<{ readonly result: Result } | null> {
-    const { database, fixedNow } = this.#parts;
+  ): Promise<Decision<Result> | null> {
     const rows = new KnownRows(null);
     await client.query(BEGIN);
     try {
-      const locks = [[...asked.topics.keys()].map(toColumn), [...asked.runs].map(toColumn)];
-      await client.query(database.sql(LOCK_CALL), locks);
-      const answer = jsonOf(await client.query(database.sql(ROWS_CALL), [...rowsValues(asked, fixedNow())]));
-      this.#learn(rows, asked, answer as RowsAnswer);
-      const { stage, decision, doubt } = this.#decide(rows, "careful", decide);
+      await this.lock(client, asked);
+      await this.read(client, rows, asked);
+      const { stage, decision, doubt } = this.decide(rows, "careful", decide);
       if (doubt !== null) throw doubt.error;
       for (const runId of rows.runs.keys()) asked.runs.add(runId);
       asked.add(stage.wanted);
-      if (decision === null) return await rolledBack(client);
-      if (isEmpty(stage)) {
-        await client.query("COMMIT");
-        return decision;
-      }
-      const present = jsonOf(await client.query(database.sql(COMMIT_CALL), [...this.#values(stage, decision)]));
-      if (present === null) return await rolledBack(client);
-      const { command } = await client.query("COMMIT");
-      return command === "COMMIT" ? this.#written(stage, decision, present as number) : null;
-    } catch (error) {
-      if (!isConflict(error)) {
+      const present = decision === null ? null : await this.send(client, stage, decision);
+      if (decision === null || present === null) {
         await client.query("ROLLBACK");
-        throw error;
+        return null;
       }
-      return await rolledBack(client);
-    }
-  }
-
-  #decide<Result>(
-    rows: KnownRows,
-    trust: Trust,
-    decide: Decide<Result>,
-  ): Decided<Result> {
-    const { now, fixedNow } = this.#parts;
-    const stage = new Stage(rows, trust);
-    const batch = new Batch(stage as Tables, fixedNow() ?? rows.now ?? now());
-    try {
-      const decision = decide(batch, stage);
-      return { stage, decision: stage.wanted.size > 0 ? null : decision, doubt: null };
+      const { command } = await client.query("COMMIT");
+      return command === "COMMIT" ? this.#written(stage, decision, present) : null;
     } catch (error) {
-      return { stage, decision: null, doubt: { error } };
+      await rollBack(client, error);
+      if (isConflict(error)) return null;
+      throw error;
     }
   }
 
-  #values(stage: Stage, { notBefore, hints }: Decision<unknown>): readonly unknown[] {
-    const { channel, fixedNow } = this.#parts;
-    return commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
-  }
-
-  #learn(rows: KnownRows, wanted: Wanted, answer: RowsAnswer): void {
-    learnRows(rows, wanted, answer);
-    this.#parts.heard(answer.now);
+  async #call(client: PostgresClient | null, text: string, values: readonly unknown[]): Promise<unknown> {
+    if (client === null) return this.database.call(text, values);
+    return jsonOf(await client.query(this.database.sql(text), [...values]));
   }
 
   #written<Result>(stage: Stage, decision: Decision<Result>, present: number): Decision<Result> {
@@ -185,9 +206,4 @@ export class Writing {
 function isEmpty({ staged, stagedTopics, letters, documents }: Stage): boolean {
   for (const { touched, compared } of staged.all()) if (touched || compared) return false;
   return stagedTopics.changes.size + letters.changes.size + documents.changes.size === 0;
-}
-
-async function rolledBack(client: PostgresClient): Promise<null> {
-  await client.query("ROLLBACK");
-  return null;
 }

@@ -1,9 +1,9 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { InboxTable, RunHead } from "../tables.ts";
+import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { GatheredRows, insertText } from "./gathered-rows.ts";
 import type { HeadCache } from "./head-cache.ts";
-import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 
 const SQL = {
   know: "INSERT INTO pawl_inbox_ids (run, kind, id, n, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",

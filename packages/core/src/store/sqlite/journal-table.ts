@@ -1,9 +1,9 @@
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
+import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { GatheredRows, insertText } from "./gathered-rows.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
-import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 
 const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
 
