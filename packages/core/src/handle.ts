@@ -253,7 +253,7 @@ export class Runs {
     return {
       ...rest,
       value: record.outcome === "failed" ? undefined : value,
-      error: record.outcome === "failed" ? toError(value as Failure) : null,
+      error: record.outcome === "failed" && value !== undefined ? toError(value as Failure) : null,
     };
   }
 }
