@@ -112,7 +112,7 @@ export interface JournalChange {
   readonly cutAfter: number | null;
   /** Added after what is left. */
   readonly add: readonly NewRecord[];
-  /** Received in what is cut: laid into the inbox again, unless it lies there. */
+  /** Received in what is cut: laid into the inbox again, before what lies there, unless it lies there itself. */
   readonly restore: ReadonlyArray<Omit<InboxEntry, "n">>;
 }
 /**

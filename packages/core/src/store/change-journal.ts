@@ -1,3 +1,4 @@
+import type { InboxEntry } from "../model/inbox.ts";
 import type { Answer, JournalChange } from "../model/transition.ts";
 import type { Batch } from "./batch.ts";
 import { numbered } from "./numbered.ts";
@@ -12,7 +13,8 @@ export function hasMoved({ tables }: Batch, head: RunHead, { seen }: JournalChan
 }
 
 /** Cuts the journal, adds to it, and lays back what was received in the part that is gone. */
-export function changeJournal({ tables }: Batch, next: HeadDraft, { cutAfter, add, restore }: JournalChange): void {
+export function changeJournal(batch: Batch, next: HeadDraft, { cutAfter, add, restore }: JournalChange): void {
+  const { tables } = batch;
   if (cutAfter !== null) {
     tables.journal.cutAfter(next, cutAfter);
     // It may hold what the run was after the cut; without it the run is rebuilt from its records.
@@ -25,7 +27,20 @@ export function changeJournal({ tables }: Batch, next: HeadDraft, { cutAfter, ad
       add.map((record, index) => ({ ...record, seq: first + index })),
     );
   }
-  for (const entry of restore) {
+  if (restore.length > 0) layBack(batch, next, restore);
+}
+
+/** What comes back was there before what lies there: so that goes behind it. */
+function layBack({ tables }: Batch, next: HeadDraft, restore: JournalChange["restore"]): void {
+  const before = next.inboxLast;
+  const waiting = tables.inbox.open(next);
+  const lay = (entry: Omit<InboxEntry, "n">): void => {
     if (tables.inbox.restore(next, numbered(next.inboxLast + 1, entry))) next.inboxLast += 1;
+  };
+  for (const entry of restore) lay(entry);
+  if (next.inboxLast === before) return;
+  for (const entry of waiting) {
+    tables.inbox.take(next, entry.n);
+    lay(entry);
   }
 }

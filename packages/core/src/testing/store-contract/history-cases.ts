@@ -136,19 +136,19 @@ export const historyCases: readonly Case[] = [
     },
   },
   {
-    name: "what was received is laid back once, at the end of the inbox, and is known by its id",
+    name: "what was received is laid back once, before what lies in the inbox, and is known by its id",
     run: async (t) => {
       await t.owned("r");
       await t.applied({ kind: "post", post: message("r", "taken") }, { kind: "post", post: message("r", "open") });
       await t.applied(append("r", { records: [record(1)], taken: [1] }));
       await t.applied(rewind("r", { cutAfter: 0, restore: [entry("taken"), entry("open"), entry("fresh")] }));
       const inbox = await t.inbox("r");
-      t.expect(inbox.map(({ n, id }) => `${n} ${id}`)).toEqual(["2 open", "3 taken", "4 fresh"]);
-      t.expect((await t.run("r")).inboxLast).toBe(4);
+      t.expect(inbox.map(({ n, id }) => `${n} ${id}`)).toEqual(["3 taken", "4 fresh", "5 open"]);
+      t.expect((await t.run("r")).inboxLast).toBe(5);
       t.expect(await t.posted(message("r", "taken"))).toEqual({ kind: "duplicate" });
       await t.claim("v");
       await t.applied(append("r", { epoch: 3, records: [record(2)], taken: [3] }));
-      t.expect(await t.inboxIds("r")).toEqual(["open", "fresh"]);
+      t.expect(await t.inboxIds("r")).toEqual(["fresh", "open"]);
     },
   },
   {

@@ -132,6 +132,21 @@ local function apply_append(t)
   return APPLIED
 end
 
+local function lay(h, e)
+  if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
+end
+
+-- What comes back was there before what lies there: so that goes behind it.
+local function lay_back(h, restore)
+  local before, waiting = h[INBOX_LAST], inbox.open(h[ID])
+  for _, e in ipairs(restore) do lay(h, e) end
+  if h[INBOX_LAST] == before then return end
+  for _, e in ipairs(waiting) do
+    inbox.take(h[ID], table.remove(e, 1))
+    lay(h, e)
+  end
+end
+
 -- Cuts the journal, adds to it, and lays back what was received in the part that is gone. A snapshot may hold what the run was
 -- after the cut.
 local function change_journal(h, change)
@@ -140,9 +155,7 @@ local function change_journal(h, change)
     documents.remove('snapshot', h[ID])
   end
   if #change.add > 0 then journal.add(h, change.add) end
-  for _, e in ipairs(change.restore) do
-    if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
-  end
+  if #change.restore > 0 then lay_back(h, change.restore) end
 end
 
 local function apply_control(t)
