@@ -13,6 +13,8 @@ export type EngineEvent =
         | "run.woken"
         | "run.continued"
         | "run.resumed"
+        /** It was rewound, retried or migrated, and goes on. */
+        | "run.reopened"
         | "run.released";
       readonly runId: string;
       readonly workflow: string;

@@ -21,6 +21,7 @@ type PlainKind =
   | "run.woken"
   | "run.continued"
   | "run.resumed"
+  | "run.reopened"
   | "run.released";
 
 /** Turns what was committed into events, where somebody listens, and tells those who wait for an end. */

@@ -1,11 +1,14 @@
-import { Controls } from "./controls.ts";
+import type { RewindOptions, Rewound } from "./acts.ts";
+import { type ControlParts, Controls } from "./controls.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
 import { explainRun } from "./explain.ts";
 import type { Explanation } from "./explanation.ts";
+import type { ForkOptions } from "./fork.ts";
 import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts";
+import { History } from "./history.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkName, checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
@@ -45,6 +48,7 @@ export class Engine {
   readonly #worker: Worker;
   readonly #runs: Runs;
   readonly #controls: Controls;
+  readonly #history: History;
   #stopped: Promise<void> | null = null;
 
   /** Use `createEngine`. */
@@ -72,15 +76,19 @@ export class Engine {
       cancel: (...args) => this.cancel(...args),
       pause: (...args) => this.pause(...args),
       resume: (...args) => this.resume(...args),
+      rewind: (...args) => this.rewind(...args),
+      retry: (...args) => this.retry(...args),
     });
-    this.#controls = new Controls({
+    const parts: ControlParts = {
       config,
       codec: this.#codec,
       news: this.#news,
       worker: this.#worker,
       runs: this.#runs,
       submit: (op) => this.submit(op),
-    });
+    };
+    this.#controls = new Controls(parts);
+    this.#history = new History(parts);
     this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));
   }
 
@@ -191,6 +199,28 @@ export class Engine {
     const told = await this.#worker.reaching(() => explainRun(this.#config.store, this.#codec, id));
     if (told === null) throw runNotFound(id);
     return told;
+  }
+
+  /**
+   * Drops the record at a location, or with a seq, and all later ones, and lets the run go on from there, ended or not. In a
+   * loop that means the beginning of the round; 0 is the beginning of the run.
+   */
+  async rewind(runId: string, at: string | number, options: RewindOptions = {}): Promise<Rewound> {
+    return await this.#history.rewind(runId, at, options);
+  }
+
+  /** Lets a failed run go on from what made it fail. */
+  async retry(runId: string, options: RewindOptions = {}): Promise<Rewound> {
+    return await this.#history.retry(runId, options);
+  }
+
+  /** Starts a run with the history of another up to a place in it, or with all of it: what was done is not done again. */
+  async fork<Output = unknown>(
+    runId: string,
+    at: string | number | null,
+    options: ForkOptions = {},
+  ): Promise<RunHandle<Output>> {
+    return await this.#history.fork<Output>(runId, at, options);
   }
 
   /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */

@@ -1,3 +1,4 @@
+import type { RewindOptions, Rewound } from "./acts.ts";
 import type { EventHub } from "./engine-events.ts";
 import type { RunEnd } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
@@ -35,6 +36,10 @@ export interface RunHandle<Output = unknown> {
   cancel(reason?: string): Promise<boolean>;
   pause(reason?: string): Promise<void>;
   resume(): Promise<void>;
+  /** Drops the record there and all later ones, and lets the run go on; 0 is the beginning. */
+  rewind(at: string | number, options?: RewindOptions): Promise<Rewound>;
+  /** Lets it go on from what made it fail. */
+  retry(options?: RewindOptions): Promise<Rewound>;
   /** Its records, oldest first. */
   journal(): Promise<readonly RecordView[]>;
   /** Its records as they are committed, from the first on; ends when the run does. */
@@ -60,6 +65,8 @@ export interface RunsParts {
   readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
   readonly pause: (runId: string, reason?: string) => Promise<void>;
   readonly resume: (runId: string) => Promise<void>;
+  readonly rewind: (runId: string, at: string | number, options?: RewindOptions) => Promise<Rewound>;
+  readonly retry: (runId: string, options?: RewindOptions) => Promise<Rewound>;
 }
 
 /** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
@@ -115,7 +122,7 @@ export class Runs {
   }
 
   handle<Output>(id: string): RunHandle<Output> {
-    const { send, cancel, pause, resume } = this.#parts;
+    const { send, cancel, pause, resume, rewind, retry } = this.#parts;
     return {
       id,
       result: () => this.#result(id) as Promise<Output>,
@@ -124,6 +131,8 @@ export class Runs {
       cancel: (reason) => cancel(id, reason),
       pause: (reason) => pause(id, reason),
       resume: () => resume(id),
+      rewind: (at, options) => rewind(id, at, options),
+      retry: (options) => retry(id, options),
       journal: () => this.#journal(id),
       watch: () => this.#watchRun(id),
     };

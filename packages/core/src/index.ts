@@ -1,9 +1,11 @@
+export type { ActOptions, RewindOptions, Rewound } from "./acts.ts";
 export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
 export type { Engine, RecoveryReport } from "./engine.ts";
 export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
 export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./explanation.ts";
+export type { ForkOptions } from "./fork.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
 export type { Duration } from "./model/duration.ts";
 export {

@@ -31,6 +31,42 @@ export const ERRORS = {
     fix: "Resume the run first.",
   },
   RUN_NOT_PAUSED: { status: 409, means: "Only a paused run can be resumed.", fix: "Nothing: the run is not paused." },
+  RUN_NOT_FAILED: {
+    status: 409,
+    means: "Only a failed run can be retried.",
+    fix: "Rewind the run to the place where it is to go another way.",
+  },
+  RUN_UNDOING: {
+    status: 409,
+    means: "The run undoes what it has done; until that is over its history stays as it is.",
+    fix: "Wait for its end, then rewind it.",
+  },
+  RUN_BUSY: {
+    status: 409,
+    means: "The run changed each time before its history could be.",
+    fix: "Pause the run first, then do it again with the same id.",
+  },
+  RECORD_NOT_FOUND: {
+    status: 404,
+    means:
+      "The run's journal holds no record at this location or seq, or not any more: loops drop what they need no longer.",
+    fix: "Look at the run's journal, and name a location or seq that is in it; 0 is the beginning.",
+  },
+  STEP_UNDONE: {
+    status: 409,
+    means: "A step that was undone would be taken as done.",
+    fix: "Go further back: to the step that the message names, or before it.",
+  },
+  CHILD_OPEN: {
+    status: 409,
+    means: "A child of the run is open, and its end could not be told to where it would be waited for.",
+    fix: "Wait until the child has ended, or choose a place before it was started.",
+  },
+  WORKFLOW_UNKNOWN: {
+    status: 400,
+    means: "This engine has no code for the workflow in this version.",
+    fix: "Give the engine the workflow, or ask an engine that has it.",
+  },
   WORKFLOW_DUPLICATE: {
     status: 400,
     means: "Two workflows of one name and version were registered.",

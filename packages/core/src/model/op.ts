@@ -53,6 +53,8 @@ export type Op =
   | { readonly kind: "cancel"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "pause"; readonly runId: string; readonly opId: string; readonly reason: Payload }
   | { readonly kind: "resume"; readonly runId: string; readonly opId: string }
+  /** Takes a run from its owner, and lets nobody have it for a while. */
+  | { readonly kind: "hold"; readonly runId: string; readonly opId: string; readonly forMs: number }
   | {
       readonly kind: "fail";
       readonly runId: string;
@@ -105,6 +107,7 @@ export interface Outcomes {
   cancel: ControlOutcome;
   pause: ControlOutcome;
   resume: ControlOutcome;
+  hold: ControlOutcome;
   fail: ControlOutcome;
   rewrite:
     | { readonly kind: "done" }

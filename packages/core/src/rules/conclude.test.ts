@@ -16,6 +16,7 @@ const controls: readonly Op[] = [
   { kind: "cancel", runId: "r", opId: "c", reason: null },
   { kind: "pause", runId: "r", opId: "c", reason: null },
   { kind: "resume", runId: "r", opId: "c" },
+  { kind: "hold", runId: "r", opId: "c", forMs: 1 },
   { kind: "fail", runId: "r", opId: "c", epoch: 1, failure: null },
 ];
 const rewrite = { kind: "rewrite", runId: "r", opId: "c", epoch: 1 } as Extract<Op, { kind: "rewrite" }>;

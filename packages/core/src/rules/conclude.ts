@@ -26,6 +26,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
       return answer.kind === "applied" && isStop(asked) ? COMPENSATING : concludeControl(op, answer);
     case "pause":
     case "resume":
+    case "hold":
     case "fail":
       return concludeControl(op, answer);
     case "rewrite":

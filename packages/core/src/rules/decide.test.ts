@@ -328,6 +328,14 @@ describe("control from outside", () => {
     });
   });
 
+  it.each(OPEN)("holds a run that is %s for a while, unless it is paused", (status) => {
+    const hold: Op = { kind: "hold", runId: "r", opId: "c", forMs: 50 };
+    const state = { status: "released", at: NOW + 50 };
+    expect(decide(view(status), hold, NOW)).toMatchObject(
+      status === "paused" ? { outcome: { kind: "done" } } : { transition: { kind: "control", epoch: 3, state } },
+    );
+  });
+
   it.each(STATUSES)("rewrites the journal of a run that is %s under the epoch that was read", (status) => {
     const journal = { seen: { seq: 2, status }, cutAfter: 1, add: [], restore: [] };
     const op: Op = {

@@ -31,6 +31,10 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
       return view !== null && view.epoch !== op.epoch
         ? answer({ kind: "refused", status: view.status })
         : control(view, op, { status: "failed", outcome: op.failure, at: now });
+    case "hold":
+      return view?.status === "paused"
+        ? answer({ kind: "done" })
+        : control(view, op, { status: "released", at: now + op.forMs });
     case "rewrite":
       return decideRewrite(view, op, now);
     case "letter":
