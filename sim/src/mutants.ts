@@ -99,9 +99,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay does not wait for rest",
     file: "runner/course.js",
-    find: '{ kind: "diverged", error: next } : this.#hand(next);',
-    replace:
-      '{ kind: "diverged", error: next } : (this.#hand(next), this.#cursor.done ? { kind: "handed" } : this.#replay());',
+    find: '"error" in next ? next : this.#hand(next);',
+    replace: '"error" in next ? next : (this.#hand(next), this.#cursor.done ? { kind: "handed" } : this.#replay());',
     breaks: "I7 replay is deterministic",
   },
   {

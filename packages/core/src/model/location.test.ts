@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nameSegment, nextLocation, rootScope, type Scope, segmentName } from "./location.ts";
+import { nameSegment, nextLocation, type Scope, scopeAt, segmentName } from "./location.ts";
 
 /** Names with many of the characters that mean something in a location. */
 const name = fc.oneof(
@@ -9,7 +9,7 @@ const name = fc.oneof(
 );
 
 function inside(location: string): Scope {
-  return { prefix: `${location}/`, used: null };
+  return scopeAt(`${location}/`);
 }
 
 describe("a segment", () => {
@@ -47,12 +47,12 @@ describe("a segment", () => {
 
 describe("locations", () => {
   test("number a name that is used again in its scope", () => {
-    const scope = rootScope();
+    const scope = scopeAt("");
     expect(["a", "b", "a", "a", "b"].map((each) => nextLocation(scope, each))).toEqual(["a", "b", "a#2", "a#3", "b#2"]);
   });
 
   test("number each scope by itself", () => {
-    const outer = rootScope();
+    const outer = scopeAt("");
     const first = inside(nextLocation(outer, "loop"));
     const second = inside(nextLocation(outer, "loop"));
     expect(nextLocation(first, "a")).toBe("loop/a");
@@ -61,7 +61,7 @@ describe("locations", () => {
   });
 
   test("take names of Object's own for names", () => {
-    const scope = rootScope();
+    const scope = scopeAt("");
     for (const each of ["__proto__", "constructor", "toString"]) {
       expect(nextLocation(scope, each)).toBe(each);
       expect(nextLocation(scope, each)).toBe(`${each}#2`);
@@ -71,7 +71,7 @@ describe("locations", () => {
   test("of one scope are all different, whatever the names are", () => {
     fc.assert(
       fc.property(fc.array(name, { maxLength: 30 }), (names) => {
-        const scope = rootScope();
+        const scope = scopeAt("");
         const locations = [...names, ...names].map((each) => nextLocation(scope, each));
         expect(new Set(locations).size).toBe(locations.length);
       }),
@@ -82,7 +82,7 @@ describe("locations", () => {
     const step = fc.tuple(name, fc.integer({ min: 1, max: 12 }));
     const path = fc.array(step, { minLength: 1, maxLength: 4 });
     const locate = (steps: readonly (readonly [string, number])[]): string => {
-      let scope = rootScope();
+      let scope = scopeAt("");
       let location = "";
       for (const [text, count] of steps) {
         for (let use = 0; use < count; use++) location = nextLocation(scope, text);
@@ -101,7 +101,7 @@ describe("locations", () => {
   test("can be taken apart into their names", () => {
     fc.assert(
       fc.property(fc.array(name, { minLength: 1, maxLength: 4 }), (names) => {
-        let scope = rootScope();
+        let scope = scopeAt("");
         let location = "";
         for (const text of names) {
           location = nextLocation(scope, text);

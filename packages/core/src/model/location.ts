@@ -22,19 +22,24 @@ export function segmentName(segment: string): string {
 /** A scope of names: knows which were used, and gives each command its location. */
 export interface Scope {
   readonly prefix: string;
-  /** How often each name was used; made when the first name is. */
-  used: Map<string, number> | null;
+  /** The names that were used; made when the first is. */
+  used: Set<string> | null;
+  /** How often those were used that were used again. */
+  again: Map<string, number> | null;
 }
 
-export function rootScope(): Scope {
-  return { prefix: "", used: null };
+export function scopeAt(prefix: string): Scope {
+  return { prefix, used: null, again: null };
 }
 
 /** The location of the next command of this name in the scope. */
 export function nextLocation(scope: Scope, name: string): string {
-  scope.used ??= new Map();
-  const count = (scope.used.get(name) ?? 0) + 1;
-  scope.used.set(name, count);
   const segment = scope.prefix + nameSegment(name);
-  return count === 1 ? segment : `${segment}#${count}`;
+  scope.used ??= new Set();
+  const { size } = scope.used;
+  if (scope.used.add(name).size > size) return segment;
+  scope.again ??= new Map();
+  const count = (scope.again.get(name) ?? 1) + 1;
+  scope.again.set(name, count);
+  return `${segment}#${count}`;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nextLocation, rootScope } from "./location.ts";
+import { nextLocation, scopeAt } from "./location.ts";
 import { checkName, checkRunId, childRunId } from "./names.ts";
 
 const unfit: readonly (readonly [string, unknown, string])[] = [
@@ -86,7 +86,7 @@ describe("the id of a child", () => {
   });
   const parentId = name.filter((id) => !id.includes("//") && id.length <= 255);
   const location = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => {
-    const scope = rootScope();
+    const scope = scopeAt("");
     return names.map((each) => nextLocation(scope, each)).join("/");
   });
 

@@ -1,4 +1,4 @@
-import { rootScope } from "../model/location.ts";
+import { scopeAt } from "../model/location.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../model/retry.ts";
 import { checkSchema } from "../model/schema.ts";
 import type { AnyWorkflow, Ctx } from "../workflow/ctx.ts";
@@ -14,7 +14,7 @@ export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): P
     start(input) {
       const ctx = createCtx({
         host,
-        scope: rootScope(),
+        scope: scopeAt(""),
         workflow,
         settings,
         retry,

@@ -1,4 +1,3 @@
-import { PawlError } from "../model/errors.ts";
 import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
@@ -12,7 +11,7 @@ import type { Desk } from "./desk.ts";
 import { keepable } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
-import { type Replayed, replayNext } from "./replay-next.ts";
+import { type Diverged, type Replayed, replayNext } from "./replay-next.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
 
 /** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
@@ -21,7 +20,7 @@ export type Move =
   | { readonly kind: "ended"; readonly ending: Ending | Undone }
   /** The program is stopped, and what it did is undone from here on; `isFresh`: that is not in the journal yet. */
   | { readonly kind: "stopped"; readonly isFresh: boolean }
-  | { readonly kind: "diverged"; readonly error: PawlError }
+  | Diverged
   | { readonly kind: "idle" };
 
 const HANDED: Move = { kind: "handed" };
@@ -252,7 +251,7 @@ export class Course implements ProgramHost {
     const next = replayNext(this.#replayed, over);
     if (next === null) return this.move();
     if (next === "stop") return this.#stopAtRecord();
-    return next instanceof PawlError ? { kind: "diverged", error: next } : this.#hand(next);
+    return "error" in next ? next : this.#hand(next);
   }
 
   /** The journal holds that the program was stopped here, wherever the code would go on to. */
@@ -274,6 +273,7 @@ export class Course implements ProgramHost {
 
   /** What the program asks for next, it asks for after the acts that follow what it was handed. */
   #passActs(): void {
+    if (this.#cursor.next?.kind !== "operator") return;
     const { seq, at } = passActs(this.#cursor, { seq: this.#deliveredSeq, at: this.#now });
     this.#deliveredSeq = seq;
     this.#now = at;

@@ -15,12 +15,18 @@ export interface Replayed {
   readonly desk: Desk;
 }
 
+/** The program asks for what its journal does not hold. */
+export interface Diverged {
+  readonly kind: "diverged";
+  readonly error: PawlError;
+}
+
 /**
  * Reads on to the next record that is handed to the program; null if there is none. Tries that failed are told to their steps
  * on the way. `over`: the program has come to its end, and what it had asked for is not handed to it any more. A record that
  * it did not ask for is a divergence. At the record that stops the program it stops.
  */
-export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | PawlError | "stop" | null {
+export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | Diverged | "stop" | null {
   const { open, completions, codec, passedOver, trail, undo } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator") {
@@ -36,7 +42,8 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
         cursor.advance();
         continue;
       }
-      return over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
+      const error = over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
+      return { kind: "diverged", error };
     }
     cursor.advance();
     trail.note(record);

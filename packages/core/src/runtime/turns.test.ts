@@ -52,6 +52,16 @@ describe("at rest", () => {
     expect(order).toEqual(["first", "moved", "second"]);
   });
 
+  it("asked for at rest by several comes for none of them before the next rest", async () => {
+    const order: string[] = [];
+    turns.atRest(() => {
+      void hops(20).then(() => order.push("moved"));
+      for (const name of ["a", "b", "c"]) turns.atRest(() => order.push(name));
+    });
+    await turnEnd();
+    expect(order).toEqual(["moved", "a", "b", "c"]);
+  });
+
   it("works the same when asked from a timer, a tick or a microtask", async () => {
     for (const from of [setImmediate, process.nextTick, queueMicrotask]) {
       const order: string[] = [];

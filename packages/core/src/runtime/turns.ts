@@ -11,22 +11,30 @@ const RESOLVED = Promise.resolve();
 
 /**
  * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest, for all who
- * asked before it. The end of the turn is the check phase.
+ * asked before it. The end of the turn is the check phase. A replay asks for rest at every record, mostly alone: the first to
+ * ask has a place of its own.
  */
 export function nodeTurns(): Turns {
-  let asked: Array<() => void> = [];
-  let spare: Array<() => void> = [];
+  const { nextTick } = process;
+  let first: (() => void) | null = null;
+  let others: Array<() => void> = [];
   const rest = (): void => {
-    const callbacks = asked;
-    asked = spare;
-    for (const callback of callbacks) callback();
-    callbacks.length = 0;
-    spare = callbacks;
+    const callback = first;
+    const callbacks = others.length === 0 ? null : others;
+    first = null;
+    if (callbacks !== null) others = [];
+    callback?.();
+    if (callbacks !== null) for (const other of callbacks) other();
   };
-  const tick = (): void => process.nextTick(rest);
+  const tick = (): void => nextTick(rest);
   return {
     atRest(callback) {
-      if (asked.push(callback) === 1) void RESOLVED.then(tick);
+      if (first !== null) {
+        others.push(callback);
+        return;
+      }
+      first = callback;
+      void RESOLVED.then(tick);
     },
     atTurnEnd(callback) {
       setImmediate(callback);

@@ -1,4 +1,4 @@
-import type { Scope } from "../../model/location.ts";
+import { type Scope, scopeAt } from "../../model/location.ts";
 import type { Codec } from "../../model/payload.ts";
 import type { ResolvedRetry } from "../../model/retry.ts";
 import type { Log } from "../../runtime/log.ts";
@@ -33,7 +33,7 @@ export interface Branch {
 
 /** A branch of a branch: its locations lie under `path`. */
 export function branchAt(branch: Branch, path: string): Branch {
-  return { ...branch, scope: { prefix: `${path}/`, used: null } };
+  return { ...branch, scope: scopeAt(`${path}/`) };
 }
 
 /** Asks for a command. What is asked by a branch that has been ended is never answered. */
