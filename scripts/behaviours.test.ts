@@ -1,0 +1,27 @@
+import { existsSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+/** `file`: “title”, in the table of behaviours. */
+const REFERENCE = /`([\w./-]+)`: “([^”]+)”/g;
+
+/** References of a page that lead to no test. `read` gives a test file's text, or null. */
+function broken(page: string, read: (path: string) => string | null): readonly string[] {
+  return [...page.matchAll(REFERENCE)].flatMap(([, file = "", title = ""]) => {
+    const text = read(`packages/core/src/${file}.test.ts`);
+    return text?.includes(`("${title}"`) || text?.includes(`"${title}",`) ? [] : [`${file}: ${title}`];
+  });
+}
+
+test("every test that docs/behaviours.md names is there", () => {
+  const page = readFileSync("docs/behaviours.md", "utf8");
+  expect([...page.matchAll(REFERENCE)].length).toBeGreaterThan(80);
+  expect(broken(page, (path) => (existsSync(path) ? readFileSync(path, "utf8") : null))).toEqual([]);
+});
+
+test("a test that is not there is found", () => {
+  const page = "| a | `x`: “is there”<br>`x`: “is not” |\n| b | `y`: “is there” |";
+  expect(broken(page, (path) => (path.endsWith("/x.test.ts") ? 'it("is there", () => {})' : null))).toEqual([
+    "x: is not",
+    "y: is there",
+  ]);
+});
