@@ -1,4 +1,5 @@
 export type { ActOptions, RewindOptions, Rewound } from "./acts.ts";
+export { type CheckProgress, type CheckReplayOptions, checkReplay, type ReplayReport } from "./check-replay.ts";
 export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
 export type { Engine, RecoveryReport } from "./engine.ts";
@@ -57,6 +58,7 @@ export type {
 } from "./model/transition.ts";
 export type { MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
+export type { ReplayFinding } from "./replay-finding.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";

@@ -85,6 +85,11 @@ export class Course implements ProgramHost {
     return this.#cursor.left;
   }
 
+  /** Whether the program is stopped, and what it did is undone. */
+  get undoes(): boolean {
+    return this.#undoing !== null;
+  }
+
   get live(): boolean {
     return this.#live;
   }

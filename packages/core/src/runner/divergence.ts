@@ -5,33 +5,53 @@ import type { Command } from "../workflow/command.ts";
 /** How many open commands a message lists before it counts the rest. */
 const ASKED_MAX = 5;
 
+/** Where a journal and the code that it is fed to part. */
+export interface Divergence {
+  readonly location: string;
+  readonly seq: number;
+  readonly recorded: string;
+  readonly asked: string;
+}
+
+/** By the errors that tell of them. */
+const divergences = new WeakMap<PawlError, Divergence>();
+
+/** What an error tells of, if it tells of a divergence. */
+export function divergenceOf(error: PawlError): Divergence | null {
+  return divergences.get(error) ?? null;
+}
+
 /** The journal's next record is not what the code asks for. */
 export function divergedAtRecord(runId: string, record: JournalRecord, open: ReadonlyMap<string, Command>): PawlError {
   const there = open.get(record.location);
   const asked = there === undefined ? describeOpen(open) : describe(there);
-  return diverged(runId, record, `the code asks for ${asked}`);
+  return diverged(runId, record, asked, `the code asks for ${asked}`);
 }
 
 /** The code has come to its end, and the journal holds a record that it never asked for. */
 export function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
-  return diverged(runId, record, "the code came to its end without asking for it");
+  return diverged(runId, record, "its end", "the code came to its end without asking for it");
 }
 
-function diverged(runId: string, record: JournalRecord, asked: string): PawlError {
-  return new PawlError(
+function diverged(runId: string, record: JournalRecord, asked: string, saying: string): PawlError {
+  const { location, seq } = record;
+  const recorded = described(record.kind, record.detail);
+  const error = new PawlError(
     "HISTORY_DIVERGED",
-    `run ${runId}: at ${record.location} the journal holds ${described(record.kind, record.detail)} (record ${record.seq}), but ${asked}. ` +
+    `run ${runId}: at ${location} the journal holds ${recorded} (record ${seq}), but ${saying}. ` +
       "The run is paused and its journal unharmed: deploy code that fits it, then resume the run",
   );
+  divergences.set(error, { location, seq, recorded: `${recorded} at ${location}`, asked });
+  return error;
 }
 
-function describeOpen(open: ReadonlyMap<string, Command>): string {
+export function describeOpen(open: ReadonlyMap<string, Command>): string {
   if (open.size === 0) return "nothing";
   const some = [...open.values()].slice(0, ASKED_MAX).map(describe);
   return open.size > ASKED_MAX ? `${some.join(", ")} and ${open.size - ASKED_MAX} more` : some.join(", ");
 }
 
-function describe(command: Command): string {
+export function describe(command: Command): string {
   return `${described(command.record, detailOf(command))} at ${command.location}`;
 }
 

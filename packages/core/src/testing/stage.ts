@@ -75,6 +75,11 @@ export class Stage {
     return engine;
   }
 
+  /** A store over the same data, as another process has it; who asks for it closes it. */
+  connect(): Store {
+    return this.#data.connect();
+  }
+
   /** The engine's process ends without a word. */
   crash(engine: Engine): void {
     this.#engines.get(engine)?.crash();

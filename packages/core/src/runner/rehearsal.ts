@@ -1,0 +1,125 @@
+import type { Codec } from "../model/payload.ts";
+import type { Random } from "../runtime/random.ts";
+import type { Turns } from "../runtime/turns.ts";
+import type { Loaded } from "../store/store.ts";
+import type { Command } from "../workflow/command.ts";
+import type { Ending, ProgramFactory } from "../workflow/program.ts";
+import { Course } from "./course.ts";
+import { createDesk } from "./create-desk.ts";
+import { type Divergence, divergenceOf } from "./divergence.ts";
+import type { SessionWorld } from "./session-world.ts";
+import { readSnapshot } from "./snapshot.ts";
+
+/** Where a program comes to when it is fed a journal and nothing it asks for takes effect. */
+export type Rehearsed =
+  | { readonly kind: "diverged"; readonly divergence: Divergence }
+  /** All records were delivered: this is what it asks for then. */
+  | { readonly kind: "asks"; readonly open: ReadonlyMap<string, Command> }
+  | { readonly kind: "ended"; readonly ending: Ending }
+  /** What it did is being undone. */
+  | { readonly kind: "undoing" };
+
+export interface RehearsalWorld {
+  readonly codec: Codec;
+  readonly turns: Turns;
+  readonly random: Random;
+  /** Calls user code so that what goes astray in it ends no process. */
+  within(runId: string, call: () => void): void;
+}
+
+/** Before every time at which a step may begin: so none does. */
+const NEVER = -1;
+/** How often a program that asks only for what completes at once is moved on after its last record. */
+const MOVES_AFTER_MAX = 10_000;
+
+/**
+ * Feeds a run's records to its program. No body runs and nothing is written: notes and posts that the program asks for after
+ * its last record complete at once, and go nowhere.
+ */
+export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: ProgramFactory): Promise<Rehearsed> {
+  return new Promise((resolve, reject) => {
+    let isAsked = false;
+    let isOver = false;
+    let movesLeft = loaded.records.length + MOVES_AFTER_MAX;
+    const askRest = (): void => {
+      if (isAsked || isOver) return;
+      isAsked = true;
+      world.turns.atRest(rest);
+    };
+    const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
+    const inert = inertWorld(world);
+    const nothing = (): void => undefined;
+    const listener = { onFilled: nothing, onAdded: askRest, onTried: nothing, onTransaction: nothing };
+    const desk = createDesk(inert, loaded, snapshot, listener);
+    const { signal } = new AbortController();
+    const parts = { desk, storeNow: () => NEVER, signal: () => signal, onAsked: askRest };
+    const course = new Course(parts, loaded, snapshot, createProgram);
+    const over = (result: Rehearsed): void => {
+      isOver = true;
+      resolve(result);
+    };
+    const rest = (): void => {
+      isAsked = false;
+      if (isOver) return;
+      try {
+        const result = moved(course, desk.open.byLocation, --movesLeft);
+        if (result === null) askRest();
+        else over(result);
+      } catch (error) {
+        isOver = true;
+        reject(error);
+      }
+    };
+    world.within(loaded.run.id, () => course.start());
+    askRest();
+  });
+}
+
+/** Moves the program on once; null: it goes on. */
+function moved(course: Course, open: ReadonlyMap<string, Command>, movesLeft: number): Rehearsed | null {
+  const move = course.move();
+  switch (move.kind) {
+    case "handed":
+      return movesLeft > 0 ? null : { kind: "asks", open };
+    case "stopped":
+      return movesLeft > 0 && !move.isFresh ? null : { kind: "undoing" };
+    case "diverged": {
+      const divergence = divergenceOf(move.error);
+      if (divergence === null) throw move.error;
+      return { kind: "diverged", divergence };
+    }
+    case "ended":
+      return move.ending.kind === "completed" || move.ending.kind === "failed" || move.ending.kind === "continued"
+        ? { kind: "ended", ending: move.ending as Ending }
+        : { kind: "undoing" };
+    case "idle":
+      return course.undoes ? { kind: "undoing" } : { kind: "asks", open: new Map(open) };
+  }
+}
+
+function inertWorld({ codec, turns, random, within }: RehearsalWorld): SessionWorld {
+  const nothing = (): void => undefined;
+  const never = (): (() => void) => nothing;
+  return {
+    now: () => NEVER,
+    exactClock: false,
+    clock: { now: () => NEVER, wakeAt: never },
+    turns,
+    random,
+    codec,
+    log: nothing,
+    within,
+    beside: (runId, call) => {
+      within(runId, call);
+      return nothing;
+    },
+    wakeAt: never,
+    behind: nothing,
+    enlist: nothing,
+    committed: nothing,
+    woke: nothing,
+    rested: nothing,
+    ended: nothing,
+    lost: nothing,
+  };
+}
