@@ -2,6 +2,7 @@ import type { Retention } from "./coordinator/tidy.ts";
 import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
 import type { CodecHook } from "./model/payload.ts";
+import { NO_POLICY, type PolicyOptions, type RunPolicy, resolvePolicy } from "./model/policy.ts";
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "./model/retry.ts";
 import { workflowKey } from "./model/workflow-ref.ts";
 import { type RetentionOptions, resolveRetention } from "./retention.ts";
@@ -12,7 +13,7 @@ import { nodeTurns, type Turns } from "./runtime/turns.ts";
 import type { Store } from "./store/store.ts";
 import type { AnyWorkflow } from "./workflow/ctx.ts";
 
-export interface EngineOptions {
+export interface EngineOptions extends PolicyOptions {
   readonly store: Store;
   /** What this engine can run; of one name, as many versions as there are runs of. Without any it is a client: it starts, sends and reads, and leaves the work to others. */
   readonly workflows?: readonly AnyWorkflow[];
@@ -71,6 +72,7 @@ export interface EngineConfig {
   readonly pendingMax: number;
   readonly eventRetentionMs: number;
   readonly retention: Retention;
+  readonly policy: RunPolicy;
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
   readonly log: Log;
@@ -104,6 +106,7 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     propagateChildFailures: options.propagateChildFailures ?? true,
     pendingMax: count(options.maxPendingEventsPerType ?? 10_000, "maxPendingEventsPerType"),
     eventRetentionMs,
+    policy: resolvePolicy(options, NO_POLICY),
     retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
     payloadBytesMax: count(options.payloadBytesMax ?? 2 * 1024 * 1024, "payloadBytesMax"),
     codec: options.codec ?? null,

@@ -1,3 +1,4 @@
+import type { LimitName } from "./model/policy.ts";
 import type { JournalRecord } from "./model/record.ts";
 import type { RollbackFailure } from "./model/rollback-failure.ts";
 import type { Run, Status } from "./model/run.ts";
@@ -39,6 +40,14 @@ export type EngineEvent =
       readonly runId: string;
       readonly workflow: string;
       readonly failures: readonly RollbackFailure[];
+    }
+  /** A run has used up so much of a limit; at 100 % it fails. */
+  | {
+      readonly kind: "run.warning";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly limit: LimitName;
+      readonly percent: number;
     }
   /** This worker's hold on the run is over: another has it, or it was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }

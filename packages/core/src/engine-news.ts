@@ -6,6 +6,8 @@ import type { JournalRecord } from "./model/record.ts";
 import { rollbackFailures } from "./model/rollback-failure.ts";
 import type { Payload, Run, TerminalStatus } from "./model/run.ts";
 import type { RunState } from "./model/transition.ts";
+import { warningOf } from "./runner/look-at-limits.ts";
+import type { Log } from "./runtime/log.ts";
 
 /** How a run ended, as those who wait for it hear. */
 export interface RunEnd {
@@ -28,11 +30,13 @@ type PlainKind =
 export class EngineNews {
   readonly #hub: EventHub;
   readonly #codec: Codec;
+  readonly #log: Log;
   readonly #onEnd: (runId: string, end: RunEnd) => void;
 
-  constructor(hub: EventHub, codec: Codec, onEnd: (runId: string, end: RunEnd) => void) {
+  constructor(hub: EventHub, codec: Codec, log: Log, onEnd: (runId: string, end: RunEnd) => void) {
     this.#hub = hub;
     this.#codec = codec;
+    this.#log = log;
     this.#onEnd = onEnd;
   }
 
@@ -45,6 +49,7 @@ export class EngineNews {
   }
 
   records(run: Run, op: AppendOp): void {
+    for (const record of op.records) if (record.kind === "warning") this.#warned(run, record);
     if (op.undo === "underWay") this.#stopped(run, op.records);
     if (this.#hub.hears("rollback")) for (const record of op.records) this.#rolledBack(run, record);
     if (!this.#hub.hears("record")) return;
@@ -111,6 +116,15 @@ export class EngineNews {
 
   hears(kind: EngineEventKind): boolean {
     return this.#hub.hears(kind);
+  }
+
+  /** The record is durable: so it is told once. */
+  #warned({ id: runId, workflow }: Run, record: JournalRecord): void {
+    const warning = warningOf(record);
+    if (warning === null) return;
+    const { limit, percent } = warning;
+    this.#log("warn", `a run has used ${percent} % of its ${limit}`, { run: runId, workflow, limit, percent });
+    this.#hub.emit({ kind: "run.warning", runId, workflow, limit, percent });
   }
 
   #errorOf(failure: Payload): Error | null {

@@ -62,7 +62,7 @@ export class Engine {
         log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
     });
     this.#hub = new EventHub(log);
-    this.#news = new EngineNews(this.#hub, this.#codec, (runId, end) => this.#runs.ended(runId, end));
+    this.#news = new EngineNews(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
     this.#worker = new Worker(config, this.#codec, this.#news);
     this.#runs = new Runs({
       store,

@@ -59,7 +59,7 @@ export class Worker {
       wakeBy(this.clock, () => config.store.now()),
       (runId) => this.coordinator.disown(runId),
     );
-    this.#programs = new Programs(config.workflows.values(), { ...config, codec, log });
+    this.#programs = new Programs(config.workflows.values(), { ...config, codec, log }, config.policy);
     this.#strays = catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
@@ -204,9 +204,7 @@ export class Worker {
         room: () => this.#sessions.room,
         suspectRoom: () => this.#intake.suspectRoom,
         onClaimed: (runs) => this.#intake.claimed(runs),
-        onDue: (runs) => {
-          for (const run of runs) this.#workshop.due(run);
-        },
+        onDue: (runs) => this.#workshop.due(runs),
         onHeld: (held) => {
           this.coordinator.reached();
           this.#intake.holds(held);
@@ -222,6 +220,7 @@ export class Worker {
     return {
       now: () => store.now(),
       exactClock: store.exactClock,
+      policyOf: (run) => this.#programs.policyOf(run),
       clock: this.clock,
       turns: world.turns,
       random: world.random,

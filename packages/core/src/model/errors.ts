@@ -77,6 +77,21 @@ export const ERRORS = {
     means: "The code asked for something else than its journal holds. The run is paused; its journal is unharmed.",
     fix: "Deploy code that fits the journal, then resume the run. The message names the location and both sides.",
   },
+  RUN_DURATION_EXCEEDED: {
+    status: 422,
+    means: "The run took longer than its maxRunDuration, so it was failed.",
+    fix: "Look at where it was, or give its workflow a longer maxRunDuration.",
+  },
+  SUSPEND_DURATION_EXCEEDED: {
+    status: 422,
+    means: "The run was suspended for longer than its maxSuspendDuration, so it was failed.",
+    fix: "Give its waits timeouts, or give its workflow a longer maxSuspendDuration.",
+  },
+  JOURNAL_RECORDS_EXCEEDED: {
+    status: 422,
+    means: "The run's journal holds more records than its maxJournalRecords, so it was failed.",
+    fix: "Use ctx.loop or ctx.continueAs where it repeats itself, or give its workflow a higher maxJournalRecords.",
+  },
   POISONED: {
     status: 500,
     means: "The run ended its workers again and again without making progress, so it was parked as failed.",

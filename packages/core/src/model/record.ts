@@ -25,6 +25,8 @@ export type RecordKind =
   /** What came before it is not undone any more. */
   | "checkpoint"
   | "operator"
+  /** So much of a limit of the run is used up; replay passes over it. */
+  | "warning"
   /** Branches that run side by side have begun; the detail names them. */
   | "join"
   | "race"

@@ -11,6 +11,7 @@ import type { Desk } from "./desk.ts";
 import { keepable } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
+import { lookAtLimits } from "./look-at-limits.ts";
 import { type Diverged, type Replayed, replayNext } from "./replay-next.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
 
@@ -159,7 +160,7 @@ export class Course implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.#live || this.#isOver) return;
-    const { open, draft, codec } = this.#parts.desk;
+    const { open, draft, codec, limits } = this.#parts.desk;
     const retries = openRetries(open.byLocation.values());
     draft.document(
       writeSnapshot(codec, this.runId, {
@@ -168,6 +169,7 @@ export class Course implements ProgramHost {
         state,
         retries,
         edition: this.edition,
+        ...(limits === null ? {} : { warned: limits.warned }),
       }),
     );
   }
@@ -177,6 +179,19 @@ export class Course implements ProgramHost {
     if (this.#parts.desk.draft.undoRow === "none") return false;
     this.#cancel = { reason };
     return true;
+  }
+
+  /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
+  look(phase: "working" | "idle"): boolean {
+    const { desk, storeNow } = this.#parts;
+    if (desk.limits === null || !this.#live) return false;
+    if (this.#isOver || this.#cancel !== null) {
+      desk.open.limitAt = null;
+      return false;
+    }
+    const error = lookAtLimits(desk, desk.limits, storeNow(), phase === "idle");
+    if (error !== null) this.finish({ kind: "failed", error });
+    return error !== null;
   }
 
   /** Moves the program on by one completion, if there is one. The program is at rest. */
@@ -189,6 +204,7 @@ export class Course implements ProgramHost {
       this.#parts.desk.passedOver.clear();
       this.#fresh = [...this.#parts.desk.open.byLocation.values()];
     }
+    this.look("working");
     const fresh = this.#fresh.splice(0);
     // At its end a program has its last posts made; nobody waits for a step or a message any more.
     const isEnding = this.#ending !== null && this.#undoing === null;

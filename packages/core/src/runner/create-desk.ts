@@ -3,10 +3,12 @@ import type { Body } from "./body.ts";
 import { Completions } from "./completions.ts";
 import type { Desk } from "./desk.ts";
 import { Draft } from "./draft.ts";
+import { Limits } from "./limits.ts";
 import { OpenCommands } from "./open-commands.ts";
 import { PassedOver } from "./passed-over.ts";
 import type { SessionWorld } from "./session-world.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { Standstill } from "./standstill.ts";
 import { Steps, type TryEnd } from "./steps.ts";
 import { Trail } from "./trail.ts";
 import { UndoLog } from "./undo-log.ts";
@@ -30,7 +32,9 @@ export function createDesk(
 ): Desk {
   const { seq, at } = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: run.startedAt ?? run.createdAt };
   const trail = new Trail();
-  const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo });
+  const count = snapshot === null ? records.length : seq - run.baseSeq;
+  const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo, count });
+  const policy = world.policyOf(run);
   return {
     draft,
     open: new OpenCommands(run.inboxLast),
@@ -45,5 +49,7 @@ export function createDesk(
     passedOver: new PassedOver(),
     trail,
     undo: new UndoLog(),
+    standstill: new Standstill(run, seq),
+    limits: policy === null ? null : new Limits(policy, run, snapshot?.warned ?? {}),
   };
 }

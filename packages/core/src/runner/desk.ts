@@ -1,8 +1,10 @@
 import type { Codec } from "../model/payload.ts";
 import type { Completions } from "./completions.ts";
 import type { Draft } from "./draft.ts";
+import type { Limits } from "./limits.ts";
 import type { OpenCommands } from "./open-commands.ts";
 import type { PassedOver } from "./passed-over.ts";
+import type { Standstill } from "./standstill.ts";
 import type { Steps } from "./steps.ts";
 import type { Trail } from "./trail.ts";
 import type { UndoLog } from "./undo-log.ts";
@@ -17,4 +19,7 @@ export interface Desk {
   readonly passedOver: PassedOver;
   readonly trail: Trail;
   readonly undo: UndoLog;
+  readonly standstill: Standstill;
+  /** Null: the run has none. */
+  readonly limits: Limits | null;
 }

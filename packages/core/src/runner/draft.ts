@@ -26,6 +26,7 @@ export class Draft {
   #undo: Undo | null = null;
   /** What the row says once everything is committed. */
   #undoRow: Undo;
+  #count: number;
   #inbox: number | null = null;
   #notBefore: number | null = null;
 
@@ -34,7 +35,7 @@ export class Draft {
     now: () => number,
     onFilled: () => void,
     trail: Trail,
-    last: { readonly seq: number; readonly at: number; readonly undo: Undo },
+    last: { readonly seq: number; readonly at: number; readonly undo: Undo; readonly count: number },
   ) {
     this.#now = now;
     this.#onFilled = onFilled;
@@ -42,6 +43,7 @@ export class Draft {
     this.#seq = last.seq;
     this.#lastAt = last.at;
     this.#undoRow = last.undo;
+    this.#count = last.count;
   }
 
   /** Whether it waits to be taken. */
@@ -54,6 +56,11 @@ export class Draft {
     return this.#seq;
   }
 
+  /** How many records the journal holds once everything is committed. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** The present, never before the newest record. */
   get at(): number {
     return Math.max(this.#lastAt, this.#now());
@@ -63,6 +70,7 @@ export class Draft {
   record(record: RecordDraft): JournalRecord {
     this.#lastAt = this.at;
     this.#seq += 1;
+    this.#count += 1;
     record.seq = this.#seq;
     record.at = this.#lastAt;
     if (this.#records === NOTHING) this.#records = [record];
@@ -74,6 +82,7 @@ export class Draft {
   /** A record that was committed in an append of its own. */
   adopt(record: JournalRecord): void {
     this.#seq = record.seq;
+    this.#count += 1;
     this.#lastAt = record.at;
     this.#trail.note(record);
   }
@@ -83,6 +92,7 @@ export class Draft {
     if (ranges.length === 0) return;
     this.#trim ??= [];
     this.#trim.push(...ranges);
+    for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
   take(entry: number): void {

@@ -43,7 +43,7 @@ export class JournalCursor implements JournalAhead {
   }
 
   goesOn(prefix: string): boolean {
-    return prefix === "" ? !this.done : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
+    return prefix === "" ? this.#asksForMore() : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
   }
 
   resumePoint(loop: string): ResumePoint | null {
@@ -52,6 +52,15 @@ export class JournalCursor implements JournalAhead {
     const newest = this.#loops.get(loop);
     if (newest === undefined) return null;
     return newest.detail === null ? { kind: "over" } : { kind: "round", round: Number(newest.detail) };
+  }
+
+  /** Whether a record is to come that the program asks for. */
+  #asksForMore(): boolean {
+    for (let index = this.#index; index < this.#records.length; index += 1) {
+      const kind = this.#records[index]?.kind;
+      if (kind !== "operator" && kind !== "warning") return true;
+    }
+    return false;
   }
 
   /** The last of the records to come that lies at or under the location. */

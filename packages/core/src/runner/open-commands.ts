@@ -13,6 +13,8 @@ export class OpenCommands {
   readonly #waits = new Waits();
   readonly #deadlines = new Deadlines<StepCommand | WaitCommand>((thing, at) => this.#isDue(thing, at));
   #inboxSeen: number;
+  /** When the run's limits have to be looked at. */
+  limitAt: number | null = null;
 
   constructor(inboxSeen: number) {
     this.#inboxSeen = inboxSeen;
@@ -32,9 +34,11 @@ export class OpenCommands {
     return this.#inboxSeen;
   }
 
-  /** The next deadline. */
+  /** The next deadline: of a command, or of the run's limits. */
   get until(): number | null {
-    return this.#deadlines.earliest();
+    const at = this.#deadlines.earliest();
+    if (this.limitAt === null) return at;
+    return at === null ? this.limitAt : Math.min(at, this.limitAt);
   }
 
   get byLocation(): ReadonlyMap<string, Command> {

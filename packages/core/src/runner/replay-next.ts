@@ -7,6 +7,7 @@ import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
 import { detailOf, divergedAtEnd, divergedAtRecord } from "./divergence.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
+import { warningOf } from "./look-at-limits.ts";
 
 /** A run whose records are fed to its program. */
 export interface Replayed {
@@ -29,7 +30,9 @@ export interface Diverged {
 export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | Diverged | "stop" | null {
   const { open, completions, codec, passedOver, trail, undo } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
-    if (record.kind === "operator") {
+    if (record.kind === "operator" || record.kind === "warning") {
+      const warning = warningOf(record);
+      if (warning !== null) desk.limits?.given(warning);
       cursor.advance();
       continue;
     }

@@ -1,16 +1,10 @@
 import type { Desk } from "./desk.ts";
-import type { Standstill } from "./standstill.ts";
 
 /** What a run's row says of it once everything in the draft is applied. */
 export class RowState {
   #status: "running" | "suspended" = "running";
   #waitChanges = 0;
   #woken = false;
-  readonly #standstill: Standstill;
-
-  constructor(standstill: Standstill) {
-    this.#standstill = standstill;
-  }
 
   /** The store has taken the run as woken: it has to hear what the run waits for from here on. */
   woken(): void {
@@ -18,7 +12,7 @@ export class RowState {
   }
 
   /** Nothing is left to do now: the row has to say what the run waits for, unless it says so already. */
-  tell({ open, steps, draft }: Desk): void {
+  tell({ open, steps, draft, standstill }: Desk): void {
     const status = steps.busy ? "running" : "suspended";
     // With nothing open, the code awaits something of its own: it is working.
     if (status === "suspended" && open.size === 0) return;
@@ -27,7 +21,7 @@ export class RowState {
     this.#status = status;
     this.#waitChanges = waits.changes;
     this.#woken = false;
-    const since = this.#standstill.since(draft);
+    const since = standstill.since(draft);
     if (status === "running") draft.state({ status, wait: open.toWait(since), inboxSeen });
     else draft.state({ status, wait: open.toRest(since), inboxSeen });
   }

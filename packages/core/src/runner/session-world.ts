@@ -1,6 +1,7 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Codec } from "../model/payload.ts";
+import type { RunPolicy } from "../model/policy.ts";
 import type { Run } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -51,6 +52,8 @@ export interface SessionWorld {
   now(): number;
   /** Whether it is the very clock that the store compares deadlines with. */
   readonly exactClock: boolean;
+  /** The limits of a run; null: none. */
+  policyOf(run: Run): RunPolicy | null;
   readonly clock: Clock;
   readonly turns: Turns;
   readonly random: Random;

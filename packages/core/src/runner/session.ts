@@ -17,7 +17,6 @@ import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
-import { Standstill } from "./standstill.ts";
 
 /** How long a session waits when the store's clock is behind the one it goes by. */
 const EARLY_MS = 50;
@@ -44,7 +43,7 @@ export class Session implements Interpreter {
   readonly #world: SessionWorld;
   readonly #desk: Desk;
   readonly #course: Course;
-  readonly #row: RowState;
+  readonly #row = new RowState();
   readonly #own: OwnAppends;
   readonly #appointment: Appointment;
   #phase: Phase = "working";
@@ -70,7 +69,6 @@ export class Session implements Interpreter {
       },
       onTransaction: (body) => this.#own.transactions.add(body),
     });
-    this.#row = new RowState(new Standstill(run, this.seq));
     this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };
@@ -260,9 +258,10 @@ export class Session implements Interpreter {
     if (due) draft.announce();
     // A step that was tried again may have ended at once.
     if (due || completions.size > 0) return completions.size > 0;
+    if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
-    // While bodies run, the session itself sees to the deadlines beside them.
-    this.#appointment.set(steps.busy ? open.until : null);
+    // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
+    this.#appointment.set(steps.busy || open.size === 0 ? open.until : null);
     return false;
   }
 

@@ -1,9 +1,12 @@
 import type { Codec } from "../model/payload.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
 import type { Command } from "../workflow/command.ts";
+import type { Warned } from "./limits.ts";
 
 /** The state of a program that is data, after the record `seq` was delivered to it. */
 export interface Snapshot {
+  /** Warnings whose records may lie before the snapshot. */
+  readonly warned?: Warned;
   readonly seq: number;
   readonly at: number;
   readonly state: unknown;

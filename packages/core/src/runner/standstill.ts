@@ -19,4 +19,11 @@ export class Standstill {
     this.#seq = draft.seq;
     return this.#since;
   }
+
+  /** What is recorded here brings the run no further. */
+  keptOver(draft: Draft, record: () => void): void {
+    const stood = this.#seq === draft.seq;
+    record();
+    if (stood) this.#seq = draft.seq;
+  }
 }

@@ -114,11 +114,13 @@ export class Workshop {
     });
   }
 
-  /** A run that this worker owns is due. A session that has seen its inbox needs no read; one that rests has an appointment. */
-  due({ id, inboxLast }: DueRun): void {
-    const session = this.#parts.sessions.get(id);
-    if (session === undefined || session.inboxSeen < inboxLast) this.arrived(id);
-    else if (!session.resting) session.wake();
+  /** Runs that this worker owns are due. A session that has seen its inbox needs no read; one that rests has an appointment. */
+  due(runs: readonly DueRun[]): void {
+    for (const { id, inboxLast } of runs) {
+      const session = this.#parts.sessions.get(id);
+      if (session === undefined || session.inboxSeen < inboxLast) this.arrived(id);
+      else if (!session.resting) session.wake();
+    }
   }
 
   /** Compares what is worked on here with what the store says that this worker holds. */

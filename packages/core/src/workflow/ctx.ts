@@ -1,5 +1,6 @@
 import type { Duration } from "../model/duration.ts";
 import type { LeftoverPolicy } from "../model/inbox.ts";
+import type { PolicyOptions } from "../model/policy.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { ParentClosePolicy } from "../model/run.ts";
@@ -260,7 +261,7 @@ export interface Workflow<Input = unknown, Output = unknown> {
 /** A workflow of whatever input and output: what lists and registries hold. */
 export type AnyWorkflow = Workflow;
 
-export interface WorkflowOptions<Input, Output> {
+export interface WorkflowOptions<Input, Output> extends PolicyOptions {
   /** A Standard Schema; each start is checked by it. */
   readonly input?: StandardSchema<unknown, Input>;
   /** A Standard Schema; a run whose output does not fit fails. */

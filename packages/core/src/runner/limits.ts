@@ -1,0 +1,125 @@
+import { durationText } from "../model/duration.ts";
+import { PawlError } from "../model/errors.ts";
+import type { LimitName, RunPolicy } from "../model/policy.ts";
+import type { Run } from "../model/run.ts";
+
+/** A run is warned about when it has used so much of a limit. */
+const WARN_PERCENTS = [50, 80] as const;
+
+/** The highest warning that was given, by limit. */
+export type Warned = Readonly<Partial<Record<LimitName, number>>>;
+
+export interface Warning {
+  readonly limit: LimitName;
+  readonly percent: number;
+}
+
+/** What a run has used up: since when it rests, if it does, and how many records its journal holds. */
+export interface Usage {
+  readonly now: number;
+  readonly restingSince: number | null;
+  readonly records: number;
+}
+
+export interface Look {
+  /** The limit that is reached, as an error. */
+  readonly error: PawlError | null;
+  readonly warnings: readonly Warning[];
+  /** When to look again: the next warning, or the limit. */
+  readonly nextAt: number | null;
+}
+
+const NOTHING: Look = { error: null, warnings: [], nextAt: null };
+
+/**
+ * How far a run is from its limits.
+ *
+ * L1. A limit counts from what is stored (when the run began, since when it stands still, what its journal holds), so it is
+ *     the same for whoever works on the run.
+ * L2. A warning is given once in a generation: it is a record, which replay passes over. One for 80 % stands for 50 % too.
+ */
+export class Limits {
+  readonly #policy: RunPolicy;
+  readonly #run: Pick<Run, "id" | "startedAt" | "createdAt">;
+  readonly #warned: Partial<Record<LimitName, number>>;
+  /** Records that are warnings; they don't count. */
+  #warnings: number;
+
+  constructor(policy: RunPolicy, run: Pick<Run, "id" | "startedAt" | "createdAt">, warned: Warned) {
+    this.#policy = policy;
+    this.#run = run;
+    this.#warned = { ...warned };
+    this.#warnings = Object.keys(warned).length;
+  }
+
+  get warned(): Warned {
+    return { ...this.#warned };
+  }
+
+  /** A warning is in the journal, or is about to be. */
+  given({ limit, percent }: Warning): void {
+    this.#warnings += 1;
+    this.#warned[limit] = Math.max(percent, this.#warned[limit] ?? 0);
+  }
+
+  look({ now, restingSince, records }: Usage): Look {
+    const { startedAt, createdAt } = this.#run;
+    const looks = [
+      this.#lookAtTime("maxRunDuration", startedAt ?? createdAt, now),
+      this.#lookAtTime("maxSuspendDuration", restingSince, now),
+      this.#lookAtRecords(records - this.#warnings),
+    ];
+    const times = looks.flatMap(({ nextAt }) => nextAt ?? []);
+    return {
+      error: looks.find(({ error }) => error !== null)?.error ?? null,
+      warnings: looks.flatMap(({ warnings }) => warnings),
+      nextAt: times.length === 0 ? null : Math.min(...times),
+    };
+  }
+
+  #lookAtTime(limit: "maxRunDuration" | "maxSuspendDuration", from: number | null, now: number): Look {
+    const max = this.#policy[limit];
+    if (max === null || from === null) return NOTHING;
+    if (now >= from + max) return { ...NOTHING, error: exceeded(this.#run.id, limit, max) };
+    const at = (percent: number): number => from + Math.ceil((max * percent) / 100);
+    const percent = this.#ungiven(limit, (each) => now >= at(each));
+    const given = percent ?? this.#warned[limit] ?? 0;
+    const next = WARN_PERCENTS.find((each) => each > given && at(each) > now) ?? 100;
+    return { error: null, warnings: percent === null ? [] : [{ limit, percent }], nextAt: at(next) };
+  }
+
+  #lookAtRecords(records: number): Look {
+    const limit = "maxJournalRecords";
+    const max = this.#policy[limit];
+    if (max === null) return NOTHING;
+    if (records > max) return { ...NOTHING, error: exceeded(this.#run.id, limit, max) };
+    const percent = this.#ungiven(limit, (each) => records * 100 >= max * each);
+    return percent === null ? NOTHING : { ...NOTHING, warnings: [{ limit, percent }] };
+  }
+
+  /** The highest warning that is due and was not given. */
+  #ungiven(limit: LimitName, isDue: (percent: number) => boolean): number | null {
+    const given = this.#warned[limit] ?? 0;
+    return WARN_PERCENTS.filter((percent) => percent > given && isDue(percent)).at(-1) ?? null;
+  }
+}
+
+function exceeded(runId: string, limit: LimitName, max: number): PawlError {
+  switch (limit) {
+    case "maxRunDuration":
+      return new PawlError(
+        "RUN_DURATION_EXCEEDED",
+        `run ${runId} takes longer than its maxRunDuration of ${durationText(max)}, so it was failed`,
+      );
+    case "maxSuspendDuration":
+      return new PawlError(
+        "SUSPEND_DURATION_EXCEEDED",
+        `run ${runId} is suspended for longer than its maxSuspendDuration of ${durationText(max)}, so it was failed`,
+      );
+    case "maxJournalRecords":
+      return new PawlError(
+        "JOURNAL_RECORDS_EXCEEDED",
+        `the journal of run ${runId} holds more than its maxJournalRecords of ${max}, so the run was failed`,
+      );
+  }
+}
