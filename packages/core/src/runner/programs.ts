@@ -12,7 +12,7 @@ export class Programs {
   readonly #byKey: ReadonlyMap<string, ProgramFactory>;
 
   /** `policy` is for runs of workflows that say nothing else. */
-  constructor(workflows: Iterable<AnyWorkflow>, settings: ProgramSettings, policy: RunPolicy) {
+  constructor(workflows: Iterable<AnyWorkflow>, settings: ProgramSettings, policy: RunPolicy = NO_POLICY) {
     const all = [...workflows];
     this.#policies = new Map(all.map((each) => [workflowKey(each), policyOf(each, policy)]));
     this.refs = all.map(({ name, version }) => ({ name, version }));

@@ -103,6 +103,7 @@ function inertWorld({ codec, turns, random, within }: RehearsalWorld): SessionWo
   return {
     now: () => NEVER,
     exactClock: false,
+    policyOf: () => null,
     clock: { now: () => NEVER, wakeAt: never },
     turns,
     random,
