@@ -3,6 +3,8 @@ import { PawlError } from "./model/errors.ts";
 import { checkName } from "./model/names.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord, NewRecord } from "./model/record.ts";
+import type { Undo } from "./model/run.ts";
+import type { JournalChange, Post } from "./model/transition.ts";
 
 /** Who did it and why, for the journal; and an id that makes doing it again harmless. */
 export interface ActOptions {
@@ -30,6 +32,15 @@ export interface Rewound {
 
 /** What is written of an act: what was asked for, and what came of it. */
 export interface ActNote<Result> extends Act {
+  readonly result: Result;
+}
+
+/** What is to be made of a run that was read. */
+export interface Planned<Result> {
+  readonly change: Omit<JournalChange, "seen">;
+  readonly posts: readonly Post[];
+  readonly version: number | null;
+  readonly undo: Undo;
   readonly result: Result;
 }
 

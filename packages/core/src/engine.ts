@@ -9,13 +9,15 @@ import type { Explanation } from "./explanation.ts";
 import type { ForkOptions } from "./fork.ts";
 import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts";
 import { History } from "./history.ts";
+import type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkName, checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
-import type { NewRun, Status } from "./model/run.ts";
+import type { NewRun } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
 import { pruneAll } from "./prune.ts";
+import { type RecoveryReport, recoverNow } from "./recovery.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import { messageName } from "./runner/ops/listen.ts";
 import { eventPost } from "./runner/ops/post.ts";
@@ -24,19 +26,6 @@ import type { ListQuery, Page } from "./store/store.ts";
 import { Worker } from "./worker.ts";
 import type { SendOptions, Workflow } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
-
-export interface RecoveryReport {
-  /** Runs of dead workers that were freed. */
-  readonly freed: number;
-  /** Runs that this worker has claimed. */
-  readonly claimed: number;
-  /** Runs of this worker that were due. */
-  readonly due: number;
-  /** What there is in the store. */
-  readonly open: Readonly<
-    Record<Extract<Status, "pending" | "running" | "suspended" | "paused" | "compensating">, number>
-  >;
-}
 
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
 export class Engine {
@@ -223,16 +212,22 @@ export class Engine {
     return await this.#history.fork<Output>(runId, at, options);
   }
 
+  /**
+   * Moves an open run to another version of its workflow. `map` says where its records lie in that code, or that they are not
+   * needed there. The journal is tried on the code first: a run that would not go on stays as it is.
+   */
+  async migrate(
+    runId: string,
+    version: number,
+    map: LocationMap = {},
+    options: MigrateOptions = {},
+  ): Promise<Migration> {
+    return await this.#history.migrate(runId, version, map, options);
+  }
+
   /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */
   async recover(): Promise<RecoveryReport> {
-    const { reader } = this.#config.store;
-    const round = await this.#worker.recover();
-    const [pending = 0, running = 0, suspended = 0, paused = 0, compensating = 0] = await Promise.all(
-      (["pending", "running", "suspended", "paused", "compensating"] as const).map((status) =>
-        reader.count({ status: [status] }),
-      ),
-    );
-    return { ...round, open: { pending, running, suspended, paused, compensating } };
+    return await recoverNow(this.#worker, this.#config.store.reader);
   }
 
   /** Removes runs and dead letters that are older than they are kept. Workers do it by themselves; this does it now, and counts. */

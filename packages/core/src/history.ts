@@ -1,13 +1,13 @@
-import { type ActOptions, actBefore, actId, noteAct, type RewindOptions, type Rewound } from "./acts.ts";
+import { type ActOptions, actBefore, actId, noteAct, type Planned, type RewindOptions, type Rewound } from "./acts.ts";
 import type { ControlParts } from "./controls.ts";
 import { type ForkOptions, forkedRun } from "./fork.ts";
 import { type RunHandle, runNotFound } from "./handle.ts";
+import { type LocationMap, type MigrateOptions, type Migration, planMigration } from "./migrate.ts";
 import type { ActKind } from "./model/act.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkTarget } from "./model/names.ts";
 import type { NewRecord } from "./model/record.ts";
-import { isTerminal, type Run, type Undo } from "./model/run.ts";
-import type { JournalChange, Post } from "./model/transition.ts";
+import { isTerminal, type Run } from "./model/run.ts";
 import {
   actAt,
   awaitedChildren,
@@ -29,15 +29,6 @@ import type { Loaded } from "./store/store.ts";
 const TRIES_MAX = 5;
 /** How long nobody has a run that is about to be changed. */
 const HOLD_MS = 2_000;
-
-/** What is to be made of a run that was read. */
-export interface Planned<Result> {
-  readonly change: Omit<JournalChange, "seen">;
-  readonly posts: readonly Post[];
-  readonly version: number | null;
-  readonly undo: Undo;
-  readonly result: Result;
-}
 
 /** Moves runs through their own history. */
 export class History {
@@ -79,6 +70,16 @@ export class History {
       worker.kick();
     }
     return runs.handle<Output>(run.id);
+  }
+
+  async migrate(runId: string, version: number, map: LocationMap, options: MigrateOptions): Promise<Migration> {
+    if (!Number.isSafeInteger(version) || version < 1)
+      throw new PawlError("OPTION_INVALID", `version is ${String(version)}; it has to be a whole number from 1 on`);
+    const target = `version ${version}`;
+    const plan = (loaded: Loaded, id: string): Promise<Planned<Migration>> =>
+      planMigration(this.#parts, loaded, { version, map, id, target }, options);
+    if (options.dryRun === true) return (await plan(await this.#load(checkTarget(runId)), "dry run")).result;
+    return await this.act(runId, { kind: "migrate", target }, options, plan);
   }
 
   /** Changes the journal of a run as `plan` says, under what was read of it; done again under the same id it answers as before. */

@@ -2,12 +2,14 @@ export type { ActOptions, RewindOptions, Rewound } from "./acts.ts";
 export { type CheckProgress, type CheckReplayOptions, checkReplay, type ReplayReport } from "./check-replay.ts";
 export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
-export type { Engine, RecoveryReport } from "./engine.ts";
+export type { Engine } from "./engine.ts";
 export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
 export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./explanation.ts";
 export type { ForkOptions } from "./fork.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
+export { diff, type JournalDiff } from "./journal-diff.ts";
+export type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 export type { Duration } from "./model/duration.ts";
 export {
   CriticalError,
@@ -59,6 +61,7 @@ export type {
 } from "./model/transition.ts";
 export type { MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
+export type { RecoveryReport } from "./recovery.ts";
 export type { ReplayFinding } from "./replay-finding.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { Clock } from "./runtime/clock.ts";
