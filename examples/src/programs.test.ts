@@ -51,6 +51,33 @@ describe("every example runs and prints what it says", () => {
     expect(await printed(() => import("./changing-code.ts"))).toEqual(["reserved, shipped with a tracking number"]);
   });
 
+  it("versions: each run ends with the version that it began with", async () => {
+    expect(await printed(() => import("./versions.ts"))).toEqual([
+      "invoice-1 in version 1: letter to ann, paid",
+      "invoice-2 in version 2: mail to bob, paid",
+    ]);
+  });
+
+  it("limits: a run that waits too long is warned of, failed, undone, kept and removed", async () => {
+    expect(await printed(() => import("./limits.ts"))).toEqual([
+      "smith: 50 % of maxSuspendDuration",
+      "smith: 80 % of maxSuspendDuration",
+      "table 4 is free again",
+      "run smith failed: run smith is suspended for longer than its maxSuspendDuration of 2d, so it was failed",
+      "after 29 days: failed",
+      "after 33 days: removed",
+    ]);
+  });
+
+  it("explain: says in a sentence why each run is where it is", async () => {
+    expect(await printed(() => import("./explain.ts"))).toEqual([
+      "run o-1 of order v1 is suspended for 1m: it waits for message approve at approve, at most 1d 23h more",
+      "run f-1 of flaky v1 is suspended: call failed 1 time (no route to host); the next try is in 9m",
+      "run o-2 of order v1 is paused: the customer called",
+      "run o-7 of order v7 is pending and due 1m ago, but no live worker knows order v7, only v1",
+    ]);
+  });
+
   it("polling: a run that is continued keeps one round in its journal", async () => {
     expect(await printed(() => import("./polling.ts"))).toEqual([
       "render was done in round 4",
