@@ -205,15 +205,18 @@ export class Course implements ProgramHost {
       this.#fresh = [...this.#parts.desk.open.byLocation.values()];
     }
     this.look("working");
-    const fresh = this.#fresh.splice(0);
-    // At its end a program has its last posts made; nobody waits for a step or a message any more.
-    const isEnding = this.#ending !== null && this.#undoing === null;
-    const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    admit(this.#parts.desk, asked, this.#parts.storeNow());
+    if (this.#fresh.length > 0) this.#admit(this.#fresh.splice(0));
     const end = this.#end();
     if (end !== null) return end;
     const next = this.#takeOpen();
     return next === null ? IDLE : this.#hand(next);
+  }
+
+  /** At its end a program has its last posts made; nobody waits for a step or a message any more. */
+  #admit(fresh: readonly Command[]): void {
+    const isEnding = this.#ending !== null && this.#undoing === null;
+    const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
+    admit(this.#parts.desk, asked, this.#parts.storeNow());
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */

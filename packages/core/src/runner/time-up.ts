@@ -74,7 +74,7 @@ export class TimeUp {
         this.#due.push(due);
       }
     }
-    this.#due = this.#due.filter((wait) => open.has(wait));
+    if (this.#due.length > 0) this.#due = this.#due.filter((wait) => open.has(wait));
     return this.#due.length > 0;
   }
 
