@@ -151,6 +151,15 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     ]);
   });
 
+  it("that is closed answers nothing, as one that can't be reached", async () => {
+    const { url } = await server();
+    const store = await opened(redisStore(url));
+    await store.close();
+    for (const call of [store.commit([create("r")]), store.held("w")]) {
+      expect(await call.catch((error: unknown) => error)).toMatchObject({ name: "StoreError", outcome: "notApplied" });
+    }
+  });
+
   it("refuses options that make no sense", () => {
     const code = (make: () => unknown) => codeOf(Promise.resolve().then(make));
     const wrong = [

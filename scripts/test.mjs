@@ -13,6 +13,8 @@ import { ROOT } from "./sources.mjs";
 
 const SEEDS = "1500";
 const KILLS = "20";
+const REDIS_KILLS = "10";
+const SERVER_KILLS = "3";
 
 process.chdir(ROOT);
 stopOnSignals();
@@ -69,6 +71,11 @@ const SECTIONS = {
             name: "chaos",
             title: `real crashes, ${KILLS} kills`,
             commands: [npmRun("chaos", "--store", "sqlite", "--kills", KILLS)],
+          },
+          {
+            name: "chaos-redis",
+            title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
+            commands: [npmRun("chaos", "--store", "redis", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
           },
         ]
       : [],

@@ -28,7 +28,8 @@ const INTERRUPTED = 130;
 export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
   const ledger = await Ledger.create(join(folder, LEDGER_FILE));
   const work = new WorkList((index) => scenarioAt(options.seed, index));
-  const fleet = new Fleet({ folder, workers: options.workers, ledger, work });
+  const address = options.address ?? join(folder, DATABASE_FILE);
+  const fleet = new Fleet({ folder, address, workers: options.workers, ledger, work });
   const killer = new Killer(fleet, seededRandom(options.seed));
   const progress = setInterval(() => {
     say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
@@ -44,10 +45,10 @@ export async function chaos(options: Options, folder: string, say: (text: string
     await killer.strike(options.kills);
     await delay(CALM_MS);
     work.close();
-    const late = await settle(work, join(folder, DATABASE_FILE));
+    const late = await settle(work, address);
     await fleet.close();
     await ledger.close();
-    const verdict = await judge(ledger, join(folder, DATABASE_FILE));
+    const verdict = await judge(ledger, address);
     return { blows: killer.blows, verdict: { ...verdict, findings: [...late, ...verdict.findings] } };
   } finally {
     clearInterval(progress);
@@ -56,11 +57,11 @@ export async function chaos(options: Options, folder: string, say: (text: string
 }
 
 /** Waits until every run has ended, then has what was left on topics collected. */
-async function settle(work: WorkList, path: string): Promise<readonly Finding[]> {
+async function settle(work: WorkList, address: string): Promise<readonly Finding[]> {
   const until = Date.now() + SETTLE_MS;
   const driven = await eventually(until, async () => work.left === 0);
   if (!driven) return [{ kind: "lost", text: `${work.left} scenarios did not come to their end` }];
-  const inspector = await Inspector.open(path);
+  const inspector = await Inspector.open(address);
   const ended = await eventually(until, async () => (await inspector.openRuns()) === 0);
   await inspector.close();
   if (!ended) return [{ kind: "lost", text: "some runs did not come to their end" }];
@@ -77,8 +78,8 @@ async function eventually(until: number, holds: () => Promise<boolean>): Promise
   return false;
 }
 
-async function judge(ledger: Ledger, path: string): Promise<Verdict> {
-  const inspector = await Inspector.open(path);
+async function judge(ledger: Ledger, address: string): Promise<Verdict> {
+  const inspector = await Inspector.open(address);
   const dump = await inspector.dump();
   await inspector.close();
   return check({ ...dump, lines: ledger.lines, leaseMs: LEASE_MS });

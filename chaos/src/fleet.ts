@@ -7,6 +7,8 @@ import type { WorkList } from "./work-list.ts";
 
 export interface FleetParts {
   readonly folder: string;
+  /** Of the database. */
+  readonly address: string;
   readonly workers: number;
   readonly ledger: Ledger;
   readonly work: WorkList;
@@ -64,11 +66,12 @@ export class Fleet {
   #spawn(role: Role): void {
     this.#born += 1;
     const name = `${role}-${this.#born}`;
-    const { folder } = this.#parts;
+    const { folder, address } = this.#parts;
     const member = new Member({
       role,
       name,
       folder,
+      address,
       lanes: LANES[role],
       onMessage: (from, message) => this.#heard(from, message),
       onExit: (from, code) => this.#exited(from, code),

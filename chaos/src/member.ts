@@ -11,6 +11,7 @@ export interface MemberParts {
   readonly role: Role;
   readonly name: string;
   readonly folder: string;
+  readonly address: string;
   /** Scenarios that it drives at a time. */
   readonly lanes: number;
   readonly onMessage: (member: Member, message: ToParent) => void;
@@ -31,11 +32,11 @@ export class Member {
   #onEntry: ((entry: Entry) => void) | null = null;
 
   constructor(parts: MemberParts) {
-    const { role, name, folder, lanes } = parts;
+    const { role, name, folder, address, lanes } = parts;
     this.name = name;
     this.role = role;
     const output = openSync(join(folder, `${name}.out`), "a");
-    this.#child = fork(PROGRAM, [role, name, folder, String(lanes)], {
+    this.#child = fork(PROGRAM, [role, name, folder, address, String(lanes)], {
       stdio: ["ignore", output, output, "ipc"],
       execArgv: ["--unhandled-rejections=strict", "--enable-source-maps"],
     });

@@ -4,6 +4,8 @@ export interface Options {
   readonly kills: number;
   readonly seed: number;
   readonly workers: number;
+  /** Of a database server; null: a file in the folder. */
+  readonly address: string | null;
   /** Leaves the folder with the database and the ledger behind, whatever the result. */
   readonly keep: boolean;
 }
@@ -23,18 +25,21 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
         store: { type: "string", default: "sqlite" },
         kills: { type: "string", default: "200" },
         seed: { type: "string", default: String(randomSeed) },
+        address: { type: "string" },
         workers: { type: "string", default: "3" },
         keep: { type: "boolean", default: false },
       },
     });
-    if (values.store !== "sqlite") return refused(`--store is ${values.store}; it can be sqlite`);
+    const { store, address } = values;
+    if (store !== "sqlite" && store !== "redis") return refused(`--store is ${store}; it can be sqlite or redis`);
+    if (store === "redis" && !address?.startsWith("redis://")) return refused("--store redis needs an --address");
     const kills = whole(values.kills, 1, 100_000);
     const seed = whole(values.seed, 0, SEED_MAX);
     const workers = whole(values.workers, 2, 16);
     if (kills === null) return refused(`--kills is ${values.kills}; it has to be a whole number from 1 to 100000`);
     if (seed === null) return refused(`--seed is ${values.seed}; it has to be a whole number from 0 to ${SEED_MAX}`);
     if (workers === null) return refused(`--workers is ${values.workers}; it has to be a whole number from 2 to 16`);
-    return { kind: "options", options: { kills, seed, workers, keep: values.keep } };
+    return { kind: "options", options: { kills, seed, workers, address: address ?? null, keep: values.keep } };
   } catch (error) {
     return refused(error instanceof Error ? error.message : String(error));
   }

@@ -1,6 +1,5 @@
-import { DatabaseSync } from "@photostructure/sqlite";
 import { createEngine, type Engine, type RecordView, type RunSummary, type Store } from "pawl";
-import { type SqliteDatabase, sqliteStore } from "pawl/sqlite";
+import { type Inspected, inspectedAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
 import type { Parcel } from "../load/told.ts";
 import type { Evidence, LetterDump, RecordDump, RunDump } from "./evidence.ts";
@@ -11,20 +10,19 @@ const PAGE = 500;
 
 /** Reads a database from outside, as any client could. */
 export class Inspector {
-  readonly #database: SqliteDatabase;
+  readonly #inspected: Inspected;
   readonly #store: Store;
   readonly #engine: Engine;
 
-  private constructor(database: SqliteDatabase, store: Store, engine: Engine) {
-    this.#database = database;
-    this.#store = store;
+  private constructor(inspected: Inspected, engine: Engine) {
+    this.#inspected = inspected;
+    this.#store = inspected.store;
     this.#engine = engine;
   }
 
-  static async open(path: string): Promise<Inspector> {
-    const database = new DatabaseSync(path);
-    const store = sqliteStore(database);
-    return new Inspector(database, store, await createEngine({ store }));
+  static async open(address: string): Promise<Inspector> {
+    const inspected = inspectedAt(address);
+    return new Inspector(inspected, await createEngine({ store: inspected.store }));
   }
 
   /** Runs that have not ended. */
@@ -36,12 +34,12 @@ export class Inspector {
   async dump(): Promise<Dump> {
     const runs: RunDump[] = [];
     for (const run of await this.#runs()) runs.push(await this.#run(run));
-    return { runs, letters: await this.#letters(), integrity: this.#integrity() };
+    return { runs, letters: await this.#letters(), integrity: this.#inspected.integrity() };
   }
 
   async close(): Promise<void> {
     await this.#engine.shutdown();
-    this.#database.close();
+    this.#inspected.close();
   }
 
   async #runs(): Promise<readonly RunSummary[]> {
@@ -84,11 +82,6 @@ export class Inspector {
       cursor = page.cursor;
     } while (cursor !== null);
     return all;
-  }
-
-  #integrity(): readonly string[] {
-    const rows = this.#database.prepare("PRAGMA integrity_check").all() as ReadonlyArray<{ integrity_check: string }>;
-    return rows.map((row) => row.integrity_check);
   }
 }
 

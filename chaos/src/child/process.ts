@@ -1,17 +1,21 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { createEngine, type Engine, type EngineOptions, type Log } from "pawl";
-import { sqliteStore } from "pawl/sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { createEngine, type Engine, type EngineOptions, type Log, StoreError } from "pawl";
+import { storeAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
 import { loadWorkflows } from "../load/workflows.ts";
-import { CLAIMS_MAX, DATABASE_FILE, DRAIN_MS, LEASE_MS, POLL_MS } from "../settings.ts";
+import { CLAIMS_MAX, DRAIN_MS, LEASE_MS, POLL_MS } from "../settings.ts";
 import { Driver } from "./drive.ts";
 import { observedStore } from "./observed-store.ts";
 import { ParentLink } from "./parent-link.ts";
 
-/** Worker or client, its name, the folder, and how many scenarios it drives at a time. */
-const [role = "worker", name = "", folder = ".", lanes = "0"] = process.argv.slice(2);
+/** Worker or client, its name, the folder, the database's address, and how many scenarios it drives at a time. */
+const [role = "worker", name = "", folder = ".", address = "", lanes = "0"] = process.argv.slice(2);
 const now = (): number => Date.now();
+/** How often a server that is down is tried, and how far apart. */
+const OPEN_TRIES = 100;
+const AGAIN_MS = 100;
 
 const log: Log = (level, text, fields) => {
   if (level === "debug" || level === "info") return;
@@ -30,9 +34,21 @@ function report(engine: Engine, link: ParentLink): void {
   });
 }
 
+/** A server that is down when a process starts is waited for. */
+async function opened(options: EngineOptions): Promise<Engine> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await createEngine(options);
+    } catch (error) {
+      if (!(error instanceof StoreError) || tries === OPEN_TRIES) throw error;
+      await delay(AGAIN_MS);
+    }
+  }
+}
+
 async function main(): Promise<void> {
   const link = new ParentLink();
-  const observed = observedStore(sqliteStore(join(folder, DATABASE_FILE)), (entry) => link.note(entry), now);
+  const observed = observedStore(storeAt(address), (entry) => link.note(entry), now);
   const workflows = loadWorkflows({
     now,
     epochOf: observed.epochOf,
@@ -52,7 +68,7 @@ async function main(): Promise<void> {
     if (!termed) void stop?.();
     termed = true;
   });
-  const engine = await createEngine(options);
+  const engine = await opened(options);
   report(engine, link);
   const driver = new Driver(engine, workflows, link);
   stop = async () => {

@@ -15,6 +15,7 @@ import type {
   Store,
   StoreWorld,
 } from "../store.ts";
+import { StoreError } from "../store-error.ts";
 import type { RedisConnection } from "./connection.ts";
 import {
   type CommitReply,
@@ -182,8 +183,8 @@ export class RedisStore implements Store {
   }
 
   #open(): RedisConnection {
-    if (this.#connection === null) throw new Error("the store is not open");
-    return this.#connection;
+    if (this.#connection !== null) return this.#connection;
+    throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is not open, or was closed");
   }
 
   /** Nothing when the server is to look at its own clock. */

@@ -1,0 +1,35 @@
+import { DatabaseSync } from "@photostructure/sqlite";
+import type { Store } from "pawl";
+import { redisStore } from "pawl/redis";
+import { sqliteStore } from "pawl/sqlite";
+
+/** Where the runs are, by its address: a Redis server, or else a file. */
+export function storeAt(address: string): Store {
+  return isServer(address) ? redisStore(address) : sqliteStore(address);
+}
+
+/** A store to look at from outside, and what its database says of its own state: `ok`, or what is wrong. */
+export interface Inspected {
+  readonly store: Store;
+  integrity(): readonly string[];
+  close(): void;
+}
+
+export function inspectedAt(address: string): Inspected {
+  if (isServer(address)) {
+    return { store: redisStore(address), integrity: () => ["ok"], close: () => undefined };
+  }
+  const database = new DatabaseSync(address);
+  return {
+    store: sqliteStore(database),
+    integrity() {
+      const rows = database.prepare("PRAGMA integrity_check").all() as ReadonlyArray<{ integrity_check: string }>;
+      return rows.map((row) => row.integrity_check);
+    },
+    close: () => database.close(),
+  };
+}
+
+function isServer(address: string): boolean {
+  return address.startsWith("redis://");
+}
