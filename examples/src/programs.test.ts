@@ -78,6 +78,27 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("stock: reservations are made once, and rolled back where there is too little", async () => {
+    expect(await printed(() => import("./stock.ts"))).toEqual([
+      "1 of salt: north, 1 left",
+      "4 of salt: south, 1 left",
+      "4 of salt: nowhere",
+    ]);
+  });
+
+  it("connections: held while the run works, and not while it sleeps", async () => {
+    const held = ["open mail", "open audit"];
+    const released = ["close audit", "close mail"];
+    expect(await printed(() => import("./connections.ts"))).toEqual([
+      ...held,
+      "mail got hello ann",
+      ...released,
+      ...held,
+      "mail got are you there, ann?",
+      ...released,
+    ]);
+  });
+
   it("polling: a run that is continued keeps one round in its journal", async () => {
     expect(await printed(() => import("./polling.ts"))).toEqual([
       "render was done in round 4",

@@ -40,7 +40,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what was recorded for a loser is handed over",
-    file: "runner/course.js",
+    file: "runner/take-open.js",
     find: "if (open.holds(next.command))",
     replace: "if (true)",
     breaks: "what comes late for a loser is dropped",

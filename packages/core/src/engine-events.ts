@@ -52,6 +52,13 @@ export type EngineEvent =
   /** This worker's hold on the run is over: another has it, or it was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }
   | { readonly kind: "record"; readonly runId: string; readonly workflow: string; readonly record: JournalRecord }
+  | {
+      readonly kind: "resource.releaseFailed";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly resource: string;
+      readonly error: unknown;
+    }
   | { readonly kind: "unhandledRejection"; readonly runId: string; readonly error: unknown }
   | { readonly kind: "store.down"; readonly error: Error }
   | { readonly kind: "store.up" }

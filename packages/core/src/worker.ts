@@ -1,5 +1,5 @@
-import { Committer } from "./coordinator/committer.ts";
-import { Coordinator } from "./coordinator/coordinator.ts";
+import type { Committer } from "./coordinator/committer.ts";
+import type { Coordinator } from "./coordinator/coordinator.ts";
 import { Ownership } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { EngineNews } from "./engine-news.ts";
@@ -11,16 +11,16 @@ import type { Wake } from "./model/transition.ts";
 import type { WorkflowRef } from "./model/workflow-ref.ts";
 import { poisonOf } from "./rules/poison.ts";
 import { Programs } from "./runner/programs.ts";
+import { Releases } from "./runner/releases.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
-import { dueFirst } from "./runtime/due-first.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
+import { createStorage, type Storage } from "./storage.ts";
 
-/** Transitions in one commit, ops that may wait for one, and runs that are claimed at once. */
-const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
+/** Runs that are claimed at once. */
 const CLAIM_MAX = 200;
 /** How long a worker that stops waits for the store to hear of it. */
 const GIVE_BACK_MS = 5_000;
@@ -43,6 +43,7 @@ export class Worker {
   readonly #ownership: Ownership;
   readonly #strays: StrayRejections;
   readonly #intake: Intake;
+  readonly #releases: Releases;
   #unwatch: (() => void) | null = null;
   #stopping = false;
   #idle: Array<() => void> = [];
@@ -64,8 +65,10 @@ export class Worker {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
     });
-    this.#committer = this.#createCommitter();
-    this.coordinator = this.#createCoordinator();
+    const { committer, coordinator } = this.#createStorage();
+    this.#committer = committer;
+    this.coordinator = coordinator;
+    this.#releases = new Releases(log, (failure) => news.event({ kind: "resource.releaseFailed", ...failure }));
     this.#ownership = this.#createOwnership();
     this.#workshop = new Workshop(
       {
@@ -151,6 +154,7 @@ export class Worker {
     // A store that does not answer must not keep the process: what is not given back is free when the lease is over.
     await atMost(this.clock, Math.max(drainMs, GIVE_BACK_MS), this.coordinator.drained());
     this.#forgetAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
+    await atMost(this.clock, GIVE_BACK_MS, this.#releases.ended());
     await atMost(this.clock, GIVE_BACK_MS, this.#ownership.retire());
     this.clock.clear();
     this.#strays.stop();
@@ -160,14 +164,8 @@ export class Worker {
     if (this.#sessions.working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #createCommitter(): Committer {
-    const { store, world, log, storageRetry } = this.#config;
-    return new Committer({
-      store,
-      clock: this.clock,
-      random: world.random,
-      policy: storageRetry,
-      log,
+  #createStorage(): Storage {
+    return createStorage(this.#config, this.clock, {
       onDown: (error) => {
         this.#ownership.hold();
         this.#news.event({ kind: "store.down", error });
@@ -176,16 +174,6 @@ export class Worker {
         if (!this.#stopping) this.#ownership.unhold();
         this.#news.event({ kind: "store.up" });
       },
-    });
-  }
-
-  #createCoordinator(): Coordinator {
-    const { store, world } = this.#config;
-    return new Coordinator({
-      store,
-      committer: this.#committer,
-      turns: dueFirst(world.turns, this.clock),
-      limits: LIMITS,
       onWakes: (wakes) => this.#woken(wakes),
       onBroken: (error) => this.#broken(error),
     });
@@ -226,6 +214,7 @@ export class Worker {
       random: world.random,
       codec: this.#codec,
       log,
+      releases: this.#releases,
       wakeAt: wakeBy(this.clock, () => store.now()),
       behind: (session) => this.#workshop.arrived(session.runId),
       within: (runId, call) => this.#strays.within(runId, call),

@@ -153,6 +153,12 @@ export const ERRORS = {
     means: "The store can't keep its promises as it is: an old library, a newer schema, a driver that is missing.",
     fix: "The message says which and what to install or change.",
   },
+  RESOURCE_UNAVAILABLE: {
+    status: 503,
+    means:
+      "A resource of a run could not be acquired, so the run failed; or it was used while the run does not hold it.",
+    fix: "Look at the cause, raise the retries of the resource, and use its `value` inside steps.",
+  },
   TX_UNSUPPORTED: {
     status: 500,
     means: "The store has no transactions that user code could take part in.",

@@ -23,6 +23,7 @@ import type {
   Workflow,
 } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import type { Resource, ResourceOptions } from "../workflow/resource.ts";
 import type {
   Branches,
   Joined,
@@ -39,6 +40,7 @@ import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
 import { loop } from "./ops/loop.ts";
 import { emit, send } from "./ops/post.ts";
+import { resource } from "./ops/resource.ts";
 import { rollbackCheckpoint } from "./ops/rollback.ts";
 import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
@@ -90,6 +92,9 @@ export class CodeCtx implements Ctx {
     options?: TransactionOptions,
   ): Promise<Awaited<Value>> {
     return transaction(this.#branch, name, body, options);
+  }
+  resource<Value>(name: string, options: ResourceOptions<Value>): Promise<Resource<Value>> {
+    return resource(this.#branch, name, options);
   }
 
   sleep(duration: Duration, options?: WaitOptions): Promise<void> {

@@ -3,33 +3,26 @@ import type { Payload, Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import type { ResourceRequest } from "../workflow/resource.ts";
 import { editionOf, originOf, passActs } from "./acts.ts";
 import { admit } from "./admit.ts";
-import { Compensation, type Undone } from "./compensation.ts";
+import { Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
 import { keepable } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 import { lookAtLimits } from "./look-at-limits.ts";
-import { type Diverged, type Replayed, replayNext } from "./replay-next.ts";
+import { HANDED, IDLE, type Move } from "./move.ts";
+import { type Replayed, replayNext } from "./replay-next.ts";
+import { Resources } from "./resources.ts";
+import type { SessionWorld } from "./session-world.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
-
-/** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
-export type Move =
-  | { readonly kind: "handed" }
-  | { readonly kind: "ended"; readonly ending: Ending | Undone }
-  /** The program is stopped, and what it did is undone from here on; `isFresh`: that is not in the journal yet. */
-  | { readonly kind: "stopped"; readonly isFresh: boolean }
-  | Diverged
-  | { readonly kind: "idle" };
-
-const HANDED: Move = { kind: "handed" };
-const IDLE: Move = { kind: "idle" };
+import { takeOpen } from "./take-open.ts";
 
 export interface CourseParts {
   readonly desk: Desk;
-  readonly storeNow: () => number;
+  readonly world: SessionWorld;
   readonly signal: () => AbortSignal;
   /** The program has asked for something, or ended. */
   readonly onAsked: () => void;
@@ -50,6 +43,7 @@ export class Course implements ProgramHost {
   readonly #program: Program;
   readonly #cursor: JournalCursor;
   readonly #replayed: Replayed;
+  readonly resources: Resources;
   readonly #snapshot: Snapshot | null;
   /** Issued since the last move; nothing is fresh while records are replayed, and all is live when none are left. */
   #fresh: Command[] = [];
@@ -74,6 +68,7 @@ export class Course implements ProgramHost {
     this.#passActs();
     this.#replayed = { runId: run.id, cursor: this.#cursor, desk: parts.desk };
     this.#live = this.#cursor.done;
+    this.resources = new Resources(parts.world, run, parts.onAsked);
     this.#program = createProgram(this);
   }
 
@@ -152,6 +147,18 @@ export class Course implements ProgramHost {
     this.#parts.onAsked();
   }
 
+  hold(request: ResourceRequest): void {
+    if (!this.#isOver) this.resources.add(request);
+  }
+
+  /** Whether the program is to be moved on now. One that lacks a resource for good fails where its journal ends. */
+  get isEquipped(): boolean {
+    if (!this.resources.look()) return false;
+    const { failure: error } = this.resources;
+    if (error !== null && this.#cursor.done) this.finish({ kind: "failed", error });
+    return true;
+  }
+
   finish(ending: Ending): void {
     if (this.#isOver) return;
     this.#ending = ending;
@@ -183,13 +190,13 @@ export class Course implements ProgramHost {
 
   /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
   look(phase: "working" | "idle"): boolean {
-    const { desk, storeNow } = this.#parts;
+    const { desk, world } = this.#parts;
     if (desk.limits === null || !this.#live) return false;
     if (this.#isOver || this.#cancel !== null) {
       desk.open.limitAt = null;
       return false;
     }
-    const error = lookAtLimits(desk, desk.limits, storeNow(), phase === "idle");
+    const error = lookAtLimits(desk, desk.limits, world.now(), phase === "idle");
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }
@@ -208,7 +215,7 @@ export class Course implements ProgramHost {
     if (this.#fresh.length > 0) this.#admit(this.#fresh.splice(0));
     const end = this.#end();
     if (end !== null) return end;
-    const next = this.#takeOpen();
+    const next = takeOpen(this.#parts.desk);
     return next === null ? IDLE : this.#hand(next);
   }
 
@@ -216,7 +223,7 @@ export class Course implements ProgramHost {
   #admit(fresh: readonly Command[]): void {
     const isEnding = this.#ending !== null && this.#undoing === null;
     const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    admit(this.#parts.desk, asked, this.#parts.storeNow());
+    admit(this.#parts.desk, asked, this.#parts.world.now());
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
@@ -256,17 +263,6 @@ export class Course implements ProgramHost {
 
   get #isOver(): boolean {
     return this.#ending !== null || this.#undoing !== null;
-  }
-
-  /** What was recorded for a branch that has lost its race since then is dropped. */
-  #takeOpen(): Completed | null {
-    const { completions, open, undo } = this.#parts.desk;
-    let next = completions.take();
-    for (; next !== null; next = completions.take()) {
-      undo.note(next);
-      if (open.holds(next.command)) break;
-    }
-    return next;
   }
 
   /** Feeds the next record to the program, which must have asked for it. */

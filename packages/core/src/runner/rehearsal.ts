@@ -52,7 +52,7 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
     const listener = { onFilled: nothing, onAdded: askRest, onTried: nothing, onTransaction: nothing };
     const desk = createDesk(inert, loaded, snapshot, listener);
     const { signal } = new AbortController();
-    const parts = { desk, storeNow: () => NEVER, signal: () => signal, onAsked: askRest };
+    const parts = { desk, world: inert, signal: () => signal, onAsked: askRest };
     const course = new Course(parts, loaded, snapshot, createProgram);
     const over = (result: Rehearsed): void => {
       isOver = true;
@@ -60,7 +60,7 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
     };
     const rest = (): void => {
       isAsked = false;
-      if (isOver) return;
+      if (isOver || !course.isEquipped) return;
       try {
         const result = moved(course, desk.open.byLocation, --movesLeft);
         if (result === null) askRest();
@@ -109,6 +109,7 @@ function inertWorld({ codec, turns, random, within }: RehearsalWorld): SessionWo
     random,
     codec,
     log: nothing,
+    releases: null,
     within,
     beside: (runId, call) => {
       within(runId, call);

@@ -9,6 +9,8 @@ import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Turns } from "../runtime/turns.ts";
 
+import type { Releases } from "./releases.ts";
+
 /** A session, as its world sees it. */
 export interface Interpreter {
   readonly kind: "source";
@@ -59,6 +61,8 @@ export interface SessionWorld {
   readonly random: Random;
   readonly codec: Codec;
   readonly log: Log;
+  /** Null: resources are neither acquired nor released, and have no value. */
+  readonly releases: Releases | null;
   /** Calls user code so that what goes astray in it is known to belong to the run. */
   within(runId: string, call: () => void): void;
   /** As `within`, for code that is to be fast: what goes astray beside it may be taken for its own, until the returned function is called. */

@@ -71,7 +71,7 @@ export class Session implements Interpreter {
     });
     this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
-    const parts = { desk: this.#desk, storeNow: world.now, signal: () => this.#signal(), onAsked: () => this.wake() };
+    const parts = { desk: this.#desk, world, signal: () => this.#signal(), onAsked: () => this.wake() };
     this.#course = new Course(parts, loaded, snapshot, createProgram);
   }
 
@@ -142,6 +142,7 @@ export class Session implements Interpreter {
   abandon(reason: Error): void {
     this.evict();
     this.#abort(reason);
+    this.#course.resources.letGo();
   }
 
   evict(): void {
@@ -208,6 +209,7 @@ export class Session implements Interpreter {
     const still = !this.#restAsked && !draft.announced && !steps.busy;
     if (op?.state?.status === "suspended" && still) {
       this.#phase = "resting";
+      this.#course.resources.letGo();
       this.#world.rested(this);
     }
   }
@@ -225,7 +227,7 @@ export class Session implements Interpreter {
   };
 
   #moveOn(): void {
-    if (this.#over || this.#own.underWay) return;
+    if (this.#over || this.#own.underWay || !this.#course.isEquipped) return;
     const move = this.#course.move();
     switch (move.kind) {
       case "handed":
@@ -278,6 +280,7 @@ export class Session implements Interpreter {
     this.#phase = "done";
     this.#end = state;
     this.#desk.draft.state(state);
+    this.#course.resources.letGo();
     if (this.#desk.steps.busy || this.#controller !== null) this.#drop(`is ${state.status}`);
   }
 

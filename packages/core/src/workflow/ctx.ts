@@ -9,6 +9,7 @@ import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
+import type { Resource, ResourceOptions } from "./resource.ts";
 import type { RollbackHandler, RollbackOptions } from "./rollback.ts";
 import type {
   Branches,
@@ -152,6 +153,12 @@ export interface Ctx {
     body: (tx: Tx, info: StepInfo) => Value,
     options?: TransactionOptions,
   ): Promise<Awaited<Value>>;
+
+  /**
+   * Acquires something that can't be stored, such as a connection, and gives it back when the run is suspended, ends or is lost.
+   * After each resume it is acquired again before the run goes on.
+   */
+  resource<Value>(name: string, options: ResourceOptions<Value>): Promise<Resource<Value>>;
 
   sleep(duration: Duration, options?: WaitOptions): Promise<void>;
   sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;

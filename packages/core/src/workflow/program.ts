@@ -1,6 +1,7 @@
 import type { RecordKind } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
 import type { Command } from "./command.ts";
+import type { ResourceRequest } from "./resource.ts";
 
 /** How a program's life in this process ends. */
 export type Ending =
@@ -23,6 +24,8 @@ export interface ProgramHost {
   /** The time of the last delivered completion: the same in every replay. */
   now(): number;
   issue(command: Command): void;
+  /** Acquires a resource before the program gets anything else; it is held whenever the run is worked on. */
+  hold(request: ResourceRequest): void;
   /** The program is over. What it issues after that is ignored. */
   finish(ending: Ending): void;
   /**

@@ -1,0 +1,24 @@
+/**
+ * A connection that a run holds only while it is worked on: closed while the run sleeps, opened again before it goes on, and
+ * closed at the end, the last one first.
+ */
+import { createEngine, memoryStore, workflow } from "pawl";
+
+/** Stands for a client of some service. */
+function connect(service: string): { send(text: string): string; close(): void } {
+  console.log(`open ${service}`);
+  return { send: (text) => `${service} got ${text}`, close: () => console.log(`close ${service}`) };
+}
+
+const remind = workflow("remind", async (ctx, who: string) => {
+  const mail = await ctx.resource("mail", { acquire: () => connect("mail"), release: (client) => client.close() });
+  const audit = await ctx.resource("audit", { acquire: () => connect("audit"), release: (client) => client.close() });
+  console.log(await ctx.step("first", () => mail.value.send(`hello ${who}`)));
+  await ctx.sleep(50);
+  console.log(await ctx.step("second", () => mail.value.send(`are you there, ${who}?`)));
+  await ctx.step("note", () => audit.value.send("two mails"));
+});
+
+const engine = await createEngine({ store: memoryStore(), workflows: [remind] });
+await (await engine.start(remind, "ann")).result();
+await engine.shutdown();

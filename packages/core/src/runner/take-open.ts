@@ -1,0 +1,12 @@
+import type { Completed } from "./completions.ts";
+import type { Desk } from "./desk.ts";
+
+/** The next completion. What was recorded for a branch that has lost its race since then is dropped. */
+export function takeOpen({ completions, open, undo }: Desk): Completed | null {
+  let next = completions.take();
+  for (; next !== null; next = completions.take()) {
+    undo.note(next);
+    if (open.holds(next.command)) break;
+  }
+  return next;
+}

@@ -1,0 +1,32 @@
+import { Committer } from "./coordinator/committer.ts";
+import { Coordinator } from "./coordinator/coordinator.ts";
+import type { EngineConfig } from "./engine-config.ts";
+import type { Wake } from "./model/transition.ts";
+import type { Agenda } from "./runtime/agenda.ts";
+import { dueFirst } from "./runtime/due-first.ts";
+
+/** Transitions in one commit, and ops that may wait for one. */
+const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
+
+/** A worker's way to its store. */
+export interface Storage {
+  readonly committer: Committer;
+  readonly coordinator: Coordinator;
+}
+
+export function createStorage(
+  { store, world, log, storageRetry: policy }: EngineConfig,
+  clock: Agenda,
+  hooks: {
+    readonly onDown: (error: Error) => void;
+    readonly onUp: () => void;
+    readonly onWakes: (wakes: readonly Wake[]) => void;
+    readonly onBroken: (error: unknown) => void;
+  },
+): Storage {
+  const { onDown, onUp, onWakes, onBroken } = hooks;
+  const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
+  const turns = dueFirst(world.turns, clock);
+  const coordinator = new Coordinator({ store, committer, turns, limits: LIMITS, onWakes, onBroken });
+  return { committer, coordinator };
+}
