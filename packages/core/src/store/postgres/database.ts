@@ -1,5 +1,5 @@
 import { StoreError } from "../store-error.ts";
-import { createPool, type PostgresClient, type PostgresPool } from "./driver.ts";
+import { createPool, type PostgresClient, type PostgresPool, type PostgresResult } from "./driver.ts";
 import { breaksConnection, storeErrorOf } from "./store-error-of.ts";
 
 export interface DatabaseOptions {
@@ -9,6 +9,9 @@ export interface DatabaseOptions {
   readonly schema: string;
 }
 
+/** How many statements are kept with the schema's name in them. */
+const TEXTS_MAX = 200;
+
 /**
  * The connections to one schema of a database. Every call is one statement that answers with JSON, so nothing hangs on how the
  * driver reads other types. A connection that broke is not used again.
@@ -16,14 +19,15 @@ export interface DatabaseOptions {
 export class Database {
   readonly schema: string;
   readonly #source: DatabaseOptions["source"];
-  readonly #prefix: string;
+  readonly #quoted: string;
+  readonly #texts = new Map<string, string>();
   #pool: PostgresPool | null = null;
   #closed = false;
 
   constructor({ source, schema }: DatabaseOptions) {
     this.#source = source;
     this.schema = schema;
-    this.#prefix = `"${schema.replaceAll('"', '""')}".`;
+    this.#quoted = `"${schema.replaceAll('"', '""')}"`;
   }
 
   async open(): Promise<void> {
@@ -36,43 +40,41 @@ export class Database {
     }
   }
 
-  /** SQL in which `@.` stands for the schema. */
+  /** SQL in which `@` stands for the schema. */
   sql(text: string): string {
-    return text.replaceAll("@.", this.#prefix);
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const sql = text.replaceAll("@", this.#quoted);
+    if (this.#texts.size < TEXTS_MAX) this.#texts.set(text, sql);
+    return sql;
   }
 
   /** One statement, in a transaction of its own, that answers with one value: a column `json`. */
   call(text: string, values: readonly unknown[]): Promise<unknown> {
-    return this.use(async (client) => jsonOf(await client.query(this.sql(text), [...values])));
+    return this.use((connection) => connection.call(text, values));
   }
 
-  /** Several statements on one connection. It is closed if the work fails in a way that leaves it in doubt. */
-  async use<Result>(work: (client: PostgresClient) => Promise<Result>): Promise<Result> {
-    const client = await this.#connect();
+  /** Several statements on one connection. */
+  async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    const client = await this.keep();
+    const connection = new Connection(this, client);
     try {
-      const result = await work(client);
-      client.release();
-      return result;
-    } catch (error) {
-      if (breaksConnection(error)) client.release(error instanceof Error ? error : new Error(String(error)));
-      else client.release();
-      throw storeErrorOf(error, true);
+      return await work(connection);
+    } finally {
+      client.release(connection.broken ?? undefined);
     }
   }
 
   /** A connection to keep; whoever asked releases it. */
-  async #connect(): Promise<PostgresClient> {
-    if (this.#pool === null || this.#closed)
+  async keep(): Promise<PostgresClient> {
+    if (this.#pool === null || this.#closed) {
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is closed");
+    }
     try {
       return await this.#pool.connect();
     } catch (error) {
       throw storeErrorOf(error, false);
     }
-  }
-
-  keep(): Promise<PostgresClient> {
-    return this.#connect();
   }
 
   async close(): Promise<void> {
@@ -82,14 +84,55 @@ export class Database {
   }
 }
 
-/** Ends a transaction after an error. Where the connection has gone, so has the transaction. */
-export async function rollBack(client: PostgresClient, error: unknown): Promise<void> {
-  if (!breaksConnection(error)) await client.query("ROLLBACK");
-}
+/** A connection in use. Its errors are those of a store, where they are about reaching the database. */
+export class Connection {
+  readonly #database: Database;
+  readonly #client: PostgresClient;
+  #broken: Error | null = null;
 
-/** The value of the column `json` of the one row. */
-export function jsonOf({ rows }: { readonly rows: readonly unknown[] }): unknown {
-  const [row] = rows as readonly { readonly json: string | null }[];
-  const text = row?.json ?? null;
-  return text === null || text === "" ? null : JSON.parse(text);
+  constructor(database: Database, client: PostgresClient) {
+    this.#database = database;
+    this.#client = client;
+  }
+
+  /** Why the connection must not be used again; null: it may be. */
+  get broken(): Error | null {
+    return this.#broken;
+  }
+
+  /** SQL with `@` for the schema; more than one statement where there are no values. */
+  async query(text: string, values?: readonly unknown[]): Promise<PostgresResult> {
+    try {
+      const sql = this.#database.sql(text);
+      return await (values === undefined ? this.#client.query(sql) : this.#client.query(sql, [...values]));
+    } catch (error) {
+      throw storeErrorOf(this.#noticed(error), true);
+    }
+  }
+
+  /** A statement of the user's, whose errors are the user's to see. It is one: a second could end the transaction. */
+  async queryPlain(text: string, values: readonly unknown[]): Promise<PostgresResult> {
+    try {
+      return await this.#client.query({ text, values: [...values], queryMode: "extended" });
+    } catch (error) {
+      throw this.#noticed(error);
+    }
+  }
+
+  /** The one value of a statement that answers with a column `json`. */
+  async call(text: string, values: readonly unknown[]): Promise<unknown> {
+    const { rows } = await this.query(text, values);
+    const json = (rows[0] as { readonly json: string | null } | undefined)?.json ?? null;
+    return json === null || json === "" ? null : JSON.parse(json);
+  }
+
+  /** Ends a transaction after an error. Where the connection has gone, so has the transaction. */
+  async rollBack(): Promise<void> {
+    if (this.#broken === null) await this.query("ROLLBACK");
+  }
+
+  #noticed(error: unknown): unknown {
+    if (breaksConnection(error)) this.#broken ??= error instanceof Error ? error : new Error(String(error));
+    return error;
+  }
 }

@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
-import { type Database, jsonOf, rollBack } from "./database.ts";
+import type { Connection, Database } from "./database.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
 import { ROWS_SQL } from "./rows-sql.ts";
 import { TABLES_SQL } from "./tables-sql.ts";
@@ -16,34 +16,58 @@ const MIGRATIONS: readonly string[] = [`${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${W
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** The oldest schema that code of this version works on. */
-const VERSION_SQL = `SELECT CASE WHEN to_regclass($1) IS NULL THEN NULL
-  ELSE (xpath('/row/version/text()', query_to_xml('SELECT max(version) AS version FROM ' || $1, false, true, '')))[1]::text END AS json`;
+/** Code that knows this version, or a newer one, can work on what the steps leave. */
+const OLDEST = 1;
 
-/** Brings the schema to the version that this code knows, one process at a time. */
+const SCHEMA_SQL = `CREATE SCHEMA IF NOT EXISTS @;
+CREATE TABLE IF NOT EXISTS @.migrations (version integer PRIMARY KEY, oldest integer NOT NULL)`;
+
+/** What the schema says of itself: its version, and the oldest version of the code that can work on it. */
+interface SchemaState {
+  readonly version: number;
+  readonly oldest: number;
+}
+
+const NO_SCHEMA: SchemaState = { version: 0, oldest: 0 };
+
+/** Brings the schema to the version that this code knows, one process at a time. One that is newer is used as it is. */
 export async function migrate(database: Database): Promise<void> {
-  await database.use(async (client) => {
-    const table = database.sql("@.migrations");
-    if (Number(jsonOf(await client.query(VERSION_SQL, [table])) ?? 0) >= SCHEMA_VERSION) return;
-    await client.query("BEGIN");
-    try {
-      await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 20261116))", [`pawl ${database.schema}`]);
-      const schema = database.sql("@.").slice(0, -1);
-      await client.query(
-        `CREATE SCHEMA IF NOT EXISTS ${schema}; CREATE TABLE IF NOT EXISTS ${table} (version integer PRIMARY KEY)`,
+  await database.use(async (connection) => {
+    const state = await schemaState(database, connection);
+    if (state.oldest > SCHEMA_VERSION) {
+      throw unsupported(
+        `the schema ${database.schema} is for releases from schema version ${state.oldest} on, and this one knows ${SCHEMA_VERSION}; use a newer release`,
       );
-      const version = Number(jsonOf(await client.query(VERSION_SQL, [table])) ?? 0);
+    }
+    if (state.version >= SCHEMA_VERSION) return;
+    await connection.query("BEGIN");
+    try {
+      await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 20261116))", [
+        `pawl ${database.schema}`,
+      ]);
+      await connection.query(SCHEMA_SQL);
+      const { version } = await schemaState(database, connection);
       for (const [index, migration] of MIGRATIONS.entries()) {
         if (index < version) continue;
-        await client.query(database.sql(migration));
-        await client.query(`INSERT INTO ${table} (version) VALUES (${index + 1})`);
+        await connection.query(migration);
+        await connection.query("INSERT INTO @.migrations (version, oldest) VALUES ($1, $2)", [index + 1, OLDEST]);
       }
-      await client.query("COMMIT");
+      await connection.query("COMMIT");
     } catch (error) {
-      await rollBack(client, error);
+      await connection.rollBack();
       throw error;
     }
   });
+}
+
+async function schemaState(database: Database, connection: Connection): Promise<SchemaState> {
+  const table = database.sql("@.migrations");
+  const found = await connection.call("SELECT (to_regclass($1) IS NOT NULL)::text AS json", [table]);
+  if (found !== true) return NO_SCHEMA;
+  const text =
+    "SELECT json_build_object('version', max(version), 'oldest', max(oldest))::text AS json FROM @.migrations";
+  const state = (await connection.call(text, [])) as { readonly [name in keyof SchemaState]: number | null };
+  return { version: state.version ?? 0, oldest: state.oldest ?? 0 };
 }
 
 const SETTINGS_SQL = `SELECT json_build_object('version', current_setting('server_version_num')::integer,

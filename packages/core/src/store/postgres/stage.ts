@@ -28,6 +28,8 @@ export class Stage implements Tables {
   readonly documents = new StagedDocumentTable();
   readonly workers = new StagedWorkerTable();
 
+  /** Code that was run before, and that the decision rests on. */
+  readonly codeUsed = new Set<InTransaction>();
   /** Code that has to be run before this can be decided. */
   codeWanted: InTransaction | null = null;
   readonly #ends: ReadonlyMap<InTransaction, TransactionEnd>;
@@ -52,7 +54,10 @@ export class Stage implements Tables {
   /** Code that may wait has been run before: this says how it ended. */
   transact(code: InTransaction): TransactionEnd {
     const end = this.#ends.get(code);
-    if (end !== undefined) return end;
+    if (end !== undefined) {
+      this.codeUsed.add(code);
+      return end;
+    }
     this.codeWanted ??= code;
     throw new RowsMissing();
   }

@@ -12,7 +12,7 @@ const UNAVAILABLE = /^(53|25006|58)/;
 
 /** Rows that were not as they were seen, or ids that were not new: decided anew, the commit gets its answer. */
 export function isConflict(error: unknown): boolean {
-  const state = stateOf(error);
+  const state = stateOf(error instanceof StoreError ? error.cause : error);
   return state === CONFLICT_STATE || state === "23505" || state === "40P01" || state === "40001";
 }
 

@@ -4,8 +4,7 @@ import { StoreError } from "../store-error.ts";
 import { toColumn } from "../text-column.ts";
 import type { TransactionEnd } from "../tx-desk.ts";
 import { COMMIT_CALL, commitValues } from "./commit-call.ts";
-import { type Database, jsonOf, rollBack } from "./database.ts";
-import type { PostgresClient } from "./driver.ts";
+import type { Connection, Database } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
 import { KnownRows, Wanted } from "./known-rows.ts";
 import { LOCK_CALL, learnRows, ROWS_CALL, type RowsAnswer, rowsValues } from "./rows-call.ts";
@@ -105,26 +104,26 @@ export class Writing {
     }
   }
 
-  async lock(client: PostgresClient, asked: Wanted): Promise<void> {
+  async lock(connection: Connection, asked: Wanted): Promise<void> {
     const locks = [[...asked.topics.keys()].map(toColumn), [...asked.runs].map(toColumn)];
-    await client.query(this.database.sql(LOCK_CALL), locks);
+    await connection.query(LOCK_CALL, locks);
   }
 
   /** Reads what is asked for, on this connection or on any. */
-  async read(client: PostgresClient | null, rows: KnownRows, asked: Wanted): Promise<void> {
+  async read(connection: Connection | null, rows: KnownRows, asked: Wanted): Promise<void> {
     const { heard } = this.#parts;
-    const answer = (await this.#call(client, ROWS_CALL, rowsValues(asked, this.#parts.fixedNow()))) as RowsAnswer;
+    const answer = (await this.#call(connection, ROWS_CALL, rowsValues(asked, this.#parts.fixedNow()))) as RowsAnswer;
     learnRows(rows, asked, answer);
     heard(answer.now);
   }
 
   /** Writes it, and gives the time of that; null: a row has changed, and nothing was written. */
-  async send(client: PostgresClient | null, stage: Stage, decision: Decision<unknown>): Promise<number | null> {
+  async send(connection: Connection | null, stage: Stage, decision: Decision<unknown>): Promise<number | null> {
     const { channel, fixedNow, now } = this.#parts;
     if (isEmpty(stage)) return now();
     const { notBefore, hints } = decision;
     const values = commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
-    return (await this.#call(client, COMMIT_CALL, values)) as number | null;
+    return (await this.#call(connection, COMMIT_CALL, values)) as number | null;
   }
 
   /** Null: others were faster. `asked` has all that was looked for. */
@@ -144,7 +143,7 @@ export class Writing {
         const present = await this.send(null, stage, decision);
         if (present !== null) return this.#written(stage, decision, present);
       } catch (error) {
-        if (!isConflict(error instanceof StoreError ? error.cause : error)) throw error;
+        if (!isConflict(error)) throw error;
       }
       for (const { head } of stage.staged.all()) cache.delete(head.id);
       return null;
@@ -154,7 +153,7 @@ export class Writing {
 
   async #locking<Result>(decide: Decide<Result>, asked: Wanted): Promise<Result> {
     for (let conflicts = 0; conflicts < CONFLICTS_MAX; conflicts += 1) {
-      const done = await this.database.use((client) => this.#locked(client, decide, asked));
+      const done = await this.database.use((connection) => this.#locked(connection, decide, asked));
       if (done !== null) return done.result;
     }
     throw new StoreError("STORE_BUSY", "notApplied", `others were faster ${CONFLICTS_MAX} times`);
@@ -162,36 +161,35 @@ export class Writing {
 
   /** Null: it has to be tried again, with more locks or because of an id that came meanwhile. */
   async #locked<Result>(
-    client: PostgresClient,
+    connection: Connection,
     decide: Decide<Result>,
     asked: Wanted,
   ): Promise<Decision<Result> | null> {
     const rows = new KnownRows(null);
-    await client.query(BEGIN);
+    await connection.query(BEGIN);
     try {
-      await this.lock(client, asked);
-      await this.read(client, rows, asked);
+      await this.lock(connection, asked);
+      await this.read(connection, rows, asked);
       const { stage, decision, doubt } = this.decide(rows, "careful", decide);
       if (doubt !== null) throw doubt.error;
       for (const runId of rows.runs.keys()) asked.runs.add(runId);
       asked.add(stage.wanted);
-      const present = decision === null ? null : await this.send(client, stage, decision);
+      const present = decision === null ? null : await this.send(connection, stage, decision);
       if (decision === null || present === null) {
-        await client.query("ROLLBACK");
+        await connection.query("ROLLBACK");
         return null;
       }
-      const { command } = await client.query("COMMIT");
+      const { command } = await connection.query("COMMIT");
       return command === "COMMIT" ? this.#written(stage, decision, present) : null;
     } catch (error) {
-      await rollBack(client, error);
+      await connection.rollBack();
       if (isConflict(error)) return null;
       throw error;
     }
   }
 
-  async #call(client: PostgresClient | null, text: string, values: readonly unknown[]): Promise<unknown> {
-    if (client === null) return this.database.call(text, values);
-    return jsonOf(await client.query(this.database.sql(text), [...values]));
+  async #call(connection: Connection | null, text: string, values: readonly unknown[]): Promise<unknown> {
+    return connection === null ? this.database.call(text, values) : connection.call(text, values);
   }
 
   #written<Result>(stage: Stage, decision: Decision<Result>, present: number): Decision<Result> {

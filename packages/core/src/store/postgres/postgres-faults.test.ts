@@ -1,0 +1,221 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import type { PostgresTx } from "../../model/tx.ts";
+import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { append, create, message, post, record, suspended } from "../../testing/store-contract/builders.ts";
+import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import type { Store } from "../store.ts";
+import type { PostgresClient, PostgresPool } from "./driver.ts";
+import { type PostgresStoreOptions, postgresStore } from "./index.ts";
+
+const postgres = await freshPostgres();
+
+interface Opened {
+  readonly store: Store;
+  readonly schema: string;
+  readonly world: ManualWorld;
+  another(source?: string | PostgresPool, over?: PostgresStoreOptions): Promise<Store>;
+}
+
+/** A store over a schema of its own, by the database's clock. */
+async function open({ pool, schema }: PostgresFixture, over: PostgresStoreOptions = {}): Promise<Opened> {
+  const own = await schema();
+  const world = new ManualWorld(1_700_000_000_000);
+  const stores: Store[] = [];
+  const another = async (source: string | PostgresPool = pool, more: PostgresStoreOptions = {}): Promise<Store> => {
+    const store = postgresStore(source, { schema: own.schema, listen: false, ...over, ...more });
+    stores.push(store);
+    await store.open(world);
+    return store;
+  };
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+    await own.dispose();
+  });
+  return { store: await another(), schema: own.schema, world, another };
+}
+
+/** A pool whose connections break after a statement, before its answer is heard; `when` says which. */
+function breaking(pool: PostgresPool, when: (text: string) => boolean): PostgresPool {
+  const wrapped = (client: PostgresClient): PostgresClient =>
+    new Proxy(client, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
+        return async (text: string, values?: unknown[]) => {
+          const result = await target.query(text, values);
+          if (typeof text === "string" && when(text)) throw new Error("Connection terminated unexpectedly");
+          return result;
+        };
+      },
+    });
+  return {
+    connect: async () => wrapped(await pool.connect()),
+    end: () => pool.end(),
+    on: (event, listener) => pool.on(event, listener),
+  };
+}
+
+describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  it("a commit whose answer is lost is of unknown outcome, and sent again it answers as it was applied", async () => {
+    const { another } = await open(fixture);
+    let breaks = true;
+    const store = await another(breaking(fixture.pool, (text) => breaks && text.includes("commit_1")));
+    const batch = [create("r", { owner: "w" }), append("r", { records: [record(1)], state: suspended() })];
+    await expect(store.commit(batch)).rejects.toMatchObject({ name: "StoreError", outcome: "unknown" });
+    breaks = false;
+    const { answers } = await store.commit(batch);
+    expect(answers).toEqual([
+      { kind: "applied", post: null, again: true },
+      { kind: "applied", post: null, again: true },
+    ]);
+    expect((await store.load("r"))?.records).toHaveLength(1);
+  });
+
+  it("a connection that ends in the middle of a locked commit is of unknown outcome, and leaves nothing locked", async () => {
+    const { store, another } = await open(fixture);
+    await store.commit([create("r", { owner: "w" }), append("r", { state: suspended() })]);
+    let breaks = true;
+    const broken = await another(breaking(fixture.pool, (text) => breaks && text === "COMMIT"));
+    await broken.commit([post(message("r", "first"))]);
+    await expect(broken.commit([post(message("r", "first"))])).rejects.toMatchObject({ outcome: "unknown" });
+    breaks = false;
+    const { answers } = await broken.commit([post(message("r", "first")), post(message("r", "second"))]);
+    expect(answers).toMatchObject([{ post: { kind: "duplicate" } }, { kind: "applied", again: false }]);
+    expect((await store.reader.inbox("r")).map(({ id }) => id)).toEqual(["first", "second"]);
+  });
+
+  it("connections that the server ends are replaced", async () => {
+    const { another, schema } = await open(fixture);
+    const store = await another(fixture.url, { connectionsMax: 2 });
+    await store.commit([create("r", { owner: "w" })]);
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pawl'";
+    await execute(fixture.pool, end);
+    const tries = [1, 2, 3].map(() => store.commit([append("r", { records: [record(1)] })]).catch(() => null));
+    await Promise.all(tries);
+    const { answers } = await store.commit([append("r", { records: [record(1)] })]);
+    expect(answers).toMatchObject([{ kind: "applied" }]);
+    expect((await store.load("r"))?.records, schema).toHaveLength(1);
+  });
+
+  it("a server that is not there is an error of the store, and changes nothing", async () => {
+    const store = postgresStore("postgres://127.0.0.1:1/none");
+    await expect(store.open(new ManualWorld(0))).rejects.toMatchObject({ outcome: "notApplied" });
+    await store.close();
+  });
+
+  it("synchronous_commit off is refused, unless it is allowed", async () => {
+    const { schema } = await open(fixture);
+    const url = `${fixture.url}?options=-c%20synchronous_commit%3Doff`;
+    const refused = postgresStore(url, { schema });
+    await expect(refused.open(new ManualWorld(0))).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+    await refused.close();
+    const allowed = postgresStore(url, { schema, allowAsyncCommit: true });
+    await allowed.open(new ManualWorld(0));
+    await allowed.close();
+  });
+
+  it("processes that start at once make the schema once; one that is too new for them is refused", async () => {
+    const name = `pawl_${process.pid}_race`;
+    const stores = Array.from({ length: 5 }, () => postgresStore(fixture.pool, { schema: name, listen: false }));
+    await Promise.all(stores.map((store) => store.open(new ManualWorld(0))));
+    const [row] = await execute(fixture.pool, `SELECT count(*)::int AS count FROM ${name}.migrations`);
+    expect(row).toEqual({ count: 1 });
+    await execute(fixture.pool, `INSERT INTO ${name}.migrations VALUES (99, 1)`);
+    const beside = postgresStore(fixture.pool, { schema: name });
+    await beside.open(new ManualWorld(0));
+    await execute(fixture.pool, `UPDATE ${name}.migrations SET oldest = 99`);
+    const late = postgresStore(fixture.pool, { schema: name });
+    await expect(late.open(new ManualWorld(0))).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+    await execute(fixture.pool, `DROP SCHEMA ${name} CASCADE`);
+  });
+
+  it("the database's clock decides, whatever the process believes", async () => {
+    const { store, world } = await open(fixture);
+    const [row] = await execute(fixture.pool, "SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS now");
+    const { now } = row as { readonly now: number };
+    expect(Math.abs(store.now() - now)).toBeLessThan(60_000);
+    await store.commit([create("r", { owner: "w" })]);
+    world.advance(10 * 86_400_000);
+    const early = append("r", { records: [record(1)], notBefore: now + 86_400_000 });
+    expect((await store.commit([early])).answers).toMatchObject([{ kind: "refused", reason: "early" }]);
+    expect((await store.commit([{ ...early, notBefore: now - 1_000 }])).answers).toMatchObject([{ kind: "applied" }]);
+  });
+
+  it("user code writes in the transaction of its run's commit, or not at all", async () => {
+    const { store, schema } = await open(fixture);
+    await execute(fixture.pool, `CREATE TABLE IF NOT EXISTS ${schema}.ledger (line text)`);
+    onTestFinished(async () => void (await execute(fixture.pool, `DROP TABLE ${schema}.ledger`)));
+    const lines = async () =>
+      (await execute(fixture.pool, `SELECT line FROM ${schema}.ledger`)).map((row) => (row as { line: string }).line);
+    const write = (line: string) => async (tx: unknown) => {
+      await (tx as PostgresTx).query(`INSERT INTO ${schema}.ledger VALUES ($1)`, [line]);
+    };
+    const refused = (code: (tx: PostgresTx) => Promise<unknown>) =>
+      store.commit([
+        append("r", { records: [record(1)], transaction: async (tx) => void (await code(tx as PostgresTx)) }),
+      ]);
+    await store.commit([create("r", { owner: "w" })]);
+    const threw = await refused(async (tx) => {
+      await write("never")(tx);
+      throw new Error("no");
+    });
+    expect(threw.answers).toMatchObject([{ kind: "refused", reason: "threw", error: { message: "no" } }]);
+    const swallowed = await refused(async (tx) => {
+      await write("never")(tx);
+      await tx.query("SELECT no_such_function()").catch(() => undefined);
+    });
+    expect(swallowed.answers).toMatchObject([{ reason: "threw", error: { code: "TX_INVALID" } }]);
+    for (const text of ["COMMIT", "/* x */ ROLLBACK", "BEGIN"]) {
+      expect((await refused((tx) => tx.query(text))).answers).toMatchObject([{ error: { code: "TX_STATEMENT" } }]);
+    }
+    expect((await refused((tx) => tx.query("SELECT 1; COMMIT"))).answers).toMatchObject([{ reason: "threw" }]);
+    expect(await lines()).toEqual([]);
+    const { answers } = await store.commit([append("r", { records: [record(1)], transaction: write("once") })]);
+    expect([answers, await lines()]).toMatchObject([[{ kind: "applied" }], ["once"]]);
+  });
+
+  it("a run that is taken over while its code runs is refused, and what the code did is undone", async () => {
+    const { store, another, schema } = await open(fixture);
+    const other = await another();
+    await execute(fixture.pool, `CREATE TABLE IF NOT EXISTS ${schema}.ledger (line text)`);
+    onTestFinished(async () => void (await execute(fixture.pool, `DROP TABLE ${schema}.ledger`)));
+    await store.commit([create("r", { owner: "w" })]);
+    const { answers } = await store.commit([
+      append("r", {
+        records: [record(1)],
+        transaction: async (tx) => {
+          await (tx as PostgresTx).query(`INSERT INTO ${schema}.ledger VALUES ('never')`);
+          await other.retire("w");
+        },
+      }),
+    ]);
+    expect(answers).toMatchObject([{ kind: "refused", reason: "fenced" }]);
+    expect(await execute(fixture.pool, `SELECT * FROM ${schema}.ledger`)).toEqual([]);
+  });
+
+  it("hints come by push, and again after the connection that listens was ended", async () => {
+    const { store, another, world } = await open(fixture);
+    const other = await another(fixture.url, { listen: true, connectionsMax: 3 });
+    const heard: (readonly string[] | null)[] = [];
+    const heardOf = async (id: string): Promise<void> => {
+      for (let round = 0; round < 2_000 && !heard.some((ids) => ids?.includes(id)); round += 1) {
+        if (round % 20 === 0) world.tick();
+        if (round % 50 === 0) await store.commit([create(`${id}-${round}`), post(message("nobody", "m"))]);
+        await other.reader.get(id);
+        if (heard.some((ids) => ids?.some((one) => one.startsWith(id)))) return;
+      }
+      throw new Error(`nobody told of ${id}`);
+    };
+    const stop = other.watch(({ runIds }) => void heard.push(runIds));
+    await heardOf("a");
+    await execute(
+      fixture.pool,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pawl' AND query LIKE 'LISTEN%'",
+    );
+    await heardOf("b");
+    stop();
+  });
+});
