@@ -99,6 +99,44 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("rewind: a failed run goes on, and one that went wrong goes back", async () => {
+    expect(await printed(() => import("./rewind.ts"))).toEqual([
+      "looked up tea",
+      "charged 300",
+      "run sale-1 failed: no paper",
+      "receipt over 300",
+      "3 records dropped",
+      "looked up tea",
+      "charged 350",
+      "receipt over 350",
+      "retry: put paper in",
+      "rewind: the price was last year's",
+    ]);
+  });
+
+  it("fork: the same history, another answer", async () => {
+    expect(await printed(() => import("./fork.ts"))).toEqual([
+      "asked the bureau",
+      "as it was: refused",
+      "with another score: granted",
+      "with less: granted",
+      "score: 480 or 510",
+      "limit: 4800 or 5100",
+    ]);
+  });
+
+  it("check-replay: what does not fit is named, and nothing happens", async () => {
+    expect(await printed(() => import("./check-replay.ts"))).toEqual([
+      "welcome, ann",
+      "welcome, bob",
+      "a renamed step: does not fit",
+      "  at welcome: step at welcome, and the code asks for step at greet",
+      "another message: does not fit",
+      "  at cancelled: listen at cancelled for message cancelled, and the code asks for listen at ended",
+      "a reminder: fits 2 runs",
+    ]);
+  });
+
   it("polling: a run that is continued keeps one round in its journal", async () => {
     expect(await printed(() => import("./polling.ts"))).toEqual([
       "render was done in round 4",

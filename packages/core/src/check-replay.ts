@@ -19,6 +19,8 @@ export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "world
   readonly workflows: NonNullable<EngineOptions["workflows"]>;
   /** Is opened and closed; nothing of it is changed. */
   readonly store: Store;
+  /** The store is in use by an engine of this process: it is neither opened nor closed. */
+  readonly keepOpen?: boolean;
   /** The share of the runs that is checked, above 0 and at most 1: always the same ones. Default 1: all. */
   readonly sample?: number;
   /** How many runs are checked at most. Default: all. */
@@ -66,7 +68,7 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
     throw new PawlError("OPTION_INVALID", `sample is ${sample}; it has to be above 0 and at most 1`);
   const config = resolveConfig({ ...options, log: () => undefined });
   const { clock } = config.world;
-  await store.open({ now: () => clock.now(), every: () => () => undefined });
+  if (options.keepOpen !== true) await store.open({ now: () => clock.now(), every: () => () => undefined });
   const strays = catchStrays(() => undefined);
   try {
     const codec = plainCodec(options);
@@ -84,7 +86,7 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
     return check.report();
   } finally {
     strays.stop();
-    await store.close();
+    if (options.keepOpen !== true) await store.close();
   }
 }
 

@@ -4,17 +4,23 @@ import { z } from "zod";
 import {
   type ChildHandle,
   type Ctx,
+  checkReplay,
   createEngine,
+  diff,
   type EmitOutcome,
   type EngineEvent,
   ERRORS,
   type ErrorCode,
+  type JournalDiff,
   type JournalRecord,
+  type Migration,
   memoryStore,
   message,
   PawlError,
   type Received,
   type RecoveryReport,
+  type ReplayReport,
+  type Rewound,
   type RunHandle,
   type RunSummary,
   type SendOutcome,
@@ -254,4 +260,21 @@ export function errors(error: PawlError): void {
   expectTypeOf(ERRORS.RUN_NOT_FOUND.status).toEqualTypeOf<404>();
   // @ts-expect-error No such code.
   new PawlError("NO_SUCH_CODE", "text");
+}
+
+export async function history(): Promise<void> {
+  const engine = await createEngine({ store: memoryStore(), workflows: [order] });
+  const run = engine.run<{ total: number }>("r");
+  expectTypeOf(run.rewind("a", { children: "detach", messages: "drop", by: "ann" })).resolves.toEqualTypeOf<Rewound>();
+  expectTypeOf(engine.retry("r", { id: "x", why: "again" })).resolves.toEqualTypeOf<Rewound>();
+  expectTypeOf(engine.fork<{ total: number }>("r", null, { patch: { a: 1 } })).resolves.toEqualTypeOf<typeof run>();
+  expectTypeOf(engine.migrate("r", 2, { a: "b", c: null }, { dryRun: true })).resolves.toEqualTypeOf<Migration>();
+  expectTypeOf(diff(await run.journal(), await run.journal())).toEqualTypeOf<JournalDiff>();
+  expectTypeOf(
+    checkReplay({ store: memoryStore(), workflows: [order, nothing] }),
+  ).resolves.toEqualTypeOf<ReplayReport>();
+  // @ts-expect-error a place is a location or a seq
+  await engine.rewind("r", null);
+  // @ts-expect-error what becomes of children is one of two things
+  await engine.rewind("r", 0, { children: "keep" });
 }

@@ -12,8 +12,8 @@ export const ERRORS = {
   },
   RUN_ENDED: {
     status: 409,
-    means: "The run is completed, failed or cancelled, and a terminal run cannot change.",
-    fix: "Start a new run.",
+    means: "The run is completed, failed or cancelled, and this can't be done to a run that has ended.",
+    fix: "Start another run, or rewind this one.",
   },
   RUN_FAILED: {
     status: 409,
