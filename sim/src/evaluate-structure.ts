@@ -91,7 +91,7 @@ export function evaluateCtxTry(
   { records, at, from, list }: Modelled,
 ): Evaluation {
   const body = list(records, node.body, { path: `${locationOf(node.name, at)}/`, round: "" }, from);
-  if (body.kind !== "error") return body;
+  if (body.kind !== "error" || body.source === "rollback") return body;
   const value = { source: body.source, failure: body.message, scope: node.name + at.round };
   return { kind: "value", value, seq: body.seq };
 }

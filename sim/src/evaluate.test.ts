@@ -16,6 +16,7 @@ function step(name: string): StepNode {
     ephemeral: false,
     asResult: false,
     poison: false,
+    rollback: null,
   };
 }
 

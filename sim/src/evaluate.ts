@@ -8,6 +8,7 @@ import {
 } from "./evaluate-structure.ts";
 import { type Evaluation, earliest, latestSeq, OPEN, type Records, type Source } from "./evaluation.ts";
 import {
+  GIVEN_UP,
   locationOf,
   type Place,
   type Program,
@@ -77,6 +78,12 @@ function evaluateNode(node: ProgramNode, model: Modelled): Evaluation {
       return evaluateCtxTry(node, model);
     case "version":
       return evaluateVersion(node, model);
+    case "checkpoint": {
+      const record = records.get(locationOf(node.name, at));
+      return record === undefined ? OPEN : { kind: "value", value: null, seq: record.seq };
+    }
+    case "giveUp":
+      return { kind: "error", message: GIVEN_UP, source: "rollback", seq: from };
     case "removed":
     case "send":
     case "emit":

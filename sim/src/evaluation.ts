@@ -8,8 +8,8 @@ export type Evaluation =
   /** Something it waits for has no record. */
   | { readonly kind: "open" };
 
-/** What a failure came from, as a scope tells it. */
-export type Source = "step" | "child" | "join" | "race";
+/** What a failure came from, as a scope tells it; `rollback` is one that no scope takes. */
+export type Source = "step" | "child" | "join" | "race" | "rollback";
 
 export type Records = ReadonlyMap<string, JournalRecord>;
 

@@ -27,6 +27,8 @@ export interface InterpreterHost {
   isChanged(runId: string): boolean;
   /** `given` is how many completions the code had been given when it asked for the step. */
   body(line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
+  /** A handler is about to undo a step that brought this value. */
+  undoes(line: Line, location: string, value: unknown): void;
 }
 
 /** Where the interpreter is: in which scope, for which run, on behalf of whom. */

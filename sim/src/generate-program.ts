@@ -1,12 +1,19 @@
-import type { ConsumePolicy, LeftoverPolicy } from "pawl";
 import type { Chance } from "./chance.ts";
-import type { ChildNode, Program, ProgramNode, SelectNode, StepNode } from "./program.ts";
-
-/** Names of messages for single receives; those for counted ones are others, so that a message that lies there is never rightly left lying. */
-export const MESSAGES = ["ma", "mb", "mc"] as const;
-export const MESSAGES_COUNTED = ["na", "nb"] as const;
-export const TOPICS = ["ta", "tb"] as const;
-export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broadcast", "deadLetter"];
+import {
+  childNode,
+  consume,
+  type Growing,
+  type Kinds,
+  MESSAGES,
+  MESSAGES_COUNTED,
+  name,
+  POLICIES,
+  selectNode,
+  stepNode,
+  TOPICS,
+  timeout,
+} from "./generate-leaves.ts";
+import type { Program, ProgramNode, StepNode } from "./program.ts";
 
 /** What a kernel program is made of; the regressions of the kernel are cases of these. */
 const KERNEL = {
@@ -31,6 +38,7 @@ const KERNEL = {
   ctxTry: 0,
   version: 0,
   removed: 0,
+  checkpoint: 0,
 };
 const WEIGHTS = {
   ...KERNEL,
@@ -44,21 +52,10 @@ const WEIGHTS = {
   ctxTry: 4,
   version: 4,
   removed: 3,
+  checkpoint: 2,
 };
 /** At the deepest level there are only leaves. */
 const LEAVES = { ...KERNEL, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
-
-/** Of what programs are made: of what the kernel alone offers, or of everything. */
-export type Kinds = "kernel" | "all";
-
-interface Growing {
-  readonly chance: Chance;
-  readonly kinds: Kinds;
-  readonly runCount: number;
-  /** Programs that children may run: those made before. */
-  readonly below: number;
-  names: number;
-}
 
 /** The programs of a case: those of children first, then one for each run. */
 export function programs(
@@ -91,6 +88,7 @@ function grow(
   const nodes = list(growing, plan.depth, chance.between(1, 4));
   if (plan.poisoned)
     nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
+  else if (plan.kinds !== "kernel" && chance.roll(0.15)) nodes.push({ kind: "giveUp" });
   const data = !plan.poisoned && chance.roll(0.2);
   return {
     nodes: data ? flatList(growing, chance.between(3, 7)) : nodes,
@@ -104,7 +102,7 @@ function flatList(growing: Growing, length: number): ProgramNode[] {
   const { chance } = growing;
   return Array.from({ length }, (): ProgramNode => {
     const kind = chance.weighted({ step: 6, sleep: 2, listen: 2 });
-    if (kind === "step") return { ...stepNode(growing), asResult: false };
+    if (kind === "step") return { ...stepNode(growing), asResult: false, rollback: null };
     if (kind === "sleep") return { kind, name: name(growing, "w"), ms: chance.pick([0, 1, 20, 300, 1000]) };
     return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
   });
@@ -171,6 +169,8 @@ function node(growing: Growing, depth: number): ProgramNode {
         deliver: chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 }),
         consume: consume(chance),
       };
+    case "checkpoint":
+      return { kind, name: name(growing, "q") };
     case "pure":
       return { kind };
   }
@@ -213,71 +213,11 @@ function structure(
     case "version":
       return { kind, name: name(growing, "v"), before: few(), after: few() };
     case "removed": {
-      const step: StepNode = { ...stepNode(growing), asResult: true };
+      const step: StepNode = { ...stepNode(growing), asResult: true, rollback: null };
       const was = chance.roll(0.7)
         ? step
         : ({ kind: "sleep", name: name(growing, "w"), ms: chance.pick([1, 300, 4000]) } as const);
       return { kind, was };
     }
   }
-}
-
-function stepNode(growing: Growing): StepNode {
-  const { chance } = growing;
-  const timed = chance.roll(0.12);
-  return {
-    kind: "step",
-    name: name(growing, "s"),
-    failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
-    maxAttempts: chance.between(1, 4),
-    critical: chance.roll(0.1),
-    timeoutMs: timed ? chance.pick([50, 800]) : null,
-    retryOnTimeout: chance.roll(0.5),
-    slow: timed && chance.roll(0.5),
-    ephemeral: chance.roll(0.15),
-    asResult: chance.roll(0.3),
-    poison: false,
-  };
-}
-
-function selectNode(growing: Growing, depth: number): SelectNode {
-  const { chance } = growing;
-  const withChild = depth > 0 && growing.below > 0 && chance.roll(0.4);
-  const topic = chance.roll(0.5) ? chance.pick(TOPICS) : null;
-  const afterMs = chance.roll(0.6) ? chance.pick([0, 50, 900, 3000]) : null;
-  const needed = !withChild && topic === null && afterMs === null;
-  return {
-    kind: "select",
-    name: name(growing, "x"),
-    message: needed || chance.roll(0.6) ? chance.pick(MESSAGES) : null,
-    topic,
-    program: withChild ? chance.between(0, growing.below - 1) : null,
-    afterMs,
-  };
-}
-
-function childNode(growing: Growing): ProgramNode {
-  const { chance } = growing;
-  if (growing.below === 0) return stepNode(growing);
-  const node: ChildNode = {
-    kind: "child",
-    name: name(growing, "c"),
-    program: chance.between(0, growing.below - 1),
-    mode: chance.weighted({ await: 6, quiet: 2, detached: 3 }),
-    onClose: chance.pick(["cancel", "abandon"] as const),
-  };
-  return node;
-}
-
-function timeout(chance: Chance): number | null {
-  return chance.roll(0.55) ? chance.pick([0, 1, 60, 700, 3000]) : null;
-}
-
-function consume(chance: Chance): ConsumePolicy {
-  return chance.weighted({ one: 6, all: 4 });
-}
-
-function name(growing: Growing, letter: string): string {
-  growing.names += 1;
-  return `${letter}${growing.names}`;
 }

@@ -9,7 +9,8 @@ import {
   WORLD_FAULTS,
 } from "./case.ts";
 import { Chance } from "./chance.ts";
-import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, programs, TOPICS } from "./generate-program.ts";
+import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
+import { programs } from "./generate-program.ts";
 import type { Program } from "./program.ts";
 
 /** A case from a seed: the same one each time. */
@@ -25,7 +26,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
     seed,
     programs: made.list,
     runs,
-    actions: clientActions(chance, runs, chaosMs),
+    actions: clientActions(chance, { runs, chaosMs, kinds }),
     workers: chance.between(2, 4),
     settings: {
       leaseMs: poisoned ? 1500 : chance.pick([1500, 3000]),
@@ -57,14 +58,17 @@ function runPlans(
   }));
 }
 
-function clientActions(chance: Chance, runs: readonly RunPlan[], chaosMs: number): ClientAction[] {
+function clientActions(
+  chance: Chance,
+  { runs, chaosMs, kinds }: { readonly runs: readonly RunPlan[]; readonly chaosMs: number; readonly kinds: Kinds },
+): ClientAction[] {
   const actions: ClientAction[] = [];
   for (let count = chance.between(3, 14); count > 0; count -= 1) {
     const run = chance.between(0, runs.length - 1);
     const atMs = chance.between(0, chaosMs);
     const id = `m${count}`;
     const twice = chance.roll(0.25);
-    const kind = chance.weighted({ send: 50, emit: 40, cancel: 9, pause: 7, resume: 2 });
+    const kind = chance.weighted({ send: 50, emit: 40, cancel: kinds === "kernel" ? 9 : 16, pause: 7, resume: 2 });
     if (kind === "send") {
       actions.push({
         kind,

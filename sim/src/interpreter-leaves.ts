@@ -1,4 +1,4 @@
-import type { ChildHandle, StepInfo } from "pawl";
+import type { ChildHandle, StepInfo, StepOptions } from "pawl";
 import { type Frame, placed } from "./frame.ts";
 import type { ChildNode, ProgramNode, SelectNode, StepNode } from "./program.ts";
 
@@ -12,6 +12,7 @@ export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
     ...(node.timeoutMs === null ? {} : { timeout: node.timeoutMs }),
     retryOnTimeout: node.retryOnTimeout,
     ephemeral: node.ephemeral,
+    ...(node.rollback === null ? {} : { rollback: rollbackOf(frame, node, location) }),
   };
   try {
     if (!node.asResult) return await ctx.step(name, body, options);
@@ -21,6 +22,23 @@ export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
     // Nothing waits for an ephemeral record.
     if (!node.ephemeral) line.given.push(location);
   }
+}
+
+/** A handler is a body like others, at a location of its own. */
+function rollbackOf(
+  { host, line }: Frame,
+  node: StepNode,
+  location: string,
+): NonNullable<StepOptions<unknown>["rollback"]> {
+  const { failures, maxAttempts } = node.rollback ?? { failures: 0, maxAttempts: 1 };
+  const handler: StepNode = { ...node, failures, maxAttempts, timeoutMs: null, slow: false, rollback: null };
+  return {
+    run: (value: unknown, info: StepInfo) => {
+      host.undoes(line, location, value);
+      return host.body(line, handler, `${location}/~rollback`, info, line.given.length);
+    },
+    retry: { maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
+  };
 }
 
 export async function receive(

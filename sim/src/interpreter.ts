@@ -2,7 +2,7 @@ import type { Ctx, Workflow } from "pawl";
 import { type Frame, type InterpreterHost, messageOf, placed } from "./frame.ts";
 import { receive, runChild, runSelect, runStep } from "./interpreter-leaves.ts";
 import { runCtxLoop, runCtxRace, runCtxTry, runJoin, runRemoved, runVersion } from "./interpreter-structure.ts";
-import { type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
+import { GIVEN_UP, type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
 
 export const WORKFLOW_NAME = "program";
 
@@ -70,6 +70,11 @@ async function runNode(frame: Frame, node: ProgramNode): Promise<unknown> {
     case "emit":
       await runPost(frame, node);
       return null;
+    case "checkpoint":
+      await frame.ctx.rollbackCheckpoint(placed(frame, node.name).name);
+      return null;
+    case "giveUp":
+      throw new frame.host.pawl.RollbackError(GIVEN_UP);
     case "pure":
       frame.extras.push(frame.ctx.now(), frame.ctx.random(), frame.ctx.uuid());
       frame.ctx.log("pure");

@@ -1,7 +1,7 @@
 import type { Case } from "./case.ts";
 import { loadPawl, type Pawl } from "./engine-under-test.ts";
 import { generateCase } from "./generate.ts";
-import type { Kinds } from "./generate-program.ts";
+import type { Kinds } from "./generate-leaves.ts";
 import { addMatrix, type Matrix } from "./matrix.ts";
 import type { Violation } from "./monitor.ts";
 import { simulate } from "./simulate.ts";

@@ -10,7 +10,10 @@ export const TRANSACTIONS = [
   "append-released",
   "append-continued",
   "append-end",
+  "append-rollback",
+  "append-trim",
   "control-cancelled",
+  "control-compensating",
   "control-paused",
   "control-resumed",
   "control-failed",
@@ -42,7 +45,18 @@ export function cell(transaction: TransactionKind, fault: CallFault): string {
 }
 
 export function transactionKinds(batch: readonly Transition[]): readonly TransactionKind[] {
-  return [...new Set(batch.flatMap((transition) => transactionKind(transition) ?? []))];
+  return [
+    ...new Set(batch.flatMap((transition) => [transactionKind(transition) ?? [], ...specialKinds(transition)].flat())),
+  ];
+}
+
+/** What an append holds beside its state. */
+function specialKinds(transition: Transition): readonly TransactionKind[] {
+  if (transition.kind !== "append") return [];
+  const kinds: TransactionKind[] = [];
+  if (transition.trim.length > 0) kinds.push("append-trim");
+  if (transition.records.some((record) => record.kind === "rollback")) kinds.push("append-rollback");
+  return kinds;
 }
 
 function transactionKind(transition: Transition): TransactionKind | null {
@@ -81,6 +95,7 @@ function appendKind(status: string | null): TransactionKind | null {
 function controlKind(status: string): TransactionKind | null {
   switch (status) {
     case "cancelled":
+    case "compensating":
     case "paused":
     case "resumed":
     case "failed":
@@ -103,9 +118,9 @@ export function emptyCells(matrix: Matrix): readonly string[] {
 export function printedMatrix(matrix: Matrix): string {
   const rows = TRANSACTIONS.map((transaction) =>
     [
-      transaction.padEnd(18),
+      transaction.padEnd(22),
       ...MATRIX_FAULTS.map((fault) => String(matrix[cell(transaction, fault)] ?? 0).padStart(13)),
     ].join(""),
   );
-  return [["transaction".padEnd(18), ...MATRIX_FAULTS.map((fault) => fault.padStart(13))].join(""), ...rows].join("\n");
+  return [["transaction".padEnd(22), ...MATRIX_FAULTS.map((fault) => fault.padStart(13))].join(""), ...rows].join("\n");
 }

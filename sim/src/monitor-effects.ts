@@ -1,4 +1,5 @@
 import type { Line } from "./frame.ts";
+import { undoneStep } from "./monitor-undo.ts";
 import { nothing } from "./nothing.ts";
 import type { StepNode } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
@@ -44,7 +45,7 @@ export class EffectsMonitor {
     if (shadow === undefined || knowledge === undefined) return nothing;
     const what = `${worker.name} starts ${location} of run ${line.runId}, try ${attempt},`;
     if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
-    const lost = line.lost.find((scope) => location.startsWith(scope));
+    const lost = undoneStep(location) === null ? line.lost.find((scope) => location.startsWith(scope)) : undefined;
     if (lost !== undefined) this.#monitor.violate("race", `${what} although ${lost} has lost its race`);
     if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
     this.#durable(shadow, line.given.slice(0, start.given), line.generation, { knowledge, what });
@@ -58,6 +59,18 @@ export class EffectsMonitor {
       what,
       node,
     });
+  }
+
+  /** I11: a handler gets what the step brought. */
+  undoes(line: Line, location: string, value: unknown): void {
+    const record = this.#monitor.shadows
+      .get(line.runId)
+      ?.history.find((each) => each.location === location && each.kind === "step");
+    if (record === undefined || record.payload !== JSON.stringify(value))
+      this.#monitor.violate(
+        "I11",
+        `run ${line.runId} undoes ${location} with ${JSON.stringify(value)}, it was ${record?.payload}`,
+      );
   }
 
   /** R2: what the code had been given when it asked for the step is durable. */

@@ -1,6 +1,7 @@
 import type { JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
 import { checkTrim } from "./monitor-trim.ts";
+import { checkUndo, checkUndone } from "./monitor-undo.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput, stepValue } from "./program.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import type { Findings, SimProcess, Stage } from "./stage.ts";
@@ -39,10 +40,11 @@ export class JournalMonitor {
 
   /** I1: the journal of each run that was written is what was there, and what was added. */
   async compare({ batch }: CommitApplied): Promise<void> {
-    const ids = new Set(batch.flatMap((transition) => (transition.kind === "append" ? [transition.runId] : [])));
+    const ids = new Set(batch.flatMap((transition) => ("runId" in transition ? [transition.runId] : [])));
     for (const id of ids) {
       const shadow = this.#monitor.shadows.get(id);
       if (shadow === undefined) continue;
+      checkUndone(this.#monitor, shadow, shadow.row, this.#nodesOf(shadow));
       const stored = await this.#world.store.reader.journal(id, { afterSeq: shadow.row.baseSeq, limit: 10_000 });
       const same =
         stored.length === shadow.journal.length &&
@@ -83,13 +85,33 @@ export class JournalMonitor {
   }
 
   #control({ runId, epoch, state }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
-    if (place === null) return;
+    const shadow = this.#monitor.shadows.get(runId);
+    if (place === null || shadow === undefined) return;
+    if (state.status === "compensating") this.#stopped(shadow, state);
     if (place.over) this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
     if (epoch !== place.epoch)
       this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
     place.epoch += 1;
     place.owner = null;
     place.over = state.status === "cancelled" || state.status === "failed";
+  }
+
+  /** A cancel of a run that has something to undo: the store lays a record that stops its program. */
+  #stopped(shadow: Shadow, { reason, at }: { readonly reason: string | null; readonly at: number }): void {
+    const record: JournalRecord = {
+      seq: (shadow.journal.at(-1)?.seq ?? shadow.row.baseSeq) + 1,
+      location: "~compensate",
+      kind: "compensate",
+      outcome: "failed",
+      payload: reason,
+      attempts: 0,
+      startedAt: at,
+      at,
+      detail: "cancelled",
+    };
+    checkUndo(this.#monitor, shadow, record, this.#nodesOf(shadow));
+    shadow.journal.push(record);
+    shadow.history.push(record);
   }
 
   #record(worker: SimProcess, shadow: Shadow, record: JournalRecord, epoch: number): void {
@@ -100,6 +122,7 @@ export class JournalMonitor {
       this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
     if (last !== undefined && record.at < last.at)
       this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
+    checkUndo(this.#monitor, shadow, record, this.#nodesOf(shadow));
     shadow.journal.push(record);
     shadow.history.push(record);
     const { location } = record;

@@ -1,4 +1,5 @@
 import type { JournalRecord, Transition } from "pawl";
+import { undoables } from "./monitor-undo.ts";
 import { type CtxLoopNode, type NamedNode, nodeName } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
 import type { Findings } from "./stage.ts";
@@ -17,16 +18,16 @@ export function checkTrim(
 ): void {
   if (trim.length > 0) {
     const isDropped = ({ seq }: JournalRecord): boolean => trim.some(({ from, to }) => from <= seq && seq <= to);
-    const begins = loopBegins(shadow.journal);
+    const begins = loopBegins(shadow.journal, nodes);
     for (const record of shadow.journal) {
       if (isDropped(record) && !isBefore(begins, record))
-        monitor.violate("I1", `run ${shadow.id}: ${record.location} was dropped, and a replay needs it`);
+        monitor.violate("I1", `run ${shadow.id}: ${record.location} was dropped, and it has to stay`);
     }
     shadow.journal = shadow.journal.filter((record) => !isDropped(record));
   }
   for (const record of records) {
     const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
-    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, node);
+    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, { node, nodes });
   }
 }
 
@@ -37,17 +38,25 @@ function noted({ location }: JournalRecord): { readonly loop: string; readonly r
   return { loop: location.slice(0, slash), round: Number(location.slice(slash + 2)) };
 }
 
-/** The round that a replay of each loop begins with. */
-function loopBegins(journal: readonly JournalRecord[]): ReadonlyMap<string, number> {
+/** The first round of each loop that has to be there: a replay begins with it, or people may want to read it. */
+function loopBegins(
+  journal: readonly JournalRecord[],
+  nodes: ReadonlyMap<string, NamedNode>,
+): ReadonlyMap<string, number> {
   const begins = new Map<string, number>();
   for (const record of journal) {
-    if (record.kind !== "loop") continue;
-    begins.set(noted(record).loop, record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail));
+    const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
+    if (node?.kind === "ctxLoop") begins.set(noted(record).loop, firstKept(record, node));
   }
   return begins;
 }
 
-/** Whether a record lies in a round that no replay runs. */
+function firstKept(record: JournalRecord, { times, historyKeep }: CtxLoopNode): number {
+  const begin = record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail);
+  return Math.min(begin, (noted(record).round ?? times) - historyKeep);
+}
+
+/** Whether a record lies in a round that may go. */
 function isBefore(begins: ReadonlyMap<string, number>, { location }: JournalRecord): boolean {
   const segments = location.split("/");
   return segments.some((segment, index) => {
@@ -57,14 +66,24 @@ function isBefore(begins: ReadonlyMap<string, number>, { location }: JournalReco
 }
 
 /** When it is time to drop rounds, those further back than what is kept are gone. */
-function checkBounded(monitor: Findings, shadow: Shadow, record: JournalRecord, node: CtxLoopNode): void {
-  const { commitInterval, historyEvery, historyKeep, times } = node;
+function checkBounded(
+  monitor: Findings,
+  shadow: Shadow,
+  record: JournalRecord,
+  { node, nodes }: { readonly node: CtxLoopNode; readonly nodes: ReadonlyMap<string, NamedNode> },
+): void {
+  const { commitInterval, historyEvery } = node;
   const { loop, round } = noted(record);
+  const isKept = undoables(shadow, nodes, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
+  if (!isKept && record.detail !== (round === null ? null : String(round)))
+    monitor.violate(
+      "bounded",
+      `run ${shadow.id}: ${record.location} keeps rounds from ${record.detail} on for nothing`,
+    );
   const isTime =
     round === null || Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
   if (!isTime) return;
-  const begin = record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail);
-  const least = Math.min(begin, (round ?? times) - historyKeep);
+  const least = firstKept(record, node);
   // What a branch that nobody waits for any more adds to its round later stays until the next time.
   for (const { location, seq } of shadow.journal) {
     if (seq > record.seq || !location.startsWith(`${loop}/~`)) continue;

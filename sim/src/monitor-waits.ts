@@ -28,7 +28,7 @@ export function checkWaits(monitor: Findings, now: number): void {
     const { row } = shadow;
     if (isOver(row) || row.status === "paused") continue;
     const ready = row.wakeAt !== null && row.wakeAt <= now;
-    if (row.status === "suspended") {
+    if (row.status === "suspended" || (row.status === "compensating" && row.wait !== null)) {
       if (ready) continue;
       checkDeadline(monitor, shadow);
       checkMissed(monitor, shadow);

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { Kinds } from "./generate-program.ts";
+import type { Kinds } from "./generate-leaves.ts";
 
 export interface SimOptions {
   readonly seeds: number;

@@ -42,6 +42,10 @@ export type ProgramNode =
       readonly deliver: DeliverPolicy;
       readonly consume: ConsumePolicy;
     }
+  /** What was done before it stays. */
+  | { readonly kind: "checkpoint"; readonly name: string }
+  /** The code asks for everything to be undone. */
+  | { readonly kind: "giveUp" }
   /** now, random, uuid and log: they leave no record. */
   | { readonly kind: "pure" };
 
@@ -61,6 +65,8 @@ export interface StepNode {
   readonly asResult: boolean;
   /** The body ends its worker. */
   readonly poison: boolean;
+  /** How it is undone; so many tries of that throw. */
+  readonly rollback: { readonly failures: number; readonly maxAttempts: number } | null;
 }
 
 export interface SleepNode {
@@ -161,6 +167,8 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
     case "child":
     case "send":
     case "emit":
+    case "checkpoint":
+    case "giveUp":
     case "pure":
       return [];
   }
@@ -171,6 +179,9 @@ export function nodeName(location: string): string {
   const own = location.split("/").findLast((segment) => segment !== "result" && !segment.startsWith("~"));
   return /^[^.#]*/.exec(own ?? location)?.[0] ?? location;
 }
+
+/** What code says that asks for everything to be undone. */
+export const GIVEN_UP = "given up";
 
 /** What a branch is called, by its place. */
 export function branchName(place: number): string {

@@ -22,6 +22,7 @@ export async function replayRuns(world: World): Promise<void> {
     programs: plan.programs,
     runIds: plan.runs.map((run) => run.id),
     begin: newLine,
+    undoes: nothing,
     body: (line, _node, location) => {
       started.push(`${line.runId} ${location}`);
       return never();

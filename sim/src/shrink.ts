@@ -94,6 +94,8 @@ function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]
     case "emit":
     case "pure":
     case "removed":
+    case "checkpoint":
+    case "giveUp":
       return node;
   }
 }

@@ -48,6 +48,7 @@ export class SimWorker implements SimProcess {
       programs: world.case.programs,
       runIds: world.case.runs.map((run) => run.id),
       begin: (runId, generation) => world.bodies.begin(this, runId, generation),
+      undoes: (...done: [Line, string, unknown]) => world.monitor.effects.undoes(...done),
       body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
     });
   }

@@ -49,6 +49,7 @@ export interface Watcher extends Findings {
     lineBegins(worker: SimProcess, line: Line): void;
     /** The returned function is called when the body has come to its end. */
     bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void;
+    undoes(line: Line, location: string, value: unknown): void;
   };
   applied(worker: SimProcess, applied: Applied): Promise<void>;
 }

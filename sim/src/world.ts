@@ -17,7 +17,10 @@ const CHAOS_TICK_MS = 250;
 const RARE: ReadonlySet<TransactionKind> = new Set([
   "append-released",
   "append-continued",
+  "append-rollback",
+  "append-trim",
   "control-cancelled",
+  "control-compensating",
   "control-paused",
   "control-resumed",
   "control-failed",
