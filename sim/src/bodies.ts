@@ -1,7 +1,8 @@
 import type { StepInfo } from "pawl";
-import { type Line, newLine } from "./frame.ts";
+import { type Line, newLine, type TransactionCall } from "./frame.ts";
+import { transactionKey } from "./monitor-transactions.ts";
 import { never } from "./nothing.ts";
-import { type StepNode, stepValue } from "./program.ts";
+import { type StepNode, stepValue, type TransactionNode } from "./program.ts";
 import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
 
 /** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
@@ -62,6 +63,16 @@ export class Bodies implements BodyRunner {
         run: finish,
       });
     });
+  }
+
+  /** Counts itself in the store, so that a second time would be seen; what throws is not counted. */
+  transact(worker: SimProcess, line: Line, node: TransactionNode, { location, tx, attempt }: TransactionCall): string {
+    const key = transactionKey(line.runId, line.generation, location);
+    this.#world.monitor.transactions.called(worker, line, { key, location, count: Number(tx.get(key) ?? 0) });
+    tx.set(key, Number(tx.get(key) ?? 0) + 1);
+    const value = stepValue(line.runId, line.generation, location, attempt);
+    if (attempt > node.failures) return value;
+    throw new Error(value);
   }
 
   #outcome(line: Line, node: StepNode, location: string, attempt: number): string {

@@ -52,6 +52,8 @@ function evaluateNode(node: ProgramNode, model: Modelled): Evaluation {
   switch (node.kind) {
     case "step":
       return evaluateStep(records.get(locationOf(node.name, at)), node);
+    case "transaction":
+      return completed(records.get(locationOf(node.name, at)), "step", (payload) => payload);
     case "sleep":
     case "listen":
     case "event":

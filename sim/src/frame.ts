@@ -1,6 +1,14 @@
-import type { Ctx, StepInfo, Workflow } from "pawl";
+import type { Ctx, MemoryTx, StepInfo, Workflow } from "pawl";
 import type { Pawl } from "./engine-under-test.ts";
-import { locationOf, type Place, type Program, type ProgramInput, type ProgramNode, type StepNode } from "./program.ts";
+import {
+  locationOf,
+  type Place,
+  type Program,
+  type ProgramInput,
+  type ProgramNode,
+  type StepNode,
+  type TransactionNode,
+} from "./program.ts";
 
 /** One execution of a run's code in one process: from its start to its end, or to whatever cuts it off. */
 export interface Line {
@@ -16,6 +24,13 @@ export function newLine(runId: string, generation: number): Line {
   return { runId, generation, given: [], lost: [] };
 }
 
+/** A call of a transaction's body by the store. */
+export interface TransactionCall {
+  readonly location: string;
+  readonly tx: MemoryTx;
+  readonly attempt: number;
+}
+
 /** What the interpreter asks of the world it runs in. */
 export interface InterpreterHost {
   readonly pawl: Pawl;
@@ -27,6 +42,7 @@ export interface InterpreterHost {
   isChanged(runId: string): boolean;
   /** `given` is how many completions the code had been given when it asked for the step. */
   body(line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
+  transact(line: Line, node: TransactionNode, call: TransactionCall): string;
   /** A handler is about to undo a step that brought this value. */
   undoes(line: Line, location: string, value: unknown): void;
 }

@@ -39,6 +39,7 @@ const KERNEL = {
   version: 0,
   removed: 0,
   checkpoint: 0,
+  transaction: 0,
 };
 const WEIGHTS = {
   ...KERNEL,
@@ -53,6 +54,7 @@ const WEIGHTS = {
   version: 4,
   removed: 3,
   checkpoint: 2,
+  transaction: 7,
 };
 /** At the deepest level there are only leaves. */
 const LEAVES = { ...KERNEL, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
@@ -171,6 +173,10 @@ function node(growing: Growing, depth: number): ProgramNode {
       };
     case "checkpoint":
       return { kind, name: name(growing, "q") };
+    case "transaction": {
+      const failures = chance.roll(0.3) ? chance.between(1, 3) : 0;
+      return { kind, name: name(growing, "d"), failures, maxAttempts: chance.between(1, 4) };
+    }
     case "pure":
       return { kind };
   }

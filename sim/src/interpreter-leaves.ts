@@ -1,6 +1,6 @@
-import type { ChildHandle, StepInfo, StepOptions } from "pawl";
+import type { ChildHandle, MemoryTx, StepInfo, StepOptions } from "pawl";
 import { type Frame, placed } from "./frame.ts";
-import type { ChildNode, ProgramNode, SelectNode, StepNode } from "./program.ts";
+import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
 
 export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
   const { ctx, host, line } = frame;
@@ -39,6 +39,21 @@ function rollbackOf(
     },
     retry: { maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
   };
+}
+
+export async function runTransaction(frame: Frame, node: TransactionNode): Promise<unknown> {
+  const { ctx, host, line } = frame;
+  const { name, location } = placed(frame, node.name);
+  const options = { retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 } };
+  try {
+    return await ctx.transaction(
+      name,
+      (tx: MemoryTx, info) => host.transact(line, node, { location, tx, attempt: info.attempt }),
+      options,
+    );
+  } finally {
+    line.given.push(location);
+  }
 }
 
 export async function receive(

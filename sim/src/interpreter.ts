@@ -1,6 +1,6 @@
 import type { Ctx, Workflow } from "pawl";
 import { type Frame, type InterpreterHost, messageOf, placed } from "./frame.ts";
-import { receive, runChild, runSelect, runStep } from "./interpreter-leaves.ts";
+import { receive, runChild, runSelect, runStep, runTransaction } from "./interpreter-leaves.ts";
 import { runCtxLoop, runCtxRace, runCtxTry, runJoin, runRemoved, runVersion } from "./interpreter-structure.ts";
 import { GIVEN_UP, type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
 
@@ -32,6 +32,8 @@ async function runNode(frame: Frame, node: ProgramNode): Promise<unknown> {
   switch (node.kind) {
     case "step":
       return await runStep(frame, node);
+    case "transaction":
+      return await runTransaction(frame, node);
     case "sleep":
       return await runSleep(frame, node);
     case "listen":

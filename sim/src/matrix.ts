@@ -12,6 +12,7 @@ export const TRANSACTIONS = [
   "append-end",
   "append-rollback",
   "append-trim",
+  "append-transaction",
   "control-cancelled",
   "control-compensating",
   "control-paused",
@@ -55,6 +56,7 @@ function specialKinds(transition: Transition): readonly TransactionKind[] {
   if (transition.kind !== "append") return [];
   const kinds: TransactionKind[] = [];
   if (transition.trim.length > 0) kinds.push("append-trim");
+  if (transition.transaction !== null) kinds.push("append-transaction");
   if (transition.records.some((record) => record.kind === "rollback")) kinds.push("append-rollback");
   return kinds;
 }

@@ -2,7 +2,15 @@ import type { JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
 import { checkTrim } from "./monitor-trim.ts";
 import { checkUndo, checkUndone } from "./monitor-undo.ts";
-import { type NamedNode, namedNodes, nodeName, type ProgramInput, stepValue } from "./program.ts";
+import {
+  type NamedNode,
+  namedNodes,
+  nodeName,
+  type ProgramInput,
+  type StepNode,
+  stepValue,
+  type TransactionNode,
+} from "./program.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import type { Findings, SimProcess, Stage } from "./stage.ts";
 
@@ -144,22 +152,27 @@ export class JournalMonitor {
     const { row } = shadow;
     const node = this.#nodesOf(shadow).get(nodeName(record.location));
     if (node === undefined) return;
-    if (record.kind === "step" && node.kind === "step") {
-      const value = stepValue(row.id, row.generation, record.location, record.attempts);
-      const told = record.outcome === "ok" ? JSON.parse(record.payload ?? "null") === value : true;
-      if (!told)
-        this.#monitor.violate("value", `run ${row.id}: step ${record.location} is recorded with ${record.payload}`);
-      if (node.timeoutMs === null && record.outcome === "ok" && record.attempts !== node.failures + 1) {
-        this.#monitor.violate(
-          "attempts",
-          `run ${row.id}: step ${record.location} succeeded at try ${record.attempts}, it does at ${node.failures + 1}`,
-        );
-      }
-      if (record.attempts > node.maxAttempts)
-        this.#monitor.violate("attempts", `run ${row.id}: step ${record.location} took ${record.attempts} tries`);
-    }
+    if (record.kind === node.kind && (node.kind === "step" || node.kind === "transaction"))
+      this.#stepTruth(row, record, node);
     this.#deadline(shadow, record, node);
     if (record.kind === "child") this.#childEnd(shadow, record);
+  }
+
+  #stepTruth(row: Run, record: JournalRecord, node: StepNode | TransactionNode): void {
+    const { location, attempts, outcome, payload } = record;
+    const value = stepValue(row.id, row.generation, location, attempts);
+    if (outcome === "ok" && JSON.parse(payload ?? "null") !== value)
+      this.#monitor.violate("value", `run ${row.id}: step ${location} is recorded with ${payload}`);
+    const isTimed = node.kind === "step" && node.timeoutMs !== null;
+    if (!isTimed && outcome === "ok" && attempts !== node.failures + 1) {
+      const at = node.failures + 1;
+      this.#monitor.violate(
+        "attempts",
+        `run ${row.id}: step ${location} succeeded at try ${attempts}, it does at ${at}`,
+      );
+    }
+    if (attempts > node.maxAttempts)
+      this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} tries`);
   }
 
   #nodesOf({ row }: Shadow): ReadonlyMap<string, NamedNode> {

@@ -4,6 +4,7 @@ import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
 import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
+import { TransactionMonitor } from "./monitor-transactions.ts";
 import { checkWaits, EventLedger } from "./monitor-waits.ts";
 import { newShadow, type Shadow } from "./shadow.ts";
 import type { SimProcess, Stage, Watcher } from "./stage.ts";
@@ -23,6 +24,7 @@ export class Monitor implements Watcher {
   readonly violations: Violation[] = [];
   readonly shadows = new Map<string, Shadow>();
   readonly effects: EffectsMonitor;
+  readonly transactions: TransactionMonitor;
   readonly events = new EventLedger();
   readonly #world: Stage;
   readonly #journal: JournalMonitor;
@@ -34,6 +36,7 @@ export class Monitor implements Watcher {
     this.#journal = new JournalMonitor(this, world);
     this.#inbox = new InboxMonitor(this, world);
     this.#leases = new LeaseMonitor(this, world);
+    this.transactions = new TransactionMonitor(this, world);
     this.effects = new EffectsMonitor(this, world);
   }
 
@@ -47,7 +50,10 @@ export class Monitor implements Watcher {
     for (const [id, shadow] of this.shadows) before.set(id, shadow.row);
     const rows = await this.#rows();
     this.#leases.check(worker, applied, before, rows);
-    if (applied.kind === "commit") this.#journal.check(worker, applied, before);
+    if (applied.kind === "commit") {
+      this.#journal.check(worker, applied, before);
+      this.transactions.check(applied);
+    }
     for (const row of rows) {
       const old = before.get(row.id) ?? null;
       const shadow = this.#shadowOf(row);

@@ -32,13 +32,6 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
     breaks: "I7 replay is deterministic",
   },
   {
-    name: "what was recorded for a loser is handed over",
-    file: "runner/take-open.js",
-    find: "if (open.holds(next.command))",
-    replace: "if (true)",
-    breaks: "what comes late for a loser is dropped",
-  },
-  {
     name: "a round too many is dropped",
     file: "runner/trail.js",
     find: "if (round >= below)",

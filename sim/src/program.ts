@@ -16,6 +16,7 @@ export type ProgramNode =
       readonly timeoutMs: number | null;
     }
   | { readonly kind: "event"; readonly name: string; readonly topic: string; readonly timeoutMs: number | null }
+  | TransactionNode
   | SelectNode
   | ChildNode
   | { readonly kind: "all" | "race" | "settled"; readonly branches: readonly (readonly ProgramNode[])[] }
@@ -92,6 +93,14 @@ export interface CtxLoopNode {
   readonly historyKeep: number;
 }
 
+/** A step whose body the store runs in its own transaction. */
+export interface TransactionNode {
+  readonly kind: "transaction";
+  readonly name: string;
+  readonly failures: number;
+  readonly maxAttempts: number;
+}
+
 export interface SelectNode {
   readonly kind: "select";
   readonly name: string;
@@ -163,6 +172,7 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
     case "listen":
     case "listenN":
     case "event":
+    case "transaction":
     case "select":
     case "child":
     case "send":

@@ -23,6 +23,10 @@ export async function replayRuns(world: World): Promise<void> {
     runIds: plan.runs.map((run) => run.id),
     begin: newLine,
     undoes: nothing,
+    transact: (line, _node, { location }) => {
+      started.push(`${line.runId} ${location}`);
+      throw new Error("a replay was put to the store");
+    },
     body: (line, _node, location) => {
       started.push(`${line.runId} ${location}`);
       return never();

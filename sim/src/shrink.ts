@@ -88,6 +88,7 @@ function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]
     case "listen":
     case "listenN":
     case "event":
+    case "transaction":
     case "select":
     case "child":
     case "send":

@@ -1,7 +1,7 @@
 import type { Clock, Engine, Hint, Loaded, StepInfo, Turns } from "pawl";
-import type { Line } from "./frame.ts";
+import type { Line, TransactionCall } from "./frame.ts";
 import { Port } from "./port.ts";
-import type { StepNode } from "./program.ts";
+import type { StepNode, TransactionNode } from "./program.ts";
 import type { SimProcess, Stage } from "./stage.ts";
 import { type SimWorkflows, simWorkflows } from "./workflows.ts";
 
@@ -48,6 +48,7 @@ export class SimWorker implements SimProcess {
       programs: world.case.programs,
       runIds: world.case.runs.map((run) => run.id),
       begin: (runId, generation) => world.bodies.begin(this, runId, generation),
+      transact: (...call: [Line, TransactionNode, TransactionCall]) => world.bodies.transact(this, ...call),
       undoes: (...done: [Line, string, unknown]) => world.monitor.effects.undoes(...done),
       body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
     });

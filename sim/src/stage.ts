@@ -1,10 +1,10 @@
-import type { Engine, EventPost, Loaded, LogLevel, Run, StepInfo, Store } from "pawl";
+import type { Engine, EventPost, Loaded, LogLevel, MemoryStore, Run, StepInfo } from "pawl";
 import type { Applied } from "./applied.ts";
 import type { CallFault, Case, Swarm } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import type { Line } from "./frame.ts";
+import type { Line, TransactionCall } from "./frame.ts";
 import type { TransactionKind } from "./matrix.ts";
-import type { StepNode } from "./program.ts";
+import type { StepNode, TransactionNode } from "./program.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import type { Shadow } from "./shadow.ts";
 import type { SimWorkflows } from "./workflows.ts";
@@ -51,6 +51,13 @@ export interface Watcher extends Findings {
     bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void;
     undoes(line: Line, location: string, value: unknown): void;
   };
+  readonly transactions: {
+    called(
+      worker: SimProcess,
+      line: Line,
+      call: { readonly key: string; readonly location: string; readonly count: number },
+    ): void;
+  };
   applied(worker: SimProcess, applied: Applied): Promise<void>;
 }
 
@@ -58,6 +65,7 @@ export interface Watcher extends Findings {
 export interface BodyRunner {
   begin(worker: SimProcess, runId: string, generation: number): Line;
   run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
+  transact(worker: SimProcess, line: Line, node: TransactionNode, call: TransactionCall): string;
 }
 
 /** The world, as its parts see it. */
@@ -65,7 +73,7 @@ export interface Stage {
   readonly case: Case;
   readonly pawl: Pawl;
   readonly scheduler: Scheduler;
-  readonly store: Store;
+  readonly store: MemoryStore;
   readonly monitor: Watcher;
   readonly bodies: BodyRunner;
   readonly swarm: Swarm;

@@ -1,4 +1,4 @@
-import type { LogLevel, Run, Store } from "pawl";
+import type { LogLevel, MemoryStore, Run } from "pawl";
 import { Bodies } from "./bodies.ts";
 import { CALL_FAULTS, CALM, type CallFault, type Case, type Swarm } from "./case.ts";
 import { Client } from "./client.ts";
@@ -19,6 +19,7 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "append-continued",
   "append-rollback",
   "append-trim",
+  "append-transaction",
   "control-cancelled",
   "control-compensating",
   "control-paused",
@@ -35,7 +36,7 @@ export class World implements Stage {
   readonly case: Case;
   readonly pawl: Pawl;
   readonly scheduler: Scheduler;
-  readonly store: Store;
+  readonly store: MemoryStore;
   readonly monitor: Monitor;
   readonly bodies: Bodies;
   readonly client: Client;

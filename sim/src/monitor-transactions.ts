@@ -1,0 +1,64 @@
+import type { Applied } from "./applied.ts";
+import type { Line } from "./frame.ts";
+import type { Findings, SimProcess, Stage } from "./stage.ts";
+
+/** Under which key a transaction counts itself in the store. */
+export function transactionKey(runId: string, generation: number, location: string): string {
+  return `${runId}|${generation}|${location}`;
+}
+
+/** What a transaction does is committed with its record, once for each record, or not at all. */
+export class TransactionMonitor {
+  readonly #monitor: Findings;
+  readonly #world: Stage;
+  /** How often each was committed. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(monitor: Findings, world: Stage) {
+    this.#monitor = monitor;
+    this.#world = world;
+  }
+
+  /** The store calls a body: its guards have passed, so the run is its worker's, and what was done is what was committed. */
+  called(
+    worker: SimProcess,
+    line: Line,
+    { key, location, count }: { readonly key: string; readonly location: string; readonly count: number },
+  ): void {
+    const shadow = this.#monitor.shadows.get(line.runId);
+    const what = `the transaction ${location} of run ${line.runId}`;
+    if (shadow?.row.owner !== worker.engineId)
+      this.#monitor.violate("I2", `${worker.name} was let into ${what}, which ${shadow?.row.owner} owns`);
+    if (shadow?.doneBy.has(location)) this.#monitor.violate("I3", `${what} was called although it is completed`);
+    if (count !== (this.#counts.get(key) ?? 0))
+      this.#monitor.violate(
+        "transaction",
+        `${what} finds ${count} times what was committed ${this.#counts.get(key) ?? 0} times`,
+      );
+  }
+
+  check({ batch, commit }: Extract<Applied, { kind: "commit" }>): void {
+    for (const [index, transition] of batch.entries()) {
+      const answer = commit.answers[index];
+      if (transition.kind !== "append" || answer?.kind !== "applied" || answer.again) continue;
+      for (const { kind, outcome, location } of transition.records) {
+        if (kind !== "transaction" || outcome !== "ok") continue;
+        const generation = this.#monitor.shadows.get(transition.runId)?.row.generation ?? 0;
+        const key = transactionKey(transition.runId, generation, location);
+        this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+      }
+    }
+    const { data } = this.#world.store;
+    for (const [key, count] of data) this.#compare(key, Number(count));
+    for (const key of this.#counts.keys()) if (!data.has(key)) this.#compare(key, 0);
+  }
+
+  #compare(key: string, count: number): void {
+    const expected = this.#counts.get(key) ?? 0;
+    if (count !== expected)
+      this.#monitor.violate(
+        "transaction",
+        `${key} is in the store ${count} times, its record was committed ${expected} times`,
+      );
+  }
+}
