@@ -69,7 +69,8 @@ function checkMissed(monitor: Findings, shadow: Shadow): void {
   }
 }
 
-function isMissed({ row, inboxSeen }: Shadow, entry: InboxEntry): boolean {
+function isMissed(shadow: Shadow, entry: InboxEntry): boolean {
+  const { row, inboxSeen } = shadow;
   const { wait } = row;
   const isNew = entry.n > inboxSeen;
   switch (entry.kind) {
@@ -80,12 +81,19 @@ function isMissed({ row, inboxSeen }: Shadow, entry: InboxEntry): boolean {
     case "child":
       return (
         (isNew && (wait?.children ?? false)) ||
-        (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false)
+        (startedHere(shadow, entry) &&
+          (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false))
       );
     case "message":
       // Counted receives wait for more; theirs are the names with n.
       return (wait?.messages.includes(entry.name) ?? false) && (isNew || entry.name.startsWith("m"));
   }
+}
+
+/** Whether the child was started by what the run is now, and not by an earlier generation at the same place. */
+function startedHere({ history }: Shadow, entry: InboxEntry): boolean {
+  const spawn = history.findLast(({ kind, location }) => kind === "spawn" && location === entry.name);
+  return entry.id.endsWith(`:${spawn?.detail ?? ""}`);
 }
 
 /** Whether some run has, or had, an event that only one gets. */
