@@ -145,6 +145,20 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     expect(await stage.result(run)).toEqual([1, 4, 5, "other"]);
   });
 
+  it("is never older than the acts before it, wherever the clock has gone", async () => {
+    const stage = await create(onTestFinished);
+    const { three } = threeSteps();
+    const engine = await stage.engine({ workflows: [three] });
+    const run = await engine.start(three, undefined);
+    await stage.result(run);
+    await run.rewind("b");
+    await stage.result(run);
+    stage.world.clock.set(stage.world.clock.now() - 60_000);
+    await run.rewind("a");
+    const times = (await run.journal()).map(({ at }) => at);
+    expect(times).toEqual([...times].sort((left, right) => left - right));
+  });
+
   it("refuses what it can't do, and changes nothing", async () => {
     const stage = await create(onTestFinished);
     const { three } = threeSteps();

@@ -133,8 +133,9 @@ export class History {
       "RUN_CANCELLED",
       `the parent ${run.id} was rewound to a place before this run was started`,
     );
-    const act = noteAct(codec, kind, { id, target, result }, options, actAt(cut.kept, now));
-    const add: readonly NewRecord[] = [...keptActs(cut), act];
+    const acts = keptActs(cut);
+    const act = noteAct(codec, kind, { id, target, result }, options, actAt([...cut.kept, ...acts], now));
+    const add: readonly NewRecord[] = [...acts, act];
     return {
       change: { cutAfter: cut.kept.at(-1)?.seq ?? run.baseSeq, add, restore: [...ends, ...messages] },
       posts:

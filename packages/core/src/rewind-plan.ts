@@ -125,8 +125,8 @@ export async function endsOf(
 }
 
 /** The time of an act: never before the record that it follows. */
-export function actAt(kept: readonly JournalRecord[], now: number): number {
-  return Math.max(now, kept.at(-1)?.at ?? 0);
+export function actAt(before: ReadonlyArray<Pick<JournalRecord, "at">>, now: number): number {
+  return Math.max(now, before.at(-1)?.at ?? 0);
 }
 
 export function seenOf({ run, records }: Loaded): { readonly seq: number; readonly status: Run["status"] } {
