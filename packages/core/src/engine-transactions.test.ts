@@ -41,6 +41,24 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     ]);
   });
 
+  it("fails in a scope as a step does", async () => {
+    const stage = await create(onTestFinished);
+    const trying = workflow("trying", async (ctx) => {
+      const result = await ctx.try("scope", (c) =>
+        c.transaction(
+          "no",
+          () => {
+            throw new Error("no");
+          },
+          { retry: false },
+        ),
+      );
+      return result.ok ? "ok" : result.failure.source;
+    });
+    const engine = await stage.engine({ workflows: [trying] });
+    expect(await stage.result(await engine.start(trying, undefined))).toBe("step");
+  });
+
   it("happens exactly once, at whichever commit the process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const stage = await create(onTestFinished);

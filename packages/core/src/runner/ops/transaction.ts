@@ -1,6 +1,7 @@
 import type { StepInfo } from "../../workflow/command.ts";
 import type { TransactionOptions } from "../../workflow/ctx.ts";
 import { type Branch, issued, valueIn } from "./branch.ts";
+import { broughtByStep } from "./scope.ts";
 import { stepCommand } from "./step.ts";
 
 /** A step whose body the store runs inside its own transaction, and whose record is committed with it. */
@@ -17,7 +18,10 @@ export function transaction<Tx, Value>(
       record: "transaction",
       transact: (tx, info) => body(tx as Tx, info),
     }),
-    (completion) => valueIn(completion) as Awaited<Value>,
+    (completion) => {
+      if (completion.outcome === "failed") throw broughtByStep(completion.error);
+      return valueIn(completion) as Awaited<Value>;
+    },
   );
 }
 
