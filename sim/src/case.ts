@@ -68,7 +68,24 @@ export type ClientAction =
       readonly consume: ConsumePolicy;
       readonly twice: boolean;
     }
-  | { readonly kind: "cancel" | "pause" | "resume"; readonly run: number; readonly atMs: number };
+  | { readonly kind: "cancel" | "pause" | "resume"; readonly run: number; readonly atMs: number }
+  | OperatorAct;
+
+/** Somebody moves a run through its own history. */
+export interface OperatorAct {
+  readonly kind: "rewind" | "retry" | "fork";
+  readonly run: number;
+  readonly id: string;
+  readonly atMs: number;
+  readonly twice: boolean;
+  /** Which of its records, as a part of all. */
+  readonly where: number;
+  readonly bySeq: boolean;
+  /** A fork of all that there is. */
+  readonly atEnd: boolean;
+  readonly children: "cancel" | "detach";
+  readonly messages: "redeliver" | "drop";
+}
 
 export interface CaseSettings {
   readonly leaseMs: number;

@@ -1,22 +1,12 @@
-import type { Engine, SendOutcome } from "pawl";
+import type { SendOutcome } from "pawl";
 import type { ClientAction, RunPlan } from "./case.ts";
+import { AGAIN, type Errand, REFUSED } from "./errand.ts";
 import { nothing } from "./nothing.ts";
+import { actErrand } from "./operator.ts";
 import { BEGIN_AT } from "./scheduler.ts";
 import { isOver } from "./shadow.ts";
-import type { SimProcess, Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
-/** Something a client wants done: asked again, of another engine, until there is an answer. */
-interface Errand {
-  readonly label: string;
-  ask(engine: Engine, worker: SimProcess): Promise<unknown>;
-  answered(answer: unknown): void;
-  done: boolean;
-}
-
-/** Codes that mean: not known whether it happened, ask again. */
-const AGAIN = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
-/** Codes that are an answer to a control. */
-const REFUSED = new Set(["RUN_NOT_FOUND", "RUN_ENDED", "RUN_NOT_PAUSED"]);
 const PROVIDE_MS = 600;
 
 /** The outside: starts runs, sends, emits, controls and waits for results, and asks again with the same id when it hears nothing. */
@@ -176,6 +166,10 @@ export class Client {
       case "pause":
       case "resume":
         return this.#control(action.kind, runs[action.run]?.id ?? "");
+      case "rewind":
+      case "retry":
+      case "fork":
+        return actErrand(this.#world, action, runs[action.run]?.id ?? "");
     }
   }
 
@@ -198,7 +192,8 @@ export class Client {
         const row = monitor.shadows.get(to)?.row;
         if (kind === "targetNotFound" && existed)
           monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
-        if (kind === "targetTerminated" && (row === undefined || !isOver(row)))
+        const isOpen = row === undefined || (!isOver(row) && monitor.shadows.get(to)?.reopened === 0);
+        if (kind === "targetTerminated" && isOpen)
           monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
         if (kind === "delivered" || kind === "queued" || kind === "duplicate") this.accepted.push({ to, id });
       },
@@ -229,7 +224,8 @@ export class Client {
         if (kind !== "cancel" || typeof answer !== "boolean") return;
         if (answer) this.cancelled.add(runId);
         // One that undoes what it did may be paused meanwhile.
-        const ends = row !== undefined && (isOver(row) || row.undo === "underWay");
+        const wasReopened = monitor.shadows.get(runId)?.reopened !== 0;
+        const ends = row !== undefined && (isOver(row) || row.undo === "underWay" || wasReopened);
         if (!ends)
           monitor.violate("I6", `cancel of run ${runId} was answered with ${answer}, and it is ${row?.status}`);
       },
@@ -253,7 +249,9 @@ export class Client {
     const settled = (status: string) => (): void => {
       if (worker.dead) return;
       close();
-      const row = monitor.shadows.get(runId)?.row;
+      const shadow = monitor.shadows.get(runId);
+      const row = shadow?.row;
+      if (shadow?.reopened !== 0) return;
       const failed = row?.status === "failed" || row?.status === "cancelled";
       if (status === "completed" ? row?.status !== "completed" : !failed) {
         monitor.violate("result", `the result of run ${runId} was ${status}, and it is ${row?.status}`);

@@ -13,7 +13,7 @@ export async function checkEnds(world: World): Promise<void> {
 
 function checkEnd(world: World, shadow: Shadow): void {
   const { row, history } = shadow;
-  if (world.client.cancelled.has(row.id) && row.status !== "cancelled")
+  if (world.client.cancelled.has(row.id) && row.status !== "cancelled" && shadow.reopened === 0)
     world.monitor.violate("I6", `run ${row.id} was cancelled, and it is ${row.status}`);
   if (row.status === "cancelled") return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
@@ -35,8 +35,8 @@ function checkEnd(world: World, shadow: Shadow): void {
       `run ${row.id} ${row.status} with ${told.is}; its records make ${expected.kind} ${meant}`,
     );
   }
-  if (row.status === "completed" && row.generation !== program.generations) {
-    world.monitor.violate("model", `run ${row.id} ended in generation ${row.generation} of ${program.generations}`);
+  if (row.status === "completed" && input.g !== program.generations) {
+    world.monitor.violate("model", `run ${row.id} ended in generation ${input.g} of ${program.generations}`);
   }
 }
 
@@ -56,6 +56,7 @@ async function checkAccepted(world: World): Promise<void> {
     } else if (
       (n === undefined || !shadow.received.has(n)) &&
       policies.get(id) === "deadLetter" &&
+      !shadow.restored.has(id) &&
       !letters.has(`${to} ${to}//${id}`)
     ) {
       world.monitor.violate("I4", `message ${id} was left behind by run ${to} and is no dead letter`);

@@ -3,6 +3,7 @@ import {
   type Case,
   type ClientAction,
   type FaultKind,
+  type OperatorAct,
   type RunPlan,
   SMALL_FAULTS,
   type Swarm,
@@ -58,6 +59,19 @@ function runPlans(
   }));
 }
 
+const KERNEL_ACTIONS = { send: 50, emit: 40, cancel: 9, pause: 7, resume: 2, rewind: 0, retry: 0, fork: 0 };
+const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7 };
+
+function whereTo(chance: Chance): Pick<OperatorAct, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
+  return {
+    where: chance.next(),
+    bySeq: chance.roll(0.5),
+    atEnd: chance.roll(0.3),
+    children: chance.weighted({ cancel: 2, detach: 1 }),
+    messages: chance.weighted({ redeliver: 2, drop: 1 }),
+  };
+}
+
 function clientActions(
   chance: Chance,
   { runs, chaosMs, kinds }: { readonly runs: readonly RunPlan[]; readonly chaosMs: number; readonly kinds: Kinds },
@@ -68,7 +82,7 @@ function clientActions(
     const atMs = chance.between(0, chaosMs);
     const id = `m${count}`;
     const twice = chance.roll(0.25);
-    const kind = chance.weighted({ send: 50, emit: 40, cancel: kinds === "kernel" ? 9 : 16, pause: 7, resume: 2 });
+    const kind = chance.weighted(kinds === "kernel" ? KERNEL_ACTIONS : ACTIONS);
     if (kind === "send") {
       actions.push({
         kind,
@@ -90,6 +104,8 @@ function clientActions(
         consume: chance.weighted({ one: 6, all: 4 }),
         twice,
       });
+    } else if (kind === "rewind" || kind === "retry" || kind === "fork") {
+      actions.push({ kind, run, atMs, id: `a${count}`, twice, ...whereTo(chance) });
     } else {
       actions.push({ kind, run, atMs });
       if (kind === "pause") actions.push({ kind: "resume", run, atMs: atMs + chance.between(1, 3000) });

@@ -17,6 +17,7 @@ export const TRANSACTIONS = [
   "control-compensating",
   "control-paused",
   "control-resumed",
+  "control-reopened",
   "control-failed",
   "post-message",
   "post-event",
@@ -100,6 +101,7 @@ function controlKind(status: string): TransactionKind | null {
     case "compensating":
     case "paused":
     case "resumed":
+    case "reopened":
     case "failed":
       return `control-${status}`;
     default:

@@ -1,7 +1,7 @@
 import type { Line } from "./frame.ts";
 import { undoneStep } from "./monitor-undo.ts";
 import { nothing } from "./nothing.ts";
-import type { StepNode } from "./program.ts";
+import { generationOf, type StepNode } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
 import type { BodyStart, Findings, SimProcess, Stage } from "./stage.ts";
 
@@ -51,7 +51,7 @@ export class EffectsMonitor {
     this.#durable(shadow, line.given.slice(0, start.given), line.generation, { knowledge, what });
     const { row } = shadow;
     const current =
-      row.epoch === knowledge.epoch && row.owner === worker.engineId && row.generation === line.generation;
+      row.epoch === knowledge.epoch && row.owner === worker.engineId && generationOf(row) === line.generation;
     if (current) this.#current(shadow, location, attempt, what);
     return this.#once(worker, line, {
       key: `${line.runId}|${line.generation}|${location}|${attempt}`,

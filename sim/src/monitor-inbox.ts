@@ -1,5 +1,6 @@
 import type { InboxEntry, JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
+import { checkLaidBack } from "./monitor-acts.ts";
 import { entryKey, isOver, type Shadow } from "./shadow.ts";
 import type { Findings, Stage } from "./stage.ts";
 
@@ -25,6 +26,16 @@ export class InboxMonitor {
       if (transition.kind === "post" && transition.post.kind === "message" && answer?.kind === "applied") {
         const accepted = answer.post?.kind === "queued" || answer.post?.kind === "delivered";
         if (accepted) this.#monitor.shadows.get(transition.post.to)?.posted.add(transition.post.id);
+      }
+      if (transition.kind === "control" && transition.journal !== null && answer?.kind === "applied" && !answer.again) {
+        const shadow = this.#monitor.shadows.get(transition.runId);
+        if (shadow !== undefined)
+          checkLaidBack(
+            this.#monitor,
+            shadow,
+            transition.journal.restore,
+            await this.#world.store.reader.inbox(shadow.id),
+          );
       }
       if (transition.kind !== "append" || answer?.kind !== "applied" || answer.again) continue;
       this.#receive(transition, taken);

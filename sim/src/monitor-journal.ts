@@ -1,8 +1,10 @@
 import type { JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
+import { noteAct } from "./monitor-acts.ts";
 import { checkTrim } from "./monitor-trim.ts";
 import { checkUndo, checkUndone } from "./monitor-undo.ts";
 import {
+  generationOf,
   type NamedNode,
   namedNodes,
   nodeName,
@@ -92,11 +94,13 @@ export class JournalMonitor {
     }
   }
 
-  #control({ runId, epoch, state }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
+  #control({ runId, epoch, state, journal }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
     const shadow = this.#monitor.shadows.get(runId);
     if (place === null || shadow === undefined) return;
     if (state.status === "compensating") this.#stopped(shadow, state);
-    if (place.over) this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
+    if (place.over && state.status !== "reopened")
+      this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
+    if (journal !== null) noteAct(this.#monitor, shadow, journal);
     if (epoch !== place.epoch)
       this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
     place.epoch += 1;
@@ -139,8 +143,9 @@ export class JournalMonitor {
     } else {
       if (shadow.doneBy.has(location)) this.#monitor.violate("I3", `run ${row.id}: ${location} was completed twice`);
       shadow.doneBy.set(location, { engineId: worker.engineId, epoch });
-      const done = shadow.done.get(row.generation) ?? new Set();
-      shadow.done.set(row.generation, done.add(location));
+      const generation = generationOf(row);
+      const done = shadow.done.get(generation) ?? new Set();
+      shadow.done.set(generation, done.add(location));
     }
     if (record.kind === "spawn" && record.detail !== null)
       shadow.spawned.set(record.detail, (shadow.spawned.get(record.detail) ?? 0) + 1);
@@ -160,7 +165,7 @@ export class JournalMonitor {
 
   #stepTruth(row: Run, record: JournalRecord, node: StepNode | TransactionNode): void {
     const { location, attempts, outcome, payload } = record;
-    const value = stepValue(row.id, row.generation, location, attempts);
+    const value = stepValue(row.id, generationOf(row), location, attempts);
     if (outcome === "ok" && JSON.parse(payload ?? "null") !== value)
       this.#monitor.violate("value", `run ${row.id}: step ${location} is recorded with ${payload}`);
     const isTimed = node.kind === "step" && node.timeoutMs !== null;

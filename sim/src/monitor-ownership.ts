@@ -4,12 +4,12 @@ import { isOver } from "./shadow.ts";
 import type { Findings, SimProcess, Stage } from "./stage.ts";
 
 /** What may change between two looks at a row, whatever was applied. */
-export function checkRow(monitor: Findings, old: Run, row: Run): void {
+export function checkRow(monitor: Findings, old: Run, row: Run, isReopened: boolean): void {
   if (row.epoch < old.epoch) monitor.violate("I2", `run ${row.id}: epoch fell from ${old.epoch} to ${row.epoch}`);
   const handed = row.owner !== null && row.owner !== old.owner;
   if (handed && row.epoch === old.epoch)
     monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
-  if (isOver(old)) {
+  if (isOver(old) && !isReopened) {
     const same =
       row.status === old.status &&
       row.outcome === old.outcome &&

@@ -1,5 +1,6 @@
 import type { Applied } from "./applied.ts";
 import type { Line } from "./frame.ts";
+import { generationOf } from "./program.ts";
 import type { Findings, SimProcess, Stage } from "./stage.ts";
 
 /** Under which key a transaction counts itself in the store. */
@@ -43,8 +44,9 @@ export class TransactionMonitor {
       if (transition.kind !== "append" || answer?.kind !== "applied" || answer.again) continue;
       for (const { kind, outcome, location } of transition.records) {
         if (kind !== "transaction" || outcome !== "ok") continue;
-        const generation = this.#monitor.shadows.get(transition.runId)?.row.generation ?? 0;
-        const key = transactionKey(transition.runId, generation, location);
+        const row = this.#monitor.shadows.get(transition.runId)?.row;
+        if (row === undefined) continue;
+        const key = transactionKey(row.id, generationOf(row), location);
         this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
       }
     }

@@ -1,4 +1,4 @@
-import type { Run } from "pawl";
+import type { Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
@@ -12,6 +12,25 @@ import type { SimProcess, Stage, Watcher } from "./stage.ts";
 export interface Violation {
   readonly invariant: string;
   readonly text: string;
+}
+
+/** A run that was made from the history of another has it from the start. */
+function begin(shadow: Shadow, batch: readonly Transition[]): void {
+  for (const transition of batch) {
+    const history =
+      transition.kind === "create"
+        ? transition.run.id === shadow.id && transition.history
+        : "posts" in transition &&
+          transition.posts.flatMap((post) => (post.kind === "start" && post.run.id === shadow.id ? [post] : []))[0]
+            ?.history;
+    if (history === undefined || history === false) continue;
+    shadow.journal = history.records.map((record, index) => ({ ...record, seq: shadow.row.baseSeq + 1 + index }));
+    shadow.history = [...shadow.journal];
+    shadow.reopened = 1;
+    for (const { kind, location } of shadow.journal)
+      if (kind !== "retry") shadow.doneBy.set(location, { engineId: "", epoch: 0 });
+    return;
+  }
 }
 
 const ROWS_MAX = 1000;
@@ -48,6 +67,7 @@ export class Monitor implements Watcher {
   async applied(worker: SimProcess, applied: Applied): Promise<void> {
     const before = new Map<string, Run>();
     for (const [id, shadow] of this.shadows) before.set(id, shadow.row);
+    const reopened = new Map(Array.from(this.shadows, ([id, shadow]) => [id, shadow.reopened]));
     const rows = await this.#rows();
     this.#leases.check(worker, applied, before, rows);
     if (applied.kind === "commit") {
@@ -56,8 +76,8 @@ export class Monitor implements Watcher {
     }
     for (const row of rows) {
       const old = before.get(row.id) ?? null;
-      const shadow = this.#shadowOf(row);
-      if (old !== null) checkRow(this, old, row);
+      const shadow = this.#shadowOf(row, applied);
+      if (old !== null) checkRow(this, old, row, shadow.reopened !== reopened.get(row.id));
       shadow.row = row;
     }
     if (applied.kind === "commit") {
@@ -69,9 +89,12 @@ export class Monitor implements Watcher {
     checkWaits(this, this.#world.storeNowMax);
   }
 
-  #shadowOf(row: Run): Shadow {
-    const shadow = this.shadows.get(row.id) ?? newShadow(row);
+  #shadowOf(row: Run, applied: Applied): Shadow {
+    const known = this.shadows.get(row.id);
+    if (known !== undefined) return known;
+    const shadow = newShadow(row);
     this.shadows.set(row.id, shadow);
+    if (applied.kind === "commit") begin(shadow, applied.batch);
     return shadow;
   }
 
@@ -112,6 +135,8 @@ export class Monitor implements Watcher {
   #checkClosed(row: Run, rows: readonly Run[]): void {
     for (const child of rows) {
       if (child.parent?.runId !== row.id || child.parent.onClose !== "cancel" || child.endedAt !== null) continue;
+      // One that undoes what it did has been asked, or goes to its end by itself.
+      if (child.undo === "underWay") continue;
       const shadow = this.shadows.get(child.id);
       const asked = [...(shadow?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
       if (!asked) this.violate("I8", `run ${row.id} ended; its open child ${child.id} was not asked to cancel`);

@@ -134,6 +134,11 @@ export interface ProgramInput {
   readonly g: number;
 }
 
+/** Which generation of its program a run is; one that was forked begins in the middle. */
+export function generationOf(row: { readonly input: string | null }): number {
+  return (JSON.parse(row.input ?? "null") as ProgramInput).g;
+}
+
 /** The nodes that leave a record of their own, by name. */
 export type NamedNode = Extract<ProgramNode, { readonly name: string }>;
 

@@ -16,6 +16,12 @@ export interface Shadow {
   readonly doneBy: Map<string, { readonly engineId: string; readonly epoch: number }>;
   /** The last failed try of a step of this generation. */
   readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
+  /** How often it was reopened, or set back, by an operator. */
+  reopened: number;
+  /** What the journal tells of each act, by its id. */
+  readonly acts: Map<string, string>;
+  /** Ids of messages and events that an act laid back into the inbox: what became of them at first is forgotten. */
+  readonly restored: Set<string>;
   /** How often a record told that it started this child. */
   readonly spawned: Map<string, number>;
   /** The most claims without progress that it has had. */
@@ -44,6 +50,9 @@ export function newShadow(row: Run): Shadow {
     done: new Map(),
     doneBy: new Map(),
     retries: new Map(),
+    reopened: 0,
+    acts: new Map(),
+    restored: new Set(),
     spawned: new Map(),
     claimsMost: 0,
     inbox: new Map(),

@@ -24,6 +24,7 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "control-compensating",
   "control-paused",
   "control-resumed",
+  "control-reopened",
   "control-failed",
 ]);
 const RARE_FACTOR = 4;

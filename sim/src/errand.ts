@@ -1,0 +1,26 @@
+import type { Engine } from "pawl";
+import type { SimProcess } from "./stage.ts";
+
+/** Something a client wants done: asked again, of another engine, until there is an answer. */
+export interface Errand {
+  readonly label: string;
+  ask(engine: Engine, worker: SimProcess): Promise<unknown>;
+  answered(answer: unknown): void;
+  done: boolean;
+}
+
+/** Codes that mean: not known whether it happened, ask again. */
+export const AGAIN: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
+
+/** Codes that are an answer to a control or an act. */
+export const REFUSED: ReadonlySet<string> = new Set([
+  "RUN_NOT_FOUND",
+  "RUN_ENDED",
+  "RUN_NOT_PAUSED",
+  "RECORD_NOT_FOUND",
+  "STEP_UNDONE",
+  "RUN_UNDOING",
+  "RUN_BUSY",
+  "RUN_NOT_FAILED",
+  "CHILD_OPEN",
+]);

@@ -1,0 +1,68 @@
+import type { InboxEntry, JournalRecord, NewRecord, Transition } from "pawl";
+import { entryKey, type Shadow } from "./shadow.ts";
+import type { Findings } from "./stage.ts";
+
+type Control = Extract<Transition, { kind: "control" }>;
+type Change = NonNullable<Control["journal"]>;
+
+/** I1 with its exception: what an operator's act drops is told in the record of the act, and acts before it stay. */
+export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void {
+  const { cutAfter, add } = change;
+  const isKept = ({ seq }: JournalRecord): boolean => cutAfter === null || seq <= cutAfter;
+  const dropped = shadow.journal.filter((record) => !isKept(record));
+  shadow.journal = shadow.journal.filter(isKept);
+  shadow.history = shadow.history.filter(isKept);
+  for (const record of add) append(monitor, shadow, record);
+  const note = JSON.parse(add.at(-1)?.payload ?? "null") as { id: string; result: { records?: number } } | null;
+  if (note === null) {
+    monitor.violate("I1", `run ${shadow.id}: ${dropped.length} records were dropped, and no record tells of it`);
+    return;
+  }
+  shadow.acts.set(note.id, JSON.stringify(note.result));
+  const count = dropped.filter(({ kind }) => kind !== "operator").length;
+  if (cutAfter !== null && note.result.records !== count)
+    monitor.violate("I1", `run ${shadow.id}: ${count} records were dropped, ${note.result.records} were told`);
+  const acts = (records: ReadonlyArray<NewRecord | JournalRecord>): string =>
+    records.flatMap(({ kind, payload }) => (kind === "operator" ? [payload] : [])).join();
+  if (acts(dropped) !== acts(add.slice(0, -1)))
+    monitor.violate("I1", `run ${shadow.id}: acts before ${note.id} were dropped or added`);
+  forget(shadow);
+  shadow.reopened += 1;
+}
+
+function append(monitor: Findings, shadow: Shadow, record: NewRecord): void {
+  const last = shadow.journal.at(-1);
+  if (last !== undefined && record.at < last.at)
+    monitor.violate("time", `run ${shadow.id}: ${record.kind} ${record.detail} is older than the record before it`);
+  const whole = { ...record, seq: (last?.seq ?? shadow.row.baseSeq) + 1 };
+  shadow.journal.push(whole);
+  shadow.history.push(whole);
+}
+
+/** What was dropped was not done. */
+function forget(shadow: Shadow): void {
+  const done = new Set(shadow.journal.flatMap(({ kind, location }) => (kind === "retry" ? [] : [location])));
+  for (const location of shadow.doneBy.keys()) if (!done.has(location)) shadow.doneBy.delete(location);
+  shadow.retries.clear();
+  for (const { kind, location, attempts, detail } of shadow.journal) {
+    if (kind === "retry") shadow.retries.set(location, { attempts, retryAt: Number(detail) });
+  }
+}
+
+/** What an act laid back lies there, before what lay there; nothing of that is gone. */
+export function checkLaidBack(
+  monitor: Findings,
+  shadow: Shadow,
+  restore: Change["restore"],
+  now: readonly InboxEntry[],
+): void {
+  const keys = now.map(entryKey);
+  const waiting = [...shadow.inbox.values()].map(entryKey);
+  const back = restore.map(entryKey).filter((key) => !waiting.includes(key));
+  const expected = [...back, ...waiting];
+  if (restore.length > 0 && keys.join() !== expected.join())
+    monitor.violate("I4", `run ${shadow.id}: an act made its inbox [${keys.join()}], it must be [${expected.join()}]`);
+  for (const entry of now) shadow.known.set(entryKey(entry), entry.n);
+  for (const entry of restore) shadow.restored.add(entry.id);
+  shadow.inbox = new Map(now.map((entry) => [entry.n, entry]));
+}

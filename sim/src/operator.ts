@@ -1,0 +1,49 @@
+import type { Rewound } from "pawl";
+import type { OperatorAct } from "./case.ts";
+import type { Errand } from "./errand.ts";
+import { nothing } from "./nothing.ts";
+import type { Shadow } from "./shadow.ts";
+import type { Stage } from "./stage.ts";
+
+/** Somebody who moves a run through its own history; asked again under the same id, it happens once. */
+export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand {
+  let at: string | number | null = null;
+  let chosen = false;
+  const place = (): string | number => {
+    // The same place each time it is asked for: another one would be another act.
+    if (!chosen) at = placeIn(world.monitor.shadows.get(runId), act);
+    chosen = true;
+    return at ?? 0;
+  };
+  const { id, children, messages } = act;
+  return {
+    label: `${act.kind} ${runId} ${id}`,
+    ask: (engine) => {
+      const options = { id, by: "operator", why: "at random", children, messages };
+      if (act.kind === "rewind") return engine.rewind(runId, place(), options);
+      if (act.kind === "retry") return engine.retry(runId, options);
+      return engine.fork(runId, act.atEnd ? null : place(), { id: `${runId}-${id}`, by: "operator" });
+    },
+    answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | null),
+    done: false,
+  };
+}
+
+/** A record of its journal, by its location or its seq. */
+function placeIn(shadow: Shadow | undefined, { where, bySeq }: OperatorAct): string | number {
+  const records = shadow?.journal.filter(({ kind }) => kind !== "operator") ?? [];
+  const record = records[Math.floor(where * records.length)];
+  return record === undefined ? 0 : bySeq ? record.seq : record.location;
+}
+
+/** What is answered is what the journal tells of the act. */
+function told({ monitor }: Stage, runId: string, id: string, answer: Rewound | null): void {
+  const shadow = monitor.shadows.get(runId);
+  if (answer === null || shadow === undefined) return;
+  const act = shadow.acts.get(id);
+  if (act === undefined || act !== JSON.stringify(answer))
+    monitor.violate(
+      "act",
+      `${id} of run ${runId} was answered with ${JSON.stringify(answer)}, and the journal tells ${act}`,
+    );
+}
