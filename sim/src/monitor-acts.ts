@@ -26,7 +26,7 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
     records.flatMap(({ kind, payload }) => (kind === "operator" ? [payload] : [])).join();
   if (acts(dropped) !== acts(add.slice(0, -1)))
     monitor.violate("I1", `run ${shadow.id}: acts before ${note.id} were dropped or added`);
-  forget(shadow);
+  relearn(shadow);
   shadow.reopened += 1;
 }
 
@@ -39,10 +39,12 @@ function append(monitor: Findings, shadow: Shadow, record: NewRecord): void {
   shadow.history.push(whole);
 }
 
-/** What was dropped was not done. */
-function forget(shadow: Shadow): void {
+/** What is in the journal was done, and nothing else. */
+export function relearn(shadow: Shadow): void {
   const done = new Set(shadow.journal.flatMap(({ kind, location }) => (kind === "retry" ? [] : [location])));
   for (const location of shadow.doneBy.keys()) if (!done.has(location)) shadow.doneBy.delete(location);
+  for (const location of done)
+    if (!shadow.doneBy.has(location)) shadow.doneBy.set(location, { engineId: "", epoch: 0 });
   shadow.retries.clear();
   for (const { kind, location, attempts, detail } of shadow.journal) {
     if (kind === "retry") shadow.retries.set(location, { attempts, retryAt: Number(detail) });

@@ -1,5 +1,6 @@
 import type { Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
+import { relearn } from "./monitor-acts.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
@@ -27,8 +28,7 @@ function begin(shadow: Shadow, batch: readonly Transition[]): void {
     shadow.journal = history.records.map((record, index) => ({ ...record, seq: shadow.row.baseSeq + 1 + index }));
     shadow.history = [...shadow.journal];
     shadow.reopened = 1;
-    for (const { kind, location } of shadow.journal)
-      if (kind !== "retry") shadow.doneBy.set(location, { engineId: "", epoch: 0 });
+    relearn(shadow);
     return;
   }
 }
