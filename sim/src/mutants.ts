@@ -42,8 +42,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "the parent is not told",
     file: "rules/decide.js",
-    find: "if (view.parent === null)",
-    replace: "if (view !== null)",
+    find: "if (parent === null)",
+    replace: "if (id !== null)",
     breaks: "I8 a child's end reaches its parent",
   },
   {

@@ -620,7 +620,7 @@ describe.each(STAGES)("code that changes under a run that compensates, on the st
       status: "paused",
       error: {
         code: "HISTORY_DIVERGED",
-        message: expect.stringContaining("step a (record 1) was done with a rollback"),
+        message: expect.stringContaining("at a the journal holds step (record 1), but that has a rollback"),
       },
     });
     const third = await stage.takeOver(second, { workflows: [version(true)] });

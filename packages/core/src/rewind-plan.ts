@@ -1,7 +1,7 @@
 import { withoutSeq } from "./acts.ts";
 import { PawlError } from "./model/errors.ts";
 import type { Failure } from "./model/failure.ts";
-import { childEndId, type InboxEntry } from "./model/inbox.ts";
+import { childEndId, childEndStatus, type InboxEntry } from "./model/inbox.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord, NewRecord } from "./model/record.ts";
 import { isTerminal, type Payload, type Run, type Undo } from "./model/run.ts";
@@ -117,7 +117,8 @@ export async function endsOf(
       open.push(child);
       continue;
     }
-    const { status, outcome: value, endedAt } = run;
+    const { outcome: value, endedAt, undo } = run;
+    const status = childEndStatus(run.status, undo);
     const fixed = { kind: "child", onTargetTerminated: "discard" } as const;
     ends.push({ ...fixed, id: childEndId(location, child), name: location, value, status, at: endedAt ?? 0 });
   }

@@ -19,6 +19,7 @@ import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
+import { startUndoRun } from "./undo-run.ts";
 
 /** Runs that are claimed at once. */
 const CLAIM_MAX = 200;
@@ -148,7 +149,9 @@ export class Worker {
     this.#stopping = true;
     this.#ownership.hold();
     this.#unwatch?.();
-    await atMost(this.clock, drainMs, this.#workEnded());
+    if (this.#sessions.working > 0) {
+      await atMost(this.clock, drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
+    }
     this.#workshop.close();
     for (const session of this.#sessions.all()) if (!session.resting) session.release();
     // A store that does not answer must not keep the process: what is not given back is free when the lease is over.
@@ -158,10 +161,6 @@ export class Worker {
     await atMost(this.clock, GIVE_BACK_MS, this.#ownership.retire());
     this.clock.clear();
     this.#strays.stop();
-  }
-
-  async #workEnded(): Promise<void> {
-    if (this.#sessions.working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #createStorage(): Storage {
@@ -231,6 +230,7 @@ export class Worker {
       rested: (session) => this.#rested(session),
       ended: (session) => this.#ended(session),
       lost: (session, reason) => this.#workshop.lost(session, reason),
+      undoChild: (child) => startUndoRun({ store, codec: this.#codec, ops: this.coordinator }, child),
     };
   }
 

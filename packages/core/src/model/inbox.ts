@@ -1,4 +1,4 @@
-import type { Payload } from "./run.ts";
+import type { Payload, TerminalStatus, Undo } from "./run.ts";
 
 /** What becomes of messages that a run has not received when it ends. */
 export type LeftoverPolicy = "discard" | "broadcast" | "deadLetter";
@@ -32,6 +32,13 @@ export interface DeadLetter {
   readonly status: string | null;
   readonly sentAt: number;
   readonly deadAt: number;
+}
+
+/** How a child has ended, as its parent hears: `undoable` is completed, with something that can be undone. */
+export type ChildEndStatus = TerminalStatus | "undoable";
+
+export function childEndStatus(status: TerminalStatus, undo: Undo): ChildEndStatus {
+  return status === "completed" && undo === "some" ? "undoable" : status;
 }
 
 /** The id of the entry that tells a parent of a child's end. A location holds no bare `%`, so an escaped colon keeps the ids of different children apart. */

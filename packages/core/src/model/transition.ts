@@ -1,4 +1,4 @@
-import type { InboxEntry, LeftoverPolicy } from "./inbox.ts";
+import type { ChildEndStatus, InboxEntry, LeftoverPolicy } from "./inbox.ts";
 import type { JournalRecord, NewRecord, SeqRange } from "./record.ts";
 import type { NewRun, Payload, Status, TerminalStatus, Undo, Wait } from "./run.ts";
 
@@ -52,7 +52,7 @@ export type Post =
       readonly to: string;
       readonly location: string;
       readonly child: string;
-      readonly status: TerminalStatus;
+      readonly status: ChildEndStatus;
       readonly outcome: Payload;
       readonly at: number;
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AppendOp, Op, RunView } from "../model/op.ts";
 import type { JournalRecord } from "../model/record.ts";
-import { isTerminal, type NewRun, type Parent, STATUSES, type Status } from "../model/run.ts";
+import { isTerminal, type NewRun, type Parent, STATUSES, type Status, type Undo } from "../model/run.ts";
 import type { EventPost, MessagePost, RunState } from "../model/transition.ts";
 import { decide } from "./decide.ts";
 
@@ -199,6 +199,18 @@ describe("an append", () => {
       expect(decide(view("running"), append({ state }), NOW)).toMatchObject({ transition: { posts: [close] } });
     },
   );
+
+  it("that completes a run which has something to undo tells its parent so, if the append itself brings that too", () => {
+    const state: RunState = { status: "completed", outcome: '"o"', at: 9 };
+    const told = (undo: Undo, brought: Undo | null, end: RunState = state) =>
+      decide(view("running", { parent, undo }), append({ state: end, undo: brought }), NOW);
+    for (const decision of [told("some", null), told("none", "some")]) {
+      expect(decision).toMatchObject({ transition: { posts: [{}, { status: "undoable" }] } });
+    }
+    expect(told("some", "none")).toMatchObject({ transition: { posts: [{}, { status: "completed" }] } });
+    const failed: RunState = { status: "failed", outcome: null, at: 9 };
+    expect(told("some", null, failed)).toMatchObject({ transition: { posts: [{}, { status: "failed" }] } });
+  });
 
   it("that ends nothing tells nobody", () => {
     const wait = { messages: [], topics: [], children: false, until: null, since: 0, open: [], openCount: 0 };

@@ -1,5 +1,6 @@
+import { childEndStatus } from "../model/inbox.ts";
 import type { AppendOp, ControlOutcome, Op, Outcomes, RewriteOp, RunView } from "../model/op.ts";
-import { isTerminal, type Parent, type Payload, type TerminalStatus } from "../model/run.ts";
+import { isTerminal, type Payload, type TerminalStatus, type Undo } from "../model/run.ts";
 import type { Post, RunState, Transition } from "../model/transition.ts";
 
 /** What comes of an op: a transition for the store, or an answer without one. */
@@ -63,7 +64,7 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
     records: op.records,
     trim: op.trim,
     taken: op.taken,
-    posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state)],
+    posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state, op.undo ?? view.undo)],
     documents: op.documents,
     state,
     undo: op.undo,
@@ -93,7 +94,7 @@ function control(
     runId: op.runId,
     epoch: view.epoch,
     state,
-    posts: endPosts(view, state),
+    posts: endPosts(view, state, view.undo),
     undo: state.status === "cancelled" || state.status === "compensating" ? view.undo : null,
     journal: null,
     controlId: op.opId,
@@ -110,14 +111,15 @@ function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decisi
 }
 
 /** The one place that says what an end means to others: the parent hears of it, the children are closed. */
-function endPosts(view: { readonly id: string; readonly parent: Parent | null }, state: RunState): readonly Post[] {
-  if (state.status === "compensating") return [{ kind: "closeChildren", of: view.id, reason: null, at: state.at }];
+function endPosts({ id, parent }: RunView, state: RunState, undo: Undo): readonly Post[] {
+  if (state.status === "compensating") return [{ kind: "closeChildren", of: id, reason: null, at: state.at }];
   if (!isEnd(state)) return [];
-  const { at, outcome, status } = state;
-  const close: Post = { kind: "closeChildren", of: view.id, reason: null, at };
-  if (view.parent === null) return [close];
-  const { runId: to, location } = view.parent;
-  return [close, { kind: "childEnd", to, location, child: view.id, status, outcome, at }];
+  const { at, outcome } = state;
+  const close: Post = { kind: "closeChildren", of: id, reason: null, at };
+  if (parent === null) return [close];
+  const { runId: to, location } = parent;
+  const status = childEndStatus(state.status, undo);
+  return [close, { kind: "childEnd", to, location, child: id, status, outcome, at }];
 }
 
 function isEnd(state: RunState): state is { status: TerminalStatus; outcome: Payload; at: number } {

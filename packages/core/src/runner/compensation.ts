@@ -1,8 +1,11 @@
-import { PawlError } from "../model/errors.ts";
+import type { PawlError } from "../model/errors.ts";
 import type { Stop } from "../model/record.ts";
+import { ATTEMPTS_MAX } from "../model/retry.ts";
 import type { RollbackFailure } from "../model/rollback-failure.ts";
-import type { Command, Completion, StepCommand, StepRollback } from "../workflow/command.ts";
+import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
 import type { Desk } from "./desk.ts";
+import { divergedAtRollback } from "./divergence.ts";
+import type { ChildUndo } from "./session-world.ts";
 import type { Done } from "./undo-log.ts";
 
 /** The end of a run that has undone what it did, with what could not be undone. */
@@ -17,18 +20,28 @@ export interface CompensationParts {
   /** The time of the last delivered completion. */
   readonly now: () => number;
   readonly issue: (command: Command) => void;
+  readonly undoChild: (child: ChildUndo) => Promise<string | null>;
 }
+
+type StepDone = Extract<Done, { kind: "step" }>;
+type ChildDone = Extract<Done, { kind: "child" }>;
+
+/** The run that undoes a child is started however long the store can't be reached. */
+const START_RETRY = { maxAttempts: ATTEMPTS_MAX, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.1 };
 
 /**
  * Undoes what a run has done, one thing after the other, the newest first.
  *
  * Q1. Each handler is a step of its own: recorded once, tried again by its own policy, resumed after a crash.
  * Q2. One that fails for good is recorded and reported, and the next is begun.
+ * Q3. What a child did is undone by a run of its own, which is started once and waited for.
  */
 export class Compensation {
   readonly #parts: CompensationParts;
   readonly #stop: Stop;
   readonly #failures: RollbackFailure[] = [];
+  /** The run that undoes a child is started, and is to be waited for. */
+  #started: WaitCommand | null = null;
   #isOver = false;
 
   constructor(parts: CompensationParts, stop: Stop) {
@@ -45,50 +58,67 @@ export class Compensation {
   ask(): PawlError | null {
     const { desk, issue, runId } = this.#parts;
     if (desk.open.size > 0) return null;
-    const done = desk.undo.takeNewest();
-    if (done === null) {
-      this.#isOver = true;
-      return null;
-    }
-    const { rollback } = done;
-    if (rollback === null) return unknownRollback(runId, done);
-    issue(this.#command(done, rollback));
+    const started = this.#started;
+    this.#started = null;
+    const done = started === null ? desk.undo.takeNewest() : null;
+    if (started !== null) issue(started);
+    else if (done === null) this.#isOver = true;
+    else if (done.kind === "child") issue(this.#start(done));
+    else if (done.rollback === null) return divergedAtRollback(runId, done);
+    else issue(this.#rollback(done, done.rollback));
     return null;
   }
 
-  #command({ location, payload }: Done, rollback: StepRollback): StepCommand {
-    const { desk, now } = this.#parts;
-    const { retry, shouldRetry, timeoutMs, retryOnTimeout } = rollback;
+  #rollback({ location, payload }: StepDone, { run, ...policy }: StepRollback): StepCommand {
+    const { codec } = this.#parts.desk;
+    const body = async (info: StepInfo): Promise<void> => {
+      await run(codec.decode(payload), info);
+    };
+    const command = { record: "rollback", location: `${location}/~rollback`, ...policy, body } as const;
+    return this.#step(command, (completion) => this.#settled(location, completion));
+  }
+
+  #start({ location, child }: ChildDone): StepCommand {
+    const { runId, undoChild } = this.#parts;
+    const at = `${location}/~rollback`;
+    const asked: ChildUndo = { child, parent: runId, location: at, reason: this.#stop.reason };
+    const policy = { retry: START_RETRY, shouldRetry: null, timeoutMs: null, retryOnTimeout: false };
+    const command = { record: "spawn", location: `${at}/~start`, ...policy, body: () => undoChild(asked) } as const;
+    return this.#step(command, (completion) => {
+      const undoRun = completion.outcome === "ok" ? completion.value : null;
+      if (typeof undoRun === "string") this.#started = this.#end(location, undoRun);
+      else this.#settled(location, completion);
+    });
+  }
+
+  #end(location: string, undoRun: string): WaitCommand {
+    const at = `${location}/~rollback`;
     return {
-      kind: "step",
+      kind: "wait",
       record: "rollback",
-      location: `${location}/~rollback`,
-      issuedAt: now(),
-      body: async (info) => {
-        await rollback.run(desk.codec.decode(payload), info);
-      },
-      retry,
-      shouldRetry,
-      timeoutMs,
-      retryOnTimeout,
-      ephemeral: false,
-      idempotencyKey: null,
-      rollback: null,
-      attempts: 0,
-      retryAt: 0,
+      location: at,
+      issuedAt: this.#parts.now(),
+      arms: [{ kind: "child", location: at, child: undoRun, as: "child" }],
+      count: 1,
+      many: false,
+      until: null,
+      atDeadline: { outcome: "timedOut", detail: null },
       settle: (completion) => this.#settled(location, completion),
     };
+  }
+
+  #step(
+    command: Pick<
+      StepCommand,
+      "record" | "location" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout"
+    >,
+    settle: (completion: Completion) => void,
+  ): StepCommand {
+    const fixed = { ephemeral: false, idempotencyKey: null, rollback: null, attempts: 0, retryAt: 0 };
+    return { kind: "step", issuedAt: this.#parts.now(), ...command, ...fixed, settle };
   }
 
   #settled(step: string, completion: Completion): void {
     if (completion.outcome === "failed") this.#failures.push({ step, error: completion.error });
   }
-}
-
-function unknownRollback(runId: string, { location, seq }: Done): PawlError {
-  return new PawlError(
-    "HISTORY_DIVERGED",
-    `run ${runId}: step ${location} (record ${seq}) was done with a rollback, but the code has none for it. ` +
-      "The run is paused and its journal unharmed: deploy code that says how the step is undone, then resume the run",
-  );
 }

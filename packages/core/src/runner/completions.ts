@@ -10,6 +10,8 @@ export interface CommandEnd {
   readonly payload: Payload;
   readonly completion: Completion;
   readonly detail: string | null;
+  /** It can be undone, and not because it is a step with a rollback. */
+  readonly undoable?: boolean;
 }
 
 /** A completion that is recorded and to be handed to the program. */
@@ -100,7 +102,7 @@ export class Completions {
     });
     this.#enqueue({ command, completion: end.completion, payload: end.payload, seq, at });
     this.#bytes += end.payload?.length ?? 0;
-    if (end.detail === UNDOABLE && command.kind === "step") this.#draft.undo("some");
+    if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#draft.undo("some");
     if (command.record === "checkpoint") this.#draft.undo("none");
     if (isFirm(command)) this.#firm(seq);
     this.#onAdded();

@@ -18,7 +18,7 @@ import { type Replayed, replayNext } from "./replay-next.ts";
 import { Resources } from "./resources.ts";
 import type { SessionWorld } from "./session-world.ts";
 import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
-import { takeOpen } from "./take-open.ts";
+import { takeAll, takeOpen } from "./take-open.ts";
 
 export interface CourseParts {
   readonly desk: Desk;
@@ -233,9 +233,8 @@ export class Course implements ProgramHost {
       return undone === null ? null : { kind: "ended", ending: undone };
     }
     if (this.#ending === null && this.#cancel === null) return null;
-    const { completions, undo, codec } = this.#parts.desk;
-    // What is recorded has happened, whether the program has heard of it or not.
-    for (let next = completions.take(); next !== null; next = completions.take()) undo.note(next);
+    const { undo, codec } = this.#parts.desk;
+    takeAll(this.#parts.desk);
     if (this.#ending === null) return this.#stop({ end: "cancelled", reason: this.#cancel?.reason ?? null }, true);
     const ending = undo.size === 0 ? this.#ending : keepable(codec, this.runId, this.#ending);
     if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
@@ -245,8 +244,9 @@ export class Course implements ProgramHost {
 
   /** The program gets nothing any more, and what it did is undone. */
   #stop(stop: Stop, isFresh: boolean): Move {
-    const { desk } = this.#parts;
+    const { desk, world } = this.#parts;
     const { draft, open, completions } = desk;
+    const { runId } = this;
     open.closeAll();
     this.#fresh = [];
     if (isFresh) {
@@ -257,7 +257,7 @@ export class Course implements ProgramHost {
       open.add(command);
       if (this.#live) this.#fresh.push(command);
     };
-    this.#undoing = new Compensation({ runId: this.runId, desk, now: () => this.#now, issue }, stop);
+    this.#undoing = new Compensation({ runId, desk, now: () => this.#now, issue, undoChild: world.undoChild }, stop);
     return { kind: "stopped", isFresh };
   }
 

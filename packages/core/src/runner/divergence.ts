@@ -13,6 +13,8 @@ export interface Divergence {
   readonly asked: string;
 }
 
+type Recorded = Pick<JournalRecord, "location" | "seq" | "kind" | "detail">;
+
 /** By the errors that tell of them. */
 const divergences = new WeakMap<PawlError, Divergence>();
 
@@ -33,7 +35,13 @@ export function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
   return diverged(runId, record, "its end", "the code came to its end without asking for it");
 }
 
-function diverged(runId: string, record: JournalRecord, asked: string, saying: string): PawlError {
+/** A step that was done with a rollback has to be undone, and the code has none for it. */
+export function divergedAtRollback(runId: string, step: Pick<JournalRecord, "location" | "seq">): PawlError {
+  const record = { ...step, kind: "step", detail: null } as const;
+  return diverged(runId, record, "no rollback", "that has a rollback, and the code has none for it");
+}
+
+function diverged(runId: string, record: Recorded, asked: string, saying: string): PawlError {
   const { location, seq } = record;
   const recorded = described(record.kind, record.detail);
   const error = new PawlError(

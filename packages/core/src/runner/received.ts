@@ -1,7 +1,8 @@
 import { type Failure, toError } from "../model/failure.ts";
 import type { InboxEntry } from "../model/inbox.ts";
 import type { Codec } from "../model/payload.ts";
-import type { Outcome } from "../model/record.ts";
+import { type Outcome, UNDOABLE } from "../model/record.ts";
+import { rollbackFailures } from "../model/rollback-failure.ts";
 import type { Payload } from "../model/run.ts";
 import type { Arm, Completion, WaitCommand } from "../workflow/command.ts";
 
@@ -10,6 +11,8 @@ export interface ReceivedCompletion {
   readonly payload: Payload;
   readonly completion: Completion;
   readonly detail: string | null;
+  /** A child has completed that has something to undo. */
+  readonly undoable?: boolean;
 }
 
 /** How the inbox entries that end a wait become its record and its completion. */
@@ -30,11 +33,13 @@ function itemOf(codec: Codec, wait: WaitCommand, entry: InboxEntry): object {
 }
 
 function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): ReceivedCompletion {
-  const detail = armOf(wait, entry);
-  if (entry.status === "completed") {
+  const undoable = entry.status === "undoable";
+  const detail = undoable && wait.record === "child" ? UNDOABLE : armOf(wait, entry);
+  if (undoable || entry.status === "completed") {
     const value = codec.decode(entry.value);
-    return { outcome: "ok", payload: entry.value, completion: { outcome: "ok", value, detail }, detail };
+    return { outcome: "ok", payload: entry.value, completion: { outcome: "ok", value, detail }, detail, undoable };
   }
+  if (wait.record === "rollback" && isUndone(codec, entry)) return ROLLED_BACK;
   const cause = entry.value === null ? null : (codec.decode(entry.value) as Failure);
   const failure: Failure = {
     name: "ChildWorkflowFailed",
@@ -44,6 +49,19 @@ function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): Receive
   };
   const payload = codec.encode(failure, `failure of the child at ${entry.name}`);
   return { outcome: "failed", payload, completion: { outcome: "failed", error: toError(failure), detail }, detail };
+}
+
+const ROLLED_BACK: ReceivedCompletion = {
+  outcome: "ok",
+  payload: null,
+  completion: { outcome: "ok", value: undefined, detail: null },
+  detail: null,
+};
+
+/** A run that undoes a child ends as cancelled; it tells of what it could not undo. */
+function isUndone(codec: Codec, { status, value }: InboxEntry): boolean {
+  if (status !== "cancelled") return false;
+  return value === null || rollbackFailures(toError(codec.decode(value) as Failure)).length === 0;
 }
 
 function armOf(wait: WaitCommand, entry: InboxEntry): string | null {

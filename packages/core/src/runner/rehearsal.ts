@@ -123,5 +123,6 @@ function inertWorld({ codec, turns, random, within }: RehearsalWorld): SessionWo
     rested: nothing,
     ended: nothing,
     lost: nothing,
+    undoChild: async () => null,
   };
 }

@@ -2,7 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Codec } from "../model/payload.ts";
 import type { RunPolicy } from "../model/policy.ts";
-import type { Run } from "../model/run.ts";
+import type { Payload, Run } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
@@ -48,6 +48,14 @@ export interface Interpreter {
   appended(outcome: Outcomes["append"]): void;
 }
 
+/** A completed child whose work is to be undone, for the run `parent`, which waits for it at `location`. */
+export interface ChildUndo {
+  readonly child: string;
+  readonly parent: string;
+  readonly location: string;
+  readonly reason: Payload;
+}
+
 /** What all sessions of a worker share. */
 export interface SessionWorld {
   /** The store's clock. */
@@ -81,6 +89,8 @@ export interface SessionWorld {
   rested(session: Interpreter): void;
   /** The run's end, or its continuation as a fresh generation, is durable. */
   ended(session: Interpreter): void;
+  /** Starts the run that undoes what a child did, once; gives its id, null if there is nothing to undo. */
+  undoChild(child: ChildUndo): Promise<string | null>;
   /** What the session last added was refused: it is to be forgotten. */
   lost(session: Interpreter, reason: LostReason): void;
 }

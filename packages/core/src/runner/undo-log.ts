@@ -1,28 +1,32 @@
 import { type JournalRecord, UNDOABLE } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
-import type { Command, StepCommand, StepRollback } from "../workflow/command.ts";
+import type { Command, StepRollback } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 
 /** Something that was done, and how it is undone. */
-export interface Done {
-  readonly location: string;
-  readonly seq: number;
-  readonly payload: Payload;
-  /** Null: the code does not say any more how it is undone. */
-  readonly rollback: StepRollback | null;
-}
+export type Done =
+  | {
+      readonly kind: "step";
+      readonly location: string;
+      readonly seq: number;
+      readonly payload: Payload;
+      /** Null: the code does not say any more how it is undone. */
+      readonly rollback: StepRollback | null;
+    }
+  /** A child that was started at `location`, has completed, and may have something to undo. */
+  | { readonly kind: "child"; readonly location: string; readonly child: string };
 
 /**
  * What a run has done that can be undone.
  *
- * G1. It holds each completed step with a rollback whose record is in the journal, in the order of the records, whether the
- *     program got to hear of it or not; in replay it comes out the same.
+ * G1. It holds each completed step with a rollback, and each child that was waited for, whose record is in the journal: in the
+ *     order of the records, whether the program got to hear of it or not; in replay it comes out the same.
  * G2. A checkpoint empties it.
  */
 export class UndoLog {
   #done: Done[] = [];
-  /** Steps of branches that were ended while they were open, by location: their records may still come in this replay. */
-  readonly #closed = new Map<string, StepRollback | null>();
+  /** What was open in branches when they were ended, by location: records of it may still come in this replay. */
+  readonly #closed = new Map<string, Command>();
 
   get size(): number {
     return this.#done.length;
@@ -31,23 +35,24 @@ export class UndoLog {
   /** A completion that is recorded. */
   note({ command, completion, payload, seq }: Completed): void {
     if (command.kind === "mark" && command.record === "checkpoint") this.#done = [];
-    if (command.kind !== "step" || completion.outcome !== "ok") return;
-    const rollback = command.rollback ?? null;
-    if (rollback === null && completion.detail !== UNDOABLE) return;
-    this.#done.push({ location: command.location, seq, payload, rollback });
+    if (completion.outcome !== "ok") return;
+    this.#add(command, { payload, seq, detail: completion.detail });
   }
 
-  /** Steps that are closed before their end, in replay. */
+  /** What is closed before its end, in replay. */
   closed(commands: readonly Command[]): void {
-    for (const command of commands)
-      if (isUndoable(command)) this.#closed.set(command.location, command.rollback ?? null);
+    for (const command of commands) this.#closed.set(command.location, command);
   }
 
   /** A record that replay passes over: nobody asks for it, and what it tells has happened. */
-  passed({ kind, outcome, detail, location, payload, seq }: JournalRecord): void {
+  passed(record: JournalRecord): void {
+    const { kind, outcome, detail, location, payload, seq } = record;
     if (kind === "checkpoint") this.#done = [];
-    if (kind !== "step" || outcome !== "ok" || detail !== UNDOABLE) return;
-    this.#done.push({ location, seq, payload, rollback: this.#closed.get(location) ?? null });
+    if (outcome !== "ok") return;
+    const command = this.#closed.get(location);
+    if (command !== undefined) this.#add(command, record);
+    else if (kind === "step" && detail === UNDOABLE)
+      this.#done.push({ kind: "step", location, seq, payload, rollback: null });
   }
 
   /** The first round of a loop that is in it; infinite: none is. */
@@ -60,8 +65,19 @@ export class UndoLog {
   takeNewest(): Done | null {
     return this.#done.pop() ?? null;
   }
-}
 
-function isUndoable(command: Command): command is StepCommand {
-  return command.kind === "step" && command.rollback !== undefined && command.rollback !== null;
+  #add(command: Command, { payload, seq, detail }: Pick<JournalRecord, "payload" | "seq" | "detail">): void {
+    const { location } = command;
+    if (command.kind === "step") {
+      const rollback = command.rollback ?? null;
+      if (rollback !== null || detail === UNDOABLE) this.#done.push({ kind: "step", location, seq, payload, rollback });
+      return;
+    }
+    if (command.kind !== "wait") return;
+    // The detail of a select says which arm won, so whether there is something to undo is seen when it comes to that.
+    const isUndoable = command.record === "child" ? detail === UNDOABLE : command.record === "select";
+    const arm = command.record === "child" ? command.arms[0] : command.arms.find(({ as }) => as === detail);
+    if (isUndoable && arm?.kind === "child")
+      this.#done.push({ kind: "child", location: arm.location, child: arm.child });
+  }
 }
