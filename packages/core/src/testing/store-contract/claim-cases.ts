@@ -143,6 +143,23 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
+    name: "of runs claimed often without progress no more are given than asked for, and they hide none of the others",
+    run: async (t) => {
+      await t.applied(create("a"), create("b"), create("c"));
+      for (let claims = 0; claims < 2; claims += 1) {
+        await t.claim("v");
+        await t.store.retire("v");
+      }
+      t.world.advance(1);
+      await t.applied(create("fresh", { startAt: T0 + 1 }));
+      const ids = async (limit: number, suspects: { claims: number; max: number }) =>
+        (await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects })).map((run) => run.id);
+      t.expect(await ids(1, { claims: 2, max: 0 })).toEqual(["fresh"]);
+      t.expect(await ids(3, { claims: 2, max: 1 })).toEqual(["a"]);
+      t.expect(await ids(3, { claims: 3, max: 0 })).toEqual(["b", "c"]);
+    },
+  },
+  {
     name: "a run that suspends or is released has no claims against it",
     run: async (t) => {
       await t.applied(create("a"), create("b"));

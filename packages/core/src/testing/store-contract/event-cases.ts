@@ -1,4 +1,4 @@
-import { append, completed, control, DAY_MS, event, message, post, suspended, T0 } from "./builders.ts";
+import { append, completed, control, DAY_MS, event, message, newRun, post, suspended, T0 } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const eventCases: readonly Case[] = [
@@ -237,6 +237,21 @@ export const eventCases: readonly Case[] = [
       t.expect(answers).toEqual([{ kind: "applied", post: { kind: "delivered", runs: 1000 }, again: false }]);
       t.expect(wakes.map((wake) => wake.runId)).toEqual(ids);
       t.expect(await t.posted(event("t", "e", { consume: "all" }))).toEqual({ kind: "duplicate" });
+    },
+  },
+  {
+    name: "a run that has a copy of another's event in its inbox gives nothing back when it ends",
+    run: async (t) => {
+      await t.waiting("holder", { topics: ["t"] });
+      await t.posted(event("t", "e"));
+      const [entry] = await t.inbox("holder");
+      if (entry === undefined) throw new Error("the event was not delivered");
+      const { n: _n, ...copy } = entry;
+      const history = { records: [], inbox: [copy], undo: "none" } as const;
+      await t.applied({ kind: "create", run: newRun("copy", { owner: "w" }), history });
+      await t.applied(append("copy", { state: completed() }));
+      await t.waiting("late", { topics: ["t"] });
+      t.expect([await t.inboxIds("holder"), await t.inboxIds("late")]).toEqual([["event:e"], []]);
     },
   },
 ];

@@ -30,6 +30,19 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
+    name: "a run that is gone is in no list and no count",
+    run: async (t) => {
+      await t.applied(create("r", { owner: "w", workflow: "gone", tags: ["x"] }), append("r", { state: completed() }));
+      t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 1 });
+      for (const query of [{}, { workflow: "gone" }, { tag: "x" }, { status: ["completed"] as const }]) {
+        t.expect(await t.store.reader.count(query)).toBe(0);
+        t.expect(await t.store.reader.list({ ...query, limit: 5 })).toEqual({ items: [], cursor: null });
+      }
+      await t.applied(create("r", { startId: "anew" }));
+      t.expect(await t.store.reader.count({ tag: "x" })).toBe(0);
+    },
+  },
+  {
     name: "a run that is not terminal stays, however old",
     run: async (t) => {
       await t.applied(create("pending"));

@@ -108,6 +108,19 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
+    name: "reaping is bounded over all dead workers together",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.store.heartbeat("x", 100);
+      await t.owned(...Array.from({ length: 1000 }, (_, index) => `r${index}`));
+      await t.applied(create("last", { owner: "x" }));
+      t.world.advance(100);
+      t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(1000);
+      t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(1);
+      t.expect((await t.store.reader.workers()).map((worker) => worker.id)).toEqual(["v"]);
+    },
+  },
+  {
     name: "a worker that retires leaves its runs free at once",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
