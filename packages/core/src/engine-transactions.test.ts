@@ -209,6 +209,83 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
   });
 });
 
+describe.each(STAGES.filter(({ name }) => name !== "postgres" && name !== "redis"))(
+  "what is asked of the engine inside a transaction, on the store $name",
+  ({ create }) => {
+    const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));
+
+    it("happens with it, once, at whichever commit the process dies", async () => {
+      const crashes = await atEachCommit(async (crashAt) => {
+        const stage = await create(onTestFinished);
+        let engine: Engine | null = null;
+        const book = workflow("book", async (ctx) => {
+          const child = await ctx.transaction("book", (tx: Tx) => {
+            ledger.add(tx, "a");
+            void engine?.start(greet, "ann", { tx, tags: ["asked"] });
+            void engine?.send(ctx.runId, "note", "x", { tx });
+            void engine?.emit("news", "y", { tx });
+            return "booked";
+          });
+          const note = await ctx.listen("note");
+          const news = await ctx.awaitEvent("news");
+          return [child, note.value, news.value];
+        });
+        const client = await stage.engine({ workflows: [read, greet] });
+        const run = await client.start(book, undefined);
+        const doomed = await stage.engine({ workflows: [book], crashAt });
+        engine = doomed;
+        await stage.world.advance("1 s");
+        engine = await stage.engine({ workflows: [book] });
+        expect(await stage.finish(run)).toEqual(["booked", "x", "y"]);
+        await stage.world.advance("2 s");
+        expect(await lines(stage, client)).toEqual(["a"]);
+        const { items } = await client.list({ tag: "asked" });
+        expect(items.map(({ status }) => status)).toEqual(["completed"]);
+        return stage.crashed(doomed);
+      });
+      expect(crashes).toBeGreaterThanOrEqual(2);
+    });
+
+    it("never happens when the body throws, and what can't be done takes the transaction with it", async () => {
+      const stage = await create(onTestFinished);
+      let engine: Engine | null = null;
+      const asked: Array<Promise<unknown>> = [];
+      const book = workflow("book", async (ctx, bad: boolean) =>
+        ctx.transaction(
+          "book",
+          (tx: Tx) => {
+            ledger.add(tx, "a");
+            const input = (bad ? () => 1 : "ann") as string;
+            const start = engine
+              ?.start(greet, input, { id: `g-${bad}`, tx })
+              .catch((error: { code: string }) => error.code);
+            asked.push(start ?? Promise.resolve());
+            if (!bad) throw new Error("no");
+          },
+          { retry: false },
+        ),
+      );
+      engine = await stage.engine({ workflows: [book, greet, read] });
+      const threw = await engine.start(book, false);
+      const spoiled = await engine.start(book, true);
+      expect(await stage.failure(threw)).toMatchObject({ cause: { message: "no" } });
+      expect(await stage.failure(spoiled)).toMatchObject({ cause: { code: "PAYLOAD_UNSUPPORTED" } });
+      expect(await asked[1]).toBe("PAYLOAD_UNSUPPORTED");
+      expect(await lines(stage, engine)).toEqual([]);
+      expect([await engine.get("g-false"), await engine.get("g-true")]).toEqual([null, null]);
+    });
+
+    it("is refused when its tx is none", async () => {
+      const stage = await create(onTestFinished);
+      const engine = await stage.engine({ workflows: [greet] });
+      const nothing = {} as Tx;
+      const codes = ["TX_INVALID", "TX_UNSUPPORTED"];
+      const error = await engine.start(greet, "ann", { tx: nothing }).catch((thrown: { code: string }) => thrown);
+      expect(codes).toContain((error as { code: string }).code);
+    });
+  },
+);
+
 /** A store that runs code which may wait, as one over a network does: with a tx of its own, and beside other commits. */
 function apart(store: Store): Store {
   return {

@@ -11,18 +11,18 @@ import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts"
 import { History } from "./history.ts";
 import type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 import { PawlError } from "./model/errors.ts";
-import { checkName, checkTarget } from "./model/names.ts";
+import { checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun } from "./model/run.ts";
-import { checkSchema } from "./model/schema.ts";
+import type { EngineTx } from "./model/tx.ts";
+import { emitOp, type PostingConfig, sendOp } from "./posting.ts";
 import { pruneAll } from "./prune.ts";
 import { type RecoveryReport, recoverNow } from "./recovery.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
-import { messageName } from "./runner/ops/listen.ts";
-import { eventPost } from "./runner/ops/post.ts";
 import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
+import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
 import { Worker } from "./worker.ts";
 import type { SendOptions, Workflow } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
@@ -98,6 +98,7 @@ export class Engine {
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
+    if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
     const slot = this.#worker.keepSlot(workflow);
     try {
       const owner = slot === null ? null : this.#worker.id;
@@ -114,6 +115,26 @@ export class Engine {
     } finally {
       slot?.give();
     }
+  }
+
+  /** The run is there when the caller's transaction commits; then whoever works on it hears of it. */
+  async #startWithin<Input, Output>(
+    workflow: Workflow<Input, Output>,
+    input: Input,
+    options: StartOptions,
+  ): Promise<RunHandle<Output>> {
+    const built: { run?: NewRun } = {};
+    const outcome = await this.#submit(options.tx, () => {
+      built.run = newRun(this.#config, this.#codec, workflow, input, options, null);
+      return { kind: "start", run: built.run } as const;
+    });
+    const { run } = built;
+    if (run === undefined) throw new Error("a start without a run");
+    if (outcome.kind === "exists" && (await this.#config.store.reader.get(run.id)) === null) {
+      throw new PawlError("RUN_EXISTS", `run ${run.id} was started in this very transaction; nothing else was started`);
+    }
+    if (outcome.kind === "exists") await this.#checkConflict(run, options.onConflict ?? "use");
+    return this.#runs.handle<Output>(run.id);
   }
 
   /** A handle to a run, whether it exists or not; `status()` tells. */
@@ -135,36 +156,18 @@ export class Engine {
     runId: string,
     message: string | MessageType<Value>,
     value: Value,
-    options: SendOptions = {},
+    options: SendOptions & WithinTx = {},
   ): Promise<SendOutcome> {
-    const name = checkName(messageName(message), "message name");
-    const schema = typeof message === "string" ? null : message.schema;
-    const checked = schema === null ? value : checkSchema(schema, value, `message ${name}`);
-    const at = this.#config.store.now();
-    return await this.submit({
-      kind: "send",
-      post: {
-        kind: "message",
-        to: checkTarget(runId),
-        id: options.id === undefined ? this.#config.world.random.id(at) : checkName(options.id, "message id"),
-        name,
-        value: this.#codec.encode(checked, `message ${name}`),
-        at,
-        onTargetTerminated: options.onTargetTerminated ?? "discard",
-        from: null,
-      },
-    });
+    return await this.#submit(options.tx, () => sendOp(this.#posting, runId, message, value, options));
   }
 
   async emit<Value>(
     topic: string | TopicType<Value>,
     value: Value,
-    options: EventOptions & { readonly id?: string } = {},
+    options: EventOptions & WithinTx & { readonly id?: string } = {},
   ): Promise<EmitOutcome> {
-    const at = this.#config.store.now();
-    const id = options.id === undefined ? this.#config.world.random.id(at) : checkName(options.id, "event id");
-    const post = eventPost(topic, value, { ...options, id }, at, { ...this.#config, codec: this.#codec });
-    return await this.submit({ kind: "emit", post });
+    const { tx, ...rest } = options;
+    return await this.#submit(tx, () => emitOp(this.#posting, topic, value, rest));
   }
 
   /** Cancels a run; one that has something to undo does that first. False: it had ended before, or undoes what it did already. */
@@ -256,6 +259,17 @@ export class Engine {
   shutdown(options: { readonly drainMs?: number } = {}): Promise<void> {
     this.#stopped ??= this.#stop(options.drainMs ?? 10_000);
     return this.#stopped;
+  }
+
+  get #posting(): PostingConfig {
+    return { ...this.#config, codecInUse: this.#codec };
+  }
+
+  /** Does it by itself, or inside the caller's transaction. */
+  async #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
+    if (tx === undefined) return await this.submit(build());
+    if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
+    return await submitWithin(this.#config, tx, build);
   }
 
   async #stop(drainMs: number): Promise<void> {

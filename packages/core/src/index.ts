@@ -59,7 +59,7 @@ export type {
   Transition,
   Wake,
 } from "./model/transition.ts";
-export type { MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
+export type { EngineTx, MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
 export type { RecoveryReport } from "./recovery.ts";
 export type { ReplayFinding } from "./replay-finding.ts";
@@ -90,6 +90,7 @@ export type {
   WorkerRow,
 } from "./store/store.ts";
 export { StoreError } from "./store/store-error.ts";
+export type { WithinTx } from "./submit-within.ts";
 export type {
   Arm,
   Command,

@@ -4,9 +4,10 @@ import { checkName, checkRunId } from "./model/names.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun, Run } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
+import type { WithinTx } from "./submit-within.ts";
 import type { AnyWorkflow } from "./workflow/ctx.ts";
 
-export interface StartOptions {
+export interface StartOptions extends WithinTx {
   /** Unique among runs. Starting again with the same id, workflow and input gives the run that exists. Default: a fresh one. */
   readonly id?: string;
   /** `use` (default): the run that exists, if its workflow and input are the same. `fail`: an error, code `RUN_EXISTS`. */

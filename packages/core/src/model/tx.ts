@@ -38,3 +38,9 @@ export interface MemoryTx {
   delete(key: string): void;
   keys(): readonly string[];
 }
+
+/**
+ * A transaction on the store's own database, as calls of the engine take it: one of `ctx.transaction`, or a connection of yours
+ * that has a transaction open. Of a SQLite connection `prepare` is all that is needed.
+ */
+export type EngineTx = MemoryTx | PostgresTx | { prepare(sql: string): Pick<SqliteTxStatement, "run" | "get" | "all"> };

@@ -36,6 +36,12 @@ export interface Store {
   readonly transactions: "batched" | "apart";
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
+   * Applies a batch inside a transaction that the caller has open on the same database: it is durable when the caller commits,
+   * and never was when the caller rolls back. Throws an error of code `TX_INVALID`, and changes nothing, when `tx` is no such
+   * transaction. Stores that don't have this take part in no transaction but their own.
+   */
+  commitWithin?(tx: unknown, batch: readonly Transition[]): Promise<Commit>;
+  /**
    * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,
    * `claims` counted, `startedAt` set the first time. Only of `workflows`: a run of another version waits for who knows it.
    */

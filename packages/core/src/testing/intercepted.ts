@@ -39,6 +39,12 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     watch: (listener) => store.watch(listener),
     open: (world) => through("open", () => store.open(world)),
     commit: (batch) => through("commit", () => store.commit(batch), batch),
+    ...(store.commitWithin === undefined
+      ? {}
+      : {
+          commitWithin: (tx: unknown, batch: readonly Transition[]) =>
+            through("commitWithin", () => store.commitWithin?.(tx, batch) ?? Promise.reject(new Error("gone")), batch),
+        }),
     claim: (request) => through("claim", () => store.claim(request)),
     due: (worker, limit) => through("due", () => store.due(worker, limit)),
     held: (worker) => through("held", () => store.held(worker)),

@@ -1,5 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
+import { pathOf } from "./caller-transaction.ts";
 import { prepareAll, type SqliteDatabase, type SqliteStatement, type Statements } from "./database.ts";
 import { migrate } from "./migrations.ts";
 import { SpoiledBatch } from "./spoiled-batch.ts";
@@ -103,11 +104,7 @@ export class Connection {
 
   /** The path of the database's file, or null when it has none. */
   path(): string | null {
-    const rows = this.database.prepare("PRAGMA database_list").all() as {
-      readonly name: string;
-      readonly file: string;
-    }[];
-    return rows.find(({ name }) => name === "main")?.file || null;
+    return pathOf(this.database);
   }
 
   #begin(statement: SqliteStatement): void {

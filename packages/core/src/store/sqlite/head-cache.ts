@@ -68,6 +68,11 @@ export class HeadCache {
     this.#old.delete(runId);
   }
 
+  /** Rows have changed by another hand on this connection. */
+  forget(): void {
+    this.#clear();
+  }
+
   #clear(): void {
     this.#young.clear();
     this.#old.clear();

@@ -1,11 +1,12 @@
 import { PawlError } from "../../model/errors.ts";
 import type { Store } from "../store.ts";
+import type { SqliteConnection } from "./caller-transaction.ts";
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";
 import { findDriver } from "./driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
-export type { SqliteDatabase, SqliteStatement, SqliteValue };
+export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteValue };
 
 export interface SqliteStoreOptions {
   /**

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
+import { withinCaller } from "./caller-transaction.ts";
 import { Connection, type Synchronous } from "./connection.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { checkVersion, type SqliteDriver } from "./driver.ts";
@@ -25,6 +26,7 @@ export class SqliteFile {
   readonly #options: SqliteFileOptions;
   #driver: SqliteDriver | null = null;
   #connection: Connection | null = null;
+  #path: string | null = null;
   #walPath: string | null = null;
   #isClosed = false;
   #commitsUnseen = 0;
@@ -38,8 +40,8 @@ export class SqliteFile {
     if (typeof this.#source === "string") this.#driver = await this.#options.driver();
     else checkVersion(this.#source);
     this.#connection = this.#connect();
-    const path = this.#connection.path();
-    this.#walPath = path === null ? null : `${path}-wal`;
+    this.#path = this.#connection.path();
+    this.#walPath = this.#path === null ? null : `${this.#path}-wal`;
   }
 
   /** Runs `work` in a transaction that may write: all of it is durable when this returns, or none of it has happened. */
@@ -55,6 +57,12 @@ export class SqliteFile {
   read<Result>(work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
     return this.#guard(() => connection.read(() => work(connection.tables)));
+  }
+
+  /** Runs `work` in a transaction that the caller has open on this file. */
+  within<Result>(tx: unknown, work: (tables: SqliteTables) => Result): Result {
+    const { database } = this.#connected();
+    return withinCaller(tx, { database, path: this.#path }, work);
   }
 
   /** For one statement, which sees one state without a transaction around it. */

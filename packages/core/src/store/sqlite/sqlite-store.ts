@@ -63,11 +63,13 @@ export class SqliteStore implements Store {
     }
   }
 
+  async commitWithin(tx: unknown, transitions: readonly Transition[]): Promise<Commit> {
+    const now = this.now();
+    return this.#file.within(tx, (tables) => applyAll(new Batch(tables, now), transitions));
+  }
+
   #apply(transitions: readonly Transition[]): Commit {
-    return this.#write((batch) => {
-      const answers = transitions.map((transition) => applyTransition(batch, transition));
-      return { answers, wakes: batch.wakes };
-    });
+    return this.#write((batch) => applyAll(batch, transitions));
   }
 
   /** Code in the batch has spoiled it: each piece of code is committed by itself, so that it spoils nothing but itself. */
@@ -192,4 +194,9 @@ function partsOf(transitions: readonly Transition[]): readonly (readonly Transit
 
 function hasCode(transition: Transition): boolean {
   return transition.kind === "append" && transition.transaction !== null;
+}
+
+function applyAll(batch: Batch, transitions: readonly Transition[]): Commit {
+  const answers = transitions.map((transition) => applyTransition(batch, transition));
+  return { answers, wakes: batch.wakes };
 }

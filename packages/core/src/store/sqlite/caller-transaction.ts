@@ -1,0 +1,88 @@
+import { PawlError } from "../../model/errors.ts";
+import { prepareAll, type SqliteDatabase, type SqliteStatement } from "./database.ts";
+import { cacheOf } from "./head-cache.ts";
+import { SqliteTables } from "./sqlite-tables.ts";
+import { storeErrorOf } from "./store-error-of.ts";
+
+/** What the store needs of a connection that the caller has a transaction open on. */
+export interface SqliteConnection {
+  prepare(sql: string): Pick<SqliteStatement, "run" | "get" | "all">;
+}
+
+const SQL = {
+  savepoint: "SAVEPOINT pawl_within",
+  release: "RELEASE pawl_within",
+  undo: "ROLLBACK TO pawl_within",
+} as const;
+
+const KNOWN = new WeakMap<object, SqliteTables>();
+
+/**
+ * Does `work` inside a transaction that the caller has open: it is durable when the caller commits. Whole, or not at all: the
+ * caller may commit after an error.
+ */
+export function withinCaller<Result>(
+  tx: unknown,
+  store: { readonly database: SqliteDatabase; readonly path: string | null },
+  work: (tables: SqliteTables) => Result,
+): Result {
+  const database = checkConnection(tx, store) as SqliteDatabase;
+  const sql = prepareAll(database, SQL);
+  sql.savepoint.run();
+  try {
+    const tables = KNOWN.get(database) ?? new SqliteTables(database);
+    KNOWN.set(database, tables);
+    const result = work(tables);
+    tables.flush();
+    sql.release.run();
+    return result;
+  } catch (error) {
+    sql.undo.run();
+    sql.release.run();
+    throw storeErrorOf(error, "work");
+  } finally {
+    // The store's own connection does not see by itself that rows have changed through it.
+    cacheOf(database).forget();
+  }
+}
+
+/** Refuses what is no open transaction on the store's own file. Nothing is changed, there or elsewhere. */
+function checkConnection(
+  tx: unknown,
+  { database, path }: { readonly database: SqliteDatabase; readonly path: string | null },
+): SqliteConnection {
+  if (!isConnection(tx)) throw invalid("has no method `prepare`: hand in the connection, or the tx of ctx.transaction");
+  const row = tx.prepare("SELECT 1 AS one").get() as { readonly one?: unknown } | undefined;
+  if (row?.one !== 1)
+    throw invalid("gives rows in another form: open it without options that change how values are read");
+  if (tx !== database && (path === null || pathOf(tx) !== path)) {
+    throw invalid(`is a connection to ${pathOf(tx) ?? "a database in memory"}, not to the store's ${path ?? "own"}`);
+  }
+  if (!isInTransaction(tx)) throw invalid("has no transaction open: begin one, with BEGIN IMMEDIATE");
+  return tx;
+}
+
+function isConnection(tx: unknown): tx is SqliteConnection {
+  return typeof tx === "object" && tx !== null && typeof (tx as { prepare?: unknown }).prepare === "function";
+}
+
+/** The path of the connection's file, or null when it has none. */
+export function pathOf(connection: SqliteConnection): string | null {
+  const rows = connection.prepare("PRAGMA database_list").all() as { readonly name: string; readonly file: string }[];
+  return rows.find(({ name }) => name === "main")?.file || null;
+}
+
+/** A transaction can't be begun inside another: every driver says so, and not every one can be asked. */
+function isInTransaction(connection: SqliteConnection): boolean {
+  try {
+    connection.prepare("BEGIN").run();
+  } catch {
+    return true;
+  }
+  connection.prepare("ROLLBACK").run();
+  return false;
+}
+
+function invalid(why: string): PawlError {
+  return new PawlError("TX_INVALID", `what was given as tx ${why}; nothing was done`);
+}
