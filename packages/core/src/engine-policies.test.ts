@@ -199,6 +199,33 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
     expect(undone).toBeGreaterThan(crashes / 2);
   });
 
+  it("hold no more for a run that undoes what it did, however long that takes", async () => {
+    const stage = await open();
+    let tries = 0;
+    const undo = (): void => {
+      tries += 1;
+      if (tries < 4) throw new Error("not yet");
+    };
+    const retry = { maxAttempts: 5, initialMs: 60_000, factor: 1, jitter: 0 };
+    const limits = { maxRunDuration: "30 s", maxSuspendDuration: "20 s", maxJournalRecords: 3 } as const;
+    const saga = workflow("saga", limits, async (ctx) => {
+      await ctx.step("book", () => "seat", { rollback: { run: undo, retry } });
+      await ctx.listen("never");
+    });
+    const engine = await stage.engine({ workflows: [saga] });
+    const run = await engine.start(saga, undefined);
+    await stage.world.advance("79 s");
+    expect(await engine.explain(run.id)).toMatchObject({
+      status: "compensating",
+      why: { kind: "backingOff", location: "book/~rollback", attempts: 1, error: { message: "not yet" } },
+      nextDueAt: stage.world.now() + 1_000,
+    });
+    const heir = await stage.takeOver(engine, { workflows: [saga] });
+    await stage.world.advance("3 min");
+    expect(await stage.failure(heir.run(run.id))).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    expect(tries).toBe(4);
+  });
+
   it("warn once, whoever works on the run", async () => {
     const stage = await open();
     const workflows = [workflow("asleep", { maxRunDuration: "60 s" }, asleep.run)];

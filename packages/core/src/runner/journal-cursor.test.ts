@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { record } from "../testing/store-contract/builders.ts";
+import { JournalCursor } from "./journal-cursor.ts";
+
+it("what is no program's own is no history of it: acts and warnings that are to come do not count", () => {
+  const cursor = new JournalCursor([
+    record(1),
+    record(2, { kind: "warning", location: "~maxRunDuration" }),
+    record(3, { kind: "operator", location: "~" }),
+  ]);
+  expect(cursor.goesOn("")).toBe(true);
+  cursor.advance();
+  expect([cursor.goesOn(""), cursor.done]).toEqual([false, false]);
+  cursor.advance();
+  cursor.advance();
+  expect([cursor.goesOn(""), cursor.done]).toEqual([false, true]);
+});
