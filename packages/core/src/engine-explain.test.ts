@@ -176,6 +176,10 @@ describe.each(STAGES)("explain on $name", ({ create }) => {
     const told = await client.explain("first");
     expect(told).toMatchObject({ why: { kind: "ownerGone", owner: engine.workerId }, owner: { isAlive: false } });
     expect(told.sentence).toContain("is silent: another takes it over");
+    expect(await client.explain("second")).toMatchObject({
+      why: { kind: "noWorker" },
+      workers: { live: 0, knowing: 0 },
+    });
   });
 
   it("tells how a run ended, and of one that was given up as poison", async () => {

@@ -228,21 +228,25 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
 
   it("warn once, whoever works on the run", async () => {
     const stage = await open();
-    const workflows = [workflow("asleep", { maxRunDuration: "60 s" }, asleep.run)];
-    const [limited = asleep] = workflows;
-    const engine = await stage.engine({ workflows });
+    const pair = workflow("pair", { maxRunDuration: "60 s" }, async (ctx) => {
+      await ctx.listenN("go", 2);
+      return "done";
+    });
+    const engine = await stage.engine({ workflows: [pair] });
     const first = warnings(engine);
-    const run = await engine.start(limited, undefined);
+    const run = await engine.start(pair, undefined);
     await stage.world.advance("31 s");
-    const heir = await stage.takeOver(engine, { workflows });
+    const heir = await stage.takeOver(engine, { workflows: [pair] });
     const second = warnings(heir);
-    await heir.run(run.id).send("other", null);
-    await stage.world.advance("12 s");
+    await heir.run(run.id).send("go", null);
+    await stage.world.advance("2 s");
+    expect(await heir.get(run.id)).toMatchObject({ status: "suspended", owner: heir.workerId });
+    expect([first, second]).toEqual([["maxRunDuration 50"], []]);
+    await stage.world.advance("10 s");
     await heir.run(run.id).send("go", null);
     expect(await stage.finish(heir.run(run.id))).toBe("done");
     expect([first, second]).toEqual([["maxRunDuration 50"], ["maxRunDuration 80"]]);
     expect((await heir.run(run.id).journal()).map(({ kind, location }) => `${kind} ${location}`)).toEqual([
-      "step begin",
       "warning ~maxRunDuration",
       "warning ~maxRunDuration",
       "listen go",
