@@ -43,6 +43,18 @@ export const retentionCases: readonly Case[] = [
     },
   },
   {
+    name: "a run of the id of one that is gone has had no event, however many the other had",
+    run: async (t) => {
+      await t.posted(event("t", "e", { consume: "all" }));
+      for (const startId of ["first", "anew"]) {
+        await t.waiting("r", { topics: ["t"] }, { startId });
+        t.expect(await t.inboxIds("r")).toEqual(["event:e"]);
+        await t.applied(append("r", { turn: 2, taken: [1], state: completed() }));
+        t.expect(await t.store.prune(ALL)).toMatchObject({ runs: 1 });
+      }
+    },
+  },
+  {
     name: "a run that is not terminal stays, however old",
     run: async (t) => {
       await t.applied(create("pending"));
