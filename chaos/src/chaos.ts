@@ -27,7 +27,7 @@ const INTERRUPTED = 130;
 /** Runs the load under blows, lets everything come to its end, and judges. */
 export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
   const ledger = await Ledger.create(join(folder, LEDGER_FILE));
-  const work = new WorkList((index) => scenarioAt(options.seed, index));
+  const work = new WorkList((index) => scenarioAt(options.seed, index, { transactions: options.address === null }));
   const address = options.address ?? join(folder, DATABASE_FILE);
   const fleet = new Fleet({ folder, address, workers: options.workers, ledger, work });
   const killer = new Killer(fleet, seededRandom(options.seed));

@@ -2,6 +2,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import type { Store } from "pawl";
 import { redisStore } from "pawl/redis";
 import { sqliteStore } from "pawl/sqlite";
+import type { BookLine } from "./load/books.ts";
 
 /** Where the runs are, by its address: a Redis server, or else a file. */
 export function storeAt(address: string): Store {
@@ -12,12 +13,14 @@ export function storeAt(address: string): Store {
 export interface Inspected {
   readonly store: Store;
   integrity(): readonly string[];
+  /** What transactions have written. */
+  books(): readonly BookLine[];
   close(): void;
 }
 
 export function inspectedAt(address: string): Inspected {
   if (isServer(address)) {
-    return { store: redisStore(address), integrity: () => ["ok"], close: () => undefined };
+    return { store: redisStore(address), integrity: () => ["ok"], books: () => [], close: () => undefined };
   }
   const database = new DatabaseSync(address);
   return {
@@ -25,6 +28,11 @@ export function inspectedAt(address: string): Inspected {
     integrity() {
       const rows = database.prepare("PRAGMA integrity_check").all() as ReadonlyArray<{ integrity_check: string }>;
       return rows.map((row) => row.integrity_check);
+    },
+    books() {
+      const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'chaos_books'").get();
+      if (table === undefined) return [];
+      return database.prepare("SELECT run, location, body FROM chaos_books ORDER BY n").all() as unknown as BookLine[];
     },
     close: () => database.close(),
   };

@@ -77,6 +77,7 @@ function evidence(changes: Partial<Evidence> = {}): Evidence {
     lines: lines([START, begin(), end()]),
     runs: [run()],
     letters: [],
+    books: [],
     integrity: ["ok"],
     leaseMs: LEASE_MS,
     ...changes,
@@ -378,4 +379,24 @@ describe("processes", () => {
 test("the figures count what there was", () => {
   const { figures } = check(evidence({ runs: [run({ output: { ...NOTHING_TOLD, value: worth("r", "first") } })] }));
   expect(figures).toMatchObject({ runs: 1, records: 1, bodies: 1, received: 0, letters: 0, continued: 0 });
+});
+
+describe("what transactions wrote", () => {
+  const wrote = record(2, { kind: "transaction", location: "line-0", value: "b7" });
+  const took = record(3, { kind: "transaction", location: "line-2", outcome: "failed", value: undefined });
+  const line = { run: "r", location: "line-0", body: "b7" };
+  const kindsOf = (books: Evidence["books"]): readonly string[] => {
+    const { records } = run();
+    return check(evidence({ runs: [run({ records: [...records, wrote, took] })], books })).findings.map(
+      ({ kind }) => kind,
+    );
+  };
+
+  test("is there once for each record", () => expect(kindsOf([line])).toEqual([]));
+  test("is missed when it is not there", () => expect(kindsOf([])).toEqual(["lost"]));
+  test("is noticed when it is there twice", () => expect(kindsOf([line, line])).toEqual(["twice"]));
+  test("is noticed when another call of the body wrote it", () =>
+    expect(kindsOf([{ ...line, body: "b8" }])).toEqual(["wrong"]));
+  test("is noticed when it was to be taken back, or has no record", () =>
+    expect(kindsOf([line, { ...line, location: "line-2" }, { ...line, run: "none" }])).toEqual(["twice", "twice"]));
 });

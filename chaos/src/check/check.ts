@@ -1,4 +1,5 @@
 import { checkBodies } from "./check-bodies.ts";
+import { checkBooks } from "./check-books.ts";
 import { checkCalls } from "./check-calls.ts";
 import { checkJournals } from "./check-journals.ts";
 import { checkParcels } from "./check-parcels.ts";
@@ -13,6 +14,7 @@ export interface Verdict {
     readonly runs: number;
     readonly records: number;
     readonly bodies: number;
+    readonly books: number;
     readonly received: number;
     readonly letters: number;
     readonly continued: number;
@@ -31,12 +33,14 @@ export function check(evidence: Evidence): Verdict {
       ...bodies.findings,
       ...checkParcels(evidence),
       ...checkProcesses(evidence),
+      ...checkBooks(evidence),
     ],
     duplicates: bodies.duplicates,
     figures: {
       runs: runs.length,
       records: total(runs.map((run) => run.records.length)),
       bodies: linesOf(evidence, "begin").length,
+      books: evidence.books.length,
       received: total(runs.map((run) => receivedBy(run).length)),
       letters: evidence.letters.length,
       continued: total(runs.map((run) => run.generation)),

@@ -4,7 +4,7 @@ import { digestOf } from "../digest.ts";
 import type { Parcel } from "../load/told.ts";
 import type { Evidence, LetterDump, RecordDump, RunDump } from "./evidence.ts";
 
-export type Dump = Pick<Evidence, "runs" | "letters" | "integrity">;
+export type Dump = Pick<Evidence, "runs" | "letters" | "books" | "integrity">;
 
 const PAGE = 500;
 
@@ -34,7 +34,12 @@ export class Inspector {
   async dump(): Promise<Dump> {
     const runs: RunDump[] = [];
     for (const run of await this.#runs()) runs.push(await this.#run(run));
-    return { runs, letters: await this.#letters(), integrity: this.#inspected.integrity() };
+    return {
+      runs,
+      letters: await this.#letters(),
+      books: this.#inspected.books(),
+      integrity: this.#inspected.integrity(),
+    };
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Outcome, RecordKind, Status } from "pawl";
 import type { Line } from "../entry.ts";
+import type { BookLine } from "../load/books.ts";
 
 export interface RecordDump {
   readonly seq: number;
@@ -41,6 +42,8 @@ export interface Evidence {
   readonly lines: readonly Line[];
   readonly runs: readonly RunDump[];
   readonly letters: readonly LetterDump[];
+  /** What transactions have written. */
+  readonly books: readonly BookLine[];
   /** What the database says of its own file; `ok` when it is sound. */
   readonly integrity: readonly string[];
   readonly leaseMs: number;

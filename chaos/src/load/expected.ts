@@ -21,6 +21,7 @@ const EXPECTED: Worth = {
   gather: ({ salt, count }) =>
     sum(Array.from({ length: count }, (_, i) => worth(salt, `got-${i}`))) + worth(salt, "bell"),
   doomed: ({ salt }) => worth(salt, "first"),
+  books: ({ salt, lines }) => worth(salt, "begin") + lines - Math.floor(lines / 3),
   sweep: () => 0,
 };
 

@@ -30,6 +30,8 @@ export interface Inputs {
   readonly gather: { readonly salt: string; readonly topic: string; readonly count: number; readonly bell: string };
   /** Is cancelled, or has ended before; has a child that goes with it. */
   readonly doomed: { readonly salt: string; readonly napMs: number };
+  /** Transactions beside steps, every third of which takes back what it wrote. */
+  readonly books: { readonly salt: string; readonly lines: number };
   /** Takes what was left on a topic. */
   readonly sweep: { readonly salt: string; readonly topic: string };
 }

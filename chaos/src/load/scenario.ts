@@ -28,10 +28,15 @@ export interface Scenario {
   readonly actions: readonly Action[];
 }
 
+/** What the store can do beyond what every store can. */
+export interface Features {
+  readonly transactions?: boolean;
+}
+
 /** Pure: the same seed and index give the same scenario. */
-export function scenarioAt(seed: number, index: number): Scenario {
+export function scenarioAt(seed: number, index: number, features: Features = {}): Scenario {
   const dice = new Dice(seededRandom(seed * 7_919 + index));
-  const make = dice.pick(SCENES);
+  const make = dice.pick(features.transactions === true ? [...SCENES, books, books] : SCENES);
   return { index, actions: make(`c${index}`, dice) };
 }
 
@@ -192,6 +197,14 @@ const doomed: Scene = (sender, dice) => {
     { kind: "send", to: run, name: "late", id: parcelId(sender, "late", 0) },
     { kind: "pause", ms: dice.between(0, 900) },
     { kind: "cancel", run },
+    { kind: "await", run },
+  ];
+};
+
+const books: Scene = (sender, dice) => {
+  const run = `${sender}-books`;
+  return [
+    { kind: "start", run, workflow: "books", input: { salt: run, lines: dice.between(3, 20) } },
     { kind: "await", run },
   ];
 };

@@ -1,5 +1,6 @@
 import { type AnyWorkflow, type Ctx, type Received, type TimedOut, type Workflow, workflow } from "pawl";
 import { Bodies, type Witness } from "./bodies.ts";
+import { writeLine } from "./books.ts";
 import { childInput } from "./expected.ts";
 import { HOPELESS_ATTEMPTS, type Inputs, parcelId } from "./inputs.ts";
 import type { Parcel, StepValue, Told } from "./told.ts";
@@ -169,6 +170,24 @@ function doomed(witness: Witness, chained: Workflow<Inputs["chain"], Told>): Run
   };
 }
 
+function books(witness: Witness): Run<"books"> {
+  return async (ctx, { salt, lines }) => {
+    const bodies = new Bodies(witness, ctx, salt);
+    const story = new Story();
+    story.did(await bodies.step("begin", { ms: 5 }));
+    const write = async (n: number): Promise<number> => {
+      const throws = n % 3 === 2;
+      const line = await writeLine(ctx, `line-${n}`, throws).catch(() => null);
+      return line === null ? 0 : 1;
+    };
+    const half = Math.floor(lines / 2);
+    for (let n = 0; n < half; n += 1) story.worth(await write(n));
+    const rest = Array.from({ length: lines - half }, (_, n) => write(half + n));
+    for (const one of await Promise.all(rest)) story.worth(one);
+    return story.told();
+  };
+}
+
 function sweep(): Run<"sweep"> {
   return async (ctx, { topic }) => {
     const story = new Story();
@@ -191,6 +210,7 @@ export function loadWorkflows(witness: Witness): readonly AnyWorkflow[] {
     workflow("pong", pong(witness)),
     workflow("gather", gather(witness)),
     workflow("doomed", doomed(witness, chained)),
+    workflow("books", books(witness)),
     workflow("sweep", sweep()),
   ];
   return all;
