@@ -384,6 +384,30 @@ describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
     expect(stage.log.length).toBe(lines);
   });
 
+  it("acquires no resource: what holds its place can be read and called", async () => {
+    const stage = await create(onTestFinished);
+    const did: string[] = [];
+    const flow = workflow("flow", async (ctx) => {
+      const held = await ctx.resource("connection", {
+        acquire: () => {
+          did.push("acquired");
+          return { table: (name: string) => ({ name }) };
+        },
+        release: () => did.push("released"),
+      });
+      const { name } = held.value.table("orders");
+      await ctx.step("read", () => did.push(`read ${name}`));
+      await ctx.listen("go");
+    });
+    const engine = await stage.engine({ workflows: [flow] });
+    await engine.start(flow, undefined);
+    await stage.world.settle();
+    expect(did).toEqual(["acquired", "read orders", "released"]);
+    const report = await checkReplay({ store: stage.connect(), workflows: [flow], world: stage.world });
+    expect(report).toMatchObject({ ok: true, checked: 1 });
+    expect(did).toHaveLength(3);
+  });
+
   it("tells of its progress, keeps no more findings than asked for, and takes a sample that is always the same", async () => {
     const stage = await create(onTestFinished);
     const flow = workflow("flow", waits);

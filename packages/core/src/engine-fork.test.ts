@@ -34,6 +34,27 @@ describe.each(STAGES)("engine.fork, on the store $name", ({ create }) => {
     expect(await engine.get("f")).toMatchObject({ workflow: "order", tags: ["blue"], status: "completed" });
   });
 
+  it("is replayed from when the other began, and its own time is its own; a fork of a fork as well", async () => {
+    const stage = await create(onTestFinished);
+    const timed = workflow("timed", async (ctx) => {
+      const began = ctx.now();
+      const draw = ctx.random();
+      await ctx.step(`at ${began}`, () => 1);
+      await ctx.sleep("5 s");
+      return { began, draw, slept: ctx.now() };
+    });
+    const engine = await stage.engine({ workflows: [timed] });
+    const first = await stage.finish(await engine.start(timed, undefined, { id: "r" }));
+    await stage.world.advance("20 s");
+    const forkedAt = stage.world.clock.now();
+    await engine.fork("r", "sleep", { id: "f" });
+    const second = await stage.finish(engine.run<typeof first>("f"));
+    expect(second).toEqual({ ...first, slept: forkedAt + 5_000 });
+    await stage.world.advance("20 s");
+    await engine.fork("f", "sleep", { id: "g" });
+    expect(await stage.finish(engine.run<typeof first>("g"))).toMatchObject({ began: first.began, draw: first.draw });
+  });
+
   it("with another input and other results of steps and messages goes another way", async () => {
     const stage = await create(onTestFinished);
     const order = ordering([]);

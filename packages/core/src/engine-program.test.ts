@@ -80,6 +80,26 @@ for (const kind of STAGES) {
       for (const close of closers.splice(0)) await close();
     });
 
+    it("is rewound to before its snapshot: it is fed its journal from the beginning, and keeps snapshots again", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const watched = watching();
+      const tally = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(watched, (n) => n),
+      );
+      const engine = await stage.engine({ workflows: [tally] });
+      const run = await engine.start(tally, 8);
+      expect(await stage.result(run)).toBe(36);
+      watched.bodies.length = 0;
+      await run.rewind("add-5");
+      expect(await stage.result(run)).toBe(36);
+      expect(watched.bodies).toEqual([5, 6, 7, 8]);
+      expect(watched.starts.at(-1)).toBe(null);
+      await run.rewind("add-8");
+      expect(await stage.result(run)).toBe(36);
+      expect(watched.bodies).toEqual([5, 6, 7, 8, 8]);
+    });
+
     it("runs on the same kernel as code", async () => {
       const stage = await kind.create((close) => closers.push(close));
       const watched = watching();

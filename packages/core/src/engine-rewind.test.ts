@@ -122,6 +122,25 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     expect(second).toBeGreaterThan(first);
   });
 
+  it("lets a run go on that took too long: its time begins with the rewind", async () => {
+    const stage = await create(onTestFinished);
+    let naps = 30;
+    const long = workflow("long", { maxRunDuration: "10 s" }, async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.sleep(`${naps} s`);
+      return "rested";
+    });
+    const engine = await stage.engine({ workflows: [long] });
+    const run = await engine.start(long, undefined);
+    await stage.world.settle();
+    await stage.world.advance("12 s");
+    expect(await run.status()).toBe("failed");
+    naps = 5;
+    await run.retry();
+    await stage.world.advance("6 s");
+    expect(await stage.result(run)).toBe("rested");
+  });
+
   it("gives back the messages of what is dropped, before those that came later; or drops them", async () => {
     const stage = await create(onTestFinished);
     const reads = workflow("reads", async (ctx) => {
@@ -157,6 +176,30 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     await run.rewind("a");
     const times = (await run.journal()).map(({ at }) => at);
     expect(times).toEqual([...times].sort((left, right) => left - right));
+  });
+
+  it("of a run that undoes what it did waits for its end; then no step that was undone stays", async () => {
+    const stage = await create(onTestFinished);
+    let undo: (() => void) | null = null;
+    let isBroken = true;
+    const books = workflow("books", async (ctx) => {
+      await ctx.step("look", () => 1);
+      await ctx.step("book", () => 2, { rollback: () => new Promise<void>((resolve) => (undo = resolve)) });
+      return await ctx.step("pay", () => (isBroken ? Promise.reject(new Error("no")) : "paid"), { retry: false });
+    });
+    const engine = await stage.engine({ workflows: [books] });
+    const run = await engine.start(books, undefined);
+    await stage.world.settle();
+    expect(await run.status()).toBe("compensating");
+    await expect(run.rewind("book")).rejects.toMatchObject({ code: "RUN_UNDOING" });
+    undo!();
+    await stage.world.settle();
+    expect(await run.status()).toBe("failed");
+    isBroken = false;
+    await expect(run.rewind("pay")).rejects.toMatchObject({ code: "STEP_UNDONE" });
+    await run.rewind("book");
+    expect(await stage.result(run)).toBe("paid");
+    expect(await engine.get(run.id)).toMatchObject({ status: "completed", undo: expect.any(String) });
   });
 
   it("refuses what it can't do, and changes nothing", async () => {

@@ -37,6 +37,11 @@ export function editionOf(records: readonly JournalRecord[], snapshot: Snapshot 
   return edition;
 }
 
+/** When an operator last sent the run another way; null: nobody did. */
+export function turnedAt(records: readonly JournalRecord[]): number | null {
+  return records.findLast(isTurn)?.at ?? null;
+}
+
 /** Where in its journal a program is, and at what time. */
 export interface Place {
   readonly seq: number;

@@ -1,4 +1,5 @@
 import type { Loaded } from "../store/store.ts";
+import { turnedAt } from "./acts.ts";
 import type { Body } from "./body.ts";
 import { Completions } from "./completions.ts";
 import type { Desk } from "./desk.ts";
@@ -50,6 +51,9 @@ export function createDesk(
     trail,
     undo: new UndoLog(),
     standstill: new Standstill(run, seq),
-    limits: policy === null ? null : new Limits(policy, run, snapshot?.warned ?? {}),
+    limits:
+      policy === null
+        ? null
+        : new Limits(policy, { ...run, startedAt: turnedAt(records) ?? run.startedAt }, snapshot?.warned ?? {}),
   };
 }

@@ -5,6 +5,7 @@ import type { Run } from "../model/run.ts";
 import type { Resource, ResourceRequest } from "../workflow/resource.ts";
 import type { Releases } from "./releases.ts";
 import type { SessionWorld } from "./session-world.ts";
+import { STAND_IN } from "./stand-in.ts";
 
 interface Held {
   readonly request: ResourceRequest;
@@ -45,7 +46,7 @@ export class Resources {
   }
 
   add(request: ResourceRequest): void {
-    const current = this.#world.releases === null ? { value: undefined } : null;
+    const current = this.#world.releases === null ? { value: STAND_IN } : null;
     this.#all.push({ request, current, settled: false });
     this.#onChange();
   }
