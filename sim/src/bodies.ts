@@ -1,5 +1,5 @@
 import type { StepInfo } from "pawl";
-import { type Line, newLine, type TransactionCall } from "./frame.ts";
+import type { Line, TransactionCall } from "./frame.ts";
 import { transactionKey } from "./monitor-transactions.ts";
 import { never } from "./nothing.ts";
 import { type StepNode, stepValue, type TransactionNode } from "./program.ts";
@@ -13,8 +13,7 @@ export class Bodies implements BodyRunner {
     this.#world = world;
   }
 
-  begin(worker: SimProcess, runId: string, generation: number): Line {
-    const line = newLine(runId, generation);
+  begin(worker: SimProcess, line: Line): Line {
     this.#world.monitor.effects.lineBegins(worker, line);
     return line;
   }

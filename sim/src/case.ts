@@ -73,7 +73,7 @@ export type ClientAction =
 
 /** Somebody moves a run through its own history. */
 export interface OperatorAct {
-  readonly kind: "rewind" | "retry" | "fork";
+  readonly kind: "rewind" | "retry" | "fork" | "migrate";
   readonly run: number;
   readonly id: string;
   readonly atMs: number;
@@ -108,6 +108,8 @@ export interface Case {
   readonly chaosMs: number;
   /** When the workers' code is changed; 0: it is the changed one from the start. */
   readonly changeAtMs: number;
+  /** How many of the workers know only one version of the code. */
+  readonly partial: number;
   /** The one fault of a sweep: at this call of the store, counted from 0. */
   readonly forced: { readonly call: number; readonly fault: CallFault } | null;
 }

@@ -169,6 +169,7 @@ export class Client {
       case "rewind":
       case "retry":
       case "fork":
+      case "migrate":
         return actErrand(this.#world, action, runs[action.run]?.id ?? "");
     }
   }

@@ -23,4 +23,5 @@ export const REFUSED: ReadonlySet<string> = new Set([
   "RUN_BUSY",
   "RUN_NOT_FAILED",
   "CHILD_OPEN",
+  "WORKFLOW_UNKNOWN",
 ]);

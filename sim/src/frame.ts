@@ -14,14 +14,16 @@ import {
 export interface Line {
   readonly runId: string;
   readonly generation: number;
+  /** Of the code. */
+  readonly version: number;
   /** Locations of commands whose completion the code has been given. */
   readonly given: string[];
   /** Scopes of branches that have lost their race. */
   readonly lost: string[];
 }
 
-export function newLine(runId: string, generation: number): Line {
-  return { runId, generation, given: [], lost: [] };
+export function newLine(runId: string, generation: number, version: number): Line {
+  return { runId, generation, version, given: [], lost: [] };
 }
 
 /** A call of a transaction's body by the store. */
@@ -37,7 +39,7 @@ export interface InterpreterHost {
   readonly programs: readonly Program[];
   /** The ids of the case's runs, by place. */
   readonly runIds: readonly string[];
-  begin(runId: string, generation: number): Line;
+  begin(runId: string, generation: number, version: number): Line;
   /** Whether the code that runs here is the changed one. */
   isChanged(runId: string): boolean;
   /** `given` is how many completions the code had been given when it asked for the step. */

@@ -95,6 +95,7 @@ function grow(
   return {
     nodes: data ? flatList(growing, chance.between(3, 7)) : nodes,
     generations: chance.roll(0.12) ? chance.between(1, 2) : 0,
+    version: plan.kinds !== "kernel" && !data && chance.roll(0.3) ? 2 : 1,
     data,
   };
 }

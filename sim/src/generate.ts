@@ -39,6 +39,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
     swarm: swarm(chance),
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
+    partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
   };
 }
@@ -59,8 +60,8 @@ function runPlans(
   }));
 }
 
-const KERNEL_ACTIONS = { send: 50, emit: 40, cancel: 9, pause: 7, resume: 2, rewind: 0, retry: 0, fork: 0 };
-const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7 };
+const KERNEL_ACTIONS = { send: 50, emit: 40, cancel: 9, pause: 7, resume: 2, rewind: 0, retry: 0, fork: 0, migrate: 0 };
+const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7, migrate: 7 };
 
 function whereTo(chance: Chance): Pick<OperatorAct, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
   return {
@@ -104,7 +105,7 @@ function clientActions(
         consume: chance.weighted({ one: 6, all: 4 }),
         twice,
       });
-    } else if (kind === "rewind" || kind === "retry" || kind === "fork") {
+    } else if (kind === "rewind" || kind === "retry" || kind === "fork" || kind === "migrate") {
       actions.push({ kind, run, atMs, id: `a${count}`, twice, ...whereTo(chance) });
     } else {
       actions.push({ kind, run, atMs });

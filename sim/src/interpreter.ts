@@ -10,11 +10,12 @@ export const WORKFLOW_NAME = "program";
 export function interpreterWorkflow(
   host: InterpreterHost,
   workflowOf: (program: number) => Workflow<ProgramInput, unknown>,
+  version: 1 | 2,
 ): Workflow<ProgramInput, unknown> {
-  return host.pawl.workflow(WORKFLOW_NAME, async (ctx: Ctx, input: ProgramInput) => {
+  return host.pawl.workflow(WORKFLOW_NAME, { version }, async (ctx: Ctx, input: ProgramInput) => {
     const program = host.programs[input.p];
     if (program === undefined) throw new Error(`no program ${input.p}`);
-    const line = host.begin(ctx.runId, input.g);
+    const line = host.begin(ctx.runId, input.g, version);
     const frame: Frame = { ctx, at: ROOT, host, line, workflowOf, extras: [], list: runList };
     const values = await runList(frame, program.nodes);
     if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });

@@ -11,8 +11,10 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
   const isKept = ({ seq }: JournalRecord): boolean => cutAfter === null || seq <= cutAfter;
   const dropped = shadow.journal.filter((record) => !isKept(record));
   shadow.journal = shadow.journal.filter(isKept);
+  const before = shadow.history;
   shadow.history = shadow.history.filter(isKept);
   for (const record of add) append(monitor, shadow, record);
+  if (add.at(-1)?.detail === "migrate") shadow.history = rewritten(before, shadow.journal);
   const note = JSON.parse(add.at(-1)?.payload ?? "null") as { id: string; result: { records?: number } } | null;
   if (note === null) {
     monitor.violate("I1", `run ${shadow.id}: ${dropped.length} records were dropped, and no record tells of it`);
@@ -20,7 +22,8 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
   }
   shadow.acts.set(note.id, JSON.stringify(note.result));
   const count = dropped.filter(({ kind }) => kind !== "operator").length;
-  if (cutAfter !== null && note.result.records !== count)
+  if (add.at(-1)?.detail === "migrate") checkMoved(monitor, shadow, dropped, add.slice(0, -1));
+  else if (cutAfter !== null && note.result.records !== count)
     monitor.violate("I1", `run ${shadow.id}: ${count} records were dropped, ${note.result.records} were told`);
   const acts = (records: ReadonlyArray<NewRecord | JournalRecord>): string =>
     records.flatMap(({ kind, payload }) => (kind === "operator" ? [payload] : [])).join();
@@ -28,6 +31,41 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
     monitor.violate("I1", `run ${shadow.id}: acts before ${note.id} were dropped or added`);
   relearn(shadow);
   shadow.reopened += 1;
+}
+
+/**
+ * Records that are written again, in the same run or in a fork, have other seqs. What loops have dropped keeps its place between
+ * them, so that the model has all that there ever was.
+ */
+export function rewritten(history: readonly JournalRecord[], journal: readonly JournalRecord[]): JournalRecord[] {
+  const left = [...journal];
+  const isOrigin = left[0]?.detail === "origin" && history[0]?.detail !== "origin";
+  const again: JournalRecord[] = isOrigin ? left.splice(0, 1) : [];
+  let dropped: JournalRecord[] = [];
+  for (const record of history) {
+    const [next] = left;
+    if (next?.location !== record.location || next.kind !== record.kind || next.at !== record.at) {
+      dropped.push(record);
+      continue;
+    }
+    const seq = again.at(-1)?.seq ?? 0;
+    again.push(...dropped.map((each, index) => ({ ...each, seq: seq + (index + 1) * 1e-6 })), next);
+    dropped = [];
+    left.shift();
+  }
+  return [...again, ...left];
+}
+
+/** A run that is moved to code which asks for the same keeps what it has. */
+function checkMoved(
+  monitor: Findings,
+  { id }: Shadow,
+  dropped: readonly JournalRecord[],
+  added: readonly NewRecord[],
+): void {
+  const text = (records: readonly NewRecord[]): string =>
+    records.map(({ kind, location, outcome, payload }) => [kind, location, outcome, payload].join(" ")).join("; ");
+  if (text(dropped) !== text(added)) monitor.violate("I1", `run ${id} was moved and lost records`);
 }
 
 function append(monitor: Findings, shadow: Shadow, record: NewRecord): void {

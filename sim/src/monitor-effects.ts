@@ -53,6 +53,8 @@ export class EffectsMonitor {
     const current =
       row.epoch === knowledge.epoch && row.owner === worker.engineId && generationOf(row) === line.generation;
     if (current) this.#current(shadow, location, attempt, what);
+    if (current && row.version !== line.version)
+      this.#monitor.violate("version", `${what} with the code of version ${line.version}, it is of ${row.version}`);
     return this.#once(worker, line, {
       key: `${line.runId}|${line.generation}|${location}|${attempt}`,
       epoch: knowledge.epoch,

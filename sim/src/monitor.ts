@@ -1,6 +1,6 @@
 import type { Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
-import { relearn } from "./monitor-acts.ts";
+import { relearn, rewritten } from "./monitor-acts.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
@@ -16,7 +16,7 @@ export interface Violation {
 }
 
 /** A run that was made from the history of another has it from the start. */
-function begin(shadow: Shadow, batch: readonly Transition[]): void {
+function begin(shadow: Shadow, batch: readonly Transition[], source: Shadow | undefined): void {
   for (const transition of batch) {
     const history =
       transition.kind === "create"
@@ -26,7 +26,7 @@ function begin(shadow: Shadow, batch: readonly Transition[]): void {
             ?.history;
     if (history === undefined || history === false) continue;
     shadow.journal = history.records.map((record, index) => ({ ...record, seq: shadow.row.baseSeq + 1 + index }));
-    shadow.history = [...shadow.journal];
+    shadow.history = rewritten(source?.history ?? [], shadow.journal);
     shadow.reopened = 1;
     relearn(shadow);
     return;
@@ -94,7 +94,7 @@ export class Monitor implements Watcher {
     if (known !== undefined) return known;
     const shadow = newShadow(row);
     this.shadows.set(row.id, shadow);
-    if (applied.kind === "commit") begin(shadow, applied.batch);
+    if (applied.kind === "commit") begin(shadow, applied.batch, this.shadows.get(row.id.replace(/-a\d+$/, "")));
     return shadow;
   }
 

@@ -1,4 +1,4 @@
-import type { Rewound } from "pawl";
+import type { Migration, Rewound } from "pawl";
 import type { OperatorAct } from "./case.ts";
 import type { Errand } from "./errand.ts";
 import { nothing } from "./nothing.ts";
@@ -22,9 +22,10 @@ export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand
       const options = { id, by: "operator", why: "at random", children, messages };
       if (act.kind === "rewind") return engine.rewind(runId, place(), options);
       if (act.kind === "retry") return engine.retry(runId, options);
+      if (act.kind === "migrate") return engine.migrate(runId, act.bySeq ? 1 : 2, {}, { id, by: "operator" });
       return engine.fork(runId, act.atEnd ? null : place(), { id: `${runId}-${id}`, by: "operator" });
     },
-    answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | null),
+    answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | Migration | null),
     done: false,
   };
 }
@@ -37,7 +38,7 @@ function placeIn(shadow: Shadow | undefined, { where, bySeq }: OperatorAct): str
 }
 
 /** What is answered is what the journal tells of the act. */
-function told({ monitor }: Stage, runId: string, id: string, answer: Rewound | null): void {
+function told({ monitor }: Stage, runId: string, id: string, answer: Rewound | Migration | null): void {
   const shadow = monitor.shadows.get(runId);
   if (answer === null || shadow === undefined) return;
   const act = shadow.acts.get(id);

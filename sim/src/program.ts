@@ -124,6 +124,8 @@ export interface Program {
   readonly nodes: readonly ProgramNode[];
   /** How often the run continues as a fresh generation before it ends. */
   readonly generations: number;
+  /** Which version of the code its runs are started with. */
+  readonly version: 1 | 2;
   /** Interpreted by a reducer whose state is data: only steps, sleeps and receives, two under way at a time. */
   readonly data: boolean;
 }

@@ -27,7 +27,7 @@ export function reducerWorkflow(host: InterpreterHost): Workflow<ProgramInput, u
       const { p, g } = input as ProgramInput;
       const program = host.programs[p];
       if (program === undefined) throw new Error(`no program ${p}`);
-      const line = host.begin(programHost.runId, g);
+      const line = host.begin(programHost.runId, g, 1);
       new Reducer(
         { host, programHost, program, line, input: { p, g } },
         (snapshot?.state as ReducerState | undefined) ?? BEGIN,

@@ -35,6 +35,7 @@ function* smaller(plan: Case): Generator<Case> {
   for (const kind of Object.keys(CALM) as FaultKind[]) {
     if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
   }
+  if (plan.partial > 0) yield { ...plan, partial: 0 };
   if (plan.changeAtMs > 0) yield { ...plan, changeAtMs: 0 };
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };
   for (const index of plan.actions.keys())

@@ -1,5 +1,5 @@
 import type { Clock, Engine, Hint, Loaded, StepInfo, Turns } from "pawl";
-import type { Line, TransactionCall } from "./frame.ts";
+import { type Line, newLine, type TransactionCall } from "./frame.ts";
 import { Port } from "./port.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
 import type { SimProcess, Stage } from "./stage.ts";
@@ -16,6 +16,8 @@ export class SimWorker implements SimProcess {
   readonly port: Port;
   readonly workflows: SimWorkflows;
   readonly isChanged: boolean;
+  /** The one version of the code that it knows; null: it knows all. */
+  readonly version: number | null;
   dead = false;
   pausedUntil = 0;
   /** Set when a body hangs: the process has to die some day. */
@@ -32,11 +34,17 @@ export class SimWorker implements SimProcess {
   constructor(
     world: Stage,
     name: string,
-    options: { readonly isClient: boolean; readonly skewMs: number; readonly estimateMs: number },
+    options: {
+      readonly isClient: boolean;
+      readonly skewMs: number;
+      readonly estimateMs: number;
+      readonly version: number | null;
+    },
   ) {
     this.#world = world;
     this.name = name;
     this.#isClient = options.isClient;
+    this.version = options.version;
     this.skewMs = options.skewMs;
     this.estimateMs = options.estimateMs;
     this.port = new Port(world, this);
@@ -47,7 +55,7 @@ export class SimWorker implements SimProcess {
       isChanged: () => isChanged,
       programs: world.case.programs,
       runIds: world.case.runs.map((run) => run.id),
-      begin: (runId, generation) => world.bodies.begin(this, runId, generation),
+      begin: (...line: [string, number, number]) => world.bodies.begin(this, newLine(...line)),
       transact: (...call: [Line, TransactionNode, TransactionCall]) => world.bodies.transact(this, ...call),
       undoes: (...done: [Line, string, unknown]) => world.monitor.effects.undoes(...done),
       body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
@@ -68,7 +76,9 @@ export class SimWorker implements SimProcess {
     const { settings } = plan;
     const opening = pawl.createEngine({
       store: this.port,
-      workflows: this.#isClient ? [] : this.workflows.all,
+      workflows: this.#isClient
+        ? []
+        : this.workflows.all.filter(({ version }) => version === (this.version ?? version)),
       concurrency: settings.concurrency,
       hotRuns: settings.hotRuns,
       lease: settings.leaseMs,

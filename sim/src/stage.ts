@@ -63,7 +63,7 @@ export interface Watcher extends Findings {
 
 /** What step bodies do. */
 export interface BodyRunner {
-  begin(worker: SimProcess, runId: string, generation: number): Line;
+  begin(worker: SimProcess, line: Line): Line;
   run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
   transact(worker: SimProcess, line: Line, node: TransactionNode, call: TransactionCall): string;
 }

@@ -13,7 +13,16 @@ export function sweepCase(seed: number): Case {
     runs: plan.runs.map((run) => ({ ...run, atMs: 0 })),
     actions: plan.actions.map((action) => ({ ...action, atMs: Math.min(action.atMs, 1000) })),
   };
-  return { ...plan, ...early, swarm: CALM, workers: 2, chaosMs, changeAtMs: 0, forced: { call: -1, fault: "error" } };
+  return {
+    ...plan,
+    ...early,
+    swarm: CALM,
+    workers: 2,
+    chaosMs,
+    changeAtMs: 0,
+    partial: 0,
+    forced: { call: -1, fault: "error" },
+  };
 }
 
 /** Each call of the store, each kind of fault, exactly once. */

@@ -4,7 +4,7 @@ import { interpreterWorkflow } from "./interpreter.ts";
 import type { ProgramInput } from "./program.ts";
 import { reducerWorkflow } from "./reducer.ts";
 
-/** Both kinds of workflow, and which of them runs a program. */
+/** Both kinds of workflow, the code one in two versions, and which of them runs a program. */
 export interface SimWorkflows {
   readonly all: ReadonlyArray<Workflow<ProgramInput, unknown>>;
   of(program: number): Workflow<ProgramInput, unknown>;
@@ -12,8 +12,11 @@ export interface SimWorkflows {
 
 export function simWorkflows(host: InterpreterHost): SimWorkflows {
   const data = reducerWorkflow(host);
-  const of = (program: number): Workflow<ProgramInput, unknown> =>
-    host.programs[program]?.data === true ? data : code;
-  const code: Workflow<ProgramInput, unknown> = interpreterWorkflow(host, of);
-  return { all: [code, data], of };
+  const of = (program: number): Workflow<ProgramInput, unknown> => {
+    const { data: isData, version } = host.programs[program] ?? { data: false, version: 1 };
+    return isData ? data : version === 1 ? first : second;
+  };
+  const first: Workflow<ProgramInput, unknown> = interpreterWorkflow(host, of, 1);
+  const second: Workflow<ProgramInput, unknown> = interpreterWorkflow(host, of, 2);
+  return { all: [first, second, data], of };
 }

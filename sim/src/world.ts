@@ -129,6 +129,7 @@ export class World implements Stage {
     this.#outUntil = 0;
     for (const worker of this.#workers) {
       if (worker.hung) worker.kill("a body hung");
+      if (worker.version !== null) worker.kill("one that knows all versions takes its place");
       worker.pausedUntil = Math.min(worker.pausedUntil, this.scheduler.now + 1);
     }
   }
@@ -189,7 +190,11 @@ export class World implements Stage {
     this.#workerCount += 1;
     const skewMs = chance.between(-skew, skew);
     const estimateMs = skew === 0 ? 0 : chance.between(-20, 20);
-    const worker = new SimWorker(this, isClient ? "client" : `w${this.#workerCount}`, { isClient, skewMs, estimateMs });
+    const { partial } = this.case;
+    const isPartial = !isClient && partial > 0 && this.swarm !== CALM && chance.roll(partial);
+    const version = isPartial ? chance.between(1, 2) : null;
+    const name = isClient ? "client" : `w${this.#workerCount}`;
+    const worker = new SimWorker(this, name, { isClient, skewMs, estimateMs, version });
     this.#workers.push(worker);
     worker.start(this.case.seed * 1000 + this.#workerCount);
   }
