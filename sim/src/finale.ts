@@ -13,7 +13,8 @@ export async function checkEnds(world: World): Promise<void> {
 
 function checkEnd(world: World, shadow: Shadow): void {
   const { row, history } = shadow;
-  if (world.client.cancelled.has(row.id) && row.status !== "cancelled" && shadow.reopened === 0)
+  const isPoisoned = (row.outcome ?? "").includes('"POISONED"');
+  if (world.client.cancelled.has(row.id) && row.status !== "cancelled" && shadow.reopened === 0 && !isPoisoned)
     world.monitor.violate("I6", `run ${row.id} was cancelled, and it is ${row.status}`);
   if (row.status === "cancelled") return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;

@@ -146,6 +146,9 @@ function receivedIds(record: JournalRecord): readonly string[] {
     case "select":
       if (record.detail === "m" || record.detail === "t") return idsIn(record.payload);
       return record.detail === "c" ? [`${record.location}.c`] : [];
+    case "rollback":
+      // What a child did is undone by a run that is waited for; a handler is a body, which is tried.
+      return record.attempts === 0 ? [record.location] : [];
     case "child":
       return [record.location.replace(/\/result$/, "")];
     default:

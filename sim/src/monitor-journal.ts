@@ -2,7 +2,7 @@ import type { JournalRecord, Run, Transition } from "pawl";
 import type { Applied } from "./applied.ts";
 import { noteAct } from "./monitor-acts.ts";
 import { checkTrim } from "./monitor-trim.ts";
-import { checkUndo, checkUndone } from "./monitor-undo.ts";
+import { checkUndo, checkUndone, type Known } from "./monitor-undo.ts";
 import {
   generationOf,
   type NamedNode,
@@ -30,11 +30,13 @@ interface Place {
 export class JournalMonitor {
   readonly #monitor: Findings;
   readonly #world: Stage;
+  readonly #known: Known;
   readonly #nodes: ReadonlyArray<ReadonlyMap<string, NamedNode>>;
 
   constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
     this.#world = world;
+    this.#known = { shadows: monitor.shadows, nodesOf: (shadow) => this.#nodesOf(shadow) };
     this.#nodes = world.case.programs.map((program) => namedNodes(program.nodes));
   }
 
@@ -54,7 +56,7 @@ export class JournalMonitor {
     for (const id of ids) {
       const shadow = this.#monitor.shadows.get(id);
       if (shadow === undefined) continue;
-      checkUndone(this.#monitor, shadow, shadow.row, this.#nodesOf(shadow));
+      checkUndone(this.#monitor, this.#known, shadow);
       const stored = await this.#world.store.reader.journal(id, { afterSeq: shadow.row.baseSeq, limit: 10_000 });
       const same =
         stored.length === shadow.journal.length &&
@@ -80,7 +82,7 @@ export class JournalMonitor {
       );
     }
     for (const record of records) this.#record(worker, shadow, record, epoch);
-    checkTrim(this.#monitor, shadow, append, this.#nodesOf(shadow));
+    checkTrim(this.#monitor, shadow, append, this.#known);
     shadow.isChanged = worker.isChanged;
     if (state === null) return;
     if (state.status === "running" || state.status === "suspended") shadow.inboxSeen = state.inboxSeen;
@@ -121,7 +123,7 @@ export class JournalMonitor {
       at,
       detail: "cancelled",
     };
-    checkUndo(this.#monitor, shadow, record, this.#nodesOf(shadow));
+    checkUndo(this.#monitor, this.#known, shadow, record);
     shadow.journal.push(record);
     shadow.history.push(record);
   }
@@ -134,7 +136,7 @@ export class JournalMonitor {
       this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
     if (last !== undefined && record.at < last.at)
       this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
-    checkUndo(this.#monitor, shadow, record, this.#nodesOf(shadow));
+    checkUndo(this.#monitor, this.#known, shadow, record);
     shadow.journal.push(record);
     shadow.history.push(record);
     const { location } = record;

@@ -1,5 +1,5 @@
 import type { JournalRecord, Transition } from "pawl";
-import { undoables } from "./monitor-undo.ts";
+import { type Known, undoables } from "./monitor-undo.ts";
 import { type CtxLoopNode, type NamedNode, nodeName } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
 import type { Findings } from "./stage.ts";
@@ -10,12 +10,8 @@ type Append = Extract<Transition, { kind: "append" }>;
  * I1 with its exception: a loop drops rounds that lie before the one a replay begins with, and nothing else; and it does drop
  * them, so that its journal is bounded.
  */
-export function checkTrim(
-  monitor: Findings,
-  shadow: Shadow,
-  { records, trim }: Append,
-  nodes: ReadonlyMap<string, NamedNode>,
-): void {
+export function checkTrim(monitor: Findings, shadow: Shadow, { records, trim }: Append, known: Known): void {
+  const nodes = known.nodesOf(shadow);
   if (trim.length > 0) {
     const isDropped = ({ seq }: JournalRecord): boolean => trim.some(({ from, to }) => from <= seq && seq <= to);
     const begins = loopBegins(shadow.journal, nodes);
@@ -27,7 +23,7 @@ export function checkTrim(
   }
   for (const record of records) {
     const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
-    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, { node, nodes });
+    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, { node, known });
   }
 }
 
@@ -70,11 +66,11 @@ function checkBounded(
   monitor: Findings,
   shadow: Shadow,
   record: JournalRecord,
-  { node, nodes }: { readonly node: CtxLoopNode; readonly nodes: ReadonlyMap<string, NamedNode> },
+  { node, known }: { readonly node: CtxLoopNode; readonly known: Known },
 ): void {
   const { commitInterval, historyEvery } = node;
   const { loop, round } = noted(record);
-  const isKept = undoables(shadow, nodes, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
+  const isKept = undoables(known, shadow, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
   if (!isKept && record.detail !== (round === null ? null : String(round)))
     monitor.violate(
       "bounded",

@@ -3,36 +3,56 @@ import { type NamedNode, nodeName } from "./program.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import type { Findings } from "./stage.ts";
 
-const ROLLBACK = "/~rollback";
-
-/** The step that a rollback undoes; null: the location is no rollback's. */
+/** What a rollback undoes, by where its record lies; null: the location is no rollback's. */
 export function undoneStep(location: string): string | null {
-  return location.endsWith(ROLLBACK) ? location.slice(0, -ROLLBACK.length) : null;
+  return /^(.*)\/~rollback(\/~start)?$/.exec(location)?.[1] ?? null;
+}
+
+/** Something that is to be undone: a step, or what a child did. */
+export interface Undoable {
+  readonly location: string;
+  readonly seq: number;
+}
+
+/** What the monitors know of all runs, and of the nodes of each. */
+export interface Known {
+  readonly shadows: ReadonlyMap<string, Shadow>;
+  nodesOf(shadow: Shadow): ReadonlyMap<string, NamedNode>;
 }
 
 /** What a run has done that is to be undone when it fails or is cancelled, the oldest first. */
-export function undoables(
-  { history: all }: Shadow,
-  nodes: ReadonlyMap<string, NamedNode>,
-  upTo = Number.POSITIVE_INFINITY,
-): readonly JournalRecord[] {
-  const history = upTo === Number.POSITIVE_INFINITY ? all : all.filter(({ seq }) => seq <= upTo);
+export function undoables(known: Known, shadow: Shadow, upTo = Number.POSITIVE_INFINITY): readonly Undoable[] {
+  const history = upTo === Number.POSITIVE_INFINITY ? shadow.history : shadow.history.filter(({ seq }) => seq <= upTo);
   const from = history.findLast((record) => record.kind === "checkpoint")?.seq ?? 0;
-  const undone = new Set(history.flatMap(({ kind, location }) => (kind === "rollback" ? [undoneStep(location)] : [])));
-  return history.filter((record) => {
-    if (record.kind !== "step" || record.outcome !== "ok" || record.seq < from) return false;
-    const node = nodes.get(nodeName(record.location));
-    return node?.kind === "step" && node.rollback !== null && !undone.has(record.location);
+  const undone = new Set(
+    history.flatMap(({ kind, location, payload }) =>
+      kind === "rollback" || (kind === "spawn" && (payload === null || payload === "null"))
+        ? [undoneStep(location)]
+        : [],
+    ),
+  );
+  return history.flatMap((record) => {
+    if (record.outcome !== "ok" || record.seq < from) return [];
+    const location = undoablePlace(known, shadow, record);
+    return location === null || undone.has(location) ? [] : [{ location, seq: record.seq }];
   });
 }
 
+/** Where that lies which is undone for the record; null: nothing is. */
+function undoablePlace(known: Known, shadow: Shadow, { kind, location, detail }: JournalRecord): string | null {
+  const node = known.nodesOf(shadow).get(nodeName(location));
+  if (kind === "step") return node?.kind === "step" && node.rollback !== null ? location : null;
+  // Whether the child of a select has something to undo is seen when it comes to that.
+  if (kind === "select") return detail === "c" ? `${location}.c` : null;
+  if (kind !== "child") return null;
+  const place = location.replace(/\/result$/, "");
+  const spawn = shadow.history.find((record) => record.kind === "spawn" && record.location === place);
+  const child = known.shadows.get(spawn?.detail ?? "");
+  return child !== undefined && undoables(known, child).length > 0 ? place : null;
+}
+
 /** I11: before the record is noted. What is undone is the newest that is left, once; a program that is stopped does nothing more. */
-export function checkUndo(
-  monitor: Findings,
-  shadow: Shadow,
-  record: JournalRecord,
-  nodes: ReadonlyMap<string, NamedNode>,
-): void {
+export function checkUndo(monitor: Findings, known: Known, shadow: Shadow, record: JournalRecord): void {
   const isStopped = shadow.history.some((before) => before.kind === "compensate");
   const { id } = shadow;
   const step = undoneStep(record.location);
@@ -43,21 +63,22 @@ export function checkUndo(
     return;
   }
   if (!isStopped) monitor.violate("I11", `run ${id} undoes ${step}, and it was not stopped`);
-  if (record.kind !== "rollback") return;
-  const newest = undoables(shadow, nodes).at(-1);
+  if (record.kind === "retry") return;
+  const newest = undoables(known, shadow).at(-1);
   if (newest?.location !== step)
     monitor.violate("I11", `run ${id} has undone ${step}; next was ${newest?.location ?? "nothing"}`);
 }
 
 /** I11: when a run has ended. One that failed or was cancelled has undone all; what it could not undo is reported. */
-export function checkUndone(monitor: Findings, shadow: Shadow, row: Run, nodes: ReadonlyMap<string, NamedNode>): void {
+export function checkUndone(monitor: Findings, known: Known, shadow: Shadow): void {
+  const { row } = shadow;
   const isStopped = shadow.history.some((record) => record.kind === "compensate");
   if (!isOver(row) || (row.outcome ?? "").includes('"POISONED"')) return;
   if (row.status === "completed") {
     if (isStopped) monitor.violate("I11", `run ${row.id} completed after it was stopped`);
     return;
   }
-  const left = undoables(shadow, nodes).map((record) => record.location);
+  const left = undoables(known, shadow).map(({ location }) => location);
   if (left.length > 0) monitor.violate("I11", `run ${row.id} ${row.status} and has not undone ${left.join(", ")}`);
   const failed = shadow.history.flatMap(({ kind, outcome, location }) =>
     kind === "rollback" && outcome === "failed" ? [undoneStep(location)] : [],

@@ -94,7 +94,8 @@ export class Monitor implements Watcher {
     if (known !== undefined) return known;
     const shadow = newShadow(row);
     this.shadows.set(row.id, shadow);
-    if (applied.kind === "commit") begin(shadow, applied.batch, this.shadows.get(row.id.replace(/-a\d+$/, "")));
+    if (applied.kind === "commit")
+      begin(shadow, applied.batch, this.shadows.get(row.id.replace(/-a\d+$|\/\/~undo$/, "")));
     return shadow;
   }
 
@@ -107,7 +108,8 @@ export class Monitor implements Watcher {
     for (const row of rows) {
       const old = before.get(row.id) ?? null;
       const ended = row.endedAt !== null && (old === null || old.endedAt === null);
-      if (row.parent !== null && old === null) this.#checkOrigin(row);
+      // A run that undoes what a child did is there before its record.
+      if (row.parent !== null && old === null && !row.id.endsWith("//~undo")) this.#checkOrigin(row);
       if (row.parent !== null && ended) this.#checkTold(row, row.parent);
       if (ended) this.#checkClosed(row, rows);
     }
