@@ -235,6 +235,32 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     expect(acts.map(({ value }) => (value as { id: string }).id)).toEqual(["once", "between"]);
   });
 
+  it("answers what was done, when the same was asked for elsewhere and was faster", async () => {
+    const stage = await create(onTestFinished);
+    const waiting = workflow("waiting", async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.listen("go");
+    });
+    const worker = await stage.engine({ workflows: [waiting] });
+    const run = await worker.start(waiting, undefined);
+    await stage.world.settle();
+    let done: unknown = null;
+    const slow = await stage.engine({
+      through: (store) =>
+        intercepted(store, async (call, proceed) => {
+          if (call.method === "commit" && done === null) {
+            done = {};
+            await run.send("go", 1);
+            await stage.result(run);
+            done = await run.rewind("a", { id: "once" });
+          }
+          return await proceed();
+        }),
+    });
+    expect(await slow.rewind(run.id, "a", { id: "once" })).toEqual(done);
+    expect(done).toMatchObject({ records: 2 });
+  });
+
   it("is there as a whole or not at all, wherever its engine ends, and the run comes to its end", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const stage = await create(onTestFinished);

@@ -102,7 +102,9 @@ export class History {
       const { change, posts, version, undo, result } = await plan(loaded, id);
       const journal = { ...change, seen: seenOf(loaded) };
       const { epoch } = loaded.run;
-      const outcome = await submit({ kind: "rewrite", runId: run, opId: id, epoch, journal, version, undo, posts });
+      // Each call is an op of its own: one that another call under the same id was faster than reads what that one did.
+      const opId = config.world.random.id(config.store.now());
+      const outcome = await submit({ kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts });
       if (outcome.kind === "notFound") throw runNotFound(run);
       if (outcome.kind === "done") {
         this.#reopened(loaded.run, kind);
