@@ -5,4 +5,5 @@ export type Applied =
   | { readonly kind: "commit"; readonly batch: readonly Transition[]; readonly commit: Commit }
   | { readonly kind: "claim"; readonly runs: readonly Run[] }
   | { readonly kind: "heartbeat"; readonly leaseMs: number; readonly answer: Heartbeat }
+  | { readonly kind: "prune" }
   | { readonly kind: "retire" };

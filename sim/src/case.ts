@@ -73,7 +73,7 @@ export type ClientAction =
 
 /** Somebody moves a run through its own history. */
 export interface OperatorAct {
-  readonly kind: "rewind" | "retry" | "fork" | "migrate";
+  readonly kind: "rewind" | "retry" | "fork" | "migrate" | "prune" | "letter";
   readonly run: number;
   readonly id: string;
   readonly atMs: number;
@@ -93,6 +93,10 @@ export interface CaseSettings {
   readonly concurrency: number;
   readonly hotRuns: number;
   readonly claimsMax: number;
+  /** Limits of runs, in ms and in records; null: none. */
+  readonly maxRunDuration: number | null;
+  readonly maxSuspendDuration: number | null;
+  readonly maxJournalRecords: number | null;
 }
 
 /** One simulation as data: what is run, by whom, what goes wrong. The seed decides only the order. */

@@ -31,6 +31,11 @@ export class Client {
     return this.#errands.size === 0;
   }
 
+  /** Whether it is not known yet of some start that it has happened. */
+  get isStarting(): boolean {
+    return [...this.#errands].some(({ label }) => label.startsWith("start ") || label.startsWith("fork "));
+  }
+
   /** Results that somebody waits for still, and where. */
   get watched(): readonly string[] {
     return [...this.#watched];
@@ -170,6 +175,8 @@ export class Client {
       case "retry":
       case "fork":
       case "migrate":
+      case "prune":
+      case "letter":
         return actErrand(this.#world, action, runs[action.run]?.id ?? "");
     }
   }
@@ -191,7 +198,8 @@ export class Client {
       answered: (answer) => {
         const { kind } = answer as SendOutcome;
         const row = monitor.shadows.get(to)?.row;
-        if (kind === "targetNotFound" && existed)
+        const isThere = existed && monitor.shadows.get(to)?.isGone === false;
+        if (kind === "targetNotFound" && isThere)
           monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
         const isOpen = row === undefined || (!isOver(row) && monitor.shadows.get(to)?.reopened === 0);
         if (kind === "targetTerminated" && isOpen)

@@ -24,4 +24,5 @@ export const REFUSED: ReadonlySet<string> = new Set([
   "RUN_NOT_FAILED",
   "CHILD_OPEN",
   "WORKFLOW_UNKNOWN",
+  "LETTER_NOT_FOUND",
 ]);

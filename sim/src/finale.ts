@@ -1,4 +1,5 @@
 import { evaluateProgram } from "./evaluate.ts";
+import { checkLimits, limitOf } from "./limits.ts";
 import type { ProgramInput } from "./program.ts";
 import { replayRuns } from "./replay.ts";
 import type { Shadow } from "./shadow.ts";
@@ -16,7 +17,8 @@ function checkEnd(world: World, shadow: Shadow): void {
   const isPoisoned = (row.outcome ?? "").includes('"POISONED"');
   if (world.client.cancelled.has(row.id) && row.status !== "cancelled" && shadow.reopened === 0 && !isPoisoned)
     world.monitor.violate("I6", `run ${row.id} was cancelled, and it is ${row.status}`);
-  if (row.status === "cancelled") return;
+  checkLimits(world, shadow);
+  if (row.status === "cancelled" || limitOf(shadow) !== null) return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
   const program = world.case.programs[input.p];
   if (program === undefined) return;
@@ -58,6 +60,7 @@ async function checkAccepted(world: World): Promise<void> {
       (n === undefined || !shadow.received.has(n)) &&
       policies.get(id) === "deadLetter" &&
       !shadow.restored.has(id) &&
+      !world.monitor.lettersTaken.has(`${to}//${id}`) &&
       !letters.has(`${to} ${to}//${id}`)
     ) {
       world.monitor.violate("I4", `message ${id} was left behind by run ${to} and is no dead letter`);

@@ -35,12 +35,23 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
       concurrency: chance.pick([1, 2, 3, 100]),
       hotRuns: chance.pick([1, 2, 100]),
       claimsMax: poisoned ? chance.between(1, 3) : 1000,
+      ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
     },
     swarm: swarm(chance),
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
+  };
+}
+
+const NO_LIMITS = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
+
+function limits(chance: Chance): Pick<Case["settings"], "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords"> {
+  return {
+    maxRunDuration: chance.roll(0.08) ? chance.between(3, 15) * 1000 : null,
+    maxSuspendDuration: chance.roll(0.1) ? chance.between(1, 6) * 1000 : null,
+    maxJournalRecords: chance.roll(0.08) ? chance.between(4, 30) : null,
   };
 }
 
@@ -60,8 +71,20 @@ function runPlans(
   }));
 }
 
-const KERNEL_ACTIONS = { send: 50, emit: 40, cancel: 9, pause: 7, resume: 2, rewind: 0, retry: 0, fork: 0, migrate: 0 };
-const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7, migrate: 7 };
+const KERNEL_ACTIONS = {
+  send: 50,
+  emit: 40,
+  cancel: 9,
+  pause: 7,
+  resume: 2,
+  rewind: 0,
+  retry: 0,
+  fork: 0,
+  migrate: 0,
+  prune: 0,
+  letter: 0,
+};
+const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7, migrate: 7, prune: 6, letter: 6 };
 
 function whereTo(chance: Chance): Pick<OperatorAct, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
   return {
@@ -105,11 +128,11 @@ function clientActions(
         consume: chance.weighted({ one: 6, all: 4 }),
         twice,
       });
-    } else if (kind === "rewind" || kind === "retry" || kind === "fork" || kind === "migrate") {
-      actions.push({ kind, run, atMs, id: `a${count}`, twice, ...whereTo(chance) });
-    } else {
+    } else if (kind === "cancel" || kind === "pause" || kind === "resume") {
       actions.push({ kind, run, atMs });
       if (kind === "pause") actions.push({ kind: "resume", run, atMs: atMs + chance.between(1, 3000) });
+    } else {
+      actions.push({ kind, run, atMs, id: `a${count}`, twice, ...whereTo(chance) });
     }
   }
   return actions;

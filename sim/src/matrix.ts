@@ -21,6 +21,8 @@ export const TRANSACTIONS = [
   "control-failed",
   "post-message",
   "post-event",
+  "post-letter",
+  "prune",
   "claim",
   "due",
   "held",
@@ -68,6 +70,8 @@ function transactionKind(transition: Transition): TransactionKind | null {
       return "create";
     case "post":
       return transition.post.kind === "event" ? "post-event" : "post-message";
+    case "letter":
+      return "post-letter";
     case "append":
       return appendKind(transition.state?.status ?? null);
     case "control":

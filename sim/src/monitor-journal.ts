@@ -142,7 +142,7 @@ export class JournalMonitor {
     const { location } = record;
     if (record.kind === "retry") {
       shadow.retries.set(location, { attempts: record.attempts, retryAt: Number(record.detail) });
-    } else {
+    } else if (record.kind !== "warning") {
       if (shadow.doneBy.has(location)) this.#monitor.violate("I3", `run ${row.id}: ${location} was completed twice`);
       shadow.doneBy.set(location, { engineId: worker.engineId, epoch });
       const generation = generationOf(row);

@@ -40,6 +40,7 @@ export class LeaseMonitor {
   check(worker: SimProcess, applied: Applied, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
     switch (applied.kind) {
       case "commit":
+      case "prune":
         return;
       case "claim":
         this.#claimed(worker, applied.runs, before);

@@ -57,7 +57,7 @@ export function checkUndo(monitor: Findings, known: Known, shadow: Shadow, recor
   const { id } = shadow;
   const step = undoneStep(record.location);
   if (record.kind === "compensate" && isStopped) monitor.violate("I11", `run ${id} was stopped twice`);
-  if (record.kind === "operator" || record.kind === "compensate") return;
+  if (record.kind === "operator" || record.kind === "compensate" || record.kind === "warning") return;
   if (step === null) {
     if (isStopped) monitor.violate("I11", `run ${id} was stopped, and ${record.location} was recorded`);
     return;

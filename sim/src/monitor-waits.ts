@@ -17,7 +17,8 @@ export class EventLedger {
 }
 
 function eventsOf(transition: Transition): readonly EventPost[] {
-  if (transition.kind === "post") return transition.post.kind === "event" ? [transition.post] : [];
+  if (transition.kind === "post" || transition.kind === "letter")
+    return transition.post?.kind === "event" ? [transition.post] : [];
   if (transition.kind !== "append" && transition.kind !== "control") return [];
   return transition.posts.filter((post) => post.kind === "event");
 }

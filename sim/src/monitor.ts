@@ -5,6 +5,7 @@ import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
 import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
+import { checkGone } from "./monitor-retention.ts";
 import { TransactionMonitor } from "./monitor-transactions.ts";
 import { checkWaits, EventLedger } from "./monitor-waits.ts";
 import { newShadow, type Shadow } from "./shadow.ts";
@@ -45,6 +46,8 @@ export class Monitor implements Watcher {
   readonly effects: EffectsMonitor;
   readonly transactions: TransactionMonitor;
   readonly events = new EventLedger();
+  /** Dead letters that were sent again, or thrown away. */
+  readonly lettersTaken = new Set<string>();
   readonly #world: Stage;
   readonly #journal: JournalMonitor;
   readonly #inbox: InboxMonitor;
@@ -70,6 +73,7 @@ export class Monitor implements Watcher {
     const reopened = new Map(Array.from(this.shadows, ([id, shadow]) => [id, shadow.reopened]));
     const rows = await this.#rows();
     this.#leases.check(worker, applied, before, rows);
+    checkGone(this, applied, before, rows);
     if (applied.kind === "commit") {
       this.#journal.check(worker, applied, before);
       this.transactions.check(applied);
@@ -84,6 +88,8 @@ export class Monitor implements Watcher {
       await this.#journal.compare(applied);
       await this.#inbox.check(applied, before);
       this.events.note(applied);
+      for (const transition of applied.batch)
+        if (transition.kind === "letter") this.lettersTaken.add(transition.letterId);
       this.#checkChildren(before, rows);
     }
     checkWaits(this, this.#world.storeNowMax);

@@ -1,4 +1,4 @@
-import type { Migration, Rewound } from "pawl";
+import type { Engine, Migration, Rewound } from "pawl";
 import type { OperatorAct } from "./case.ts";
 import type { Errand } from "./errand.ts";
 import { nothing } from "./nothing.ts";
@@ -16,6 +16,10 @@ export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand
     return at ?? 0;
   };
   const { id, children, messages } = act;
+  if (act.kind === "prune" || act.kind === "letter") {
+    const ask = act.kind === "prune" ? prune : replayLetter;
+    return { label: `${act.kind} ${id}`, ask: (engine) => ask(engine, world, act), answered: nothing, done: false };
+  }
   return {
     label: `${act.kind} ${runId} ${id}`,
     ask: (engine) => {
@@ -28,6 +32,23 @@ export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand
     answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | Migration | null),
     done: false,
   };
+}
+
+/** While it is not known whether a run was started, one that is gone might be started again. */
+async function prune(engine: Engine, world: Stage, { where }: OperatorAct): Promise<null> {
+  const ms = Math.floor(where * 3000);
+  if (!world.isStarting) await engine.prune({ retention: { completed: ms, failed: ms, cancelled: ms } });
+  return null;
+}
+
+/** Sends a dead letter again, to its target or to another run, or throws it away. */
+async function replayLetter(engine: Engine, world: Stage, act: OperatorAct): Promise<null> {
+  const { items } = await engine.deadLetters.list({});
+  const letter = items[Math.floor(act.where * items.length)];
+  if (letter === undefined) return null;
+  if (act.atEnd) await engine.deadLetters.remove(letter.id);
+  else await engine.deadLetters.replay(letter.id, act.bySeq ? { to: world.case.runs[act.run]?.id ?? "" } : {});
+  return null;
 }
 
 /** A record of its journal, by its location or its seq. */

@@ -122,7 +122,12 @@ export class Port implements Store {
   }
 
   prune(request: PruneRequest): Promise<Pruned> {
-    return this.#call({ label: "prune", kinds: [], apply: (store) => store.prune(request) });
+    return this.#call({
+      label: "prune",
+      kinds: ["prune"],
+      apply: (store) => store.prune(request),
+      applied: () => ({ kind: "prune" }),
+    });
   }
 
   watch(listener: (hint: Hint) => void): () => void {

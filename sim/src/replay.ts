@@ -1,5 +1,6 @@
 import type { Commit, Loaded, Run, Store, Transition } from "pawl";
 import { newLine } from "./frame.ts";
+import { limitOf } from "./limits.ts";
 import { never, nothing } from "./nothing.ts";
 import { isOver, type Shadow } from "./shadow.ts";
 import { simWorkflows } from "./workflows.ts";
@@ -45,7 +46,11 @@ export async function replayRuns(world: World): Promise<void> {
     },
   });
   const byItself = shadows.filter(
-    ({ row }) => row.status === "completed" || (row.status === "failed" && !(row.outcome ?? "").includes('"POISONED"')),
+    (shadow) =>
+      shadow.row.status === "completed" ||
+      (shadow.row.status === "failed" &&
+        !(shadow.row.outcome ?? "").includes('"POISONED"') &&
+        limitOf(shadow) === null),
   );
   for (let turn = 0; turn < TURNS_MAX && byItself.some((shadow) => !written.has(shadow.id)); turn += 1) {
     await new Promise<void>((resolve) => setImmediate(resolve));

@@ -18,6 +18,8 @@ export interface Shadow {
   readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
   /** How often it was reopened, or set back, by an operator. */
   reopened: number;
+  /** Retention has removed it. */
+  isGone: boolean;
   /** What the journal tells of each act, by its id. */
   readonly acts: Map<string, string>;
   /** Ids of messages and events that an act laid back into the inbox: what became of them at first is forgotten. */
@@ -51,6 +53,7 @@ export function newShadow(row: Run): Shadow {
     doneBy: new Map(),
     retries: new Map(),
     reopened: 0,
+    isGone: false,
     acts: new Map(),
     restored: new Set(),
     spawned: new Map(),

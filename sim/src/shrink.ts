@@ -35,6 +35,9 @@ function* smaller(plan: Case): Generator<Case> {
   for (const kind of Object.keys(CALM) as FaultKind[]) {
     if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
   }
+  for (const limit of ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const) {
+    if (plan.settings[limit] !== null) yield { ...plan, settings: { ...plan.settings, [limit]: null } };
+  }
   if (plan.partial > 0) yield { ...plan, partial: 0 };
   if (plan.changeAtMs > 0) yield { ...plan, changeAtMs: 0 };
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };

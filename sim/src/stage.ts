@@ -84,6 +84,8 @@ export interface Stage {
   readonly isOut: boolean;
   /** Whether the workers' code has been changed. */
   readonly isChanged: boolean;
+  /** Whether it is not known yet of some start that it has happened. */
+  readonly isStarting: boolean;
   /** Engines that a client can talk to. */
   readonly usable: readonly SimProcess[];
   /** What befalls this call. */

@@ -26,6 +26,8 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "control-resumed",
   "control-reopened",
   "control-failed",
+  "post-letter",
+  "prune",
 ]);
 const RARE_FACTOR = 4;
 
@@ -83,6 +85,10 @@ export class World implements Stage {
   /** Whether the workers' code has been changed. */
   get isChanged(): boolean {
     return this.#changed;
+  }
+
+  get isStarting(): boolean {
+    return this.client.isStarting;
   }
 
   /** Engines that a client can talk to. */

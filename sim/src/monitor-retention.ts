@@ -1,0 +1,34 @@
+import type { Run } from "pawl";
+import type { Applied } from "./applied.ts";
+import { isOver } from "./shadow.ts";
+import type { Findings } from "./stage.ts";
+
+/** What retention may remove: runs that are over, with nothing below them and no open run above them. */
+export function checkGone(
+  monitor: Findings,
+  applied: Applied,
+  before: ReadonlyMap<string, Run>,
+  rows: readonly Run[],
+): void {
+  const there = new Map(rows.map((row) => [row.id, row]));
+  for (const [id, old] of before) {
+    const shadow = monitor.shadows.get(id);
+    if (there.has(id) || shadow === undefined || shadow.isGone) continue;
+    shadow.isGone = true;
+    if (applied.kind !== "prune") monitor.violate("retention", `run ${id} is gone after a ${applied.kind}`);
+    if (!isOver(old)) monitor.violate("retention", `run ${id} was ${old.status}, and is gone`);
+    const child = rows.find((row) => row.parent?.runId === id);
+    if (child !== undefined) monitor.violate("retention", `run ${id} is gone, and its child ${child.id} is there`);
+    const above = openAbove(old, there);
+    if (above !== null) monitor.violate("retention", `run ${id} is gone, and ${above}, above it, is open`);
+  }
+}
+
+/** An open run above it; one that has been continued may do without what its earlier generations started. */
+function openAbove(run: Run, there: ReadonlyMap<string, Run>): string | null {
+  for (let parent = there.get(run.parent?.runId ?? ""); parent !== undefined; ) {
+    if (!isOver(parent)) return parent.generation === 0 ? parent.id : null;
+    parent = there.get(parent.parent?.runId ?? "");
+  }
+  return null;
+}
