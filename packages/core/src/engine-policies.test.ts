@@ -265,6 +265,21 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
     expect(await stage.result(run)).toBe("done");
   });
 
+  it("give a run that is retried its time again", async () => {
+    const stage = await open();
+    const limits = { maxRunDuration: "60 s", maxSuspendDuration: "50 s" } as const;
+    const limited = workflow("asleep", limits, asleep.run);
+    const engine = await stage.engine({ workflows: [limited] });
+    const run = await engine.start(limited, undefined);
+    await stage.world.advance("10 min");
+    expect(await stage.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    await run.retry();
+    await stage.world.advance("49 s");
+    expect(await run.status()).toBe("suspended");
+    await run.send("go", null);
+    expect(await stage.result(run)).toBe("done");
+  });
+
   it("hold for programs that are data, whose warnings the snapshot knows of", async () => {
     const stage = await open();
     const ticking = programWorkflow(
