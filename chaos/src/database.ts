@@ -1,12 +1,13 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Store } from "pawl";
+import { postgresStore } from "pawl/postgres";
 import { redisStore } from "pawl/redis";
 import { sqliteStore } from "pawl/sqlite";
 import type { BookLine } from "./load/books.ts";
 
-/** Where the runs are, by its address: a Redis server, or else a file. */
+/** Where the runs are, by its address: a server, or else a file. */
 export function storeAt(address: string): Store {
-  return isServer(address) ? redisStore(address) : sqliteStore(address);
+  return serverAt(address) ?? sqliteStore(address);
 }
 
 /** A store to look at from outside, and what its database says of its own state: `ok`, or what is wrong. */
@@ -19,9 +20,8 @@ export interface Inspected {
 }
 
 export function inspectedAt(address: string): Inspected {
-  if (isServer(address)) {
-    return { store: redisStore(address), integrity: () => ["ok"], books: () => [], close: () => undefined };
-  }
+  const server = serverAt(address);
+  if (server !== null) return { store: server, integrity: () => ["ok"], books: () => [], close: () => undefined };
   const database = new DatabaseSync(address);
   return {
     store: sqliteStore(database),
@@ -38,6 +38,7 @@ export function inspectedAt(address: string): Inspected {
   };
 }
 
-function isServer(address: string): boolean {
-  return address.startsWith("redis://");
+function serverAt(address: string): Store | null {
+  if (address.startsWith("postgres://")) return postgresStore(address);
+  return address.startsWith("redis://") ? redisStore(address) : null;
 }

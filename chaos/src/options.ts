@@ -31,8 +31,10 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
       },
     });
     const { store, address } = values;
-    if (store !== "sqlite" && store !== "redis") return refused(`--store is ${store}; it can be sqlite or redis`);
-    if (store === "redis" && !address?.startsWith("redis://")) return refused("--store redis needs an --address");
+    if (store !== "sqlite" && store !== "redis" && store !== "postgres") {
+      return refused(`--store is ${store}; it can be sqlite, postgres or redis`);
+    }
+    if (store !== "sqlite" && !address?.startsWith(`${store}://`)) return refused(`--store ${store} needs an --address`);
     const kills = whole(values.kills, 1, 100_000);
     const seed = whole(values.seed, 0, SEED_MAX);
     const workers = whole(values.workers, 2, 16);

@@ -21,6 +21,7 @@ export class Database {
   readonly #source: DatabaseOptions["source"];
   readonly #quoted: string;
   readonly #texts = new Map<string, string>();
+  readonly #clients = new WeakSet<PostgresClient>();
   #pool: PostgresPool | null = null;
   #closed = false;
 
@@ -71,10 +72,17 @@ export class Database {
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is closed");
     }
     try {
-      return await this.#pool.connect();
+      return this.#heard(await this.#pool.connect());
     } catch (error) {
       throw storeErrorOf(error, false);
     }
+  }
+
+  /** A connection that breaks between two statements says so, and ends the process if nobody listens. The next statement fails. */
+  #heard(client: PostgresClient): PostgresClient {
+    if (!this.#clients.has(client)) client.on("error", () => undefined);
+    this.#clients.add(client);
+    return client;
   }
 
   async close(): Promise<void> {
