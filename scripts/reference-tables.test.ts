@@ -46,6 +46,11 @@ test("docs/stores.md has every option of sqliteStore", () => {
   expect(missing("docs/stores.md", options)).toEqual([]);
 });
 
+test("docs/postgres.md has every option of postgresStore", () => {
+  const options = members("packages/core/src/store/postgres/index.ts", "PostgresStoreOptions");
+  expect(missing("docs/postgres.md", options)).toEqual([]);
+});
+
 test("docs/steps-and-retries.md has every option of retries", () => {
   expect(missing("docs/steps-and-retries.md", members("packages/core/src/model/retry.ts", "RetryOptions"))).toEqual([]);
 });

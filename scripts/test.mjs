@@ -73,6 +73,11 @@ const SECTIONS = {
             commands: [npmRun("chaos", "--store", "sqlite", "--kills", KILLS)],
           },
           {
+            name: "chaos-postgres",
+            title: `real crashes on PostgreSQL, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
+            commands: [npmRun("chaos", "--store", "postgres", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
+          },
+          {
             name: "chaos-redis",
             title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
             commands: [npmRun("chaos", "--store", "redis", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
