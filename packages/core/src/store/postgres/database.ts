@@ -9,6 +9,9 @@ export interface DatabaseOptions {
   readonly schema: string;
 }
 
+/** Connections whose errors are listened to; several stores may share a pool. */
+const HEARD = new WeakSet<PostgresClient>();
+
 /** How many statements are kept with the schema's name in them. */
 const TEXTS_MAX = 200;
 
@@ -21,7 +24,6 @@ export class Database {
   readonly #source: DatabaseOptions["source"];
   readonly #quoted: string;
   readonly #texts = new Map<string, string>();
-  readonly #clients = new WeakSet<PostgresClient>();
   #pool: PostgresPool | null = null;
   #closed = false;
 
@@ -80,8 +82,8 @@ export class Database {
 
   /** A connection that breaks between two statements says so, and ends the process if nobody listens. The next statement fails. */
   #heard(client: PostgresClient): PostgresClient {
-    if (!this.#clients.has(client)) client.on("error", () => undefined);
-    this.#clients.add(client);
+    if (!HEARD.has(client)) client.on("error", () => undefined);
+    HEARD.add(client);
     return client;
   }
 

@@ -32,11 +32,12 @@ export class Hints {
     this.#sender = sender;
   }
 
-  /** What to send for these runs. */
-  messages(runIds: readonly string[]): readonly string[] {
+  /** What to send for these runs; to whom: other processes, or this one too, which then hears of what a caller commits. */
+  messages(runIds: readonly string[], audience: "others" | "all"): readonly string[] {
     if (runIds.length === 0) return [];
-    const text = `${this.#sender} ${JSON.stringify(runIds)}`;
-    return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${this.#sender} null` : text];
+    const sender = audience === "all" ? "*" : this.#sender;
+    const text = `${sender} ${JSON.stringify(runIds)}`;
+    return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${sender} null` : text];
   }
 
   watch(world: StoreWorld, listener: (hint: Hint) => void): () => void {

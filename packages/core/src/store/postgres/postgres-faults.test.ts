@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { PostgresTx } from "../../model/tx.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
-import { append, create, message, post, record, suspended } from "../../testing/store-contract/builders.ts";
+import { append, create, event, message, post, record, suspended } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import type { Store } from "../store.ts";
 import type { PostgresClient, PostgresPool } from "./driver.ts";
@@ -195,6 +195,67 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     expect(answers).toMatchObject([{ kind: "refused", reason: "fenced" }]);
     expect(await execute(fixture.pool, `SELECT * FROM ${schema}.ledger`)).toEqual([]);
   });
+
+  it("what is asked for in the caller's own transaction happens when that commits, or never", async () => {
+    const { store, schema } = await open(fixture);
+    await store.commit([create("r", { owner: "w" }), append("r", { state: suspended({ messages: ["approve"] }) })]);
+    const client = await fixture.pool.connect();
+    onTestFinished(() => client.release());
+    const within = (id: string) => store.commitWithin?.(client, [create(id), post(message("r", `m-${id}`))]);
+    await expect(within("none")).rejects.toMatchObject({ code: "TX_INVALID" });
+    await expect(store.commitWithin?.({}, [create("none")])).rejects.toMatchObject({ code: "TX_INVALID" });
+    await client.query("BEGIN");
+    expect((await within("gone"))?.answers).toMatchObject([{ kind: "applied" }, { post: { kind: "delivered" } }]);
+    expect(await store.reader.get("gone")).toBe(null);
+    await client.query("ROLLBACK");
+    await client.query("BEGIN");
+    await within("kept");
+    expect((await within("kept"))?.answers).toMatchObject([{ again: true }, { post: { kind: "duplicate" } }]);
+    await client.query("COMMIT");
+    expect(await store.reader.get("kept")).toMatchObject({ id: "kept" });
+    expect(
+      (await store.reader.inbox("r")).map(({ id }) => id),
+      schema,
+    ).toEqual(["m-kept"]);
+  });
+
+  it("a connection that ends while user code waits ends no process", async () => {
+    const { store } = await open(fixture);
+    await store.commit([create("r", { owner: "w" })]);
+    const code = async (tx: unknown): Promise<void> => {
+      const { rows } = await (tx as PostgresTx).query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      await execute(fixture.pool, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
+      await (tx as PostgresTx).query("SELECT 1").catch(() => undefined);
+    };
+    const commit = store.commit([append("r", { records: [record(1)], transaction: code })]);
+    await expect(commit).rejects.toMatchObject({ name: "StoreError", outcome: "notApplied" });
+    expect((await store.load("r"))?.records).toEqual([]);
+  });
+
+  it("16 clients that post to, suspend and end the same runs at once get answers, and no deadlock", async () => {
+    const { store, another } = await open(fixture);
+    const ids = Array.from({ length: 12 }, (_, index) => `r${index}`);
+    await store.commit(ids.map((id) => create(id, { owner: "w" })));
+    const waits = { messages: ["approve"], topics: ["a", "b"] };
+    await store.commit(ids.map((id) => append(id, { state: suspended(waits) })));
+    const clients = await Promise.all(Array.from({ length: 16 }, () => another()));
+    const rounds = 15;
+    const work = clients.map(async (client, number) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const some = ids.filter((_, index) => (index * 7 + number + round) % 3 === 0);
+        if ((number + round) % 2 === 0) some.reverse();
+        await client.commit([
+          ...some.map((id) => post(message(id, `${number}-${round}`))),
+          post(event(round % 2 === 0 ? "a" : "b", `${number}-${round}`, { consume: "all" })),
+        ]);
+      }
+    });
+    await Promise.all(work);
+    const sent = 16 * rounds * (ids.length / 3);
+    const inboxes = await Promise.all(ids.map((id) => store.reader.inbox(id)));
+    expect(inboxes.flat().filter(({ kind }) => kind === "message")).toHaveLength(sent);
+    for (const inbox of inboxes) expect(inbox.map(({ n }) => n)).toEqual(inbox.map((_, index) => index + 1));
+  }, 120_000);
 
   it("hints come by push, and again after the connection that listens was ended", async () => {
     const { store, another, world } = await open(fixture);

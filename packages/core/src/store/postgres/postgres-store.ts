@@ -18,6 +18,7 @@ import type {
   StoreWorld,
 } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
+import { writeWithin } from "./caller-transaction.ts";
 import { DatabaseClock } from "./clock.ts";
 import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
@@ -115,6 +116,14 @@ export class PostgresStore implements Store {
     if (transitions.length === 0) return NOTHING;
     const decide = (batch: Batch, stage: Stage): Decision<Commit> => this.#apply(transitions, batch, stage);
     return transitions.some(hasCode) ? this.#coded(decide) : this.#writing.write(decide);
+  }
+
+  async commitWithin(tx: unknown, transitions: readonly Transition[]): Promise<Commit> {
+    return writeWithin(this.#writing, tx, (batch, stage) => {
+      const decision = this.#apply(transitions, batch, stage);
+      const woken = decision.result.wakes.map(({ runId }) => runId);
+      return { ...decision, hints: this.#hints.messages(woken, "all") };
+    });
   }
 
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
@@ -221,7 +230,7 @@ export class PostgresStore implements Store {
     });
     const { wakes } = batch;
     const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)).map(({ runId }) => runId);
-    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange) };
+    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, "others") };
   }
 
   /** A bounded number at a time: each keeps a connection while its code waits. */
