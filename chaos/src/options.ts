@@ -34,7 +34,8 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
     if (store !== "sqlite" && store !== "redis" && store !== "postgres") {
       return refused(`--store is ${store}; it can be sqlite, postgres or redis`);
     }
-    if (store !== "sqlite" && !address?.startsWith(`${store}://`)) return refused(`--store ${store} needs an --address`);
+    if (store !== "sqlite" && !address?.startsWith(`${store}://`))
+      return refused(`--store ${store} needs an --address`);
     const kills = whole(values.kills, 1, 100_000);
     const seed = whole(values.seed, 0, SEED_MAX);
     const workers = whole(values.workers, 2, 16);
