@@ -265,6 +265,11 @@ describe.each(STAGES)("a child that is cancelled with its parent, on the store $
       await ctx.listen("never");
     });
     const outer = workflow("outer", async (ctx) => {
+      const twice = { maxAttempts: 2, initialMs: "10 s", jitter: 0 } as const;
+      const run = (_: unknown, { attempt }: { attempt: number }): void => {
+        if (attempt === 1) throw new Error("not yet");
+      };
+      await ctx.step("own", () => 1, { rollback: { run, retry: twice } });
       await ctx.startChild(inner, true, { name: "failing" });
       await ctx.startChild(inner, false, { name: "waiting" });
       await ctx.sleep("30 s");
@@ -275,6 +280,10 @@ describe.each(STAGES)("a child that is cancelled with its parent, on the store $
     await stage.world.settle();
     expect(await engine.run("r//failing").status()).toBe("compensating");
     await stage.world.advance("30 s");
+    // The children are closed when the parent begins to undo, not when it has ended.
+    expect(await run.status()).toBe("compensating");
+    expect(await engine.run("r//waiting").status()).toBe("compensating");
+    await stage.world.advance("10 s");
     expect(await stage.failure(run)).toMatchObject({ cause: { message: "outer" } });
     expect(await engine.run("r//failing").status()).toBe("compensating");
     await stage.world.advance("3 minutes");

@@ -334,6 +334,72 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["+beside", "-beside"]);
   });
 
+  it("undoes a step that completed in a branch in the moment in which the branch lost its race, after a crash too", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const gate = gated<void>();
+    const together = (ctx: Ctx, name: string): Promise<string> =>
+      ctx.step(name, () => gate.promise.then(() => ledger.did(name)), { rollback: (value) => ledger.undid(value) });
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.race("race", { one: (c) => together(c, "one"), two: (c) => together(c, "two") });
+      await ctx.sleep("1 minute");
+      throw new Error("late");
+    });
+    const first = await stage.engine({ workflows: [trip] });
+    const hot = await first.start(trip, undefined, { id: "hot" });
+    const cold = await first.start(trip, undefined, { id: "cold" });
+    await stage.world.settle();
+    gate.resolve();
+    await stage.world.settle();
+    expect((await hot.journal()).map(({ kind }) => kind)).toEqual(["race", "step", "step"]);
+    await stage.world.advance("1 minute");
+    await stage.failure(hot);
+    expect((await hot.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
+    expect((await cold.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
+    const again = workflow("trip", trip.run);
+    const late = await first.start(again, undefined, { id: "late" });
+    await stage.world.settle();
+    const second = await stage.takeOver(first, { workflows: [again] });
+    await stage.world.advance("1 minute");
+    await stage.failure(second.run(late.id));
+    const journal = await second.run("late").journal();
+    const steps = journal.filter(({ kind }) => kind === "step");
+    const undone = journal.filter(({ kind }) => kind === "rollback").map(({ location }) => location);
+    expect(undone).toEqual([...steps].reverse().map(({ location }) => `${location}/~rollback`));
+    expect(undone).toHaveLength(2);
+  });
+
+  it("lets code that still runs change nothing: it begins no step, and ends no handler", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      void ctx.race("race", {
+        one: () => gate.promise,
+        two: async (c) => {
+          const rollback = (value: string, { attempt }: { attempt: number }): void => {
+            if (attempt === 1) throw new Error("not yet");
+            ledger.undid(value);
+          };
+          await c.step("x", () => ledger.did("x"), { rollback: { run: rollback, retry: { initialMs: "1 minute" } } });
+          await c.listen("never");
+        },
+      });
+      void gate.promise.then(() => ctx.step("after", () => ledger.did("after")));
+      await ctx.sleep("1 s");
+      throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.advance("2 s");
+    expect(await run.status()).toBe("compensating");
+    gate.resolve();
+    await stage.world.advance("2 minutes");
+    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    expect(ledger.lines).toEqual(["+x", "-x"]);
+    expect((await run.journal()).at(-1)).toMatchObject({ kind: "rollback", location: "race/two/x/~rollback" });
+  });
+
   it("aborts a body that is under way when the run fails, and drops what it brings: it is not undone", async () => {
     const stage = await create(onTestFinished);
     const ledger = new Ledger();

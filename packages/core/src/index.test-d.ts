@@ -80,7 +80,21 @@ export async function steps(ctx: Ctx): Promise<void> {
     ephemeral: true,
     idempotencyKey: "k",
     retryOnTimeout: true,
+    rollback: (value, info) => {
+      expectTypeOf(value).toEqualTypeOf<number>();
+      expectTypeOf(info).toEqualTypeOf<StepInfo>();
+    },
   });
+  await ctx.step("a", async (info) => ({ attempt: info.attempt }), {
+    rollback: { run: ({ attempt }) => expectTypeOf(attempt).toEqualTypeOf<number>(), retry: false, timeout: "1 s" },
+  });
+  // @ts-expect-error A rollback for what the step does not return.
+  await ctx.step("a", () => 1, { rollback: (value: string) => value });
+  await ctx.tryStep("a", () => 1, {
+    catch: ["rollback"],
+    rollback: (value) => expectTypeOf(value).toEqualTypeOf<number>(),
+  });
+  expectTypeOf(ctx.rollbackCheckpoint("paid")).toEqualTypeOf<Promise<void>>();
   await ctx.step("a", () => 1, {
     retry: { maxAttempts: 3, shouldRetry: (error, attempt) => error.name === "E" || attempt < 2 },
   });
