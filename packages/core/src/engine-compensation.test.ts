@@ -117,6 +117,24 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
     ]);
   });
 
+  it("is visible too when the run fails without having rested before", async () => {
+    const stage = await create(onTestFinished);
+    const seen: unknown[] = [];
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
+      await ctx.step("b", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
+      await gate.promise;
+      throw new Error("at once");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    gate.resolve();
+    await stage.failure(run);
+    expect(seen).toEqual(["compensating", "compensating"]);
+  });
+
   it("goes on past a handler that fails for good, and reports all of them with the run's own failure", async () => {
     const stage = await create(onTestFinished);
     const ledger = new Ledger();
@@ -545,16 +563,20 @@ describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
   it("is durable before anything after it begins", async () => {
     const stage = await create(onTestFinished);
     const seen: unknown[] = [];
+    const gate = gated<void>();
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: () => undefined });
-      seen.push((await engine.get("r"))?.undo);
+      await gate.promise;
       await ctx.rollbackCheckpoint("paid");
       await ctx.step("b", async () => seen.push((await engine.get("r"))?.undo));
     });
     const engine = await stage.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    expect(await engine.get("r")).toMatchObject({ undo: "some" });
+    gate.resolve();
     await stage.result(run);
-    expect(seen.at(-1)).toBe("none");
+    expect(seen).toEqual(["none"]);
   });
 
   it("lets a loop drop rounds that would have to be kept for what was done in them", async () => {
