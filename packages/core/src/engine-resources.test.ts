@@ -272,11 +272,15 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
   it("is released before a shutdown is over", async () => {
     const stage = await create(onTestFinished);
     const { told, how } = depot();
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
     const busy = workflow("busy", async (ctx) => {
       const a = await ctx.resource("a", {
         ...how("a"),
         release: async (value) => {
-          for (let n = 0; n < 50; n += 1) await null;
+          await gate;
           how("a").release(value);
         },
       });
@@ -285,8 +289,14 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
     const engine = await stage.engine({ workflows: [busy] });
     await engine.start(busy, undefined);
     await stage.world.settle();
-    const stopped = engine.shutdown({ drainMs: 0 });
+    let isOver = false;
+    const stopped = engine.shutdown({ drainMs: 0 }).then(() => {
+      isOver = true;
+    });
     await stage.world.advance("1 s");
+    expect(isOver).toBe(false);
+    go();
+    await stage.world.settle();
     await stopped;
     expect(told).toEqual(["+a1", "use a1", "-a1"]);
   });

@@ -13,10 +13,12 @@ import {
   type ErrorCode,
   type JournalDiff,
   type JournalRecord,
+  type MemoryTx,
   type Migration,
   memoryStore,
   message,
   PawlError,
+  type PostgresTx,
   type Received,
   type RecoveryReport,
   type ReplayReport,
@@ -66,6 +68,15 @@ workflow("wrong", { output: z.object({ ok: z.boolean() }) }, async () => ({ ok: 
 workflow("wrong", { retries: 3 }, async () => 1);
 
 export async function steps(ctx: Ctx): Promise<void> {
+  expectTypeOf(await ctx.transaction("a", (tx) => tx.prepare("SELECT 1").get())).toEqualTypeOf<unknown>();
+  expectTypeOf(await ctx.transaction("a", (tx: MemoryTx) => tx.keys().length)).toEqualTypeOf<number>();
+  expectTypeOf(await ctx.transaction("a", async (tx: PostgresTx) => (await tx.query("")).rowCount)).toEqualTypeOf<
+    number | null
+  >();
+  // @ts-expect-error A transaction can't be committed by its body.
+  await ctx.transaction("a", (tx) => tx.commit());
+  const held = await ctx.resource("db", { acquire: async () => ({ id: 1 }), release: ({ id }) => id });
+  expectTypeOf(held.value).toEqualTypeOf<{ id: number }>();
   expectTypeOf(await ctx.step("a", () => 1)).toEqualTypeOf<number>();
   expectTypeOf(await ctx.step("a", async () => "x")).toEqualTypeOf<string>();
   expectTypeOf(await ctx.step("a", () => {})).toEqualTypeOf<void>();

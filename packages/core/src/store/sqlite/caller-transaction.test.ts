@@ -167,6 +167,15 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(await engine.get("g-1")).toBe(null);
   });
 
+  it("is undone as a whole when a part of it fails", async () => {
+    const { engine, user } = await bench();
+    user.exec("CREATE TRIGGER no_tags BEFORE INSERT ON pawl_tags BEGIN SELECT RAISE(ABORT, 'no tags'); END");
+    user.exec("BEGIN IMMEDIATE");
+    await expect(engine.start(greet, "ann", { id: "g-1", tags: ["a"], tx: user })).rejects.toThrow("no tags");
+    user.exec("COMMIT");
+    expect(await engine.get("g-1")).toBe(null);
+  });
+
   it("refuses bad input as ever, and the transaction goes on", async () => {
     const { engine, world, user } = await bench();
     user.exec("BEGIN IMMEDIATE");

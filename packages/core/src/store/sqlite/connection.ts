@@ -35,7 +35,6 @@ export class Connection {
   readonly database: SqliteDatabase;
   readonly tables: SqliteTables;
   readonly #sql: Statements<typeof SQL>;
-  #isOpen = false;
 
   constructor(database: SqliteDatabase, synchronous: Synchronous, walBytesMax: number) {
     this.database = database;
@@ -71,14 +70,11 @@ export class Connection {
         throw new SpoiledBatch("what a transaction left behind can't be committed", { cause: error });
       }
       throw storeErrorOf(error, phase);
-    } finally {
-      this.#isOpen = false;
     }
   }
 
   /** Runs `work` over one state of the database, whatever others commit meanwhile. */
   read<Result>(work: () => Result): Result {
-    if (this.#isOpen) return work();
     this.#begin(this.#sql.beginRead);
     try {
       const result = work();
@@ -87,8 +83,6 @@ export class Connection {
     } catch (error) {
       this.#rollback();
       throw storeErrorOf(error, "work");
-    } finally {
-      this.#isOpen = false;
     }
   }
 
@@ -116,7 +110,6 @@ export class Connection {
       const message = "a transaction is open on the store's own connection; it is tried again";
       throw new StoreError("STORE_BUSY", "notApplied", message, { cause: error });
     }
-    this.#isOpen = true;
   }
 
   /** Some errors have rolled back already; then there is nothing to do, and the driver says so. */
