@@ -18,6 +18,7 @@ export default defineConfig({
     include: ["packages/*/src/**/*.test.ts", "{sim,chaos,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
     globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],
     pool: "forks",
-    testTimeout: 30_000,
+    // An hour of a virtual world is thousands of answers from a server, and the machine may be busy.
+    testTimeout: 120_000,
   },
 });

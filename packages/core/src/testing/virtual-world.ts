@@ -113,6 +113,9 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
 class CountedTurns implements Turns {
   readonly #turns = nodeTurns();
   #asked = 0;
+  #held = 0;
+  /** Those who wait for what is under way outside. */
+  readonly #waiting = new Set<() => void>();
 
   atRest(callback: () => void): void {
     this.#asked += 1;
@@ -131,21 +134,32 @@ class CountedTurns implements Turns {
   }
 
   hold(): () => void {
-    this.#asked += 1;
+    this.#held += 1;
     let held = true;
     return () => {
-      if (held) this.#asked -= 1;
+      if (!held) return;
       held = false;
+      this.#held -= 1;
+      for (const go of this.#waiting) go();
+      this.#waiting.clear();
     };
   }
 
   async settle(): Promise<void> {
     let quiet = 0;
     for (let turn = 0; turn < TURNS_MAX; turn += 1) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      quiet = this.#asked === 0 ? quiet + 1 : 0;
+      await this.#turn();
+      quiet = this.#asked + this.#held === 0 ? quiet + 1 : 0;
       if (quiet === QUIET_TURNS) return;
     }
     throw new Error(`there was something to do for ${TURNS_MAX} turns on end: does a workflow loop without a wait?`);
+  }
+
+  /** Where only answers from outside are awaited, the next comes when one has come: they need the processor more. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#asked === 0 && this.#held > 0) this.#waiting.add(resolve);
+      else setImmediate(resolve);
+    });
   }
 }
