@@ -393,13 +393,15 @@ describe.each(STAGES)("rewinding into a loop, on the store $name", ({ create }) 
   it("refuses a round whose state was dropped, and takes one after it", async () => {
     const stage = await create(onTestFinished);
     const ran: string[] = [];
-    const flow = rounds(ran, { commitInterval: 4, historyEvery: 4, historyKeep: 6 }, 21);
+    const flow = rounds(ran, { commitInterval: 4, historyEvery: 4, historyKeep: 5 }, 21);
     const engine = await stage.engine({ workflows: [flow] });
     const run = await engine.start(flow, undefined);
     await stage.world.settle();
     const kept = [...new Set((await run.journal()).map(({ location }) => location.split("/")[1] ?? ""))];
     await expect(run.rewind("loop/~1/x")).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     expect(kept).not.toContain("~1");
+    expect(kept).toContain("~18");
+    await expect(run.rewind("loop/~18/x")).rejects.toThrow(/the state that the loop loop had/);
     ran.length = 0;
     await run.rewind("loop/~21/x");
     await run.send("go", null);
