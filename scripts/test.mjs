@@ -32,6 +32,27 @@ function vitest(name, title, node, filters) {
   return { name, title, report, commands: [{ file: node, args, env: { NODE_OPTIONS: STRICT, NO_COLOR: "1" } }] };
 }
 
+/** The engine's behaviour on a server: slower than embedded, so only what the store has a part in. @returns {readonly Section[]} */
+function postgresSection() {
+  const names = [
+    "engine.test",
+    "engine-messages",
+    "engine-events",
+    "engine-children",
+    "engine-control",
+    "engine-steps",
+  ];
+  const section = vitest("postgres", "the engine on PostgreSQL", process.execPath, [
+    "--testTimeout=180000",
+    ...names.map((name) => `packages/core/src/${name}`),
+  ]);
+  const commands = section.commands.map((command) => ({
+    ...command,
+    env: { ...command.env, PAWL_TEST_STAGE: "postgres" },
+  }));
+  return [{ ...section, commands }];
+}
+
 /** @returns {readonly Section[]} */
 function node24Section() {
   const node = findNode24();
@@ -59,6 +80,7 @@ const SECTIONS = {
       commands: [{ file: process.execPath, args: [join("scripts", "packed.mjs")] }],
     },
   ],
+  postgres: postgresSection,
   node24: node24Section,
   sim: () =>
     "sim" in scripts

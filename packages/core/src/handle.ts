@@ -9,7 +9,7 @@ import type { JournalRecord } from "./model/record.ts";
 import { rollbackFailures } from "./model/rollback-failure.ts";
 import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
 import type { Clock } from "./runtime/clock.ts";
-import type { ListQuery, Page, Reader, Store } from "./store/store.ts";
+import type { Hint, ListQuery, Page, Reader, Store } from "./store/store.ts";
 import type { SendOptions } from "./workflow/ctx.ts";
 import type { MessageType } from "./workflow/messages.ts";
 
@@ -91,7 +91,7 @@ export class Runs {
 
   /** Begins to hear of what other processes do. */
   watch(): void {
-    this.#unwatch = this.#parts.store.watch(() => this.#lookAgain(Number.POSITIVE_INFINITY));
+    this.#unwatch = this.#parts.store.watch((hint) => this.#lookAgain(Number.POSITIVE_INFINITY, concerned(hint)));
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
       this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
@@ -172,11 +172,11 @@ export class Runs {
   }
 
   /** Those who are told wait behind the others from then on, so each has its turn. */
-  #lookAgain(runsMax: number): void {
+  #lookAgain(runsMax: number, runIds: ReadonlySet<string> | null = null): void {
     let left = runsMax;
     for (const [runId, waiting] of this.#waiting) {
       if (left === 0) return;
-      if (this.#parts.hears(runId)) continue;
+      if (this.#parts.hears(runId) || runIds?.has(runId) === false) continue;
       left -= 1;
       this.#waiting.delete(runId);
       for (const hear of waiting) hear(null);
@@ -269,4 +269,9 @@ export class Runs {
 
 export function runNotFound(runId: string): PawlError {
   return new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
+}
+
+/** The runs that a hint is about; null: all, where the store does not say which have ended. */
+function concerned({ runIds, ended }: Hint): ReadonlySet<string> | null {
+  return runIds === null || ended === undefined ? null : new Set([...runIds, ...ended]);
 }

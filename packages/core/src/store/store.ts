@@ -144,6 +144,11 @@ export interface Pruned {
 /** Runs that may have changed; null: any may have. */
 export interface Hint {
   readonly runIds: readonly string[] | null;
+  /**
+   * Runs that have ended: nobody has to work on them, but someone may wait for their results. Left out: the store does not tell
+   * of ends apart.
+   */
+  readonly ended?: readonly string[];
 }
 
 /** Reads for people and clients. Never part of a decision. */

@@ -33,10 +33,10 @@ export class Hints {
   }
 
   /** What to send for these runs; to whom: other processes, or this one too, which then hears of what a caller commits. */
-  messages(runIds: readonly string[], audience: "others" | "all"): readonly string[] {
-    if (runIds.length === 0) return [];
+  messages(runIds: readonly string[], ended: readonly string[], audience: "others" | "all"): readonly string[] {
+    if (runIds.length + ended.length === 0) return [];
     const sender = audience === "all" ? "*" : this.#sender;
-    const text = `${sender} ${JSON.stringify(runIds)}`;
+    const text = `${sender} ${JSON.stringify({ runIds, ended })}`;
     return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${sender} null` : text];
   }
 
@@ -102,7 +102,7 @@ export class Hints {
   #heard(payload: string): void {
     const space = payload.indexOf(" ");
     if (payload.slice(0, space) === this.#sender) return;
-    this.#tell({ runIds: JSON.parse(payload.slice(space + 1)) as string[] | null });
+    this.#tell((JSON.parse(payload.slice(space + 1)) as Hint | null) ?? { runIds: null });
   }
 
   #tell(hint: Hint): void {

@@ -257,6 +257,22 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     for (const inbox of inboxes) expect(inbox.map(({ n }) => n)).toEqual(inbox.map((_, index) => index + 1));
   }, 120_000);
 
+  it("who waits elsewhere is told of the end of a run that was claimed", async () => {
+    const { store, another } = await open(fixture);
+    const other = await another(fixture.url, { listen: true, connectionsMax: 3 });
+    const ended: string[] = [];
+    const stop = other.watch((hint) => void ended.push(...(hint.ended ?? [])));
+    for (let round = 0; round < 200 && ended.length === 0; round += 1) {
+      const id = `r${round}`;
+      await store.commit([create(id)]);
+      await store.claim({ worker: "w", limit: 1, workflows: [{ name: "order", version: 1 }] });
+      await store.commit([append(id, { epoch: 2, state: { status: "completed", outcome: null, at: 0 } })]);
+      await other.reader.get(id);
+    }
+    expect(ended[0]).toMatch(/^r\d+$/);
+    stop();
+  });
+
   it("hints come by push, and again after the connection that listens was ended", async () => {
     const { store, another, world } = await open(fixture);
     const other = await another(fixture.url, { listen: true, connectionsMax: 3 });

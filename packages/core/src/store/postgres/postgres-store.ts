@@ -70,6 +70,8 @@ export class PostgresStore implements Store {
   readonly #writing: Writing;
   /** Those that this process beats and claims for: it needs no hint of what it does itself. */
   readonly #workers = new Set<string>();
+  /** Runs that were started elsewhere, or are here again: whoever waits for their results may be elsewhere too. */
+  readonly #claimed = new Set<string>();
   readonly #codeQueue: (() => void)[] = [];
   #coding = 0;
   #world: StoreWorld | null = null;
@@ -122,7 +124,7 @@ export class PostgresStore implements Store {
     return writeWithin(this.#writing, tx, (batch, stage) => {
       const decision = this.#apply(transitions, batch, stage);
       const woken = decision.result.wakes.map(({ runId }) => runId);
-      return { ...decision, hints: this.#hints.messages(woken, "all") };
+      return { ...decision, hints: this.#hints.messages(woken, [], "all") };
     });
   }
 
@@ -139,7 +141,11 @@ export class PostgresStore implements Store {
       suspects?.claims ?? null,
       suspects?.max ?? null,
     ];
-    return (((await this.#database.call(STORE_SQL.claim, values)) as RunValues[] | null) ?? []).map(runOfValues);
+    const rows = (await this.#database.call(STORE_SQL.claim, values)) as RunValues[] | null;
+    const runs = (rows ?? []).map(runOfValues);
+    if (this.#claimed.size > REMEMBERED_MAX) this.#claimed.clear();
+    for (const { id } of runs) this.#claimed.add(id);
+    return runs;
   }
 
   async due(worker: string, limit: number): Promise<readonly DueRun[]> {
@@ -230,7 +236,11 @@ export class PostgresStore implements Store {
     });
     const { wakes } = batch;
     const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)).map(({ runId }) => runId);
-    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, "others") };
+    const ended = transitions.flatMap((transition, index) => {
+      const wasEnded = endsRun(transition) && answers[index]?.kind === "applied";
+      return wasEnded && this.#claimed.has(transition.runId) ? [transition.runId] : [];
+    });
+    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, ended, "others") };
   }
 
   /** A bounded number at a time: each keeps a connection while its code waits. */
@@ -268,6 +278,12 @@ export class PostgresStore implements Store {
   #fixedNow(): number | null {
     return this.exactClock ? this.now() : null;
   }
+}
+
+function endsRun(transition: Transition): transition is Extract<Transition, { kind: "append" | "control" }> {
+  if (transition.kind !== "append" && transition.kind !== "control") return false;
+  const status = transition.state?.status;
+  return status === "completed" || status === "failed" || status === "cancelled";
 }
 
 function hasCode(transition: Transition): boolean {
