@@ -1,4 +1,5 @@
 import type { InboxEntry, JournalRecord, NewRecord, Transition } from "pawl";
+import { undoneStep } from "./monitor-undo.ts";
 import { entryKey, type Shadow } from "./shadow.ts";
 import type { Findings } from "./stage.ts";
 
@@ -20,7 +21,13 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
     monitor.violate("I1", `run ${shadow.id}: ${dropped.length} records were dropped, and no record tells of it`);
     return;
   }
+  if (shadow.acts.has(note.id)) monitor.violate("act", `run ${shadow.id}: ${note.id} was done twice`);
   shadow.acts.set(note.id, JSON.stringify(note.result));
+  for (const { kind, location } of dropped) {
+    const step = kind === "rollback" ? undoneStep(location) : null;
+    if (step !== null && shadow.journal.some((record) => record.location === step))
+      monitor.violate("I11", `run ${shadow.id}: ${step} was undone, and is taken as done`);
+  }
   const count = dropped.filter(({ kind }) => kind !== "operator").length;
   if (add.at(-1)?.detail === "migrate") checkMoved(monitor, shadow, dropped, add.slice(0, -1));
   else if (cutAfter !== null && note.result.records !== count)

@@ -208,21 +208,15 @@ export class JournalMonitor {
     }
   }
 
-  #childEnd({ row }: Shadow, record: JournalRecord): void {
+  #childEnd({ row, history }: Shadow, record: JournalRecord): void {
     const location = record.location.replace(/\/result$/, "");
-    const child = [...this.#monitor.shadows.values()].find(
-      (other) => other.row.parent?.runId === row.id && other.row.parent.location === location && isOver(other.row),
-    );
-    if (child === undefined)
+    const spawn = history.find((other) => other.kind === "spawn" && other.location === location);
+    const child = this.#monitor.shadows.get(spawn?.detail ?? "");
+    const hasEnded = child !== undefined && (isOver(child.row) || child.reopened > 0);
+    if (!hasEnded)
       this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
-    else if (
-      record.outcome === "ok" &&
-      ![...this.#monitor.shadows.values()].some(
-        (other) => other.row.parent?.location === location && other.row.outcome === record.payload,
-      )
-    ) {
+    else if (record.outcome === "ok" && child.row.outcome !== record.payload && child.reopened === 0)
       this.#monitor.violate("I8", `run ${row.id}: ${record.location} was given what its child did not bring`);
-    }
   }
 }
 

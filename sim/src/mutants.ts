@@ -1,4 +1,5 @@
 import type { Mutant } from "./mutant.ts";
+import { HISTORY_MUTANTS } from "./mutants-of-history.ts";
 import { STORE_MUTANTS } from "./mutants-of-store.ts";
 import { STRUCTURE_MUTANTS } from "./mutants-of-structure.ts";
 
@@ -140,4 +141,9 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-export const MUTANTS: readonly Mutant[] = [...STORE_MUTANTS, ...ENGINE_MUTANTS, ...STRUCTURE_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...STORE_MUTANTS,
+  ...ENGINE_MUTANTS,
+  ...STRUCTURE_MUTANTS,
+  ...HISTORY_MUTANTS,
+];
