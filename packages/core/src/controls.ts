@@ -69,9 +69,10 @@ export class Controls {
     const { submit, codec, worker } = this.#parts;
     const id = checkTarget(runId);
     const reason = failurePayload(codec, error, "reason");
+    const letGo = worker.grip(id);
     const answer = await submit({ kind, runId: id, opId: this.#opId(), reason });
     if (answer.kind === "notFound") throw runNotFound(id);
-    if (answer.kind === "done" || answer.kind === "compensating") worker.letGo(id, error);
+    if (answer.kind === "done" || answer.kind === "compensating") letGo(error);
     return { answer: answer.kind, outcome: reason };
   }
 

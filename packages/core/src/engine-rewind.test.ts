@@ -70,6 +70,33 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     expect(await stage.finish(run)).toBe("second");
   });
 
+  it("keeps what was claimed since, when the store's answer is late", async () => {
+    const stage = await create(onTestFinished);
+    const { three, ran } = threeSteps();
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const engine = await stage.engine({
+      workflows: [three],
+      through: (store) =>
+        intercepted(store, async (call, proceed) => {
+          const answered = await proceed();
+          if (call.batch.some(({ kind }) => kind === "control")) await held;
+          return answered;
+        }),
+    });
+    const run = await engine.start(three, undefined);
+    await stage.result(run);
+    const rewinding = run.rewind("c");
+    await stage.world.advance("5 s");
+    expect(ran.join("")).toBe("abcc");
+    answer();
+    await rewinding;
+    await stage.finish(run);
+    expect(ran.join("")).toBe("abcc");
+  });
+
   it("holds a run that changes each time it was read", async () => {
     const stage = await create(onTestFinished);
     const bodies: Array<() => void> = [];

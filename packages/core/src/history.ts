@@ -89,7 +89,7 @@ export class History {
     options: ActOptions,
     plan: (loaded: Loaded, id: string) => Promise<Planned<Result>>,
   ): Promise<Result> {
-    const { submit, codec, config } = this.#parts;
+    const { submit, codec, config, worker } = this.#parts;
     const run = checkTarget(runId);
     const id = actId(options, () => config.world.random.id(config.store.now()));
     for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
@@ -104,10 +104,11 @@ export class History {
       const { epoch } = loaded.run;
       // Each call is an op of its own: one that another call under the same id was faster than reads what that one did.
       const opId = config.world.random.id(config.store.now());
+      const letGo = worker.grip(run);
       const outcome = await submit({ kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts });
       if (outcome.kind === "notFound") throw runNotFound(run);
       if (outcome.kind === "done") {
-        this.#reopened(loaded.run, kind);
+        this.#reopened(loaded.run, kind, letGo);
         return result;
       }
     }
@@ -159,17 +160,15 @@ export class History {
   async #hold(runId: string): Promise<void> {
     const { submit, worker, config } = this.#parts;
     const opId = config.world.random.id(config.store.now());
+    const letGo = worker.grip(runId);
     await submit({ kind: "hold", runId, opId, forMs: HOLD_MS });
-    worker.letGo(runId, new PawlError("OWNERSHIP_LOST", `the history of run ${runId} is about to be changed`));
+    letGo(new PawlError("OWNERSHIP_LOST", `the history of run ${runId} is about to be changed`));
   }
 
-  #reopened(run: Run, kind: ActKind): void {
+  #reopened(run: Run, kind: ActKind, letGo: (reason: Error) => void): void {
     const { worker, news } = this.#parts;
     const done = kind === "migrate" ? "migrated" : kind === "retry" ? "retried" : "rewound";
-    worker.letGo(
-      run.id,
-      new PawlError("OWNERSHIP_LOST", `run ${run.id} was ${done}: what this step brings is dropped`),
-    );
+    letGo(new PawlError("OWNERSHIP_LOST", `run ${run.id} was ${done}: what this step brings is dropped`));
     news.plain("run.reopened", run);
     worker.kick();
   }

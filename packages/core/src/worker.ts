@@ -139,9 +139,15 @@ export class Worker {
     return { freed, ...(await this.#ownership.look()) };
   }
 
-  /** A run was taken over from outside, by a call to this very process. */
-  letGo(runId: string, reason: Error): void {
-    this.#workshop.forget(runId, reason);
+  /**
+   * Before a call to this very process takes a run over from outside. What is given lets go of what the process has of the run
+   * by then, and of nothing that it has claimed since: the answer to the call may be late.
+   */
+  grip(runId: string): (reason: Error) => void {
+    const session = this.#sessions.get(runId);
+    return (reason) => {
+      if (session !== undefined && this.#sessions.get(runId) === session) this.#workshop.forget(runId, reason);
+    };
   }
 
   /** Stops claiming, waits until nothing works or time is up, gives back what still does. */
