@@ -91,6 +91,7 @@ export class JournalMonitor {
     if (state.status === "continued") {
       shadow.journal = [];
       shadow.history = [];
+      shadow.acts.clear();
       shadow.doneBy.clear();
       shadow.retries.clear();
     }

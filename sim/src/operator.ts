@@ -7,14 +7,7 @@ import type { Stage } from "./stage.ts";
 
 /** Somebody who moves a run through its own history; asked again under the same id, it happens once. */
 export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand {
-  let at: string | number | null = null;
-  let chosen = false;
-  const place = (): string | number => {
-    // The same place each time it is asked for: another one would be another act.
-    if (!chosen) at = placeIn(world.monitor.shadows.get(runId), act);
-    chosen = true;
-    return at ?? 0;
-  };
+  const place = (): string | number => chosenPlace(world, act, runId);
   const { id, children, messages } = act;
   if (act.kind === "prune" || act.kind === "letter") {
     const ask = act.kind === "prune" ? prune : replayLetter;
@@ -27,11 +20,32 @@ export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand
       if (act.kind === "rewind") return engine.rewind(runId, place(), options);
       if (act.kind === "retry") return engine.retry(runId, options);
       if (act.kind === "migrate") return engine.migrate(runId, act.bySeq ? 1 : 2, {}, { id, by: "operator" });
-      return engine.fork(runId, act.atEnd ? null : place(), { id: `${runId}-${id}`, by: "operator" });
+      return forked(engine, runId, act.atEnd ? null : place(), `${runId}-${id}`);
     },
     answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | Migration | null),
     done: false,
   };
+}
+
+/** Where each act of a world goes: the same place each time it is asked for, or it would be another act. */
+const places = new WeakMap<Stage, Map<string, string | number>>();
+
+function chosenPlace(world: Stage, act: OperatorAct, runId: string): string | number {
+  const chosen = places.get(world) ?? new Map<string, string | number>();
+  places.set(world, chosen);
+  const place = chosen.get(act.id) ?? placeIn(world.monitor.shadows.get(runId), act);
+  chosen.set(act.id, place);
+  return place;
+}
+
+/** A fork that has been continued since does not tell any more what it was made of. */
+async function forked(engine: Engine, runId: string, at: string | number | null, id: string): Promise<unknown> {
+  try {
+    return await engine.fork(runId, at, { id, by: "operator" });
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === "RUN_EXISTS") return null;
+    throw error;
+  }
 }
 
 /** While it is not known whether a run was started, one that is gone might be started again. */
