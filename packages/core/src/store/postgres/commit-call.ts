@@ -9,7 +9,7 @@ import { type EventChange, FRESH } from "./staged-topics.ts";
 
 /** What a stage has gathered, as the arguments of the function that writes it: null where there is nothing. */
 
-const ARGUMENTS = Array.from({ length: 29 }, (_, index) => `$${index + 1}`).join(", ");
+const ARGUMENTS = Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join(", ");
 
 export const COMMIT_CALL = `SELECT @.commit_1(${ARGUMENTS})::text AS json`;
 
@@ -43,6 +43,7 @@ export function commitValues(stage: Stage, { now, notBefore, channel, hints }: C
     jsonOrNull([...stage.documents.changes.values()].map(documentRow)),
     channel,
     listOrNull(hints),
+    listOrNull([...stage.staged.childless].map(toColumn)),
   ];
 }
 

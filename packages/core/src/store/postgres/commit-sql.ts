@@ -177,7 +177,8 @@ const REST = `
 const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_revs integer[], p_run text[], p_seq integer[],
   p_location text[], p_kind text[], p_outcome text[], p_attempts integer[], p_started_at bigint[], p_at bigint[], p_detail text[],
   p_payload text[], p_workers text[], p_topics json, p_inserts json, p_tags json, p_updates json, p_cuts json, p_inbox json,
-  p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[]`;
+  p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[],
+  p_childless text[]`;
 
 export const COMMIT_SQL = `
 CREATE FUNCTION @.commit_1(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
@@ -189,6 +190,10 @@ DECLARE
   present bigint;
 BEGIN
 ${LOCKS}
+  IF p_childless IS NOT NULL AND EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = ANY (p_childless)
+      AND c.parent_on_close = 'cancel' AND c.ended_at IS NULL) THEN
+    RAISE EXCEPTION 'a run has children' USING ERRCODE = '${CONFLICT_STATE}';
+  END IF;
   present := ${NOW_SQL};
   IF p_not_before > present THEN
     RAISE EXCEPTION 'the deadline has not come' USING ERRCODE = '${CONFLICT_STATE}';

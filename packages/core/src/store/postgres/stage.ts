@@ -11,7 +11,8 @@ import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topic
  * The rows of one commit, in this process: decided over what is known of them, and gathered to be written at once.
  *
  * G1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
- *     one exception is that an id is taken to be new where the database itself refuses the commit if it is not (`trusting`).
+ *     one exception is what the database itself refuses the commit for if it is not so (`trusting`): an id is taken to be new, a
+ *     run that ends to have no open children.
  * G2. A run or topic whose rows change is among those that the database compares by `rev` before it writes; so is every run
  *     that is remembered and not read, even where it was only looked at.
  */

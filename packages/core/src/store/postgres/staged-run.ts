@@ -41,6 +41,8 @@ export class StagedRuns {
   readonly rows: KnownRows;
   readonly wanted: Wanted;
   readonly trust: Trust;
+  /** Runs that are taken to have no open child that would have to be cancelled; the database looks whether that is so. */
+  readonly childless = new Set<string>();
   readonly #runs = new Map<string, StagedRun>();
 
   constructor(rows: KnownRows, wanted: Wanted, trust: Trust) {
