@@ -74,11 +74,24 @@ describe.each(STAGES)("engine.fork, on the store $name", ({ create }) => {
     await stage.world.settle();
     await engine.fork("r", null, { id: "f" });
     expect((await engine.fork("r", null, { id: "f" })).id).toBe("f");
-    await expect(engine.fork("r", "price", { id: "f" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(engine.fork("r", "price", { id: "f" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
     await expect(engine.fork("r", null, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
     for (const id of ["r", "f"]) await engine.send(id, "approve", id);
     expect(await stage.finish(run)).toMatchObject({ by: "r" });
     expect(await stage.finish(engine.run("f"))).toMatchObject({ by: "f" });
+  });
+
+  it("made again after it has gone on as a fresh generation is still the run that exists", async () => {
+    const stage = await create(onTestFinished);
+    const again = workflow("again", async (ctx, n: number): Promise<number> => {
+      await ctx.step("s", () => n);
+      return n === 0 ? 0 : await ctx.continueAs(n - 1);
+    });
+    const engine = await stage.engine({ workflows: [again] });
+    await stage.finish(await engine.start(again, 0, { id: "r" }));
+    const fork = await engine.fork("r", "s", { id: "f", input: 2 });
+    expect(await stage.finish(fork)).toBe(0);
+    expect((await engine.fork("r", "s", { id: "f", input: 2 })).id).toBe("f");
   });
 
   it("of a run with a child that has not ended is refused, unless that is to be ignored; one that has ended is told of", async () => {

@@ -1,4 +1,4 @@
-import { type ActOptions, actBefore, actId, noteAct, withoutSeq } from "./acts.ts";
+import { type ActOptions, actId, noteAct, withoutSeq } from "./acts.ts";
 import type { ControlParts } from "./controls.ts";
 import { actOf, actRecord } from "./model/act.ts";
 import { PawlError } from "./model/errors.ts";
@@ -29,8 +29,6 @@ export interface ForkOptions extends Omit<ActOptions, "id"> {
 export interface Forked {
   readonly run: NewRun;
   readonly history: RunHistory;
-  /** Whether a run that exists is this very fork. */
-  isSame(loaded: Loaded): boolean;
 }
 
 /** A run that begins with the history of another, up to a place in it. */
@@ -63,12 +61,11 @@ export async function forkedRun(
       tags: options.tags ?? run.tags,
       parent: null,
       createdAt: now,
-      startId: config.world.random.id(now),
+      startId: options.id === undefined ? id : `fork of ${target}`,
       owner: null,
       startAt: now,
     },
     history: { records: [...withOrigin(codec, run, patched), act], inbox: ends, undo: undoAfter(run, cut) },
-    isSame: (loaded) => actBefore(codec, loaded.records, { id, kind: "fork", target }) !== null,
   };
 }
 

@@ -57,18 +57,14 @@ export class History {
   async fork<Output>(runId: string, at: string | number | null, options: ForkOptions): Promise<RunHandle<Output>> {
     const { submit, worker, news, runs } = this.#parts;
     const loaded = await this.#load(checkTarget(runId));
-    const { run, history, isSame } = await forkedRun(this.#parts, loaded, at, options);
+    const { run, history } = await forkedRun(this.#parts, loaded, at, options);
     const outcome = await submit({ kind: "start", run, history });
     if (outcome.kind === "exists") {
-      if (!isSame(await this.#load(run.id)))
-        throw new PawlError(
-          "RUN_EXISTS",
-          `run ${run.id} exists, and is no fork of ${runId} at ${at}; nothing was started`,
-        );
-    } else {
-      news.plain("run.started", run);
-      worker.kick();
+      const what = `run ${run.id} exists, and is no fork of ${runId} at ${at ?? "its end"}`;
+      throw new PawlError("RUN_EXISTS", `${what}; nothing was started`);
     }
+    news.plain("run.started", run);
+    worker.kick();
     return runs.handle<Output>(run.id);
   }
 
