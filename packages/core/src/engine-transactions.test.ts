@@ -41,6 +41,43 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     ]);
   });
 
+  it("is undone as a step is, with what it returned, when the run fails and when it is cancelled; whatever crashes", async () => {
+    const booking = (undone: string[]) =>
+      workflow("booking", async (ctx, fails: boolean) => {
+        await ctx.transaction(
+          "book",
+          (tx: Tx) => {
+            ledger.add(tx, "booked");
+            return { seat: 7 };
+          },
+          { rollback: ({ seat }) => undone.push(`seat ${seat}`) },
+        );
+        if (fails) throw new Error("no");
+        await ctx.listen("never");
+      });
+    for (const fails of [true, false]) {
+      const crashes = await atEachCommit(async (crashAt) => {
+        const stage = await create(onTestFinished);
+        const undone: string[] = [];
+        const book = booking(undone);
+        const doomed = await stage.engine({ workflows: [book], crashAt });
+        const client = await stage.engine();
+        await client.start(book, fails, { id: "r" });
+        await stage.world.advance("1 s");
+        const heir = await stage.engine({ workflows: [book, read] });
+        await stage.world.advance("10 s");
+        if (!fails) await heir.run("r").cancel();
+        await expect(stage.finish(heir.run("r"))).rejects.toThrow();
+        expect(await heir.run("r").status()).toBe(fails ? "failed" : "cancelled");
+        expect(new Set(undone)).toEqual(new Set(["seat 7"]));
+        expect(undone.length).toBeLessThanOrEqual(2);
+        expect(await lines(stage, heir)).toEqual(["booked"]);
+        return stage.crashed(doomed);
+      });
+      expect(crashes).toBeGreaterThan(2);
+    }
+  });
+
   it("fails in a scope as a step does", async () => {
     const stage = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {

@@ -89,7 +89,7 @@ export class CodeCtx implements Ctx {
   transaction<Tx, Value>(
     name: string,
     body: (tx: Tx, info: StepInfo) => Value,
-    options?: TransactionOptions,
+    options?: TransactionOptions<Awaited<Value>>,
   ): Promise<Awaited<Value>> {
     return transaction(this.#branch, name, body, options);
   }

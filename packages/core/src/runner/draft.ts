@@ -122,6 +122,11 @@ export class Draft {
     this.#undoRow = undo;
   }
 
+  /** What an append of its own has made of the row. */
+  adoptUndo(undo: Undo): void {
+    this.#undoRow = undo;
+  }
+
   get undoRow(): Undo {
     return this.#undoRow;
   }

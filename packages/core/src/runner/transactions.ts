@@ -1,4 +1,5 @@
 import type { AppendOp } from "../model/op.ts";
+import { UNDOABLE } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
 import type { Completion } from "../workflow/command.ts";
 import { type Body, isThenable } from "./body.ts";
@@ -67,7 +68,7 @@ export class Transactions {
       posts: [],
       documents: [],
       state: null,
-      undo: null,
+      undo: isUndoable(body) ? "some" : null,
       inbox: null,
       notBefore: null,
       transaction: (tx) => this.#run(asked, tx),
@@ -83,6 +84,7 @@ export class Transactions {
     const { body, record, completion } = asked;
     const { payload, seq, at } = record;
     draft.adopt(record);
+    if (isUndoable(body)) draft.adoptUndo("some");
     if (steps.has(body)) {
       steps.took(body);
       completions.replayed(payload);
@@ -113,11 +115,17 @@ export class Transactions {
   #complete(asked: Asked, value: unknown): void {
     const kept = this.#desk.codec.roundTrip(value, `output of transaction ${asked.record.location}`);
     asked.record.payload = kept.payload;
-    asked.completion = { outcome: "ok", value: kept.value, detail: null };
+    asked.completion = { outcome: "ok", value: kept.value, detail: asked.record.detail };
   }
 }
 
-function recordOf({ step, attempt, startedAt }: Body, seq: number, at: number): RecordDraft {
+function isUndoable({ step }: Body): boolean {
+  return step.rollback !== undefined && step.rollback !== null;
+}
+
+function recordOf(body: Body, seq: number, at: number): RecordDraft {
+  const { step, attempt, startedAt } = body;
   const { location, record: kind } = step;
-  return { seq, location, kind, outcome: "ok", payload: null, attempts: attempt, startedAt, at, detail: null };
+  const detail = isUndoable(body) ? UNDOABLE : null;
+  return { seq, location, kind, outcome: "ok", payload: null, attempts: attempt, startedAt, at, detail };
 }

@@ -51,7 +51,7 @@ export class UndoLog {
     if (outcome !== "ok") return;
     const command = this.#closed.get(location);
     if (command !== undefined) this.#add(command, record);
-    else if (kind === "step" && detail === UNDOABLE)
+    else if ((kind === "step" || kind === "transaction") && detail === UNDOABLE)
       this.#done.push({ kind: "step", location, seq, payload, rollback: null });
   }
 

@@ -41,7 +41,7 @@ export interface TryStepOptions<Value = unknown> extends StepOptions<Value> {
   readonly catch?: ReadonlyArray<StepFailure["kind"]>;
 }
 
-export type TransactionOptions = Pick<StepOptions, "retry" | "idempotencyKey">;
+export type TransactionOptions<Value = unknown> = Pick<StepOptions<Value>, "retry" | "idempotencyKey" | "rollback">;
 
 /** Why a step failed for good. */
 export interface StepFailure {
@@ -151,7 +151,7 @@ export interface Ctx {
   transaction<Tx = SqliteTx, Value = unknown>(
     name: string,
     body: (tx: Tx, info: StepInfo) => Value,
-    options?: TransactionOptions,
+    options?: TransactionOptions<Awaited<Value>>,
   ): Promise<Awaited<Value>>;
 
   /**

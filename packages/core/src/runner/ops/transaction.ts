@@ -9,7 +9,7 @@ export function transaction<Tx, Value>(
   branch: Branch,
   name: string,
   body: (tx: Tx, info: StepInfo) => Value,
-  options?: TransactionOptions,
+  options?: TransactionOptions<Awaited<Value>>,
 ): Promise<Awaited<Value>> {
   return issued(
     branch,
