@@ -34,7 +34,10 @@ export function checkLimits(world: World, shadow: Shadow): void {
   ).length;
   if (limit === "maxJournalRecords" && max !== null && records <= max)
     world.monitor.violate("limit", `run ${row.id} failed of ${limit} with ${records} records of ${max}`);
-  const tookMs = world.storeNowMax - (row.startedAt ?? row.createdAt);
+  const act = history.findLast(
+    ({ kind, detail }) => kind === "operator" && detail !== "origin" && detail !== "migrate",
+  );
+  const tookMs = world.storeNowMax - (act?.at ?? row.startedAt ?? row.createdAt);
   if (limit !== "maxJournalRecords" && max !== null && tookMs < max)
     world.monitor.violate("limit", `run ${row.id} failed of ${limit} after ${tookMs} ms of ${max}`);
 }
