@@ -1,12 +1,15 @@
-import type { StepInfo } from "pawl";
-import type { Line, TransactionCall } from "./frame.ts";
+import type { Resource, ResourceOptions, StepInfo } from "pawl";
+import type { Line, SimResource, TransactionCall } from "./frame.ts";
 import { transactionKey } from "./monitor-transactions.ts";
+import { undoneStep } from "./monitor-undo.ts";
 import { never } from "./nothing.ts";
 import { type StepNode, stepValue, type TransactionNode } from "./program.ts";
 import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
 
 /** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
 export class Bodies implements BodyRunner {
+  /** Who has asked for resources. */
+  readonly holders = new Set<{ readonly worker: SimProcess; readonly line: Line }>();
   readonly #world: Stage;
 
   constructor(world: Stage) {
@@ -26,6 +29,7 @@ export class Bodies implements BodyRunner {
       worker.kill("poison");
       return never();
     }
+    this.#checkHeld(line, location);
     const { chance } = scheduler;
     const { swarm } = this.#world;
     if (chance.roll(swarm.hang)) {
@@ -64,6 +68,44 @@ export class Bodies implements BodyRunner {
     });
   }
 
+  /** Acquired at once or after a while; released in the reverse order. */
+  resource(worker: SimProcess, line: Line, name: string): ResourceOptions<SimResource> {
+    const { scheduler, monitor } = this.#world;
+    const acquired = (): SimResource => {
+      line.held.push(name);
+      return { name, isHeld: true };
+    };
+    this.holders.add({ worker, line });
+    return {
+      acquire: () => {
+        if (scheduler.chance.roll(0.5)) return acquired();
+        return new Promise((resolve) => {
+          const run = (): void => resolve(acquired());
+          scheduler.at(scheduler.now + scheduler.chance.between(1, 300), {
+            actor: worker,
+            label: `acquired ${name}`,
+            run,
+          });
+        });
+      },
+      release: (resource) => {
+        resource.isHeld = false;
+        const last = line.held.pop();
+        if (last !== name && !worker.dead)
+          monitor.violate("resource", `run ${line.runId} releases ${name}, it acquired ${last} last`);
+      },
+    };
+  }
+
+  /** A body finds what its code holds; what undoes needs nothing of it. */
+  #checkHeld(line: Line, location: string): void {
+    if (undoneStep(location) !== null) return;
+    for (const resource of line.resources) {
+      if (!isHeld(resource))
+        this.#world.monitor.violate("resource", `run ${line.runId}: ${location} starts without ${resource.name}`);
+    }
+  }
+
   /** Counts itself in the store, so that a second time would be seen; what throws is not counted. */
   transact(worker: SimProcess, line: Line, node: TransactionNode, { location, tx, attempt }: TransactionCall): string {
     const key = transactionKey(line.runId, line.generation, location);
@@ -78,5 +120,14 @@ export class Bodies implements BodyRunner {
     const value = stepValue(line.runId, line.generation, location, attempt);
     if (attempt > node.failures) return value;
     throw node.critical ? new this.#world.pawl.CriticalError(value) : new Error(value);
+  }
+}
+
+/** One that is not held throws when it is read. */
+function isHeld(resource: Resource<SimResource>): boolean {
+  try {
+    return resource.value.isHeld;
+  } catch {
+    return false;
   }
 }

@@ -87,6 +87,7 @@ function evaluateNode(node: ProgramNode, model: Modelled): Evaluation {
     case "giveUp":
       return { kind: "error", message: GIVEN_UP, source: "rollback", seq: from };
     case "removed":
+    case "resource":
     case "send":
     case "emit":
     case "pure":

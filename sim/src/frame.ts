@@ -1,4 +1,4 @@
-import type { Ctx, MemoryTx, StepInfo, Workflow } from "pawl";
+import type { Ctx, MemoryTx, Resource, ResourceOptions, StepInfo, Workflow } from "pawl";
 import type { Pawl } from "./engine-under-test.ts";
 import {
   locationOf,
@@ -20,10 +20,13 @@ export interface Line {
   readonly given: string[];
   /** Scopes of branches that have lost their race. */
   readonly lost: string[];
+  /** What the code was given, and what is held of it, the last at the end. */
+  readonly resources: Array<Resource<SimResource>>;
+  readonly held: string[];
 }
 
 export function newLine(runId: string, generation: number, version: number): Line {
-  return { runId, generation, version, given: [], lost: [] };
+  return { runId, generation, version, given: [], lost: [], resources: [], held: [] };
 }
 
 /** A call of a transaction's body by the store. */
@@ -31,6 +34,12 @@ export interface TransactionCall {
   readonly location: string;
   readonly tx: MemoryTx;
   readonly attempt: number;
+}
+
+/** Something that is acquired and released. */
+export interface SimResource {
+  readonly name: string;
+  isHeld: boolean;
 }
 
 /** What the interpreter asks of the world it runs in. */
@@ -45,6 +54,7 @@ export interface InterpreterHost {
   /** `given` is how many completions the code had been given when it asked for the step. */
   body(line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
   transact(line: Line, node: TransactionNode, call: TransactionCall): string;
+  resource(line: Line, name: string): ResourceOptions<SimResource>;
   /** A handler is about to undo a step that brought this value. */
   undoes(line: Line, location: string, value: unknown): void;
 }

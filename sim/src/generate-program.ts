@@ -86,11 +86,22 @@ function grow(
     readonly kinds: Kinds;
   },
 ): Program {
-  const growing: Growing = { chance, kinds: plan.kinds, runCount: plan.runCount, below: plan.below, names: 0 };
+  const growing: Growing = {
+    chance,
+    kinds: plan.kinds,
+    runCount: plan.runCount,
+    below: plan.below,
+    names: 0,
+    loops: 0,
+  };
   const nodes = list(growing, plan.depth, chance.between(1, 4));
   if (plan.poisoned)
     nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
-  else if (plan.kinds !== "kernel" && chance.roll(0.15)) nodes.push({ kind: "giveUp" });
+  else if (plan.kinds !== "kernel") {
+    if (chance.roll(0.15))
+      nodes.splice(chance.between(0, nodes.length), 0, { kind: "resource", name: name(growing, "h") });
+    if (chance.roll(0.15)) nodes.push({ kind: "giveUp" });
+  }
   const data = !plan.poisoned && chance.roll(0.2);
   return {
     nodes: data ? flatList(growing, chance.between(3, 7)) : nodes,
@@ -142,7 +153,10 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "all":
     case "race":
     case "settled":
-      return { kind, branches: branches(growing, depth, kind === "race") };
+      return {
+        kind: growing.loops > 0 ? "settled" : kind,
+        branches: branches(growing, depth, kind === "race"),
+      };
     case "loop":
       return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
     case "attempt":
@@ -193,6 +207,13 @@ function branches(growing: Growing, depth: number, isRace: boolean): ProgramNode
   });
 }
 
+function inLoop(growing: Growing, grown: () => ProgramNode[]): ProgramNode[] {
+  growing.loops += 1;
+  const body = grown();
+  growing.loops -= 1;
+  return body;
+}
+
 /** The ctx's own operations, each with a scope. */
 function structure(
   growing: Growing,
@@ -210,7 +231,7 @@ function structure(
         kind,
         name: name(growing, "k"),
         times: chance.between(1, 6),
-        body: few(),
+        body: inLoop(growing, few),
         commitInterval: chance.between(1, 3),
         historyEvery: chance.between(1, 4),
         historyKeep: chance.between(0, 2),

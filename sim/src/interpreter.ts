@@ -76,6 +76,9 @@ async function runNode(frame: Frame, node: ProgramNode): Promise<unknown> {
     case "checkpoint":
       await frame.ctx.rollbackCheckpoint(placed(frame, node.name).name);
       return null;
+    case "resource":
+      await runResource(frame, node.name);
+      return null;
     case "giveUp":
       throw new frame.host.pawl.RollbackError(GIVEN_UP);
     case "pure":
@@ -83,6 +86,11 @@ async function runNode(frame: Frame, node: ProgramNode): Promise<unknown> {
       frame.ctx.log("pure");
       return null;
   }
+}
+
+async function runResource(frame: Frame, node: string): Promise<void> {
+  const { name } = placed(frame, node);
+  frame.line.resources.push(await frame.ctx.resource(name, frame.host.resource(frame.line, name)));
 }
 
 async function runSleep(frame: Frame, node: Extract<ProgramNode, { kind: "sleep" }>): Promise<null> {

@@ -37,6 +37,11 @@ export function noteAct(monitor: Findings, shadow: Shadow, change: Change): void
   if (acts(dropped) !== acts(add.slice(0, -1)))
     monitor.violate("I1", `run ${shadow.id}: acts before ${note.id} were dropped or added`);
   relearn(shadow);
+  // What came in the commit that ended the run was never seen in its inbox.
+  for (const id of shadow.posted) {
+    const key = entryKey({ kind: "message", id });
+    if (!shadow.known.has(key)) shadow.known.set(key, 0);
+  }
   shadow.reopened += 1;
 }
 

@@ -45,6 +45,8 @@ export type ProgramNode =
     }
   /** What was done before it stays. */
   | { readonly kind: "checkpoint"; readonly name: string }
+  /** Something that the run holds whenever it is worked on. */
+  | { readonly kind: "resource"; readonly name: string }
   /** The code asks for everything to be undone. */
   | { readonly kind: "giveUp" }
   /** now, random, uuid and log: they leave no record. */
@@ -185,6 +187,7 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
     case "send":
     case "emit":
     case "checkpoint":
+    case "resource":
     case "giveUp":
     case "pure":
       return [];

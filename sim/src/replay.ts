@@ -24,6 +24,7 @@ export async function replayRuns(world: World): Promise<void> {
     runIds: plan.runs.map((run) => run.id),
     begin: newLine,
     undoes: nothing,
+    resource: (_line, name) => ({ acquire: () => ({ name, isHeld: true }), release: nothing }),
     transact: (line, _node, { location }) => {
       started.push(`${line.runId} ${location}`);
       throw new Error("a replay was put to the store");

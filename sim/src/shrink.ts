@@ -100,6 +100,7 @@ function withList(node: ProgramNode, place: number, list: readonly ProgramNode[]
     case "pure":
     case "removed":
     case "checkpoint":
+    case "resource":
     case "giveUp":
       return node;
   }

@@ -57,6 +57,7 @@ export class SimWorker implements SimProcess {
       runIds: world.case.runs.map((run) => run.id),
       begin: (...line: [string, number, number]) => world.bodies.begin(this, newLine(...line)),
       transact: (...call: [Line, TransactionNode, TransactionCall]) => world.bodies.transact(this, ...call),
+      resource: (...held: [Line, string]) => world.bodies.resource(this, ...held),
       undoes: (...done: [Line, string, unknown]) => world.monitor.effects.undoes(...done),
       body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
     });

@@ -1,8 +1,8 @@
-import type { Engine, EventPost, Loaded, LogLevel, MemoryStore, Run, StepInfo } from "pawl";
+import type { Engine, EventPost, Loaded, LogLevel, MemoryStore, ResourceOptions, Run, StepInfo } from "pawl";
 import type { Applied } from "./applied.ts";
 import type { CallFault, Case, Swarm } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import type { Line, TransactionCall } from "./frame.ts";
+import type { Line, SimResource, TransactionCall } from "./frame.ts";
 import type { TransactionKind } from "./matrix.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
@@ -66,6 +66,7 @@ export interface BodyRunner {
   begin(worker: SimProcess, line: Line): Line;
   run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
   transact(worker: SimProcess, line: Line, node: TransactionNode, call: TransactionCall): string;
+  resource(worker: SimProcess, line: Line, name: string): ResourceOptions<SimResource>;
 }
 
 /** The world, as its parts see it. */
