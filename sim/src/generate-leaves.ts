@@ -1,6 +1,6 @@
 import type { ConsumePolicy, LeftoverPolicy } from "pawl";
 import type { Chance } from "./chance.ts";
-import type { ChildNode, ProgramNode, SelectNode, StepNode } from "./program.ts";
+import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
 
 /** Names of messages for single receives; those for counted ones are others, so that a message that lies there is never rightly left lying. */
 export const MESSAGES = ["ma", "mb", "mc"] as const;
@@ -45,6 +45,12 @@ export function stepNode(growing: Growing): StepNode {
 function rollback(chance: Chance): StepNode["rollback"] {
   if (!chance.roll(0.4)) return null;
   return { failures: chance.roll(0.3) ? chance.between(1, 3) : 0, maxAttempts: chance.between(1, 3) };
+}
+
+export function transactionNode(growing: Growing): TransactionNode {
+  const { chance } = growing;
+  const failures = chance.roll(0.3) ? chance.between(1, 3) : 0;
+  return { kind: "transaction", name: name(growing, "d"), failures, maxAttempts: chance.between(1, 4) };
 }
 
 export function selectNode(growing: Growing, depth: number): SelectNode {

@@ -12,6 +12,7 @@ import {
   stepNode,
   TOPICS,
   timeout,
+  transactionNode,
 } from "./generate-leaves.ts";
 import type { Program, ProgramNode, StepNode } from "./program.ts";
 
@@ -153,10 +154,7 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "all":
     case "race":
     case "settled":
-      return {
-        kind: growing.loops > 0 ? "settled" : kind,
-        branches: branches(growing, depth, kind === "race"),
-      };
+      return { kind: growing.loops > 0 ? "settled" : kind, branches: branches(growing, depth, kind === "race") };
     case "loop":
       return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
     case "attempt":
@@ -188,10 +186,8 @@ function node(growing: Growing, depth: number): ProgramNode {
       };
     case "checkpoint":
       return { kind, name: name(growing, "q") };
-    case "transaction": {
-      const failures = chance.roll(0.3) ? chance.between(1, 3) : 0;
-      return { kind, name: name(growing, "d"), failures, maxAttempts: chance.between(1, 4) };
-    }
+    case "transaction":
+      return transactionNode(growing);
     case "pure":
       return { kind };
   }
