@@ -55,7 +55,7 @@ export class JournalMonitor {
     const ids = new Set(batch.flatMap((transition) => ("runId" in transition ? [transition.runId] : [])));
     for (const id of ids) {
       const shadow = this.#monitor.shadows.get(id);
-      if (shadow === undefined) continue;
+      if (shadow === undefined || shadow.isGone) continue;
       checkUndone(this.#monitor, this.#known, shadow);
       const stored = await this.#world.store.reader.journal(id, { afterSeq: shadow.row.baseSeq, limit: 10_000 });
       const same =

@@ -83,7 +83,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "a run with history gets the latest version",
     file: "runner/ops/version.js",
-    find: "host.ahead.goesOn(scope.prefix))",
+    find: 'host.ahead.goesOn(""))',
     replace: "false)",
     breaks: "a run with history keeps its version",
   },

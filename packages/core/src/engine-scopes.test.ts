@@ -89,6 +89,24 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
 });
 
 describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
+  it("is the first for a run that went past the place and left no record in its scope", async () => {
+    const stage = await create(onTestFinished);
+    const rest: Code = async (ctx) => {
+      await ctx.step("s", () => 1);
+      await ctx.listen("go");
+    };
+    const before: Code = async (ctx) => {
+      await ctx.try("scope", async () => undefined);
+      await rest(ctx);
+    };
+    const after: Code = async (ctx) => {
+      const scope = await ctx.try("scope", (c) => c.getVersion("v", 2));
+      await rest(ctx);
+      return scope;
+    };
+    expect(await deploy(stage, before, after)).toEqual({ ok: true, value: 1 });
+  });
+
   const old: Code = async (ctx) => {
     await ctx.step("before", () => 1);
     await ctx.step("after", () => 1);

@@ -10,7 +10,8 @@ const FIRST = 1;
 
 /**
  * A run that comes here for the first time goes by the latest version, and that is noted. One that was here before, with code
- * that knew of no versions, goes by the first: its journal goes on in this scope without a note.
+ * that knew of no versions, goes by the first: its journal goes on without a note. It may go on elsewhere: what was in this scope
+ * may have left no record.
  */
 export async function getVersion(branch: Branch, name: string, latest: number): Promise<number> {
   if (!Number.isSafeInteger(latest) || latest < FIRST) {
@@ -18,7 +19,7 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
   }
   const { host, scope } = branch;
   const location = nextLocation(scope, checkName(name, "name of version"));
-  if (!host.ahead.holds(location, "version") && host.ahead.goesOn(scope.prefix)) return FIRST;
+  if (!host.ahead.holds(location, "version") && host.ahead.goesOn("")) return FIRST;
   const version = await mark(branch, { record: "version", location, value: latest, detail: null });
   if (version <= latest) return version;
   throw new PawlError(
