@@ -46,17 +46,29 @@ function postgresSection() {
     "--testTimeout=180000",
     ...names.map((name) => `packages/core/src/${name}`),
   ]);
+  return [staged(section, "postgres")];
+}
+
+/** Where Node brings its own SQLite. Servers are the same whoever asks them. @param {string} node @returns {Section} */
+function onNode24(node) {
+  const servers = ["--exclude=**/store/redis/**", "--exclude=**/store/postgres/**"];
+  const section = vitest("node24", "the core on Node 24, embedded", node, ["packages/core", ...servers]);
+  return staged(section, "embedded");
+}
+
+/** @param {Section} section @param {"embedded" | "postgres"} stage @returns {Section} */
+function staged(section, stage) {
   const commands = section.commands.map((command) => ({
     ...command,
-    env: { ...command.env, PAWL_TEST_STAGE: "postgres" },
+    env: { ...command.env, PAWL_TEST_STAGE: stage },
   }));
-  return [{ ...section, commands }];
+  return { ...section, commands };
 }
 
 /** @returns {readonly Section[]} */
 function node24Section() {
   const node = findNode24();
-  if (node !== null) return [vitest("node24", "the core on Node 24", node, ["packages/core"])];
+  if (node !== null) return [onNode24(node)];
   console.log("\n!! NOT TESTED ON NODE 24: name one in PAWL_NODE24");
   if (process.env.CI !== "true") return [];
   const text = "CI must test on Node 24, and there is none";

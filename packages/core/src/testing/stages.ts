@@ -18,7 +18,10 @@ export interface StageKind {
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
 
-/** `postgres`: on that store alone, which takes its time. The test command does so in a section of its own. */
+/**
+ * `postgres`: on that store alone, which takes its time; the test command does so in a section of its own. `embedded`: on
+ * memory and SQLite alone.
+ */
 const ALONE = process.env.PAWL_TEST_STAGE;
 
 export const STAGES: readonly StageKind[] = ALONE === "postgres" ? await postgresKinds() : embeddedKinds();
@@ -26,7 +29,7 @@ function embeddedKinds(): readonly StageKind[] {
   return [
     stageKind("memory", async () => memoryData()),
     stageKind("sqlite", async () => sqliteData()),
-    ...redisKinds(process.env.PAWL_TEST_REDIS_URL),
+    ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL)),
   ];
 }
 
