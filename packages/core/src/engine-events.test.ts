@@ -265,11 +265,12 @@ describe.each(STAGES)("dead letters, on the store $name", ({ create }) => {
 
   it("of messages are replayed to their target or to another run", async () => {
     const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [slow] });
-    const ended = await engine.start(slow, undefined);
+    const client = await stage.engine();
+    const ended = await client.start(slow, undefined);
     await ended.send("end", "again", { onTargetTerminated: "deadLetter" });
     await ended.cancel();
     await ended.send("end", "again", { id: "late", onTargetTerminated: "deadLetter" });
+    const engine = await stage.engine({ workflows: [slow] });
     const other = await engine.start(slow, undefined);
     await stage.world.settle();
     const [letter] = (await engine.deadLetters.list()).items;
