@@ -125,6 +125,70 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(24);
   });
 
+  it("ends with a round what the round has left open: no later round, and no replay, knows of it", async () => {
+    const make = () => {
+      const ran: string[] = [];
+      const careless = workflow("careless", async (ctx) => {
+        await ctx.loop({
+          name: "l",
+          state: 0,
+          commitInterval: 1,
+          historyKeep: 0,
+          run: async (c, n) => {
+            await Promise.race([
+              c.step("quick", () => n),
+              (async () => {
+                await c.sleep("1 s");
+                await c.step("late", () => ran.push(`late ${n}`), { rollback: () => undefined });
+              })(),
+            ]);
+            await c.sleep(n === 1 ? "3 s" : 0, { name: "pause" });
+            return n === 3 ? Loop.break() : Loop.continue(n + 1);
+          },
+        });
+        await ctx.sleep("3 s");
+        return "done";
+      });
+      return { workflow: careless, ran };
+    };
+    let seen = 0;
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, ran }) => {
+        expect(output).toBe("done");
+        // A worker that takes over late finds both sleeps over, and the round ends before the step begins.
+        expect(ran.filter((line) => line !== "late 1")).toEqual([]);
+        seen += ran.length;
+      },
+    );
+    expect(crashes).toBeGreaterThan(10);
+    expect(seen).toBeGreaterThan(0);
+  });
+
+  it("finds code that has lost a step of a round", async () => {
+    const stage = await create(onTestFinished);
+    const code = (asks: boolean) =>
+      workflow("changing", async (ctx) => {
+        await ctx.loop({
+          name: "l",
+          run: async (c, _state, round) => {
+            await c.step("a", () => 1);
+            if (asks) await c.step("b", () => 1);
+            if (round === 2) await c.listen("go");
+          },
+        });
+      });
+    const engine = await stage.engine({ workflows: [code(true)] });
+    await engine.start(code(true), undefined, { id: "r" });
+    await stage.world.advance("1 s");
+    const heir = await stage.takeOver(engine, { workflows: [code(false)] });
+    await heir.run("r").send("go", 1);
+    await stage.world.advance("1 s");
+    expect(await heir.run("r").status()).toBe("paused");
+    expect(stage.log.map(({ text }) => text).join()).toMatch(/at l\/~0\/b the journal holds step/);
+  });
+
   it("a finished loop leaves its value and the last rounds", async () => {
     const stage = await create(onTestFinished);
     const finite = workflow("finite", async (ctx) => {

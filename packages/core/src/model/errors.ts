@@ -122,6 +122,11 @@ export const ERRORS = {
     means: "Every branch of a race failed. `errors` holds the error of each, by name.",
     fix: "Catch it, or put `ctx.try` around what may fail.",
   },
+  ROUND_OVER: {
+    status: 409,
+    means: "A step's signal was aborted because the round of the loop that began it has ended without waiting for it.",
+    fix: "Await in a round what it begins, or begin it outside of the loop.",
+  },
   RACE_LOST: {
     status: 409,
     means: "A step's signal was aborted because another branch of its race has won.",

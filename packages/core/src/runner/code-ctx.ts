@@ -33,7 +33,7 @@ import type {
   ScopeFailure,
   ScopeOptions,
 } from "../workflow/structure.ts";
-import type { Branch } from "./ops/branch.ts";
+import { type Branch, outerSignal } from "./ops/branch.ts";
 import { child, startChild } from "./ops/child.ts";
 import { continueAs } from "./ops/continue-as.ts";
 import { join, race } from "./ops/join.ts";
@@ -69,7 +69,7 @@ export class CodeCtx implements Ctx {
     return Math.max(1, this.#branch.host.run.claims);
   }
   get signal(): AbortSignal {
-    return this.#branch.line?.signal ?? this.#branch.host.signal;
+    return outerSignal(this.#branch);
   }
 
   step<Value>(

@@ -109,12 +109,13 @@ export class Course implements ProgramHost {
   close(path: string, reason: Error): void {
     if (this.#undoing !== null) return;
     const { open, steps, passedOver, trail, undo } = this.#parts.desk;
-    if (!this.#live) passedOver.close(path);
     trail.closeUnder(path);
     const closed = open.closeUnder(path);
     if (closed.length === 0) return;
     steps.drop(new Set(closed), reason);
-    if (!this.#live) undo.closed(closed);
+    if (this.#live) return;
+    for (const { location } of closed) passedOver.close(location);
+    undo.closed(closed);
   }
 
   passOver(location: string, kind: RecordKind): void {

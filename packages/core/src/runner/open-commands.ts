@@ -55,6 +55,7 @@ export class OpenCommands {
 
   /** Closes what lies under the path, and gives it. */
   closeUnder(path: string): readonly Command[] {
+    if (this.#byLocation.size === 0) return [];
     const closed = [...this.#byLocation.values()].filter(({ location }) => location.startsWith(`${path}/`));
     for (const command of closed) {
       this.close(command);

@@ -36,6 +36,11 @@ export function branchAt(branch: Branch, path: string): Branch {
   return { ...branch, scope: scopeAt(`${path}/`) };
 }
 
+/** Aborted with the branch, or with its run. */
+export function outerSignal(branch: Branch): AbortSignal {
+  return branch.line?.signal ?? branch.host.signal;
+}
+
 /** Asks for a command. What is asked by a branch that has been ended is never answered. */
 export function issue(branch: Branch, command: Command): void {
   if (branch.line === null || !branch.line.isOver) branch.host.issue(command);

@@ -3,7 +3,7 @@ import { nameSegment, nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
-import { type Branch, branchAt } from "./branch.ts";
+import { type Branch, branchAt, outerSignal } from "./branch.ts";
 import { cancelChild } from "./child.ts";
 import { Line } from "./line.ts";
 import { mark } from "./mark.ts";
@@ -86,8 +86,4 @@ async function begin(
 
 async function called(run: (ctx: Ctx) => unknown, branch: Branch): Promise<unknown> {
   return await run(branch.createCtx(branch));
-}
-
-function outerSignal(branch: Branch): AbortSignal {
-  return branch.line?.signal ?? branch.host.signal;
 }

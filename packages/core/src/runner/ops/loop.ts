@@ -3,7 +3,8 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
-import { type Branch, branchAt } from "./branch.ts";
+import { type Branch, branchAt, outerSignal } from "./branch.ts";
+import { Line } from "./line.ts";
 import { mark } from "./mark.ts";
 
 const INTERVAL_DEFAULT = 20;
@@ -35,12 +36,32 @@ export async function loop<State, Value>(
   if (round > 0) state = await mark<State>(branch, { record: "loop", location: `${location}/~${round}`, detail: null });
   const rounds: Rounds = { location, history, notes: [round] };
   for (;;) {
-    const inner = branchAt(branch, `${location}/~${round}`);
-    const step = checkStep(await run(inner.createCtx(inner), state, round), isPlain, history.name);
+    const step = checkStep(
+      await goRound(branch, location, round, (ctx) => run(ctx, state, round)),
+      isPlain,
+      history.name,
+    );
     round += 1;
     if (step.kind === "break") return await end(branch, rounds, round, step.value);
     state = round % history.commitInterval === 0 ? await note(branch, rounds, round, step.state) : step.state;
   }
+}
+
+/** When a round is over, what it has left open is over too: no replay that begins later would know of it. */
+async function goRound<Result>(
+  branch: Branch,
+  location: string,
+  round: number,
+  run: (ctx: Ctx) => Promise<Result>,
+): Promise<Result> {
+  const path = `${location}/~${round}`;
+  const line = new Line(branch.line, () => outerSignal(branch));
+  const inner = { ...branchAt(branch, path), line };
+  const result = await run(inner.createCtx(inner));
+  const reason = new PawlError("ROUND_OVER", `round ${round} of loop ${location} is over, and this was not waited for`);
+  line.end(reason);
+  branch.host.close(path, reason);
+  return result;
 }
 
 /** Notes the state before a round; what lies further back is dropped, when it is time to. */
