@@ -27,8 +27,8 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay stops at the records of a loser",
     file: "runner/course.js",
-    find: "passedOver.close(path);",
-    replace: "{}",
+    find: "passedOver.close(location);",
+    replace: "void location;",
     breaks: "I7 replay is deterministic",
   },
   {

@@ -11,7 +11,8 @@ const NO_WAIT: Omit<Wait, "until" | "since"> = { messages: [], topics: [], child
 export class OpenCommands {
   readonly #byLocation = new Map<string, Command>();
   readonly #waits = new Waits();
-  readonly #deadlines = new Deadlines<StepCommand | WaitCommand>((thing, at) => this.#isDue(thing, at));
+  /** Made with the first: many runs wait for a message alone. */
+  #deadlines: Deadlines<StepCommand | WaitCommand> | null = null;
   #inboxSeen: number;
   /** When the run's limits have to be looked at. */
   limitAt: number | null = null;
@@ -36,7 +37,7 @@ export class OpenCommands {
 
   /** The next deadline: of a command, or of the run's limits. */
   get until(): number | null {
-    const at = this.#deadlines.earliest();
+    const at = this.#deadlines?.earliest() ?? null;
     if (this.limitAt === null) return at;
     return at === null ? this.limitAt : Math.min(at, this.limitAt);
   }
@@ -77,12 +78,12 @@ export class OpenCommands {
   /** Opens a wait: from here on the inbox or its deadline can end it. */
   wait(command: WaitCommand): void {
     this.#waits.add(command);
-    if (command.until !== null) this.#deadlines.add(command.until, command);
+    if (command.until !== null) this.#due(command.until, command);
   }
 
   /** Tries a step again at its `retryAt`. */
   retry(step: StepCommand): void {
-    this.#deadlines.add(step.retryAt, step);
+    this.#due(step.retryAt, step);
   }
 
   /** What the store holds of the inbox; gives what was not seen before. */
@@ -109,7 +110,7 @@ export class OpenCommands {
 
   /** A step to try again, or a wait whose time is up; the wait is open until it is ended. */
   takeDue(now: number): StepCommand | WaitCommand | null {
-    return this.#deadlines.takeDue(now);
+    return this.#deadlines?.takeDue(now) ?? null;
   }
 
   has(wait: WaitCommand): boolean {
@@ -127,7 +128,7 @@ export class OpenCommands {
 
   /** Its deadline counts as not yet come. */
   waitAgain(wait: WaitCommand): void {
-    if (wait.until !== null) this.#deadlines.add(wait.until, wait);
+    if (wait.until !== null) this.#due(wait.until, wait);
   }
 
   /** What the store has to know to wake the run, without the waits that are about to end. */
@@ -142,6 +143,11 @@ export class OpenCommands {
     const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
     const retries = steps.slice(0, WAIT_OPEN_MAX - wait.open.length).map(retryWait);
     return { ...wait, open: [...wait.open, ...retries], openCount: wait.openCount + steps.length };
+  }
+
+  #due(at: number, thing: StepCommand | WaitCommand): void {
+    this.#deadlines ??= new Deadlines((other, time) => this.#isDue(other, time));
+    this.#deadlines.add(at, thing);
   }
 
   #isDue(thing: StepCommand | WaitCommand, at: number): boolean {

@@ -45,7 +45,8 @@ export class Steps implements BodyListener {
   readonly #onEnd: (body: Body, end: TryEnd) => void;
   readonly #onTransaction: (body: Body) => void;
   readonly #held: Array<{ readonly step: StepCommand; readonly afterSeq: number }> = [];
-  readonly #bodies = new Set<Body>();
+  /** Null when none runs: hot runs that rest are many. */
+  #bodies: Set<Body> | null = null;
   #durableSeq: number;
 
   /** `onTransaction` is given bodies that the store runs: `took` or `threw` tells how that ended. */
@@ -64,7 +65,7 @@ export class Steps implements BodyListener {
 
   /** Whether a body runs or is about to. */
   get busy(): boolean {
-    return this.#bodies.size > 0 || this.#held.length > 0;
+    return this.#bodies !== null || this.#held.length > 0;
   }
 
   /** Starts the step's body when everything up to `afterSeq` is durable. */
@@ -85,21 +86,22 @@ export class Steps implements BodyListener {
   drop(steps: ReadonlySet<Command>, reason: Error): void {
     const kept = this.#held.filter(({ step }) => !steps.has(step));
     this.#held.splice(0, this.#held.length, ...kept);
-    for (const body of this.#bodies) {
+    for (const body of this.#bodies ?? []) {
       if (!steps.has(body.step)) continue;
-      this.#bodies.delete(body);
+      this.#remove(body);
       body.abort(reason);
     }
   }
 
   abort(reason: Error): void {
     this.#held.length = 0;
-    for (const body of this.#bodies) body.abort(reason);
-    this.#bodies.clear();
+    for (const body of this.#bodies ?? []) body.abort(reason);
+    this.#bodies = null;
   }
 
   #start(step: StepCommand): void {
     const body = new Body(this.#runId, step, this.#world.now());
+    this.#bodies ??= new Set();
     this.#bodies.add(body);
     const { timeoutMs } = step;
     if (timeoutMs !== null) {
@@ -138,12 +140,12 @@ export class Steps implements BodyListener {
 
   /** Whether the body's try has not ended. */
   has(body: Body): boolean {
-    return this.#bodies.has(body);
+    return this.#bodies?.has(body) ?? false;
   }
 
   /** The store has run the body, and its record is durable. */
   took(body: Body): void {
-    this.#bodies.delete(body);
+    this.#remove(body);
   }
 
   threw(body: Body, error: unknown): void {
@@ -188,6 +190,12 @@ export class Steps implements BodyListener {
   }
 
   #end(body: Body, end: TryEnd): void {
-    if (this.#bodies.delete(body)) this.#onEnd(body, end);
+    if (this.#remove(body)) this.#onEnd(body, end);
+  }
+
+  #remove(body: Body): boolean {
+    const removed = this.#bodies?.delete(body) ?? false;
+    if (this.#bodies?.size === 0) this.#bodies = null;
+    return removed;
   }
 }

@@ -10,24 +10,26 @@ type Rounds = Map<number, Array<{ from: number; to: number }>>;
 
 /** Which records lie in which round of the loops that are under way, so that a loop can say what it drops. */
 export class Trail {
-  readonly #loops = new Map<string, Rounds>();
+  /** By the prefix of their rounds; made with the first. */
+  #loops: Map<string, Rounds> | null = null;
 
   /** The loop has begun: every record of it comes after this. */
   open(loop: string): void {
+    this.#loops ??= new Map();
     this.#loops.set(roundPrefix(loop), new Map());
   }
 
   close(loop: string): void {
-    this.#loops.delete(roundPrefix(loop));
+    this.#loops?.delete(roundPrefix(loop));
   }
 
   closeUnder(path: string): void {
-    for (const prefix of this.#loops.keys()) if (prefix.startsWith(`${path}/`)) this.#loops.delete(prefix);
+    for (const prefix of this.#loops?.keys() ?? []) if (prefix.startsWith(`${path}/`)) this.#loops?.delete(prefix);
   }
 
   /** A record, written or replayed. */
   note({ location, seq }: Pick<JournalRecord, "location" | "seq">): void {
-    if (this.#loops.size === 0) return;
+    if (this.#loops === null) return;
     for (const [prefix, rounds] of this.#loops) {
       if (!location.startsWith(prefix)) continue;
       const round = Number.parseInt(location.slice(prefix.length), 10);
@@ -41,7 +43,7 @@ export class Trail {
 
   /** Gives up the rounds below this one; neighbouring ranges become one. */
   drop(loop: string, below: number): readonly SeqRange[] {
-    const rounds = this.#loops.get(roundPrefix(loop));
+    const rounds = this.#loops?.get(roundPrefix(loop));
     if (rounds === undefined) return [];
     const dropped: Array<{ from: number; to: number }> = [];
     for (const [round, ranges] of rounds) {

@@ -26,7 +26,7 @@ export type Done =
 export class UndoLog {
   #done: Done[] = [];
   /** What was open in branches when they were ended, by location: records of it may still come in this replay. */
-  readonly #closed = new Map<string, Command>();
+  #closed: Map<string, Command> | null = null;
 
   get size(): number {
     return this.#done.length;
@@ -41,6 +41,7 @@ export class UndoLog {
 
   /** What is closed before its end, in replay. */
   closed(commands: readonly Command[]): void {
+    this.#closed ??= new Map();
     for (const command of commands) this.#closed.set(command.location, command);
   }
 
@@ -49,7 +50,7 @@ export class UndoLog {
     const { kind, outcome, detail, location, payload, seq } = record;
     if (kind === "checkpoint") this.#done = [];
     if (outcome !== "ok") return;
-    const command = this.#closed.get(location);
+    const command = this.#closed?.get(location);
     if (command !== undefined) this.#add(command, record);
     else if ((kind === "step" || kind === "transaction") && detail === UNDOABLE)
       this.#done.push({ kind: "step", location, seq, payload, rollback: null });

@@ -20,8 +20,8 @@ export class Waits {
   /** Entries that nobody has received, by the same keys, oldest first. */
   #entries: Map<string, InboxEntry[]> | null = null;
   readonly #open = new Set<WaitCommand>();
-  /** Keys at which something has changed. */
-  readonly #touched = new Set<string>();
+  /** Keys at which something has changed; null: none. */
+  #touched: Set<string> | null = null;
   #changes = 0;
 
   get size(): number {
@@ -45,7 +45,7 @@ export class Waits {
       const queue = this.#queues.get(key);
       if (queue === undefined) this.#queues.set(key, [wait]);
       else queue.push(wait);
-      this.#touched.add(key);
+      this.#touch(key);
     }
   }
 
@@ -57,7 +57,7 @@ export class Waits {
       const queue = (this.#queues.get(key) ?? []).filter((other) => other !== wait);
       if (queue.length === 0) this.#queues.delete(key);
       else this.#queues.set(key, queue);
-      this.#touched.add(key);
+      this.#touch(key);
     }
   }
 
@@ -75,21 +75,22 @@ export class Waits {
       const list = this.#entries.get(key);
       if (list === undefined) this.#entries.set(key, [entry]);
       else list.push(entry);
-      this.#touched.add(key);
+      this.#touch(key);
     }
   }
 
   /** Takes a wait that the inbox can end, with its entries; null if there is none. */
   takeMatch(): Match | null {
-    for (const key of this.#touched) {
+    for (const key of this.#touched ?? []) {
       const wait = this.#queues.get(key)?.[0];
       const entries = wait === undefined ? null : this.entriesFor(wait, wait.count);
       if (wait !== undefined && entries !== null) {
         this.end(wait, entries);
         return { wait, entries };
       }
-      this.#touched.delete(key);
+      this.#touched?.delete(key);
     }
+    this.#touched = null;
     return null;
   }
 
@@ -129,6 +130,11 @@ export class Waits {
     }
     if (found.length < least) return null;
     return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
+  }
+
+  #touch(key: string): void {
+    this.#touched ??= new Set();
+    this.#touched.add(key);
   }
 
   #drop(entry: InboxEntry): void {

@@ -10,6 +10,9 @@ import { mark } from "./mark.ts";
 const INTERVAL_DEFAULT = 20;
 const KEEP_DEFAULT = 20;
 
+/** Made once: there may be thousands of rounds a second, and mostly nothing is left open. */
+const ROUND_OVER = new PawlError("ROUND_OVER", "the round of the loop is over, and this was not waited for");
+
 /** A loop under way: where it is, and the rounds whose state is in the journal, the first of which a replay can begin with. */
 interface Rounds {
   readonly location: string;
@@ -58,9 +61,8 @@ async function goRound<Result>(
   const line = new Line(branch.line, () => outerSignal(branch));
   const inner = { ...branchAt(branch, path), line };
   const result = await run(inner.createCtx(inner));
-  const reason = new PawlError("ROUND_OVER", `round ${round} of loop ${location} is over, and this was not waited for`);
-  line.end(reason);
-  branch.host.close(path, reason);
+  line.end(ROUND_OVER);
+  branch.host.close(path, ROUND_OVER);
   return result;
 }
 
