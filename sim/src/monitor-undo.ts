@@ -42,13 +42,22 @@ export function undoables(known: Known, shadow: Shadow, upTo = Number.POSITIVE_I
 function undoablePlace(known: Known, shadow: Shadow, { kind, location, detail }: JournalRecord): string | null {
   const node = known.nodesOf(shadow).get(nodeName(location));
   if (kind === "step") return node?.kind === "step" && node.rollback !== null ? location : null;
-  // Whether the child of a select has something to undo is seen when it comes to that.
-  if (kind === "select") return detail === "c" ? `${location}.c` : null;
+  if (kind === "select" && detail === "c") {
+    const place = `${location}.c`;
+    // Whether the child of a select has something to undo is seen when it comes to that, in a run that undoes at all.
+    const isStopped = shadow.history.some((record) => record.kind === "compensate");
+    return isStopped || hasUndoable(known, shadow, place) ? place : null;
+  }
   if (kind !== "child") return null;
   const place = location.replace(/\/result$/, "");
+  return hasUndoable(known, shadow, place) ? place : null;
+}
+
+/** Whether the child that was started there has something to undo. */
+function hasUndoable(known: Known, shadow: Shadow, place: string): boolean {
   const spawn = shadow.history.find((record) => record.kind === "spawn" && record.location === place);
   const child = known.shadows.get(spawn?.detail ?? "");
-  return child !== undefined && undoables(known, child).length > 0 ? place : null;
+  return child !== undefined && undoables(known, child).length > 0;
 }
 
 /** I11: before the record is noted. What is undone is the newest that is left, once; a program that is stopped does nothing more. */
