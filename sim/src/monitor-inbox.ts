@@ -117,7 +117,8 @@ export class InboxMonitor {
     for (const entry of stored) {
       if (shadow.inbox.has(entry.n)) continue;
       const key = entryKey(entry);
-      if (shadow.known.has(key)) this.#monitor.violate("I4", `run ${shadow.id} was given ${key} twice`);
+      if (shadow.known.has(key) && !isLeftBehind(shadow, entry))
+        this.#monitor.violate("I4", `run ${shadow.id} was given ${key} twice`);
       shadow.known.set(key, entry.n);
       if (entry.kind === "event") this.#onlyOne(shadow, key);
     }
@@ -135,6 +136,12 @@ export class InboxMonitor {
       this.#monitor.violate("I6", `run ${shadow.id} is ${shadow.row.status} and something lies in its inbox`);
     shadow.inbox = now;
   }
+}
+
+/** Whether it is an event that the run had when it ended, and never received: it comes again to a run that was reopened. */
+function isLeftBehind(shadow: Shadow, entry: InboxEntry): boolean {
+  const before = shadow.known.get(entryKey(entry));
+  return entry.kind === "event" && before !== undefined && !shadow.received.has(before) && !shadow.inbox.has(before);
 }
 
 /** What a record says was received: ids of messages and events, locations of children. */

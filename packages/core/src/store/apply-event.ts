@@ -50,8 +50,9 @@ export function deliverPending(batch: Batch, head: RunHead, topics: readonly str
       tables.topics.setSeen(head, event.topic, event.n);
       if (!event.received) tables.events.save({ ...event, received: true });
     }
-    // An id that the run has had brings nothing new: the next event may.
-    if (tables.inbox.add(head, numbered(head.inboxLast + 1, eventEntry(event)))) return head.inboxLast + 1;
+    const entry = numbered(head.inboxLast + 1, eventEntry(event));
+    // An id that the run has had brings nothing new: the next event may. One that it had left behind is pending again.
+    if (tables.inbox.add(head, entry) || (event.consume === "one" && tables.inbox.restore(head, entry))) return entry.n;
   }
   return head.inboxLast;
 }
@@ -76,7 +77,7 @@ export function returnEvent(batch: Batch, head: RunHead, entry: InboxEntry): voi
   const returned = { ...event, value: entry.value, received: false, holder: null };
   const waiter = event.expireAt > now ? tables.topics.longestWaiter(event.topic) : null;
   if (waiter !== null) {
-    receive(batch, waiter, eventEntry(returned));
+    receive(batch, waiter, eventEntry(returned), true);
     tables.events.save({ ...event, holder: waiter.id });
   } else if (event.deliver === "afterWait") {
     bury(batch, returned, { reason: "targetTerminated", status: head.status });
@@ -103,7 +104,7 @@ function eventEntry(event: Omit<EventRow, "n" | "pending">): Omit<InboxEntry, "n
 
 function giveOne(batch: Batch, waiter: RunHead, row: Omit<EventRow, "n" | "pending">): number {
   batch.tables.events.insert({ ...row, value: null, pending: false, received: true, holder: waiter.id });
-  receive(batch, waiter, eventEntry(row));
+  receive(batch, waiter, eventEntry(row), true);
   return 1;
 }
 

@@ -11,14 +11,14 @@ const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
 
 /**
  * Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
- * that was due before keeps its place among the due ones.
+ * that was due before keeps its place among the due ones. `again`: also what the run has had, and left behind when it ended.
  */
-export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): PostAnswer {
+export function receive(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
   const { tables, now } = batch;
   const next = draftOf(head);
   next.inboxLast += 1;
   const added = numbered(next.inboxLast, entry);
-  if (!tables.inbox.add(head, added)) return DUPLICATE;
+  if (!tables.inbox.add(head, added) && !(again && tables.inbox.restore(head, added))) return DUPLICATE;
   if (!isAwaited(batch, head, entry)) {
     tables.runs.saveInbox(next);
     return QUEUED;

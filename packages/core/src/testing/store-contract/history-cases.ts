@@ -10,6 +10,7 @@ import {
   event,
   message,
   newRun,
+  post,
   record,
   records,
   suspended,
@@ -42,6 +43,26 @@ async function locations(t: Trial, id: string): Promise<string[]> {
 }
 
 export const historyCases: readonly Case[] = [
+  {
+    name: "an event that a run left behind when it ended comes to it again when it was reopened, as pending or as emitted",
+    run: async (t) => {
+      await t.owned("r");
+      await t.applied(append("r", { state: suspended({ topics: ["news"] }) }));
+      await t.applied(post(event("news", "e")));
+      await t.applied(append("r", { turn: 2, state: completed() }));
+      await t.applied(rewind("r", { cutAfter: 0 }));
+      const [again] = await t.claim("w");
+      await t.applied(
+        append("r", {
+          epoch: again?.epoch ?? 0,
+          turn: 1,
+          state: suspended({ topics: ["news"] }, again?.inboxLast ?? 0),
+        }),
+      );
+      t.expect((await t.store.load("r"))?.inbox.map(({ id }) => id)).toEqual(["event:e"]);
+      t.expect((await t.run("r")).wakeAt === null).toBe(false);
+    },
+  },
   {
     name: "a cut drops the records after its seq, and what is added follows those that are left",
     run: async (t) => {

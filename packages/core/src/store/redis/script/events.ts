@@ -88,7 +88,9 @@ function events.deliver_pending(h, wanted)
       end
     end
     -- An id that the run has had brings nothing more: the next event may.
-    if inbox.add(h, h[INBOX_LAST] + 1, entry) then return h[INBOX_LAST] + 1 end
+    -- One that it had left behind is pending again.
+    local n = h[INBOX_LAST] + 1
+    if inbox.add(h, n, entry) or (e.consume == 'one' and inbox.restore(h, n, entry)) then return n end
   end
 end
 
@@ -137,7 +139,7 @@ function events.apply(e)
     if waiter then
       e.value, e.pending, e.received, e.holder = '-', false, true, waiter[ID]
       insert(e)
-      receive(waiter, event_entry(e, value))
+      receive(waiter, event_entry(e, value), true)
       return { 'delivered', 1 }
     end
   end
@@ -161,7 +163,7 @@ function events.give_back(h, entry)
   local waiter = e.expire > now and topics.longest_waiter(e.topic)
   if waiter then
     e.holder = waiter[ID]
-    receive(waiter, event_entry(e, entry[4]))
+    receive(waiter, event_entry(e, entry[4]), true)
     events.save(e, e.pending)
   elseif e.deliver == 'afterWait' then
     e.received, e.holder = false, false

@@ -31,9 +31,9 @@ end
 
 -- Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
 -- that was due before keeps its place among the due ones.
-function receive(h, e)
+function receive(h, e, again)
   local n = h[INBOX_LAST] + 1
-  if not inbox.add(h, n, e) then return { 'duplicate' } end
+  if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
   runs.touch(h)
   h[INBOX_LAST] = n
   if not is_awaited(h, e) then return { 'queued' } end
