@@ -38,8 +38,11 @@ export function editionOf(records: readonly JournalRecord[], snapshot: Snapshot 
 }
 
 /** When an operator last sent the run another way; null: nobody did. */
-export function turnedAt(records: readonly JournalRecord[]): number | null {
-  return records.findLast(isTurn)?.at ?? null;
+export function turnedAt(
+  records: readonly JournalRecord[],
+  snapshot: { readonly turnedAt?: number | null } | null,
+): number | null {
+  return records.findLast(isTurn)?.at ?? snapshot?.turnedAt ?? null;
 }
 
 /** Where in its journal a program is, and at what time. */

@@ -168,18 +168,11 @@ export class Course implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.#live || this.#isOver) return;
-    const { open, draft, codec, limits } = this.#parts.desk;
+    const { open, draft, codec, limits, turnedAt } = this.#parts.desk;
+    const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, turnedAt };
     const retries = openRetries(open.byLocation.values());
-    draft.document(
-      writeSnapshot(codec, this.runId, {
-        seq: this.#deliveredSeq,
-        at: this.#now,
-        state,
-        retries,
-        edition: this.edition,
-        ...(limits === null ? {} : { warned: limits.warned }),
-      }),
-    );
+    const warned = limits === null ? {} : { warned: limits.warned };
+    draft.document(writeSnapshot(codec, this.runId, { ...place, state, retries, ...warned }));
   }
 
   /** Stops the program, if there is something to undo: false, if there is not. One that is stopped already is not stopped again. */

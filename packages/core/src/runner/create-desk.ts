@@ -36,6 +36,7 @@ export function createDesk(
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo, count });
   const policy = world.policyOf(run);
+  const turned = turnedAt(records, snapshot);
   return {
     draft,
     open: new OpenCommands(run.inboxLast),
@@ -51,9 +52,10 @@ export function createDesk(
     trail,
     undo: new UndoLog(),
     standstill: new Standstill(run, seq),
+    turnedAt: turned,
     limits:
       policy === null
         ? null
-        : new Limits(policy, { ...run, startedAt: turnedAt(records) ?? run.startedAt }, snapshot?.warned ?? {}),
+        : new Limits(policy, { ...run, startedAt: turned ?? run.startedAt }, snapshot?.warned ?? {}),
   };
 }

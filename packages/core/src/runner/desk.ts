@@ -22,4 +22,6 @@ export interface Desk {
   readonly standstill: Standstill;
   /** Null: the run has none. */
   readonly limits: Limits | null;
+  /** When an operator last sent the run another way. */
+  readonly turnedAt: number | null;
 }

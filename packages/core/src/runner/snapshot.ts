@@ -12,6 +12,8 @@ export interface Snapshot {
   readonly state: unknown;
   /** As its host had it. Left out by those who knew of none. */
   readonly edition?: number;
+  /** When an operator last sent the run another way: the record of it may lie before the snapshot. */
+  readonly turnedAt?: number | null;
   /** Tries of steps that are open still, by location: their records may lie before the snapshot. */
   readonly retries: Readonly<Record<string, { readonly attempts: number; readonly retryAt: number }>>;
 }
