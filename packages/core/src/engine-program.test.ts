@@ -140,6 +140,24 @@ for (const kind of STAGES) {
       expect(after.bodies).toEqual([9, 10]);
     });
 
+    it("counts its limit from the rewind, though the record of it lies before the snapshot", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      let held: Array<() => void> = [];
+      const work = (n: number): unknown => (n <= 3 ? n : new Promise<number>((resolve) => held.push(() => resolve(n))));
+      const tally = programWorkflow<number, number>("tally", tallyProgram(watching(), work));
+      const options = { workflows: [tally], maxRunDuration: "20 s" };
+      const engine = await stage.engine(options);
+      await engine.start(tally, 4, { id: "r" });
+      await stage.world.advance("15 s");
+      await engine.rewind("r", 0);
+      await stage.world.advance("1 s");
+      held = [];
+      const heir = await stage.takeOver(engine, options);
+      expect(await heir.run("r").status()).toBe("running");
+      for (const release of held) release();
+      expect(await stage.finish(heir.run("r"))).toBe(10);
+    });
+
     it("keeps the count of tries of an open step over a crash", async () => {
       const stage = await kind.create((close) => closers.push(close));
       const watched = watching();
