@@ -12,7 +12,7 @@ import { simulate } from "./simulate.ts";
 
 const CHUNK = 10;
 /** From so many seeds on, every cell of the matrix has to be filled. */
-const MATRIX_SEEDS_MIN = 1500;
+const MATRIX_SEEDS_MIN = 5_000;
 const SEEDS_PER_MINUTE_MIN = 1000;
 /** Below so many seeds a rate says little. */
 const RATE_SEEDS_MIN = 1000;
