@@ -15,7 +15,7 @@ const CHUNK = 10;
 const MATRIX_SEEDS_MIN = 5_000;
 const SEEDS_PER_MINUTE_MIN = 1000;
 /** Below so many seeds a rate says little. */
-const RATE_SEEDS_MIN = 1000;
+const RATE_SEEDS_MIN = 5_000;
 const TRACE_LINES = 60;
 
 /** Runs the seeds that once failed, then those asked for; says what failed, what faults met, and how fast. */
