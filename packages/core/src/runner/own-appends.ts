@@ -4,6 +4,11 @@ import type { Desk } from "./desk.ts";
 import { TimeUp } from "./time-up.ts";
 import { Transactions } from "./transactions.ts";
 
+/** How long a session waits when the store's clock is behind the one it goes by. */
+export const EARLY_MS = 50;
+/** How long after one read of its inbox a session asks for the next, while it does not know what came. */
+export const BEHIND_MS = 500;
+
 /** What the store's answer to an append means for the one that was under way by itself. */
 export type OwnAnswer =
   /** It is so, and durable; or another append is. `rowTold`: the row knows what is waited for. */

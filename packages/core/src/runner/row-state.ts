@@ -11,11 +11,10 @@ export class RowState {
     this.#woken = true;
   }
 
-  /** Nothing is left to do now: the row has to say what the run waits for, unless it says so already. */
-  tell({ open, steps, draft, standstill }: Desk): void {
-    const status = steps.busy ? "running" : "suspended";
+  /** Nothing is left to hand over: the row has to say what the run waits for, unless it says so already. */
+  tell({ open, steps, draft, standstill }: Desk, isWorking = false): void {
     // With nothing open, the code awaits something of its own: it is working.
-    if (status === "suspended" && open.size === 0) return;
+    const status = isWorking || steps.busy || open.size === 0 ? "running" : "suspended";
     const { waits, inboxSeen } = open;
     if (this.#status === status && this.#waitChanges === waits.changes && !this.#woken) return;
     this.#status = status;

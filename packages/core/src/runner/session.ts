@@ -12,18 +12,12 @@ import { createDesk } from "./create-desk.ts";
 import type { Desk } from "./desk.ts";
 import { endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
-import { OwnAppends } from "./own-appends.ts";
+import { BEHIND_MS, EARLY_MS, OwnAppends } from "./own-appends.ts";
 import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
-
-/** How long a session waits when the store's clock is behind the one it goes by. */
-const EARLY_MS = 50;
-/** How long after one read of its inbox a session asks for the next, while it does not know what came. */
-const BEHIND_MS = 500;
-/** A history of more records is replayed without watching over the code: that would take longer than the replay itself. */
-const WATCHED_RECORDS_MAX = 1_000;
+import { startCode } from "./start-code.ts";
 
 /** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
 type Phase = "working" | "resting" | "done" | "gone";
@@ -108,9 +102,7 @@ export class Session implements Interpreter {
     this.#inbox = [];
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
-    const start = (): void => this.#course.start();
-    if (this.#course.recordsLeft <= WATCHED_RECORDS_MAX) this.#world.within(this.runId, start);
-    else this.#unwatched = this.#world.beside(this.runId, start);
+    this.#unwatched = startCode(this.#world, this.#course);
     this.#askRest();
   }
 
@@ -227,7 +219,12 @@ export class Session implements Interpreter {
   };
 
   #moveOn(): void {
-    if (this.#over || this.#own.underWay || !this.#course.isEquipped) return;
+    if (this.#over || this.#own.underWay) return;
+    if (!this.#course.isEquipped) {
+      // A rest that was about to be written would be one that nothing ends.
+      this.#row.tell(this.#desk, true);
+      return;
+    }
     const move = this.#course.move();
     switch (move.kind) {
       case "handed":
