@@ -19,8 +19,6 @@ export interface Growing {
   /** Programs that children may run: those made before. */
   readonly below: number;
   names: number;
-  /** Loops of the ctx around what grows: nothing in their rounds goes on when the round is over. */
-  loops: number;
 }
 
 export function stepNode(growing: Growing): StepNode {

@@ -93,7 +93,6 @@ function grow(
     runCount: plan.runCount,
     below: plan.below,
     names: 0,
-    loops: 0,
   };
   const nodes = list(growing, plan.depth, chance.between(1, 4));
   if (plan.poisoned)
@@ -154,7 +153,7 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "all":
     case "race":
     case "settled":
-      return { kind: growing.loops > 0 ? "settled" : kind, branches: branches(growing, depth, kind === "race") };
+      return { kind, branches: branches(growing, depth, kind === "race") };
     case "loop":
       return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
     case "attempt":
@@ -203,13 +202,6 @@ function branches(growing: Growing, depth: number, isRace: boolean): ProgramNode
   });
 }
 
-function inLoop(growing: Growing, grown: () => ProgramNode[]): ProgramNode[] {
-  growing.loops += 1;
-  const body = grown();
-  growing.loops -= 1;
-  return body;
-}
-
 /** The ctx's own operations, each with a scope. */
 function structure(
   growing: Growing,
@@ -227,7 +219,7 @@ function structure(
         kind,
         name: name(growing, "k"),
         times: chance.between(1, 6),
-        body: inLoop(growing, few),
+        body: few(),
         commitInterval: chance.between(1, 3),
         historyEvery: chance.between(1, 4),
         historyKeep: chance.between(0, 2),

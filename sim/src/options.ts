@@ -4,6 +4,8 @@ import type { Kinds } from "./generate-leaves.ts";
 export interface SimOptions {
   readonly seeds: number;
   readonly from: number;
+  /** Goes on past failures, and lists them. */
+  readonly all: boolean;
   /** Repeats this one. */
   readonly seed: number | null;
   readonly mutants: boolean;
@@ -20,6 +22,7 @@ export interface SimOptions {
 const HELP = `npm run sim -- [options]
   --seeds N     how many seeds (1500)
   --from S      the first seed (1)
+  --all         goes on past seeds that fail, and lists them
   --seed N      one seed, with its trace, made small
   --mutants     plants each bug and says which seed found it; --only TEXT takes those with TEXT in their file or name
   --sweep       every call of the store × every fault over fixed programs
@@ -33,6 +36,7 @@ export function options(args: readonly string[]): SimOptions {
     options: {
       seeds: { type: "string", default: "1500" },
       from: { type: "string", default: "1" },
+      all: { type: "boolean", default: false },
       seed: { type: "string" },
       mutants: { type: "boolean", default: false },
       only: { type: "string", default: "" },
@@ -50,6 +54,7 @@ export function options(args: readonly string[]): SimOptions {
   return {
     seeds: whole(values.seeds, "--seeds"),
     from: whole(values.from, "--from"),
+    all: values.all,
     seed: values.seed === undefined ? null : whole(values.seed, "--seed"),
     mutants: values.mutants,
     only: values.only,

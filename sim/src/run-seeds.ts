@@ -32,13 +32,16 @@ export async function runSeeds(asked: SimOptions): Promise<boolean> {
     addMatrix(matrix, result.matrix);
     failures.push(...result.failures);
     printProgress(`${done} of ${asked.seeds + REGRESSIONS.length} seeds, ${failures.length} failed`);
-    return failures.length > 0 ? "enough" : "on";
+    return failures.length > 0 && !asked.all ? "enough" : "on";
   });
   pool.close();
   const minutes = (performance.now() - startedAt) / 60_000;
   const rate = Math.round(done / minutes);
   console.log(printedMatrix(matrix));
-  for (const failure of failures.slice(0, 1)) await explain(failure, asked);
+  if (asked.all)
+    for (const { plan, violation } of failures)
+      console.log(`seed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`);
+  else for (const failure of failures.slice(0, 1)) await explain(failure, asked);
   const empty = emptyCells(matrix);
   const cellsMatter = asked.seeds >= MATRIX_SEEDS_MIN && failures.length === 0;
   if (empty.length > 0) console.log(`empty cells: ${empty.join(", ")}`);
@@ -51,7 +54,7 @@ export async function runSeeds(asked: SimOptions): Promise<boolean> {
 }
 
 function* jobs(asked: SimOptions): Generator<Job> {
-  const { dist, kinds } = asked;
+  const { dist, kinds, all } = asked;
   for (const { seed } of REGRESSIONS)
     yield { kind: "seeds", dist, kinds: "kernel", from: seed, count: 1, stopAtFirst: true };
   for (let from = asked.from; from < asked.from + asked.seeds; from += CHUNK) {
@@ -61,7 +64,7 @@ function* jobs(asked: SimOptions): Generator<Job> {
       kinds,
       from,
       count: Math.min(CHUNK, asked.from + asked.seeds - from),
-      stopAtFirst: true,
+      stopAtFirst: !all,
     };
   }
 }
