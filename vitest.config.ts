@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-const source = (path: string): string => fileURLToPath(new URL(`./packages/core/src/${path}`, import.meta.url));
+const source = (path: string, name = "core"): string =>
+  fileURLToPath(new URL(`./packages/${name}/src/${path}`, import.meta.url));
 
 export default defineConfig({
   // Tests run against the sources: a result never depends on when `dist` was built. The packed package has its own check.
@@ -12,6 +13,7 @@ export default defineConfig({
       { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
       { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },
       { find: /^pawl\/testing$/, replacement: source("testing/index.ts") },
+      { find: /^@pawl\/bpmn$/, replacement: source("index.ts", "bpmn") },
     ],
   },
   test: {

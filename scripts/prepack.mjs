@@ -2,9 +2,9 @@ import { copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./sources.mjs";
 
-/** Makes the package folder in which npm runs this ready to be packed. */
+/** Makes the package folder in which npm runs this ready to be packed; its arguments are files of the root that it shares. */
 
-for (const name of ["README.md", "LICENSE"]) {
+for (const name of process.argv.slice(2)) {
   if (existsSync(join(ROOT, name))) copyFileSync(join(ROOT, name), name);
 }
 

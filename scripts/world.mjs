@@ -2,14 +2,16 @@ import { isCode, isTest } from "./sources.mjs";
 import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
 
 /**
- * The core gets time, randomness, logging and the network handed in, or there is no simulation. This check finds code that
+ * The core and the packages that run inside it get time, randomness, logging and the network handed in, or there is no simulation. This check finds code that
  * reaches for them by itself.
  *
  * @import { Finding, Source } from "./sources.mjs"
  * @import { Node } from "./syntax.mjs"
  */
 
-const HANDED_IN = ["packages/core/src/runtime/", "packages/core/src/testing/"];
+const INSIDE = ["packages/core/src/", "packages/bpmn/src/"];
+
+const HANDED_IN = INSIDE.flatMap((folder) => [`${folder}runtime/`, `${folder}testing/`]);
 
 /** Global names that may not be used at all. */
 const GLOBALS = new Set(["setTimeout", "setInterval", "setImmediate", "fetch", "console"]);
@@ -44,7 +46,7 @@ export function worldFindings(sources) {
 
 /** @param {string} path */
 function isInside(path) {
-  if (!path.startsWith("packages/core/src/") || !isCode(path) || isTest(path)) return false;
+  if (!INSIDE.some((folder) => path.startsWith(folder)) || !isCode(path) || isTest(path)) return false;
   return !HANDED_IN.some((folder) => path.startsWith(folder));
 }
 

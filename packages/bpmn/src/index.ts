@@ -1,0 +1,1 @@
+export { BpmnError } from "./bpmn-error.ts";
