@@ -1,3 +1,5 @@
+import { PROCESS_ERRORS } from "./process-errors.ts";
+
 /** The catalog: every code, what it means, what to do. The docs page is generated from it. `status` is for HTTP. */
 export const ERRORS = {
   RUN_NOT_FOUND: {
@@ -235,6 +237,7 @@ export const ERRORS = {
     means: "No dead letter has this id: it never was one, or it was replayed or removed.",
     fix: "List the dead letters.",
   },
+  ...PROCESS_ERRORS,
 } as const satisfies Record<string, { status: number; means: string; fix: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,64 @@
+/** Codes of what processes and decisions are made of: documents, expressions, scripts, requests. Part of the catalog. */
+export const PROCESS_ERRORS = {
+  XML_INVALID: {
+    status: 400,
+    means: "The text is no well-formed XML, or it has a document type, entities or an encoding that are refused.",
+    fix: "Mend the line that the message names, and save the document as UTF-8 without a document type.",
+  },
+  XML_LIMIT: {
+    status: 413,
+    means: "The document is larger, deeper or has more elements than what is read.",
+    fix: "Split the document.",
+  },
+  EXPRESSION_INVALID: {
+    status: 400,
+    means:
+      "The text is no FEEL expression, no unary tests, or holds a condition of another language that is not understood.",
+    fix: "Mend the expression at the place that the message names.",
+  },
+  EXPRESSION_LIMIT: {
+    status: 422,
+    means: "The expression needs more steps, depth or space than its budget.",
+    fix: "Make the expression or its data smaller, or give it a larger budget.",
+  },
+  DECISION_INVALID: {
+    status: 400,
+    means: "The DMN model has problems. `problems` of the error lists all of them.",
+    fix: "Mend what the problems name, and read the model again.",
+  },
+  DECISION_NOT_FOUND: {
+    status: 404,
+    means: "The model has no decision or decision service of this name or id.",
+    fix: "Check the name; the message lists the ones that there are.",
+  },
+  DECISION_FAILED: {
+    status: 422,
+    means: "An input does not fit its type, or a decision could not be made.",
+    fix: "Look at the message, and correct the input or the model.",
+  },
+  SCRIPT_FAILED: {
+    status: 422,
+    means: "The script threw, or gave something that is not JSON.",
+    fix: "Mend the script. The message has its error.",
+  },
+  SCRIPT_LIMIT: {
+    status: 422,
+    means: "The script took more time, memory, stack or output than it may; it was ended.",
+    fix: "Make the script do less, or raise its limit.",
+  },
+  HTTP_REFUSED: {
+    status: 403,
+    means: "The request would go where requests may not: a private address, another scheme or port, a redirect.",
+    fix: "Use a public address, or allow this one in the configuration.",
+  },
+  HTTP_FAILED: {
+    status: 502,
+    means: "The request got no answer, or one whose status says that it failed.",
+    fix: "Look at the message; try again if the other side is to be back.",
+  },
+  HTTP_LIMIT: {
+    status: 502,
+    means: "The answer is larger, or takes longer, than what is waited for and read.",
+    fix: "Ask for less, or raise the limit.",
+  },
+} as const;
