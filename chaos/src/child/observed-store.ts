@@ -20,9 +20,9 @@ export function observedStore(store: Store, note: (entry: Entry) => void, now: (
       if (loaded !== null) epochs.set(runId, loaded.run.epoch);
       return loaded;
     },
-    async heartbeat(worker, leaseMs) {
+    async heartbeat(worker, leaseMs, workflows) {
       const sentAt = now();
-      const answer = await store.heartbeat(worker, leaseMs);
+      const answer = await store.heartbeat(worker, leaseMs, workflows);
       note({ kind: "beat", sentAt, at: now(), alive: answer.alive });
       return answer;
     },

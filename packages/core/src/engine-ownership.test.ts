@@ -38,8 +38,38 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     const second = await stage.engine({ workflows: [hangs], lease: "9 s" });
     await stage.world.advance("5 s");
     expect(await second.run(run.id).status()).toBe("running");
-    await stage.world.advance("10 s");
+    await stage.world.advance("5 s");
     expect(await stage.result(second.run(run.id))).toBe("second try");
+  });
+
+  it("ends for each of many runs then, although a beat frees a bounded number", async () => {
+    const stage = await create(onTestFinished);
+    const first = await stage.engine({ workflows: [waits], lease: "30 s", concurrency: 2_500 });
+    await Promise.all(Array.from({ length: 2_500 }, () => first.start(waits, undefined)));
+    await stage.world.settle();
+    stage.crash(first);
+    const second = await stage.engine({ workflows: [waits], lease: "30 s" });
+    await stage.world.advance("31 s");
+    const owners = (await second.list({ limit: 1_000, status: ["suspended"] })).items.map(({ owner }) => owner);
+    expect(new Set(owners)).toEqual(new Set([null]));
+    expect(await second.recover()).toMatchObject({ freed: 0 });
+  });
+
+  it("costs a worker at rest one call of the store a poll", async () => {
+    const stage = await create(onTestFinished);
+    const calls: string[] = [];
+    const through = (store: Store): Store =>
+      intercepted(store, async ({ method }, proceed) => {
+        calls.push(method);
+        return await proceed();
+      });
+    const engine = await stage.engine({ workflows: [waits], lease: "15 s", poll: "1 s", through });
+    await engine.start(waits, undefined);
+    await stage.world.advance("10 s");
+    calls.splice(0);
+    await stage.world.advance("30 s");
+    expect(calls.filter((method) => method === "heartbeat")).toHaveLength(6);
+    expect(calls).toHaveLength(30);
   });
 
   it("is not lost while beats come, however long a step takes", async () => {
@@ -299,6 +329,8 @@ describe.each(STAGES)("recover, on the store $name", ({ create }) => {
   it("does now what happens by itself, and counts", async () => {
     const stage = await create(onTestFinished);
     const hangs = workflow("hangs", async (ctx) => ctx.step("work", () => new Promise(() => {})));
+    // It begins before the other, so nothing tells it when the other's lease is over.
+    const heir = await stage.engine({ workflows: [hangs, waits], poll: "1 hour", lease: "1 hour" });
     const dead = await stage.engine({ workflows: [hangs, waits] });
     for (let n = 0; n < 3; n += 1) await dead.start(hangs, undefined);
     const waiting = await dead.start(waits, undefined);
@@ -306,7 +338,6 @@ describe.each(STAGES)("recover, on the store $name", ({ create }) => {
     await stage.world.settle();
     await paused.pause();
     stage.crash(dead);
-    const heir = await stage.engine({ workflows: [hangs, waits], poll: "1 hour", lease: "1 hour" });
     await heir.start(quick, 1);
     await stage.world.advance("4 s");
     const report = await heir.recover();

@@ -76,6 +76,7 @@ export type {
   DocumentQuery,
   DueRun,
   Heartbeat,
+  HeldRun,
   Hint,
   JournalQuery,
   ListQuery,

@@ -3,7 +3,7 @@ import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { DueRun, Store } from "../store/store.ts";
+import type { DueRun, HeldRun, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type Retention, tidy } from "./tidy.ts";
 
@@ -18,6 +18,12 @@ export interface OwnershipSettings {
   readonly claimMax: number;
   readonly retention: Retention;
 }
+
+/** Beats in a lease. */
+const BEATS = 3;
+
+/** How far an estimate of the store's clock may be wrong. Whoever asks too early is told nothing. */
+const CLOCK_SLACK_MS = 50;
 
 /** After this many claims without progress a run is taken for one that may end its worker: it is not worked on beside another such. */
 export const SUSPECT_CLAIMS = 2;
@@ -45,7 +51,7 @@ export interface OwnershipParts {
   /** The worker was taken for dead: every run it held may have another owner. */
   readonly onLapsed: () => void;
   /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */
-  readonly onHeld: (held: ReadonlyArray<{ readonly id: string; readonly epoch: number }>) => void;
+  readonly onHeld: (held: readonly HeldRun[]) => void;
 }
 
 export interface Round {
@@ -57,8 +63,9 @@ export interface Round {
  * Which runs this worker may write.
  *
  * O1. The worker says that it lives three times a lease; one that was late learns of it from the answer, and lets go.
- * O2. Hints make the worker look sooner; the poll makes it look in any case.
+ * O2. Hints make the worker look sooner; the poll makes it look in any case. One at rest asks once a poll, and nothing else.
  * O3. A failure to reach the store ends no loop: it is tried again at the next beat or poll.
+ * O4. A worker whose lease is over leaves its runs to the others when that is so, not at their next beat.
  */
 export class Ownership {
   readonly #settings: OwnershipSettings;
@@ -69,7 +76,9 @@ export class Ownership {
   #lookAgain = false;
   #kicked = false;
   #wantsRoom = false;
+  #beatenAt = 0;
   #cancelDue: (() => void) | null = null;
+  #cancelExpiry: (() => void) | null = null;
   #tidying = false;
 
   constructor(settings: OwnershipSettings, parts: OwnershipParts) {
@@ -84,11 +93,12 @@ export class Ownership {
 
   async start(): Promise<void> {
     const { store, reaching } = this.#parts;
-    const { worker, leaseMs, workflows } = this.#settings;
-    await reaching(() => store.heartbeat(worker, leaseMs, workflows));
-    this.#every(Math.max(TIDY_MS, TIDY_POLLS * this.#settings.pollMs), () => this.#tidy());
-    this.#every(this.#settings.leaseMs / 3, () => this.beat());
-    this.#every(this.#settings.pollMs, () => this.look());
+    const { worker, leaseMs, pollMs, workflows } = this.#settings;
+    this.#beatenAt = this.#parts.clock.now();
+    const { nextExpiryAt } = await reaching(() => store.heartbeat(worker, leaseMs, workflows));
+    this.#armExpiry(nextExpiryAt);
+    this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
+    this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
     this.kick();
   }
 
@@ -115,6 +125,7 @@ export class Ownership {
   stop(): void {
     this.#stopped = true;
     this.#cancelDue?.();
+    this.#cancelExpiry?.();
   }
 
   /** Stops, and frees what the worker holds. If the store can't be reached, that happens when the lease is over. */
@@ -129,15 +140,56 @@ export class Ownership {
   async beat(): Promise<number> {
     return (
       (await this.#reaching("heartbeat", async () => {
+        const { store, clock, onLapsed, onHeld } = this.#parts;
         const { worker, leaseMs, workflows } = this.#settings;
-        const { alive, freed } = await this.#parts.store.heartbeat(worker, leaseMs, workflows);
+        this.#beatenAt = clock.now();
+        const lookedAt = store.now();
+        const { alive, freed, held, nextDueAt, nextExpiryAt } = await store.heartbeat(worker, leaseMs, workflows);
         if (this.#stopped) return 0;
-        if (!alive) this.#parts.onLapsed();
-        this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker));
+        if (!alive) onLapsed();
+        onHeld(held);
+        this.#expect(nextDueAt, lookedAt);
+        if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);
         if (freed > 0) this.kick();
         return freed;
       })) ?? 0
     );
+  }
+
+  /** A beat, where the next tick would be too late for one; its answer tells what a poll asks for. Else a poll. */
+  #tick(): Promise<unknown> {
+    const { pollMs, leaseMs } = this.#settings;
+    const isLast = this.#parts.clock.now() - this.#beatenAt + pollMs > leaseMs / BEATS;
+    return isLast ? this.beat() : this.#poll();
+  }
+
+  /** Asks only whether there is something to do: mostly there is nothing, and hints come sooner. */
+  async #poll(): Promise<void> {
+    const { store } = this.#parts;
+    const { worker, workflows } = this.#settings;
+    if (this.#stopped || this.#holding || this.#looking) return;
+    await this.#reaching("poll", async () => {
+      const lookedAt = store.now();
+      this.#expect(await store.nextDueAt(worker, workflows), lookedAt);
+    });
+  }
+
+  /** Looks at what is due when it is. What was so when the store was asked is looked at now. */
+  #expect(dueAt: number | null, askedAt: number): void {
+    if (dueAt !== null && dueAt <= askedAt) this.kick();
+    else if (!this.#looking) this.#armDue(dueAt);
+  }
+
+  /** A worker that is taken for dead before the next beat leaves its runs then, not when that beat comes. */
+  #armExpiry(expiryAt: number | null): void {
+    const { store, clock } = this.#parts;
+    this.#cancelExpiry?.();
+    this.#cancelExpiry = null;
+    if (this.#stopped || expiryAt === null) return;
+    const inMs = expiryAt - store.now() + (store.exactClock ? 0 : CLOCK_SLACK_MS);
+    if (inMs < this.#settings.leaseMs / BEATS) {
+      this.#cancelExpiry = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => void this.beat());
+    }
   }
 
   /** Claims what there is room for, and hears what is due. */
@@ -175,7 +227,9 @@ export class Ownership {
     if (claimed.length > 0) onClaimed(claimed);
     this.#wantsRoom = claimed.length === limit || limit <= 0;
     if (this.#wantsRoom && room() > 0) this.#lookAgain = true;
-    await this.#armDue(lookedAt);
+    const dueAt = await store.nextDueAt(worker, workflows);
+    // What was due when the worker looked waits for room, not for time.
+    this.#armDue(dueAt !== null && dueAt <= lookedAt ? null : dueAt);
     return { claimed: claimed.length, due: due.length };
   }
 
@@ -196,16 +250,14 @@ export class Ownership {
     else this.#tidying = false;
   }
 
-  /** One appointment, for the earliest deadline in the store; what was due when the worker looked waits for room, not for time. */
-  async #armDue(lookedAt: number): Promise<void> {
+  /** One appointment, for the earliest deadline in the store. */
+  #armDue(at: number | null): void {
     const { store, clock } = this.#parts;
-    const { worker, workflows, pollMs } = this.#settings;
-    const at = await store.nextDueAt(worker, workflows);
     this.#cancelDue?.();
     this.#cancelDue = null;
-    if (this.#stopped || at === null || at <= lookedAt) return;
+    if (this.#stopped || at === null) return;
     const inMs = at - store.now();
-    if (inMs < pollMs) this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
+    if (inMs < this.#settings.pollMs) this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
   }
 
   #every(ms: number, work: () => Promise<unknown>): void {

@@ -44,11 +44,14 @@ function choose({ tables, now }: Batch, { workflows, limit, suspects }: ClaimReq
   }
 }
 
+/** What the beat itself has to say; what there is to see then is for the store to add. */
+type Beat = Pick<Heartbeat, "alive" | "freed">;
+
 /**
  * A worker that others may have taken for dead is registered anew, and its runs are free: it can't know which of them were
  * claimed by others in the meantime.
  */
-export function beat(batch: Batch, worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Heartbeat {
+export function beat(batch: Batch, worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Beat {
   const { tables, now } = batch;
   const expiresAt = tables.workers.expiresAt(worker);
   const alive = expiresAt !== null && expiresAt > now;

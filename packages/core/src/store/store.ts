@@ -52,14 +52,15 @@ export interface Store {
    * The runs that `worker` owns and that are `running`, with their epochs. Changes nothing. What the worker does not know of
    * (the answer to its claim was lost) it learns here, and what it has lost is missing.
    */
-  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>>;
+  held(worker: string): Promise<readonly HeldRun[]>;
   /** The earliest `wakeAt` among the runs that `worker` owns, or that nobody owns and that are of `workflows`; null if none has one. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
   /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */
   load(runId: string, afterSeq?: number): Promise<Loaded | null>;
   /**
    * Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. `workflows`
-   * are those it can run, for people to see; left out, they stay as they were.
+   * are those it can run, for people to see; left out, they stay as they were. The answer tells what a worker would ask next, so
+   * that one at rest asks for nothing else.
    */
   heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat>;
   /** Ends a worker: its runs are free at once. */
@@ -114,6 +115,18 @@ export interface Heartbeat {
   readonly alive: boolean;
   /** How many runs of dead workers were freed. */
   readonly freed: number;
+  /** As `held`. */
+  readonly held: readonly HeldRun[];
+  /** As `nextDueAt`, of the `workflows` of this call. */
+  readonly nextDueAt: number | null;
+  /** When the first of the other workers is taken for dead if it says nothing. Past: one is, and more of its runs are to be freed. */
+  readonly nextExpiryAt: number | null;
+}
+
+/** A run that a worker owns and that is `running`. */
+export interface HeldRun {
+  readonly id: string;
+  readonly epoch: number;
 }
 
 export interface PruneRequest {

@@ -11,6 +11,7 @@ import type {
   Commit,
   DueRun,
   Heartbeat,
+  HeldRun,
   Hint,
   Loaded,
   Pruned,
@@ -69,7 +70,11 @@ class ProcessStore implements MemoryStore {
       .map((cell) => ({ id: cell.head.id, inboxLast: cell.head.inboxLast }));
   }
 
-  async held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+  async held(worker: string): Promise<readonly HeldRun[]> {
+    return this.#held(worker);
+  }
+
+  #held(worker: string): readonly HeldRun[] {
     const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
     return owned.filter((head) => isWorking(this.#tables, head)).map(({ id, epoch }) => ({ id, epoch }));
   }
@@ -88,7 +93,12 @@ class ProcessStore implements MemoryStore {
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    return beat(this.#batch(), worker, leaseMs, workflows);
+    return {
+      ...beat(this.#batch(), worker, leaseMs, workflows),
+      held: this.#held(worker),
+      nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
+      nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),
+    };
   }
 
   async retire(worker: string): Promise<void> {

@@ -77,6 +77,12 @@ export class MemoryWorkerTable implements WorkerTable {
     this.rows.delete(worker);
   }
 
+  /** The first, but for this one. */
+  nextExpiryAt(worker: string): number | null {
+    const others = [...this.rows.values()].filter(({ id }) => id !== worker);
+    return others.reduce<number | null>((first, { expiresAt }) => Math.min(first ?? expiresAt, expiresAt), null);
+  }
+
   dead(now: number, limit: number): readonly string[] {
     const dead = [...this.rows.values()].filter(({ expiresAt }) => expiresAt <= now);
     dead.sort((left, right) => left.expiresAt - right.expiresAt || (left.id < right.id ? -1 : 1));

@@ -1,4 +1,5 @@
 import { PawlError } from "../../model/errors.ts";
+import { BEAT_SQL } from "./beat-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
@@ -12,7 +13,7 @@ import { WORKER_SQL } from "./worker-sql.ts";
  * Functions have the number of the step that made them in their names, and stay when a later one brings others. So processes
  * of the release before go on beside those of this one, as long as a step only adds.
  */
-const MIGRATIONS: readonly string[] = [`${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`];
+const MIGRATIONS: readonly string[] = [`${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`, BEAT_SQL];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

@@ -9,6 +9,7 @@ import type {
   Commit,
   DueRun,
   Heartbeat,
+  HeldRun,
   Hint,
   Loaded,
   Pruned,
@@ -31,6 +32,7 @@ import {
   documentOf,
   type EntryValues,
   entryOf,
+  heldOf,
   type RecordValues,
   type RunValues,
   recordOf,
@@ -130,14 +132,12 @@ export class PostgresStore implements Store {
 
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
     const { worker, limit, suspects } = request;
-    const workflows = distinctWorkflows(request.workflows);
     this.#workers.add(worker);
     const values = [
       this.#fixedNow(),
       toColumn(worker),
       limit,
-      workflows.map(({ name }) => toColumn(name)),
-      workflows.map(({ version }) => version),
+      ...columnsOf(distinctWorkflows(request.workflows)),
       suspects?.claims ?? null,
       suspects?.max ?? null,
     ];
@@ -154,15 +154,13 @@ export class PostgresStore implements Store {
     return (rows ?? []).map(([id, inboxLast]) => ({ id: fromColumn(id), inboxLast }));
   }
 
-  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
-    const rows = (await this.#database.call(STORE_SQL.held, [toColumn(worker)])) as [string, number][] | null;
-    return (rows ?? []).map(([id, epoch]) => ({ id: fromColumn(id), epoch }));
+  async held(worker: string): Promise<readonly HeldRun[]> {
+    return heldOf(await this.#database.call(STORE_SQL.held, [toColumn(worker)]));
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
-    const names = workflows.map(({ name }) => toColumn(name));
-    const versions = workflows.map(({ version }) => version);
-    return (await this.#database.call(STORE_SQL.nextDueAt, [toColumn(worker), names, versions])) as number | null;
+    const values = [toColumn(worker), ...columnsOf(workflows)];
+    return (await this.#database.call(STORE_SQL.nextDueAt, values)) as number | null;
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
@@ -184,10 +182,10 @@ export class PostgresStore implements Store {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
-    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX];
-    const answer = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & { readonly now: number };
-    this.#clock?.heard(answer.now);
-    return { alive: answer.alive, freed: answer.freed };
+    const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
+    const { now, held, ...rest } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & { readonly now: number };
+    this.#clock?.heard(now);
+    return { ...rest, held: heldOf(held) };
   }
 
   async retire(worker: string): Promise<void> {
@@ -278,6 +276,11 @@ export class PostgresStore implements Store {
   #fixedNow(): number | null {
     return this.exactClock ? this.now() : null;
   }
+}
+
+/** Their names, and their versions. */
+function columnsOf(workflows: readonly WorkflowRef[]): [string[], number[]] {
+  return [workflows.map(({ name }) => toColumn(name)), workflows.map(({ version }) => version)];
 }
 
 function endsRun(transition: Transition): transition is Extract<Transition, { kind: "append" | "control" }> {

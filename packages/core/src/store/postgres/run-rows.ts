@@ -3,6 +3,7 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { Parent, Run, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { runOf } from "../run-of.ts";
+import type { HeldRun } from "../store.ts";
 import type { EventRow, LetterRow, RunHead } from "../tables.ts";
 import { fromColumn, fromColumnOrNull } from "../text-column.ts";
 
@@ -238,4 +239,8 @@ export function documentOf(row: DocumentColumns): StoredDocument {
     body: fromColumnOrNull(row.body),
     attributes,
   };
+}
+
+export function heldOf(rows: unknown): readonly HeldRun[] {
+  return ((rows ?? []) as [string, number][]).map(([id, epoch]) => ({ id: fromColumn(id), epoch }));
 }

@@ -1,3 +1,4 @@
+import { heldSql, nextDueSql } from "./beat-sql.ts";
 import { RUN_JSON } from "./run-json.ts";
 
 /** Statements of the store that are no functions of the database. Each answers with one value, the column `json`. */
@@ -13,16 +14,13 @@ export const STORE_SQL = {
   greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.places')::text)::text AS json`,
   claim: "SELECT @.claim_1($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  beat: "SELECT @.beat_1($1, $2, $3, $4, $5)::text AS json",
+  beat: "SELECT @.beat_2($1, $2, $3, $4, $5, $6, $7)::text AS json",
   retire: "SELECT @.retire_1($1, $2)::text AS json",
   prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
     SELECT * FROM @.runs q WHERE q.owner = $2 AND q.wake_at <= ${PRESENT} ORDER BY q.wake_at, q.n LIMIT $3) AS r`,
-  held: `SELECT json_agg(json_build_array(r.id, r.epoch) ORDER BY r.n)::text AS json FROM @.runs r
-    WHERE r.owner = $1 AND (r.status = 'running' OR r.status = 'compensating' AND r.wait IS NULL)`,
-  nextDueAt: `SELECT least((SELECT min(r.wake_at) FROM @.runs r WHERE r.owner = $1),
-    (SELECT min(f.at) FROM unnest($2::text[], $3::integer[]) AS w(name, version), LATERAL (SELECT min(r.wake_at) AS at FROM @.runs r
-      WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at IS NOT NULL) AS f))::text AS json`,
+  held: `SELECT (${heldSql("$1")})::text AS json`,
+  nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
   load: `SELECT (SELECT json_build_object('run', ${RUN_JSON}, 'snapshot', to_json(doc),

@@ -7,6 +7,7 @@ import type {
   Commit,
   DueRun,
   Heartbeat,
+  HeldRun,
   Hint,
   Loaded,
   Pruned,
@@ -32,6 +33,9 @@ import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { fromWire, toWire, toWireOrNull } from "./text.ts";
 import { writeBatch } from "./write-batch.ts";
+
+type HeldReply = readonly (readonly [string, number])[];
+type BeatReply = [number, number, number, HeldReply, string | null, string | null];
 
 const NOTHING: Commit = { answers: [], wakes: [] };
 
@@ -103,9 +107,8 @@ export class RedisStore implements Store {
     return due.map(([id, inboxLast]) => ({ id: fromWire(id), inboxLast }));
   }
 
-  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
-    const held = (await this.#read("held", [toWire(worker)])) as readonly (readonly [string, number])[];
-    return held.map(([id, epoch]) => ({ id: fromWire(id), epoch }));
+  async held(worker: string): Promise<readonly HeldRun[]> {
+    return heldOf((await this.#read("held", [toWire(worker)])) as HeldReply);
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -133,9 +136,15 @@ export class RedisStore implements Store {
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
-    const reply = await this.#write("beat", [toWire(worker), String(leaseMs), known]);
-    const [, alive, freed] = reply as [number, number, number];
-    return { alive: alive === 1, freed };
+    const args = [toWire(worker), String(leaseMs), known, ...workflowArgs(workflows ?? [])];
+    const [, alive, freed, held, due, expiry] = (await this.#write("beat", args)) as BeatReply;
+    return {
+      alive: alive === 1,
+      freed,
+      held: heldOf(held),
+      nextDueAt: due === null ? null : Number(due),
+      nextExpiryAt: expiry === null ? null : Number(expiry),
+    };
   }
 
   async retire(worker: string): Promise<void> {
@@ -210,6 +219,10 @@ function hasCode(transition: Transition): boolean {
 function codeRefused(): Answer {
   const text = "Redis has no transaction that code could take part in; do the work in a step, with its idempotency key";
   return { kind: "refused", reason: "threw", error: new PawlError("TX_UNSUPPORTED", text) };
+}
+
+function heldOf(reply: HeldReply): readonly HeldRun[] {
+  return reply.map(([id, epoch]) => ({ id: fromWire(id), epoch }));
 }
 
 function workflowArgs(workflows: readonly WorkflowRef[]): readonly string[] {

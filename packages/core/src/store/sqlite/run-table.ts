@@ -1,6 +1,6 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
-import type { DueRun } from "../store.ts";
+import type { DueRun, HeldRun } from "../store.ts";
 import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
@@ -159,7 +159,7 @@ export class SqliteRunTable implements RunTable {
       .map(({ id, inboxLast }) => ({ id: fromColumn(id), inboxLast }));
   }
 
-  held(worker: string): readonly { readonly id: string; readonly epoch: number }[] {
+  held(worker: string): readonly HeldRun[] {
     const rows = this.#sql.held.all(toColumn(worker)) as { readonly id: string; readonly epoch: number }[];
     return rows.map(({ id, epoch }) => ({ id: fromColumn(id), epoch }));
   }

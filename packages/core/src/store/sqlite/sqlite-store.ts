@@ -10,6 +10,7 @@ import type {
   Commit,
   DueRun,
   Heartbeat,
+  HeldRun,
   Hint,
   Loaded,
   Pruned,
@@ -96,7 +97,7 @@ export class SqliteStore implements Store {
     return this.#file.read((tables) => tables.runs.due(worker, this.now(), limit));
   }
 
-  async held(worker: string): Promise<readonly { readonly id: string; readonly epoch: number }[]> {
+  async held(worker: string): Promise<readonly HeldRun[]> {
     return this.#file.glance((tables) => tables.runs.held(worker));
   }
 
@@ -117,7 +118,13 @@ export class SqliteStore implements Store {
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    return this.#write((batch) => beat(batch, worker, leaseMs, workflows));
+    const now = this.now();
+    return this.#file.write((tables) => ({
+      ...beat(new Batch(tables, now), worker, leaseMs, workflows),
+      held: tables.runs.held(worker),
+      nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
+      nextExpiryAt: tables.workers.nextExpiryAt(worker),
+    }));
   }
 
   async retire(worker: string): Promise<void> {

@@ -10,6 +10,7 @@ const SQL = {
     expires_at = excluded.expires_at, workflows = coalesce(excluded.workflows, workflows)`,
   remove: "DELETE FROM pawl_workers WHERE id = ?",
   dead: "SELECT id FROM pawl_workers WHERE expires_at <= ? ORDER BY expires_at, id LIMIT ?",
+  nextExpiry: "SELECT min(expires_at) AS at FROM pawl_workers WHERE id <> ?",
   all: "SELECT id, expires_at, workflows FROM pawl_workers ORDER BY id",
 } as const;
 
@@ -42,6 +43,11 @@ export class SqliteWorkerTable implements WorkerTable {
 
   dead(now: number, limit: number): readonly string[] {
     return (this.#sql.dead.all(now, limit) as { readonly id: string }[]).map(({ id }) => fromColumn(id));
+  }
+
+  /** The first, but for this one. */
+  nextExpiryAt(worker: string): number | null {
+    return (this.#sql.nextExpiry.get(toColumn(worker)) as { readonly at: number | null }).at;
   }
 
   all(): readonly WorkerRow[] {

@@ -1,5 +1,5 @@
 import type { Run } from "../../model/run.ts";
-import type { Store } from "../../store/store.ts";
+import type { HeldRun, Store } from "../../store/store.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 
@@ -11,22 +11,25 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
     case "claim":
       return store.claim(action.request);
     case "heartbeat":
-      return store.heartbeat(action.worker, action.leaseMs);
+      return sortedHeld(await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other")));
     case "retire":
       return store.retire(action.worker);
     case "prune":
       return store.prune(action.request);
-    case "look": {
-      const held = [...(await store.held(action.worker))].sort((left, right) => (left.id < right.id ? -1 : 1));
-      return {
-        held,
+    case "look":
+      return sortedHeld({
+        held: await store.held(action.worker),
         due: await store.due(action.worker, 100),
         next: await store.nextDueAt(action.worker, workflows("order", "other")),
-      };
-    }
+      });
     case "pass":
       return null;
   }
+}
+
+/** In which order they are told is nobody's business. */
+function sortedHeld<Answer extends { readonly held: readonly HeldRun[] }>(answer: Answer): Answer {
+  return { ...answer, held: [...answer.held].sort((left, right) => (left.id < right.id ? -1 : 1)) };
 }
 
 /** Everything that can be read of a store, the same for every store that holds the same. */

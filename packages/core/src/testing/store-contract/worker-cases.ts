@@ -5,9 +5,9 @@ export const workerCases: readonly Case[] = [
   {
     name: "a worker's first heartbeat registers it, the next ones keep it alive",
     run: async (t) => {
-      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: false, freed: 0 });
       t.world.advance(99);
-      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: true, freed: 0 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: true, freed: 0 });
       t.expect(await t.store.reader.workers()).toEqual([{ id: "w", expiresAt: T0 + 199, workflows: [] }]);
     },
   },
@@ -18,7 +18,7 @@ export const workerCases: readonly Case[] = [
       await t.owned("busy");
       await t.waiting("resting", { until: T0 + 500, messages: ["approve"] });
       t.world.advance(100);
-      t.expect(await t.store.heartbeat("v", 100)).toEqual({ alive: false, freed: 2 });
+      t.expect(await t.store.heartbeat("v", 100)).toMatchObject({ alive: false, freed: 2 });
       t.expect(await t.run("busy")).toMatchObject({
         owner: null,
         epoch: 2,
@@ -50,11 +50,11 @@ export const workerCases: readonly Case[] = [
       await t.store.heartbeat("w", 100);
       await t.owned("r");
       t.world.advance(100);
-      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 1 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: false, freed: 1 });
       t.expect(await t.run("r")).toMatchObject({ owner: null, epoch: 2 });
       const late = await t.answer(append("r", { records: [record(1)] }));
       t.expect(late).toEqual({ kind: "refused", reason: "fenced", epoch: 2 });
-      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: true, freed: 0 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: true, freed: 0 });
     },
   },
   {
@@ -64,8 +64,34 @@ export const workerCases: readonly Case[] = [
       await t.applied(create("claimed"));
       await t.claim("x");
       t.world.advance(-1000);
-      t.expect(await t.store.heartbeat("v", 100)).toEqual({ alive: false, freed: 2 });
+      t.expect(await t.store.heartbeat("v", 100)).toMatchObject({ alive: false, freed: 2 });
       t.expect((await t.claimIds("v")).sort()).toEqual(["claimed", "created"]);
+    },
+  },
+  {
+    name: "a heartbeat tells what its worker holds, when something is due, and when another worker's time is over",
+    run: async (t) => {
+      const alone = { alive: false, freed: 0, held: [], nextDueAt: null, nextExpiryAt: null };
+      t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual(alone);
+      await t.owned("busy");
+      await t.waiting("resting", { until: T0 + 70 });
+      await t.applied(create("later", { startAt: T0 + 60 }));
+      t.expect(await t.store.heartbeat("v", 50)).toEqual({ ...alone, nextExpiryAt: T0 + 100 });
+      const seen = { alive: true, freed: 0, held: [{ id: "busy", epoch: 1 }], nextExpiryAt: T0 + 50 };
+      t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual({ ...seen, nextDueAt: T0 + 60 });
+      t.expect(await t.store.heartbeat("w", 100)).toEqual({ ...seen, nextDueAt: T0 + 70 });
+    },
+  },
+  {
+    name: "a heartbeat tells what is there after it: runs that it freed are due, and their worker is gone",
+    run: async (t) => {
+      await t.store.heartbeat("w", 100);
+      await t.owned("r");
+      t.world.advance(100);
+      const seen = { alive: false, freed: 1, held: [], nextDueAt: T0 + 100, nextExpiryAt: null };
+      t.expect(await t.store.heartbeat("v", 100, ORDER)).toEqual(seen);
+      t.world.advance(100);
+      t.expect(await t.store.heartbeat("v", 100, ORDER)).toEqual({ ...seen, freed: 0 });
     },
   },
   {
@@ -89,7 +115,7 @@ export const workerCases: readonly Case[] = [
       await t.store.heartbeat("v", 100);
       t.expect(await t.store.reader.workers()).toEqual([{ id: "v", expiresAt: T0 + 200, workflows: [] }]);
       t.expect(await t.claimIds("v")).toEqual(["r"]);
-      t.expect(await t.store.heartbeat("w", 100)).toEqual({ alive: false, freed: 0 });
+      t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: false, freed: 0 });
       t.expect((await t.run("r")).owner).toBe("v");
     },
   },
@@ -100,7 +126,7 @@ export const workerCases: readonly Case[] = [
       const ids = Array.from({ length: 1500 }, (_, index) => `r${index}`);
       await t.owned(...ids);
       t.world.advance(100);
-      t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(1000);
+      t.expect(await t.store.heartbeat("v", 1000)).toMatchObject({ freed: 1000, nextExpiryAt: T0 + 100 });
       t.expect((await t.store.reader.workers()).map((worker) => worker.id)).toEqual(["v", "w"]);
       t.expect((await t.store.heartbeat("v", 1000)).freed).toBe(500);
       t.expect((await t.store.reader.workers()).map((worker) => worker.id)).toEqual(["v"]);

@@ -92,7 +92,7 @@ local function beat()
     freed = freed + release_some(dead, FREED_MAX - freed)
     if call('EXISTS', P .. ':o:' .. dead) == 0 then workers.remove(dead) end
   end
-  return { now, alive and 1 or 0, freed }
+  return { now, alive and 1 or 0, freed, held_by(worker), next_due(worker, list()), next_expiry(worker) }
 end
 
 local function retire()

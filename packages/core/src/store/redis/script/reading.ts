@@ -100,22 +100,9 @@ function read.due()
   return { now, due }
 end
 
-function read.held()
-  local held = {}
-  for i, id in ipairs(call('ZRANGE', P .. ':hl:' .. arg(), 0, -1)) do held[i] = { id, runs.head(id)[EPOCH] } end
-  return held
-end
+function read.held() return held_by(arg()) end
 
-function read.next()
-  local keys = { P .. ':do:' .. arg() }
-  for _, workflow in ipairs(list()) do keys[#keys + 1] = P .. ':df:' .. workflow end
-  local earliest = false
-  for _, key in ipairs(keys) do
-    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-    if first and (not earliest or tonumber(first) < tonumber(earliest)) then earliest = first end
-  end
-  return { now, earliest }
-end
+function read.next() return { now, next_due(arg(), list()) } end
 
 function read.letters()
   local ids = call('ZREVRANGEBYSCORE', P .. ':lx', arg(), '-inf', 'WITHSCORES', 'LIMIT', 0, num())

@@ -1,5 +1,6 @@
 import { BELONGING_ROWS_LUA } from "./belonging-rows.ts";
 import { EVENTS_LUA } from "./events.ts";
+import { LOOKING_LUA } from "./looking.ts";
 import { OWNERSHIP_LUA } from "./ownership.ts";
 import { POSTS_LUA } from "./posts.ts";
 import { PRELUDE_LUA } from "./prelude.ts";
@@ -14,6 +15,7 @@ import { WIRE_LUA } from "./wire.ts";
  */
 export const WRITE_SCRIPT = `#!lua${[
   PRELUDE_LUA,
+  LOOKING_LUA,
   RUN_ROWS_LUA,
   BELONGING_ROWS_LUA,
   EVENTS_LUA,
@@ -23,4 +25,4 @@ export const WRITE_SCRIPT = `#!lua${[
   OWNERSHIP_LUA,
 ].join("")}`;
 
-export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${READING_LUA}`;
+export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${READING_LUA}`;

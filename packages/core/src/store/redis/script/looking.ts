@@ -1,0 +1,25 @@
+/** What a worker asks for: what it holds, and when somebody has to look. It follows the prelude in both scripts. */
+export const LOOKING_LUA = `
+local function held_by(worker)
+  local held = {}
+  for i, id in ipairs(call('ZRANGE', P .. ':hl:' .. worker, 0, -1)) do held[i] = { id, runs.head(id)[EPOCH] } end
+  return held
+end
+
+local function next_due(worker, workflows)
+  local keys = { P .. ':do:' .. worker }
+  for _, workflow in ipairs(workflows) do keys[#keys + 1] = P .. ':df:' .. workflow end
+  local earliest = false
+  for _, key in ipairs(keys) do
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first and (not earliest or tonumber(first) < tonumber(earliest)) then earliest = first end
+  end
+  return earliest
+end
+
+-- When the first of the other workers is taken for dead.
+local function next_expiry(worker)
+  local rows = call('ZRANGE', P .. ':wk', 0, 1, 'WITHSCORES')
+  return rows[1] ~= worker and rows[2] or rows[4] or false
+end
+`;
