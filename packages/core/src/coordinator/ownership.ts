@@ -257,7 +257,8 @@ export class Ownership {
     this.#cancelDue = null;
     if (this.#stopped || at === null) return;
     const inMs = at - store.now();
-    if (inMs < this.#settings.pollMs) this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
+    if (inMs < this.#settings.pollMs)
+      this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
   }
 
   #every(ms: number, work: () => Promise<unknown>): void {

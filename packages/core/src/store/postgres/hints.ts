@@ -109,3 +109,8 @@ export class Hints {
     for (const listener of [...this.#listeners]) listener(hint);
   }
 }
+
+/** The name that hints go by: of a schema's own, in the length that the server takes. */
+export function channelOf(schema: string): string {
+  return `pawl ${schema}`.replaceAll('"', "").slice(0, 60);
+}

@@ -24,7 +24,7 @@ import { DatabaseClock } from "./clock.ts";
 import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
-import { Hints } from "./hints.ts";
+import { channelOf, Hints } from "./hints.ts";
 import { checkServer, migrate } from "./migrations.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import {
@@ -183,7 +183,9 @@ export class PostgresStore implements Store {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
     const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
-    const { now, held, ...rest } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & { readonly now: number };
+    const { now, held, ...rest } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & {
+      readonly now: number;
+    };
     this.#clock?.heard(now);
     return { ...rest, held: heldOf(held) };
   }
@@ -291,9 +293,4 @@ function endsRun(transition: Transition): transition is Extract<Transition, { ki
 
 function hasCode(transition: Transition): boolean {
   return transition.kind === "append" && transition.transaction !== null;
-}
-
-/** The name that hints go by: of a schema's own, in the length that the server takes. */
-function channelOf(schema: string): string {
-  return `pawl ${schema}`.replaceAll('"', "").slice(0, 60);
 }
