@@ -43,6 +43,11 @@ export const ERRORS = {
     means: "The run undoes what it has done; until that is over its history stays as it is.",
     fix: "Wait for its end, then rewind it.",
   },
+  RUN_WAITS: {
+    status: 409,
+    means: "A test asked for the result of a run that waits for something which no time brings.",
+    fix: "Send the message or emit the event that the sentence names, or give the wait a timeout.",
+  },
   RUN_BUSY: {
     status: 409,
     means: "The run changed each time before its history could be.",

@@ -1,0 +1,95 @@
+import { type EngineOptions, resolveConfig } from "../engine-config.ts";
+import { createCodec } from "../model/payload.ts";
+import type { RecordKind } from "../model/record.ts";
+import type { Run } from "../model/run.ts";
+import { codeProgram } from "../runner/code-program.ts";
+import type { ProgramSettings } from "../runner/ops/branch.ts";
+import type { Command } from "../workflow/command.ts";
+import type { AnyWorkflow } from "../workflow/ctx.ts";
+import type { Ending, JournalAhead, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import type { ResourceRequest } from "../workflow/resource.ts";
+
+/** What stands between programs and the sessions that interpret them. */
+export interface Through {
+  /** A command on its way to the session; what is given is issued in its place. */
+  issue(command: Command, host: ProgramHost): Command;
+  /** The program is over. */
+  finish?(ending: Ending, host: ProgramHost): void;
+}
+
+/** The same workflow, code or program: what its runs ask for goes through `through`. */
+export function workflowThrough(workflow: AnyWorkflow, settings: ProgramSettings, through: Through): AnyWorkflow {
+  const create = codeProgram(workflow, settings);
+  return { ...workflow, program: (host) => create(new HostThrough(host, through)) };
+}
+
+/** What an engine with these options says to its workflows. */
+export function programSettings(options: EngineOptions): ProgramSettings {
+  const config = resolveConfig(options);
+  const bytesMax = config.payloadBytesMax;
+  const codec = createCodec(config.codec, { bytesMax, warnBytes: bytesMax, onLarge: () => undefined });
+  return { ...config, codec };
+}
+
+class HostThrough implements ProgramHost {
+  readonly #host: ProgramHost;
+  readonly #through: Through;
+
+  constructor(host: ProgramHost, through: Through) {
+    this.#host = host;
+    this.#through = through;
+  }
+
+  get runId(): string {
+    return this.#host.runId;
+  }
+  get run(): Run {
+    return this.#host.run;
+  }
+  get live(): boolean {
+    return this.#host.live;
+  }
+  get edition(): number {
+    return this.#host.edition;
+  }
+  get seed(): string {
+    return this.#host.seed;
+  }
+  get signal(): AbortSignal {
+    return this.#host.signal;
+  }
+  get ahead(): JournalAhead {
+    return this.#host.ahead;
+  }
+  now(): number {
+    return this.#host.now();
+  }
+  issue(command: Command): void {
+    this.#host.issue(this.#through.issue(command, this.#host));
+  }
+  hold(request: ResourceRequest): void {
+    this.#host.hold(request);
+  }
+  finish(ending: Ending): void {
+    this.#through.finish?.(ending, this.#host);
+    this.#host.finish(ending);
+  }
+  snapshot(state: unknown): void {
+    this.#host.snapshot(state);
+  }
+  close(path: string, reason: Error): void {
+    this.#host.close(path, reason);
+  }
+  loopBegins(loop: string): ResumePoint | null {
+    return this.#host.loopBegins(loop);
+  }
+  loopEnds(loop: string): void {
+    this.#host.loopEnds(loop);
+  }
+  keptFrom(loop: string): number {
+    return this.#host.keptFrom(loop);
+  }
+  passOver(location: string, kind: RecordKind): void {
+    this.#host.passOver(location, kind);
+  }
+}
