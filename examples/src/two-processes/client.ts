@@ -1,22 +1,24 @@
 /**
- * Starts a run, sends it a message and waits for its result; a worker on the same file does the work. Without `workflows`
- * an engine is a client.
+ * Starts a run, sends it a message and waits for its result; a worker on the same file does the work. A client needs no code of
+ * the workflow: it declares what it knows of it.
  *
  * ```sh
  * node examples/dist/two-processes/client.js shared.db
  * ```
  */
-import { createEngine } from "pawl";
+import { createClient, declareWorkflow } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
-import { greeting } from "./greeting.ts";
+import type { Greeted } from "./greeting.ts";
+
+const greeting = declareWorkflow<{ readonly name: string }, Greeted>("greeting");
 
 const [file = "shared.db"] = process.argv.slice(2);
-const engine = await createEngine({ store: sqliteStore(file), poll: "100 ms" });
+const client = await createClient({ store: sqliteStore(file), poll: "100 ms" });
 
-const run = await engine.start(greeting, { name: "ann" });
+const run = await client.start(greeting, { name: "ann" });
 await run.send("seen", { by: process.pid });
 const { text, seenBy } = await run.result();
 console.log(text);
 console.log(`seen by process ${seenBy}`);
 
-await engine.shutdown();
+await client.close();

@@ -24,7 +24,7 @@ import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
 import { Worker } from "./worker.ts";
-import type { SendOptions, Workflow } from "./workflow/ctx.ts";
+import type { SendOptions, WorkflowDeclaration } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
 
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
@@ -94,7 +94,7 @@ export class Engine {
 
   /** Starts a run. Resolves when the run is durable. */
   async start<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
@@ -119,7 +119,7 @@ export class Engine {
 
   /** The run is there when the caller's transaction commits; then whoever works on it hears of it. */
   async #startWithin<Input, Output>(
-    workflow: Workflow<Input, Output>,
+    workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
     options: StartOptions,
   ): Promise<RunHandle<Output>> {

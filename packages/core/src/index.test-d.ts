@@ -3,9 +3,12 @@ import { expectTypeOf } from "vitest";
 import { z } from "zod";
 import {
   type ChildHandle,
+  type Client,
   type Ctx,
   checkReplay,
+  createClient,
   createEngine,
+  declareWorkflow,
   diff,
   type EmitOutcome,
   type EngineEvent,
@@ -302,4 +305,25 @@ export async function history(): Promise<void> {
   await engine.rewind("r", null);
   // @ts-expect-error what becomes of children is one of two things
   await engine.rewind("r", 0, { children: "keep" });
+}
+
+export async function clients(): Promise<void> {
+  const client = await createClient({ store: memoryStore(), poll: "2 s" });
+  expectTypeOf(client).toEqualTypeOf<Client>();
+  const declared = declareWorkflow<{ id: string }, number>("order", { version: 2 });
+  expectTypeOf(await client.start(declared, { id: "a" })).toEqualTypeOf<RunHandle<number>>();
+  expectTypeOf(await client.start(order, { id: "a" })).toEqualTypeOf<RunHandle<{ total: number }>>();
+  expectTypeOf(await (await createEngine({ store: memoryStore() })).start(declared, { id: "a" })).toEqualTypeOf<
+    RunHandle<number>
+  >();
+  const byHalf = declareWorkflow("half", { input: z.object({ n: z.number() }) });
+  expectTypeOf(await client.start(byHalf, { n: 1 })).toEqualTypeOf<RunHandle<unknown>>();
+  // @ts-expect-error An input that does not fit what was declared.
+  await client.start(declared, { id: 1 });
+  // @ts-expect-error A client works on nothing.
+  await createClient({ store: memoryStore(), workflows: [order] });
+  // @ts-expect-error A client has nothing to recover.
+  await client.recover();
+  // @ts-expect-error What is declared has no code: no engine can work on it.
+  await createEngine({ store: memoryStore(), workflows: [declared] });
 }

@@ -1,5 +1,6 @@
 export type { ActOptions, RewindOptions, Rewound } from "./acts.ts";
 export { type CheckProgress, type CheckReplayOptions, checkReplay, type ReplayReport } from "./check-replay.ts";
+export { type Client, type ClientOptions, createClient } from "./client.ts";
 export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
 export type { Engine } from "./engine.ts";
@@ -121,6 +122,7 @@ export type {
   WaitOptions,
   WaitWithTimeout,
   Workflow,
+  WorkflowDeclaration,
   WorkflowOptions,
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
@@ -139,4 +141,4 @@ export {
   type ScopeFailure,
   type ScopeOptions,
 } from "./workflow/structure.ts";
-export { programWorkflow, workflow } from "./workflow/workflow.ts";
+export { declareWorkflow, programWorkflow, workflow } from "./workflow/workflow.ts";

@@ -5,7 +5,7 @@ import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun, Run } from "./model/run.ts";
 import { checkSchema } from "./model/schema.ts";
 import type { WithinTx } from "./submit-within.ts";
-import type { AnyWorkflow } from "./workflow/ctx.ts";
+import type { WorkflowDeclaration } from "./workflow/ctx.ts";
 
 export interface StartOptions extends WithinTx {
   /** Unique among runs. Starting again with the same id, workflow and input gives the run that exists. Default: a fresh one. */
@@ -21,7 +21,7 @@ export interface StartOptions extends WithinTx {
 export function newRun(
   config: EngineConfig,
   codec: Codec,
-  workflow: AnyWorkflow,
+  workflow: WorkflowDeclaration,
   input: unknown,
   options: StartOptions,
   owner: string | null,

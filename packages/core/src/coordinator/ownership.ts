@@ -102,9 +102,9 @@ export class Ownership {
     this.kick();
   }
 
-  /** Looks at the end of this turn. */
+  /** Looks at the end of this turn, if there is anything that this worker could run. */
   kick(): void {
-    if (this.#kicked || this.#stopped) return;
+    if (this.#kicked || this.#stopped || this.#settings.workflows.length === 0) return;
     this.#kicked = true;
     this.#parts.turns.atTurnEnd(() => {
       this.#kicked = false;

@@ -23,6 +23,16 @@ export interface StrayRejections {
   stop(): void;
 }
 
+/** For a process that runs no user code: what it does not handle goes its usual way. */
+export const NO_STRAYS: StrayRejections = {
+  within: (_, call) => call(),
+  beside(_, call) {
+    call();
+    return () => undefined;
+  },
+  stop: () => undefined,
+};
+
 export function catchStrays(onStray: Place["onStray"]): StrayRejections {
   if (users === 0) process.on("unhandledRejection", caught);
   users += 1;

@@ -1,9 +1,10 @@
+import { type Client, type ClientOptions, createClient } from "../client.ts";
 import { createEngine } from "../create-engine.ts";
 import type { Engine } from "../engine.ts";
 import type { EngineOptions } from "../engine-config.ts";
 import type { RunHandle } from "../handle.ts";
 import { isTerminal } from "../model/run.ts";
-import type { LogLevel } from "../runtime/log.ts";
+import type { Log, LogLevel } from "../runtime/log.ts";
 import type { Store } from "../store/store.ts";
 import { type CrashAt, type Crashable, crashable } from "./crashable.ts";
 import { intercepted } from "./intercepted.ts";
@@ -33,6 +34,8 @@ type StageEngineOptions = Omit<EngineOptions, "store" | "world"> & {
   readonly through?: (store: Store) => Store;
 };
 
+type StageClientOptions = Omit<ClientOptions, "store" | "world"> & Pick<StageEngineOptions, "through">;
+
 /** A store elsewhere: the world is not at rest while an answer is on its way. Hints come when they come, so there are none. */
 function awaited(store: Store, world: VirtualWorld): Store {
   const through = intercepted(store, async (_call, proceed) => {
@@ -52,6 +55,7 @@ export class Stage {
   readonly log: LogLine[] = [];
   readonly #data: StageStore;
   readonly #engines = new Map<Engine, Crashable>();
+  readonly #clients: Client[] = [];
   /** Every connection; a process that has crashed closes none. */
   readonly #stores: Store[] = [];
 
@@ -61,8 +65,7 @@ export class Stage {
 
   async engine(options: StageEngineOptions = {}): Promise<Engine> {
     const { crashAt, through, ...rest } = options;
-    const connected = this.#data.isRemote ? awaited(this.#data.connect(), this.world) : this.#data.connect();
-    this.#stores.push(connected);
+    const connected = this.#connect();
     const process = crashable(through === undefined ? connected : through(connected), crashAt);
     const engine = await createEngine({
       lease: "3 s",
@@ -73,6 +76,16 @@ export class Stage {
     });
     this.#engines.set(engine, process);
     return engine;
+  }
+
+  /** A process without a worker. */
+  async client(options: StageClientOptions = {}): Promise<Client> {
+    const { through = (store) => store, ...rest } = options;
+    const store = through(this.#connect());
+    const log: Log = (level, text, fields) => this.log.push({ level, text, fields });
+    const client = await createClient({ log, ...rest, store, world: this.world });
+    this.#clients.push(client);
+    return client;
   }
 
   /** A store over the same data, as another process has it; who asks for it closes it. */
@@ -148,6 +161,12 @@ export class Stage {
     return JSON.stringify(parts);
   }
 
+  #connect(): Store {
+    const store = this.#data.isRemote ? awaited(this.#data.connect(), this.world) : this.#data.connect();
+    this.#stores.push(store);
+    return store;
+  }
+
   /** Ends everything, whatever is under way. */
   async close(): Promise<void> {
     for (const [engine, process] of this.#engines) {
@@ -156,6 +175,7 @@ export class Stage {
       await this.world.advance("1 s");
       await stopped;
     }
+    for (const client of this.#clients) await client.close();
     for (const store of this.#stores) await store.close();
     await this.#data.dispose?.();
   }

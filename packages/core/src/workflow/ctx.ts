@@ -265,6 +265,15 @@ export interface Workflow<Input = unknown, Output = unknown> {
   readonly program: ProgramFactory | null;
 }
 
+/** What has to be known of a workflow to start it: not its code. */
+export interface WorkflowDeclaration<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly version: number;
+  readonly options: Pick<WorkflowOptions<Input, Output>, "input">;
+  /** There where the code is; what is declared has the type of it alone. */
+  run?(ctx: Ctx, input: Input): Promise<Output>;
+}
+
 /** A workflow of whatever input and output: what lists and registries hold. */
 export type AnyWorkflow = Workflow;
 

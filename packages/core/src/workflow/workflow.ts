@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
 import { checkName } from "../model/names.ts";
-import type { Ctx, Workflow, WorkflowOptions } from "./ctx.ts";
+import type { Ctx, Workflow, WorkflowDeclaration, WorkflowOptions } from "./ctx.ts";
 import type { ProgramFactory } from "./program.ts";
 
 /**
@@ -55,6 +55,20 @@ export function programWorkflow<Input, Output>(
     throw new TypeError(`workflow ${name} is interpreted by a program, it has no function`);
   };
   return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program };
+}
+
+/**
+ * Names a workflow whose code is elsewhere, so that a client can start it.
+ *
+ * ```ts
+ * const order = declareWorkflow<{ id: string }, number>("order");
+ * ```
+ */
+export function declareWorkflow<Input, Output = unknown>(
+  name: string,
+  options: Pick<WorkflowOptions<Input, Output>, "input" | "version"> = {},
+): WorkflowDeclaration<Input, Output> {
+  return { name: checkName(name, "workflow name"), version: versionOf(name, options), options };
 }
 
 function versionOf(name: string, { version = 1 }: { readonly version?: number }): number {
