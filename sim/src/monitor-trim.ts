@@ -80,9 +80,10 @@ function checkBounded(
     round === null || Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
   if (!isTime) return;
   const least = firstKept(record, node);
+  const checkpoint = shadow.journal.findLast(({ kind, seq }) => kind === "checkpoint" && seq <= record.seq);
   // What a branch that nobody waits for any more adds to its round later stays until the next time.
   for (const { location, seq } of shadow.journal) {
-    if (seq > record.seq || !location.startsWith(`${loop}/~`)) continue;
+    if (seq > record.seq || seq === checkpoint?.seq || !location.startsWith(`${loop}/~`)) continue;
     if (Number.parseInt(location.slice(loop.length + 2), 10) >= least) continue;
     monitor.violate("bounded", `run ${shadow.id}: ${location} lies there when round ${least} is the first to keep`);
     return;

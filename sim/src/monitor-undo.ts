@@ -53,7 +53,10 @@ function undoablePlace(known: Known, shadow: Shadow, { kind, location, detail }:
 function hasUndoable(known: Known, shadow: Shadow, place: string): boolean {
   const spawn = shadow.history.find((record) => record.kind === "spawn" && record.location === place);
   const child = known.shadows.get(spawn?.detail ?? "");
-  return child !== undefined && undoables(known, child).length > 0;
+  if (child === undefined) return false;
+  return undoables(known, child).some(
+    ({ location }) => !location.endsWith(".c") || hasUndoable(known, child, location),
+  );
 }
 
 /** I11: before the record is noted. What is undone is the newest that is left, once; a program that is stopped does nothing more. */

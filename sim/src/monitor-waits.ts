@@ -76,7 +76,8 @@ function isMissed(shadow: Shadow, entry: InboxEntry): boolean {
   const isNew = entry.n > inboxSeen;
   switch (entry.kind) {
     case "cancel":
-      return true;
+      // One that undoes what it did is cancelled already.
+      return row.status !== "compensating";
     case "event":
       return wait?.topics.includes(entry.name) ?? false;
     case "child":

@@ -22,6 +22,8 @@ import type { SimProcess, Stage } from "./stage.ts";
 interface Call<Answer> {
   readonly label: string;
   readonly kinds: readonly TransactionKind[];
+  /** It has come to the store, whatever becomes of it there. */
+  arrived?(): void;
   apply(store: Store): Promise<Answer>;
   /** What the monitors are shown; left out for reads that change nothing. */
   applied?(answer: Answer): Applied;
@@ -59,9 +61,12 @@ export class Port implements Store {
 
   commit(batch: readonly Transition[]): Promise<Commit> {
     const kinds = transactionKinds(batch);
+    const { creating } = this.#world;
+    if (batch.some(({ kind }) => kind === "create")) creating.add(batch);
     return this.#call({
       label: `commit ${batch.map(labelOf).join(", ")}`,
       kinds,
+      arrived: () => void creating.delete(batch),
       apply: (store) => store.commit(batch),
       applied: (commit) => ({ kind: "commit", batch, commit }),
     });
@@ -170,6 +175,7 @@ export class Port implements Store {
   ): Promise<void> {
     const { scheduler, pawl, store, monitor } = this.#world;
     const worker = this.#worker;
+    call.arrived?.();
     if (fault === "crashBefore") {
       worker.kill("crash before a call");
       return;

@@ -21,7 +21,7 @@ export interface Outcome {
 
 const STEPS_MAX = 60_000;
 /** How long, in virtual time, everything may take to end once nothing goes wrong any more. */
-const HEALING_MS = 180_000;
+const HEALING_MS = 600_000;
 /** How long it goes on when all has ended: nothing may change any more. */
 const AFTER_MS = 2_000;
 

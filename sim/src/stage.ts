@@ -1,4 +1,14 @@
-import type { Engine, EventPost, Loaded, LogLevel, MemoryStore, ResourceOptions, Run, StepInfo } from "pawl";
+import type {
+  Engine,
+  EventPost,
+  Loaded,
+  LogLevel,
+  MemoryStore,
+  ResourceOptions,
+  Run,
+  StepInfo,
+  Transition,
+} from "pawl";
 import type { Applied } from "./applied.ts";
 import type { CallFault, Case, Swarm } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
@@ -85,8 +95,10 @@ export interface Stage {
   readonly isOut: boolean;
   /** Whether the workers' code has been changed. */
   readonly isChanged: boolean;
-  /** Whether it is not known yet of some start that it has happened. */
+  /** Whether it is not known yet of some start that it has happened, or one may still arrive. */
   readonly isStarting: boolean;
+  /** Commits on their way to the store that create runs. */
+  readonly creating: Set<readonly Transition[]>;
   /** Engines that a client can talk to. */
   readonly usable: readonly SimProcess[];
   /** What befalls this call. */

@@ -1,4 +1,4 @@
-import type { LogLevel, MemoryStore, Run } from "pawl";
+import type { LogLevel, MemoryStore, Run, Transition } from "pawl";
 import { Bodies } from "./bodies.ts";
 import { CALL_FAULTS, CALM, type CallFault, type Case, type Swarm } from "./case.ts";
 import { Client } from "./client.ts";
@@ -44,6 +44,7 @@ export class World implements Stage {
   readonly bodies: Bodies;
   readonly client: Client;
   readonly matrix: Matrix = {};
+  readonly creating = new Set<readonly Transition[]>();
   swarm: Swarm;
   /** Calls of the store that workers made. */
   calls = 0;
@@ -88,7 +89,7 @@ export class World implements Stage {
   }
 
   get isStarting(): boolean {
-    return this.client.isStarting;
+    return this.client.isStarting || this.creating.size > 0;
   }
 
   /** Engines that a client can talk to. */

@@ -179,4 +179,28 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
     });
     expect(crashes).toBeGreaterThan(10);
   });
+
+  it("is undone once where a fork shares it: whoever comes second has nothing to undo", async () => {
+    const stage = await create(onTestFinished);
+    const { lines, step } = ledger();
+    const inner = workflow("inner", (ctx) => step(ctx, "inner"));
+    const outer = workflow("outer", async (ctx) => {
+      await ctx.child(inner, undefined);
+      await ctx.step("checked", () => 1);
+      await ctx.listen("go");
+      throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [inner, outer] });
+    const run = await engine.start(outer, undefined, { id: "r" });
+    await stage.world.settle();
+    const fork = await engine.fork("r", "checked", { id: "f" });
+    await run.send("go", 1);
+    await stage.failure(run);
+    expect(lines).toEqual(["+inner", "-inner"]);
+    await fork.send("go", 1);
+    expect(await stage.failure(fork)).toMatchObject({ cause: { message: "no" } });
+    expect(lines).toEqual(["+inner", "-inner"]);
+    const told = (await fork.journal()).filter(({ kind }) => kind === "spawn" || kind === "rollback");
+    expect(told.map(({ location }) => location)).toEqual(["inner", "inner/~rollback/~start"]);
+  });
 });

@@ -241,4 +241,33 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
       "loop l: commitInterval is 0, it has to be a whole number from 1 on",
     ]);
   });
+
+  it("keeps a checkpoint when its round is dropped: what lies before it is not undone after a replay", async () => {
+    const stage = await create(onTestFinished);
+    const undone: string[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("paid", () => "paid", { rollback: (what) => void undone.push(what) });
+      await ctx.loop({
+        name: "ship",
+        state: 0,
+        commitInterval: 2,
+        historyKeep: 0,
+        run: async (c, n) => {
+          if (n <= 1) await c.rollbackCheckpoint(`shipped ${n}`);
+          await c.step("s", () => n);
+          return n < 8 ? Loop.continue(n + 1) : Loop.break(n);
+        },
+      });
+      await ctx.listen("go");
+      throw new Error("late");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    expect((await run.journal()).map(({ location }) => location)).toEqual(["paid", "ship/~1/shipped 1", "ship"]);
+    const heir = await stage.takeOver(engine, { workflows: [trip] });
+    await heir.run("r").send("go", 1);
+    await expect(stage.finish(heir.run("r"))).rejects.toMatchObject({ cause: { message: "late" } });
+    expect(undone).toEqual([]);
+  });
 });

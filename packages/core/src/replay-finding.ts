@@ -3,6 +3,7 @@ import type { OpenWait, Run } from "./model/run.ts";
 import { describe, describeOpen } from "./runner/divergence.ts";
 import type { Programs } from "./runner/programs.ts";
 import { type RehearsalWorld, type Rehearsed, rehearse } from "./runner/rehearsal.ts";
+import { standingWait } from "./runner/standstill.ts";
 import type { Loaded, Store } from "./store/store.ts";
 import type { Arm, Command } from "./workflow/command.ts";
 
@@ -50,7 +51,9 @@ export async function tryOut(loaded: Loaded, programs: Programs, world: Rehearsa
     return finding(run, { kind: "version", location: "", seq: null, recorded, asked: "no code for this version" });
   }
   try {
-    const what = judge(run, await rehearse(world, loaded, program));
+    // A session that is at work writes its row later than its records.
+    const standing = { ...run, wait: standingWait(run, loaded.records) };
+    const what = judge(standing, await rehearse(world, loaded, program));
     return what === null ? null : finding(run, what);
   } catch (error) {
     const asked = error instanceof PawlError ? `${error.code}: ${error.message}` : String(error);

@@ -16,7 +16,7 @@ export interface UndoRunParts {
 /**
  * Starts the run that undoes what a completed child did: a run of the child's workflow that has the child's history, and is
  * stopped at its end. Its id is the child's with a segment that no other run has, so it is started once. Gives its id; null:
- * there is nothing to undo.
+ * there is nothing to undo, or another run has seen to it: a fork shares the children of its origin.
  */
 export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: ChildUndo): Promise<string | null> {
   const loaded = await store.load(asked.child, 0);
@@ -32,14 +32,14 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: C
     tags: run.tags,
     parent: { runId: asked.parent, location: asked.location, onClose: "abandon" },
     createdAt: now,
-    startId: id,
+    startId: `${asked.parent}//~undo`,
     owner: null,
     startAt: now,
   };
   const stop = withoutSeq(compensateRecord(0, { end: "cancelled", reason: asked.reason }, now));
   const records = [...withOrigin(codec, loaded), stop];
-  await ops.submit({ kind: "start", run: undo, history: { records, inbox: [], undo: "underWay" } });
-  return id;
+  const { kind } = await ops.submit({ kind: "start", run: undo, history: { records, inbox: [], undo: "underWay" } });
+  return kind === "started" ? id : null;
 }
 
 /** The history is replayed as the child's own. */

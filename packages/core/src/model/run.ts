@@ -63,6 +63,8 @@ export interface Wait {
   readonly until: number | null;
   /** Since when the run has not come any further; null in rows from before this was kept. */
   readonly since: number | null;
+  /** The newest record before it; left out in rows from before this was kept. */
+  readonly seq?: number;
   /** At most `WAIT_OPEN_MAX` of the open waits; `openCount` says how many there are. */
   readonly open: readonly OpenWait[];
   readonly openCount: number;

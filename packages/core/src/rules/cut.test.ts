@@ -49,6 +49,8 @@ describe("a cut", () => {
     expect(cutAt(trimmed, "loop/~6/x")).toEqual({ kind: "trimmed", loop: "loop" });
     expect(cutAt(trimmed, "loop/~5/x")).toEqual({ kind: "trimmed", loop: "loop" });
     expect(keeps(cutAt(trimmed, "loop/~8"))).toHaveLength(4);
+    const marked = journal("checkpoint:loop/~0/c", "loop/~6/x", "loop:loop/~7:7", "loop/~7/x");
+    expect(cutAt(marked, "loop/~6/x")).toEqual({ kind: "trimmed", loop: "loop" });
     const nested = journal("o/~0/i/~4/x", "o/~1/i/~0/x", "o/~1/i/~1/x");
     expect(cutAt(nested, "o/~1/i/~1/x")).toEqual({ kind: "trimmed", loop: "o/~0/i" });
     const over = journal("loop:loop:", "a", "b");

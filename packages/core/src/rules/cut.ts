@@ -97,7 +97,10 @@ function canBegin(records: readonly JournalRecord[], kept: readonly JournalRecor
   if (begin > 0) return notes.some(({ location }) => location === `${loop}/~${begin}`);
   const prefix = `${loop}/~`;
   const rounds = records.filter(({ location }) => location.startsWith(prefix));
-  return rounds.length === 0 || rounds.some(({ location }) => Number.parseInt(location.slice(prefix.length), 10) === 0);
+  // A checkpoint may be all that was left of a round.
+  const isFirst = ({ location, kind }: JournalRecord): boolean =>
+    kind !== "checkpoint" && Number.parseInt(location.slice(prefix.length), 10) === 0;
+  return rounds.length === 0 || rounds.some(isFirst);
 }
 
 function loopOfNote(location: string): string {

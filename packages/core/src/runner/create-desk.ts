@@ -9,7 +9,7 @@ import { OpenCommands } from "./open-commands.ts";
 import { PassedOver } from "./passed-over.ts";
 import type { SessionWorld } from "./session-world.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { Standstill } from "./standstill.ts";
+import { Standstill, standingWait } from "./standstill.ts";
 import { Steps, type TryEnd } from "./steps.ts";
 import { Trail } from "./trail.ts";
 import { UndoLog } from "./undo-log.ts";
@@ -31,7 +31,11 @@ export function createDesk(
   snapshot: Snapshot | null,
   listener: DeskListener,
 ): Desk {
-  const { seq, at } = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: run.startedAt ?? run.createdAt };
+  const begunAt = run.startedAt ?? run.createdAt;
+  const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: begunAt };
+  const { seq } = newest;
+  // The history of a fork is older than the fork.
+  const at = Math.max(newest.at, begunAt);
   const trail = new Trail();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo, count });
@@ -51,7 +55,7 @@ export function createDesk(
     passedOver: new PassedOver(),
     trail,
     undo: new UndoLog(),
-    standstill: new Standstill(run, seq),
+    standstill: new Standstill(standingWait(run, records), seq),
     turnedAt: turned,
     limits:
       policy === null

@@ -41,11 +41,11 @@ it("a warning that was missed is passed over for the one that is due, and never 
   expect(look({ now: 1_090 }).warnings).toEqual([{ limit: "maxRunDuration", percent: 80 }]);
   made.given({ limit: "maxRunDuration", percent: 80 });
   expect(look({ now: 1_091 }).warnings).toEqual([]);
-  expect(made.warned).toEqual({ maxRunDuration: 80 });
+  expect(made.warned).toEqual({ maxRunDuration: [80] });
 });
 
 it("a suspension counts only while the run rests, from when it stands still", () => {
-  const { look } = limits({ maxSuspendDuration: 100 }, { maxSuspendDuration: 50 });
+  const { look } = limits({ maxSuspendDuration: 100 }, { maxSuspendDuration: [50] });
   expect(look({ now: 9_000 })).toEqual({ error: null, warnings: [], nextAt: null });
   expect(look({ now: 9_000, restingSince: 8_990 })).toEqual({ error: null, warnings: [], nextAt: 9_070 });
   expect(look({ now: 9_000, restingSince: 8_900 }).error).toMatchObject({ code: "SUSPEND_DURATION_EXCEEDED" });
@@ -64,4 +64,11 @@ it("as many records as the limit says may be there, and no more; warnings do not
 it("the earliest of several limits is the next to be looked at", () => {
   const { look } = limits({ maxRunDuration: 1_000, maxSuspendDuration: 100 });
   expect(look({ now: 1_010, restingSince: 1_005 }).nextAt).toBe(1_055);
+});
+
+it("warnings that a snapshot knows of don't count as records, each of them, and not twice when they are met again", () => {
+  const { look, made } = limits({ maxJournalRecords: 4 }, { maxJournalRecords: [50, 80] });
+  made.given({ limit: "maxJournalRecords", percent: 80 });
+  expect(look({ records: 2 + 4 }).error).toBeNull();
+  expect(look({ records: 2 + 5 }).error).toMatchObject({ code: "JOURNAL_RECORDS_EXCEEDED" });
 });

@@ -6,8 +6,8 @@ import type { Run } from "../model/run.ts";
 /** A run is warned about when it has used so much of a limit. */
 const WARN_PERCENTS = [50, 80] as const;
 
-/** The highest warning that was given, by limit. */
-export type Warned = Readonly<Partial<Record<LimitName, number>>>;
+/** The warnings that were given, by limit: how much of it was used. */
+export type Warned = Readonly<Partial<Record<LimitName, readonly number[]>>>;
 
 export interface Warning {
   readonly limit: LimitName;
@@ -41,33 +41,32 @@ const NOTHING: Look = { error: null, warnings: [], nextAt: null };
 export class Limits {
   readonly #policy: RunPolicy;
   readonly #run: Pick<Run, "id" | "startedAt" | "createdAt">;
-  readonly #warned: Partial<Record<LimitName, number>>;
-  /** Records that are warnings; they don't count. */
-  #warnings: number;
+  readonly #warned: Partial<Record<LimitName, readonly number[]>>;
 
   constructor(policy: RunPolicy, run: Pick<Run, "id" | "startedAt" | "createdAt">, warned: Warned) {
     this.#policy = policy;
     this.#run = run;
     this.#warned = { ...warned };
-    this.#warnings = Object.keys(warned).length;
   }
 
   get warned(): Warned {
     return { ...this.#warned };
   }
 
-  /** A warning is in the journal, or is about to be. */
+  /** A warning is in the journal, or is about to be. One that a snapshot knows of may be met again behind it. */
   given({ limit, percent }: Warning): void {
-    this.#warnings += 1;
-    this.#warned[limit] = Math.max(percent, this.#warned[limit] ?? 0);
+    const given = this.#warned[limit] ?? [];
+    if (!given.includes(percent)) this.#warned[limit] = [...given, percent];
   }
 
   look({ now, restingSince, records }: Usage): Look {
     const { startedAt, createdAt } = this.#run;
+    // Records that are warnings don't count.
+    const warnings = Object.values(this.#warned).reduce((sum, { length }) => sum + length, 0);
     const looks = [
       this.#lookAtTime("maxRunDuration", startedAt ?? createdAt, now),
       this.#lookAtTime("maxSuspendDuration", restingSince, now),
-      this.#lookAtRecords(records - this.#warnings),
+      this.#lookAtRecords(records - warnings),
     ];
     const times = looks.flatMap(({ nextAt }) => nextAt ?? []);
     return {
@@ -83,7 +82,7 @@ export class Limits {
     if (now >= from + max) return { ...NOTHING, error: exceeded(this.#run.id, limit, max) };
     const at = (percent: number): number => from + Math.ceil((max * percent) / 100);
     const percent = this.#ungiven(limit, (each) => now >= at(each));
-    const given = percent ?? this.#warned[limit] ?? 0;
+    const given = percent ?? this.#highest(limit);
     const next = WARN_PERCENTS.find((each) => each > given && at(each) > now) ?? 100;
     return { error: null, warnings: percent === null ? [] : [{ limit, percent }], nextAt: at(next) };
   }
@@ -97,9 +96,13 @@ export class Limits {
     return percent === null ? NOTHING : { ...NOTHING, warnings: [{ limit, percent }] };
   }
 
+  #highest(limit: LimitName): number {
+    return Math.max(0, ...(this.#warned[limit] ?? []));
+  }
+
   /** The highest warning that is due and was not given. */
   #ungiven(limit: LimitName, isDue: (percent: number) => boolean): number | null {
-    const given = this.#warned[limit] ?? 0;
+    const given = this.#highest(limit);
     return WARN_PERCENTS.filter((percent) => percent > given && isDue(percent)).at(-1) ?? null;
   }
 }

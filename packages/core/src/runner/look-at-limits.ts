@@ -11,7 +11,7 @@ import type { Limits, Warning } from "./limits.ts";
 export function lookAtLimits(desk: Desk, limits: Limits, now: number, isIdle: boolean): PawlError | null {
   const { open, steps, draft, standstill } = desk;
   const rests = isIdle && !steps.busy && open.size > 0;
-  const restingSince = rests ? standstill.since(draft) : null;
+  const restingSince = rests ? standstill.at(draft).since : null;
   const { error, warnings, nextAt } = limits.look({ now, restingSince, records: draft.count });
   open.limitAt = error === null ? nextAt : null;
   if (error !== null) return error;

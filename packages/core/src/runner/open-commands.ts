@@ -2,10 +2,17 @@ import type { InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, type Run, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
+import type { Stand } from "./standstill.ts";
 import { type Match, Waits } from "./waits.ts";
 
 const NONE: ReadonlySet<WaitCommand> = new Set();
-const NO_WAIT: Omit<Wait, "until" | "since"> = { messages: [], topics: [], children: false, open: [], openCount: 0 };
+const NO_WAIT: Omit<Wait, "until" | "since" | "seq"> = {
+  messages: [],
+  topics: [],
+  children: false,
+  open: [],
+  openCount: 0,
+};
 
 /** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
 export class OpenCommands {
@@ -132,13 +139,13 @@ export class OpenCommands {
   }
 
   /** What the store has to know to wake the run, without the waits that are about to end. */
-  toWait(since: number, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
-    return this.#waits.toWait(this.until, since, without);
+  toWait(stand: Stand, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+    return this.#waits.toWait(this.until, stand, without);
   }
 
   /** As `toWait`, of a run that does nothing else: each open step waits for its next try. */
-  toRest(since: number): Wait {
-    const wait = this.toWait(since) ?? { ...NO_WAIT, until: this.until, since };
+  toRest(stand: Stand): Wait {
+    const wait = this.toWait(stand) ?? { ...NO_WAIT, until: this.until, ...stand };
     if (this.#waits.size === this.#byLocation.size) return wait;
     const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
     const retries = steps.slice(0, WAIT_OPEN_MAX - wait.open.length).map(retryWait);

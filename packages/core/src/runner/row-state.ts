@@ -20,9 +20,9 @@ export class RowState {
     this.#status = status;
     this.#waitChanges = waits.changes;
     this.#woken = false;
-    const since = standstill.since(draft);
-    if (status === "running") draft.state({ status, wait: open.toWait(since), inboxSeen });
-    else draft.state({ status, wait: open.toRest(since), inboxSeen });
+    const stand = standstill.at(draft);
+    if (status === "running") draft.state({ status, wait: open.toWait(stand), inboxSeen });
+    else draft.state({ status, wait: open.toRest(stand), inboxSeen });
   }
 
   /** The run undoes what it did: the row has to say so, and waits for nothing that it waited for. */

@@ -1,5 +1,12 @@
-import type { Run } from "../model/run.ts";
+import type { JournalRecord } from "../model/record.ts";
+import type { Run, Wait } from "../model/run.ts";
 import type { Draft } from "./draft.ts";
+
+/** Where a run stands still: since when, and behind which record. */
+export interface Stand {
+  readonly since: number;
+  readonly seq: number;
+}
 
 /**
  * Since when a run has not come any further. One that is brought back into memory stands still since it came to rest, not since
@@ -9,15 +16,15 @@ export class Standstill {
   #since: number | null;
   #seq: number;
 
-  constructor({ wait }: Pick<Run, "wait">, seq: number) {
+  constructor(wait: Wait | null, seq: number) {
     this.#since = wait?.since ?? null;
     this.#seq = seq;
   }
 
-  since(draft: Draft): number {
+  at(draft: Draft): Stand {
     if (this.#since === null || this.#seq !== draft.seq) this.#since = draft.at;
     this.#seq = draft.seq;
-    return this.#since;
+    return { since: this.#since, seq: this.#seq };
   }
 
   /** What is recorded here brings the run no further. */
@@ -26,4 +33,12 @@ export class Standstill {
     record();
     if (stood) this.#seq = draft.seq;
   }
+}
+
+/** What the run waits for; null where its journal says that it has come further since its row was written. */
+export function standingWait({ wait }: Pick<Run, "wait">, records: readonly JournalRecord[]): Wait | null {
+  const seq = wait?.seq;
+  if (wait === null || seq === undefined) return wait;
+  const isPast = records.some((record) => record.seq > seq && record.kind !== "warning" && record.kind !== "operator");
+  return isPast ? null : wait;
 }

@@ -97,7 +97,11 @@ export class TimeUp {
       taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),
       posts: [],
       documents: [],
-      state: { status: "running", wait: open.toWait(at, new Set(due)), inboxSeen: open.inboxSeen },
+      state: {
+        status: "running",
+        wait: open.toWait({ since: at, seq: draft.seq + due.length }, new Set(due)),
+        inboxSeen: open.inboxSeen,
+      },
       undo: null,
       inbox: due.some((wait) => wait.arms.length > 0) ? open.inboxSeen : null,
       notBefore: Math.max(...due.map((wait) => wait.until ?? 0)),

@@ -8,10 +8,15 @@ function roundPrefix(loop: string): string {
 /** The records of each round that is still there, as ranges of seqs. */
 type Rounds = Map<number, Array<{ from: number; to: number }>>;
 
-/** Which records lie in which round of the loops that are under way, so that a loop can say what it drops. */
+/**
+ * Which records lie in which round of the loops that are under way, so that a loop can say what it drops. The newest
+ * checkpoint stays: without it a replay would take what lies before it as something to undo.
+ */
 export class Trail {
   /** By the prefix of their rounds; made with the first. */
   #loops: Map<string, Rounds> | null = null;
+  /** The seq of the newest checkpoint; zero if there is none. */
+  #checkpoint = 0;
 
   /** The loop has begun: every record of it comes after this. */
   open(loop: string): void {
@@ -28,7 +33,8 @@ export class Trail {
   }
 
   /** A record, written or replayed. */
-  note({ location, seq }: Pick<JournalRecord, "location" | "seq">): void {
+  note({ location, seq, kind }: Pick<JournalRecord, "location" | "seq" | "kind">): void {
+    if (kind === "checkpoint") this.#checkpoint = seq;
     if (this.#loops === null) return;
     for (const [prefix, rounds] of this.#loops) {
       if (!location.startsWith(prefix)) continue;
@@ -48,11 +54,25 @@ export class Trail {
     const dropped: Array<{ from: number; to: number }> = [];
     for (const [round, ranges] of rounds) {
       if (round >= below) continue;
-      rounds.delete(round);
-      dropped.push(...ranges);
+      const kept = ranges.find((range) => this.#holdsCheckpoint(range));
+      if (kept === undefined) rounds.delete(round);
+      else rounds.set(round, [{ from: this.#checkpoint, to: this.#checkpoint }]);
+      dropped.push(...ranges.flatMap((range) => (range === kept ? around(range, this.#checkpoint) : [range])));
     }
     return joined(dropped);
   }
+
+  #holdsCheckpoint({ from, to }: SeqRange): boolean {
+    return from <= this.#checkpoint && this.#checkpoint <= to;
+  }
+}
+
+/** A range without one of its seqs. */
+function around({ from, to }: SeqRange, seq: number): ReadonlyArray<{ from: number; to: number }> {
+  return [
+    { from, to: seq - 1 },
+    { from: seq + 1, to },
+  ].filter((range) => range.from <= range.to);
 }
 
 function joined(ranges: ReadonlyArray<{ from: number; to: number }>): readonly SeqRange[] {

@@ -1,6 +1,7 @@
 import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, WAIT_OPEN_MAX, type Wait, type WaitArm } from "../model/run.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
+import type { Stand } from "./standstill.ts";
 
 /** A wait and the inbox entries that end it. */
 export interface Match {
@@ -95,7 +96,7 @@ export class Waits {
   }
 
   /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
-  toWait(until: number | null, since: number, without: ReadonlySet<WaitCommand>): Wait | null {
+  toWait(until: number | null, { since, seq }: Stand, without: ReadonlySet<WaitCommand>): Wait | null {
     if (this.#open.size === without.size) return null;
     const messages = new Set<string>();
     const topics = new Set<string>();
@@ -116,6 +117,7 @@ export class Waits {
       children,
       until,
       since,
+      seq,
       open,
       openCount: this.#open.size - without.size,
     };
