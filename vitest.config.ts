@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^pawl$/, replacement: source("index.ts") },
+      { find: /^pawl\/eslint$/, replacement: source("eslint/index.ts") },
       { find: /^pawl\/postgres$/, replacement: source("store/postgres/index.ts") },
       { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
       { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },
@@ -17,7 +18,11 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "{sim,chaos,bench,examples}/src/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: [
+      "packages/*/src/**/*.test.ts",
+      "{sim,chaos,bench,examples,lint}/src/**/*.test.ts",
+      "scripts/**/*.test.ts",
+    ],
     globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],
     pool: "forks",
     // An hour of a virtual world is thousands of answers from a server, and the machine may be busy.

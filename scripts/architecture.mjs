@@ -27,6 +27,7 @@ export const LAYERS = {
   coordinator: { imports: ["rules", ...STORE_INTERFACE, "runtime", "model"], modules: ["node:"] },
   workflow: { imports: ["model"], modules: ["node:"] },
   runner: { imports: ["workflow", ...STORE_INTERFACE, "runtime", "model"], modules: ["node:"] },
+  eslint: { imports: [], modules: [] },
   ".": {
     imports: ["model", "runtime", "rules", "store", "coordinator", "workflow", "runner"],
     modules: ["node:"],
@@ -38,13 +39,18 @@ export const LAYERS = {
 };
 
 /** How every other package sees the core. */
-export const ENTRIES = ["pawl", "pawl/sqlite", "pawl/postgres", "pawl/redis", "pawl/testing"];
+export const ENTRIES = ["pawl", "pawl/eslint", "pawl/sqlite", "pawl/postgres", "pawl/redis", "pawl/testing"];
 
 /** The files behind these entries: the only ones that export what others made. */
 const ENTRY_FILES = [
-  ...["index.ts", "store/sqlite/index.ts", "store/postgres/index.ts", "store/redis/index.ts", "testing/index.ts"].map(
-    (path) => `${CORE}${path}`,
-  ),
+  ...[
+    "index.ts",
+    "eslint/index.ts",
+    "store/sqlite/index.ts",
+    "store/postgres/index.ts",
+    "store/redis/index.ts",
+    "testing/index.ts",
+  ].map((path) => `${CORE}${path}`),
   "packages/bpmn/src/index.ts",
 ];
 

@@ -29,6 +29,7 @@ describe("the table of layers", () => {
       "coordinator",
       "workflow",
       "runner",
+      "eslint",
       ".",
       "testing",
     ]);

@@ -1,0 +1,29 @@
+import type { plugin } from "pawl/eslint";
+
+/** A text, or the statements of a workflow's body. `ts` where it is TypeScript and nothing else. */
+export interface Case {
+  readonly body?: string;
+  readonly file?: string;
+  readonly language?: "ts";
+}
+
+export interface BadCase extends Case {
+  /** How many findings; 1 where nothing is said. */
+  readonly findings?: number;
+}
+
+export interface RuleCases {
+  readonly good: readonly Case[];
+  readonly bad: readonly BadCase[];
+}
+
+export type CasesByRule = Readonly<Record<keyof typeof plugin.rules, RuleCases>>;
+
+export const body = (text: string): Case => ({ body: text });
+export const file = (text: string): Case => ({ file: text });
+export const typed = (text: string): Case => ({ file: text, language: "ts" });
+
+export function textOf({ body: statements, file: text }: Case): string {
+  if (text !== undefined) return text;
+  return `import { Loop, workflow } from "pawl";\nexport const w = workflow("w", async (ctx, input) => {\n${statements}\n});\n`;
+}
