@@ -59,7 +59,7 @@ export interface World {
 export interface EngineConfig {
   readonly store: Store;
   /** By `workflowKey`. */
-  readonly workflows: ReadonlyMap<string, AnyWorkflow>;
+  readonly workflows: Map<string, AnyWorkflow>;
   readonly concurrency: number;
   readonly hotRuns: number;
   readonly hotBytes: number;
@@ -119,19 +119,24 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
   };
 }
 
-function registry(workflows: readonly AnyWorkflow[]): ReadonlyMap<string, AnyWorkflow> {
+function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {
   const byKey = new Map<string, AnyWorkflow>();
   for (const workflow of workflows) {
-    const key = workflowKey(workflow);
-    if (byKey.has(key)) {
-      throw new PawlError(
-        "WORKFLOW_DUPLICATE",
-        `two workflows are named ${workflow.name} and have version ${workflow.version}; give each its own name or version`,
-      );
-    }
-    byKey.set(key, workflow);
+    if (addWorkflow(byKey, workflow)) continue;
+    throw new PawlError(
+      "WORKFLOW_DUPLICATE",
+      `two workflows are named ${workflow.name} and have version ${workflow.version}; give each its own name or version`,
+    );
   }
   return byKey;
+}
+
+/** False: its name and version are taken. */
+export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkflow): boolean {
+  const key = workflowKey(workflow);
+  if (byKey.has(key)) return false;
+  byKey.set(key, workflow);
+  return true;
 }
 
 function count(value: number, option: string): number {

@@ -1,7 +1,7 @@
 import type { RewindOptions, Rewound } from "./acts.ts";
 import { type ControlParts, Controls } from "./controls.ts";
 import { DeadLetters } from "./dead-letters.ts";
-import type { EngineConfig } from "./engine-config.ts";
+import { addWorkflow, type EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
 import { explainRun } from "./explain.ts";
@@ -24,7 +24,7 @@ import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
 import { Worker } from "./worker.ts";
-import type { SendOptions, WorkflowDeclaration } from "./workflow/ctx.ts";
+import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
 
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
@@ -90,6 +90,12 @@ export class Engine {
   async open(): Promise<void> {
     await this.#worker.start();
     this.#runs.watch();
+  }
+
+  /** Works on runs of this workflow too, from here on; a name and version that it knows keeps its code. */
+  async register(workflow: AnyWorkflow): Promise<void> {
+    if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
+    if (addWorkflow(this.#config.workflows, workflow)) await this.#worker.register(workflow);
   }
 
   /** Starts a run. Resolves when the run is durable. */

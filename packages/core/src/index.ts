@@ -65,6 +65,7 @@ export type { WorkflowRef } from "./model/workflow-ref.ts";
 export type { RecoveryReport } from "./recovery.ts";
 export type { ReplayFinding } from "./replay-finding.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
+export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";

@@ -120,6 +120,12 @@ export class Worker {
     if (this.#programs.refs.length > 0) await this.#ownership.start();
   }
 
+  /** Works on runs of this workflow too, from here on. */
+  async register(workflow: Parameters<Programs["add"]>[0]): Promise<void> {
+    this.#programs.add(workflow);
+    await this.#ownership.start();
+  }
+
   /** Interprets a run that was created a moment ago with this worker as its owner. */
   take(run: Run): void {
     this.#workshop.interpret(freshlyLoaded(run));

@@ -70,6 +70,7 @@ export interface Round {
 export class Ownership {
   readonly #settings: OwnershipSettings;
   readonly #parts: OwnershipParts;
+  #started = false;
   #stopped = false;
   #holding = false;
   #looking = false;
@@ -91,14 +92,19 @@ export class Ownership {
     return this.#wantsRoom;
   }
 
+  /** Begins; asked again, it says what the worker can run by then, and looks for it. */
   async start(): Promise<void> {
     const { store, reaching } = this.#parts;
     const { worker, leaseMs, pollMs, workflows } = this.#settings;
+    const isFirst = !this.#started;
+    this.#started = true;
     this.#beatenAt = this.#parts.clock.now();
     const { nextExpiryAt } = await reaching(() => store.heartbeat(worker, leaseMs, workflows));
     this.#armExpiry(nextExpiryAt);
-    this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
-    this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
+    if (isFirst) {
+      this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
+      this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
+    }
     this.kick();
   }
 

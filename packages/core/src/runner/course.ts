@@ -106,6 +106,10 @@ export class Course implements ProgramHost {
     return this.#cursor;
   }
 
+  encode(value: unknown, what: string): Payload {
+    return this.#parts.desk.codec.encode(value, what);
+  }
+
   close(path: string, reason: Error): void {
     if (this.#undoing !== null) return;
     const { open, steps, passedOver, trail, undo } = this.#parts.desk;

@@ -61,10 +61,14 @@ export class OpenCommands {
     return this.#byLocation.get(command.location) === command;
   }
 
-  /** Closes what lies under the path, and gives it. */
+  /** Closes the command at the path, or else what lies under it, and gives it. */
   closeUnder(path: string): readonly Command[] {
     if (this.#byLocation.size === 0) return [];
-    const closed = [...this.#byLocation.values()].filter(({ location }) => location.startsWith(`${path}/`));
+    const own = this.#byLocation.get(path);
+    const closed =
+      own === undefined
+        ? [...this.#byLocation.values()].filter(({ location }) => location.startsWith(`${path}/`))
+        : [own];
     for (const command of closed) {
       this.close(command);
       if (command.kind === "wait") this.#waits.remove(command);

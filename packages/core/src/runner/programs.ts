@@ -7,16 +7,30 @@ import type { ProgramSettings } from "./ops/branch.ts";
 
 /** What this worker can run: each version of a workflow is a program of its own. */
 export class Programs {
-  readonly refs: readonly WorkflowRef[];
-  readonly #policies: ReadonlyMap<string, RunPolicy>;
-  readonly #byKey: ReadonlyMap<string, ProgramFactory>;
+  readonly #refs: WorkflowRef[] = [];
+  readonly #policies = new Map<string, RunPolicy>();
+  readonly #byKey = new Map<string, ProgramFactory>();
+  readonly #settings: ProgramSettings;
+  readonly #policy: RunPolicy;
 
   /** `policy` is for runs of workflows that say nothing else. */
   constructor(workflows: Iterable<AnyWorkflow>, settings: ProgramSettings, policy: RunPolicy = NO_POLICY) {
-    const all = [...workflows];
-    this.#policies = new Map(all.map((each) => [workflowKey(each), policyOf(each, policy)]));
-    this.refs = all.map(({ name, version }) => ({ name, version }));
-    this.#byKey = new Map(all.map((workflow) => [workflowKey(workflow), codeProgram(workflow, settings)]));
+    this.#settings = settings;
+    this.#policy = policy;
+    for (const workflow of workflows) this.add(workflow);
+  }
+
+  /** Grows when a workflow is added. */
+  get refs(): readonly WorkflowRef[] {
+    return this.#refs;
+  }
+
+  add(workflow: AnyWorkflow): void {
+    const { name, version } = workflow;
+    const key = workflowKey(workflow);
+    this.#policies.set(key, policyOf(workflow, this.#policy));
+    this.#byKey.set(key, codeProgram(workflow, this.#settings));
+    this.#refs.push({ name, version });
   }
 
   has(ref: WorkflowRef): boolean {

@@ -1,5 +1,5 @@
 import type { RecordKind } from "../model/record.ts";
-import type { Run } from "../model/run.ts";
+import type { Payload, Run } from "../model/run.ts";
 import type { Command } from "./command.ts";
 import type { ResourceRequest } from "./resource.ts";
 
@@ -35,7 +35,9 @@ export interface ProgramHost {
   snapshot(state: unknown): void;
   /** What the journal holds that was not delivered yet. */
   readonly ahead: JournalAhead;
-  /** Ends everything under a path: bodies are told so, waits are over, and what still comes for it is dropped. */
+  /** A value as posts hold it; `what` says in an error which one it is. */
+  encode(value: unknown, what: string): Payload;
+  /** Ends the command at a path, or else everything under it: bodies are told so, waits are over, and what still comes for it is dropped. */
   close(path: string, reason: Error): void;
   /** A loop begins. In replay: with which round; null: the first. The rounds before it are passed over. */
   loopBegins(loop: string): ResumePoint | null;

@@ -6,6 +6,7 @@ import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
+import { generationId } from "../program-posts.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
 import { waitCommand } from "./wait.ts";
 
@@ -43,7 +44,7 @@ export function startChild<Input, Output>(
           ? input
           : checkSchema(workflow.options.input, input, `input of child ${name}`);
       location = nextLocation(branch.scope, name);
-      const id = childRunId(generationId(branch), location);
+      const id = childRunId(generationId(host), location);
       if (options.onParentClose !== "abandon") branch.line?.childStarted(location, id);
       const at = host.now();
       return {
@@ -99,16 +100,6 @@ export function cancelChild(branch: Branch, location: string, runId: string, rea
   };
   const told = { value: undefined, detail: runId, settle: () => undefined };
   issue(branch, { kind: "post", record: "cancel", location: `${location}/~cancel`, issuedAt: at, post, ...told });
-}
-
-/**
- * Children of a later generation are others than those of an earlier one, at the same location; so are those that are started
- * after the run was rewound.
- */
-function generationId(branch: Branch): string {
-  const { run, edition } = branch.host;
-  if (edition > 0) return `${run.id}//~${run.generation}.${edition}`;
-  return run.generation === 0 ? run.id : `${run.id}//~${run.generation}`;
 }
 
 function childHandle<Output>(branch: Branch, runId: string, location: string): ChildHandle<Output> {

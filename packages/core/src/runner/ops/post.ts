@@ -5,6 +5,7 @@ import { checkSchema } from "../../model/schema.ts";
 import type { EventPost } from "../../model/transition.ts";
 import type { SendOptions } from "../../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../../workflow/messages.ts";
+import { postId } from "../program-posts.ts";
 import { type Branch, issued } from "./branch.ts";
 import { messageName, topicName } from "./listen.ts";
 
@@ -34,7 +35,7 @@ export function send<Value>(
         post: {
           kind: "message",
           to: checkTarget(runId),
-          id: options.id ?? postId(branch, location),
+          id: options.id ?? postId(host, location),
           name,
           value: payload,
           at: host.now(),
@@ -64,7 +65,7 @@ export function emit<Value>(
       const post = eventPost(
         topic,
         value,
-        { ...options, id: options.id ?? postId(branch, location) },
+        { ...options, id: options.id ?? postId(host, location) },
         host.now(),
         settings,
       );
@@ -106,10 +107,4 @@ export function eventPost<Value>(
     consume: options.consume ?? defined.options.consume ?? "one",
     pendingMax: settings.pendingMax,
   };
-}
-
-/** Unique over generations, and over rewinds: the same command again, after a crash, has the same id. */
-function postId(branch: Branch, location: string): string {
-  const { run, edition } = branch.host;
-  return `${run.id}/${run.generation}${edition === 0 ? "" : `.${edition}`}/${location}`;
 }
