@@ -1,5 +1,30 @@
 /** Codes of what processes and decisions are made of: documents, expressions, scripts, requests. Part of the catalog. */
 export const PROCESS_ERRORS = {
+  MODEL_INVALID: {
+    status: 400,
+    means: "The process model has problems. `problems` of the error lists all of them, with element and line.",
+    fix: "Mend what the problems name, and deploy the model again.",
+  },
+  PROCESS_NOT_FOUND: {
+    status: 404,
+    means: "No process of this id, or not this version of it, is deployed.",
+    fix: "Check the id and the version, or deploy the model.",
+  },
+  PROCESS_STATE: {
+    status: 409,
+    means: "The process, its element or its token is not in a state in which this can be done.",
+    fix: "Look at where the run is, and choose what applies there.",
+  },
+  BPMN_ERROR: {
+    status: 422,
+    means: "A BPMN error was thrown that no event of the process catches. Its code is in the details of the failure.",
+    fix: "Catch the error in the model, or correct what throws it.",
+  },
+  INCIDENT: {
+    status: 409,
+    means: "An element of a process can't go on by itself.",
+    fix: "Correct what the message names, then retry or skip the incident.",
+  },
   XML_INVALID: {
     status: 400,
     means: "The text is no well-formed XML, or it has a document type, entities or an encoding that are refused.",

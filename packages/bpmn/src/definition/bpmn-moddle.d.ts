@@ -1,0 +1,13 @@
+/** The part of bpmn-moddle that is used; the package brings no types for it. */
+declare module "bpmn-moddle" {
+  export interface Warning {
+    readonly message: string;
+    readonly property?: string;
+    readonly value?: string;
+    readonly element?: { readonly id?: string };
+  }
+  export class BpmnModdle {
+    fromXML(xml: string): Promise<{ readonly rootElement: unknown; readonly warnings: readonly Warning[] }>;
+    toXML(element: unknown, options?: { readonly format?: boolean }): Promise<{ readonly xml: string }>;
+  }
+}

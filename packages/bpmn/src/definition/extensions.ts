@@ -1,0 +1,177 @@
+import type { Expression, Mapping, RetrySetting } from "../model/process.ts";
+import { computed, textOrComputed } from "./expression-text.ts";
+import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
+
+/**
+ * What a model says beyond the standard. The names are those that common modelers write: elements of the namespaces `zeebe`,
+ * `camunda` and `pawl`, by their local names; a file uses one of them.
+ */
+export interface Extensions {
+  readonly inputs: readonly Mapping[];
+  readonly outputs: readonly Mapping[];
+  readonly handler: string | null;
+  readonly decision: string | null;
+  readonly resultVariable: string | null;
+  readonly correlationKey: Expression | null;
+  readonly called: Expression | null;
+  readonly calledVersion: number | null;
+  readonly script: { readonly text: string; readonly format: string | null } | null;
+  readonly retry: RetrySetting | null;
+  readonly loop: {
+    readonly collection: Expression | null;
+    readonly item: string | null;
+    readonly output: { readonly variable: string; readonly element: Expression } | null;
+  } | null;
+  readonly activeElements: Expression | null;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Namespaces whose elements have a meaning here, by their addresses. */
+export const EXTENSION_NAMESPACES: Readonly<Record<string, string>> = {
+  "http://camunda.org/schema/zeebe/1.0": "zeebe",
+  "http://camunda.org/schema/1.0/bpmn": "camunda",
+  "urn:pawl:bpmn": "pawl",
+};
+
+export const RETRY_DEFAULT: RetrySetting = {
+  tries: 3,
+  backoff: "exponential",
+  initialMs: 1_000,
+  maxMs: 60_000,
+  jitter: 0.2,
+};
+
+export function extensionsOf(model: Model): Extensions {
+  const all = modelsIn(modelIn(model, "extensionElements"), "values");
+  const named = (name: string): Model | null => all.find((each) => localName(each.$type) === name) ?? null;
+  const attribute = (name: string): string | null => foreignAttribute(model, name);
+  const task = named("taskDefinition");
+  const called = named("calledElement");
+  const decision = named("calledDecision");
+  const script = named("script");
+  const mappings = mappingsOf(all);
+  return {
+    ...mappings,
+    handler: textIn(task, "type") ?? attribute("handler") ?? attribute("topic") ?? null,
+    decision: textIn(decision, "decisionId") ?? attribute("decisionRef"),
+    resultVariable:
+      textIn(decision, "resultVariable") ?? textIn(script, "resultVariable") ?? attribute("resultVariable"),
+    correlationKey: optional(
+      textIn(named("subscription"), "correlationKey") ?? attribute("correlationKey"),
+      textOrComputed,
+    ),
+    called: optional(textIn(called, "processId"), textOrComputed),
+    calledVersion: Number(textIn(called, "version") ?? attribute("calledElementVersion") ?? Number.NaN) || null,
+    script: script === null ? null : { text: textIn(script, "expression") ?? script.$body ?? "", format: "feel" },
+    retry: retryOf(named("retry"), textIn(task, "retries") ?? attribute("retries")),
+    loop: loopOf(named("loopCharacteristics")),
+    activeElements: optional(textIn(named("adHoc"), "activeElementsCollection"), computed),
+    properties: propertiesOf(model, all),
+  };
+}
+
+/** Of the multi-instance marker itself: `collection` and `elementVariable` may be attributes of it. */
+export function loopExtensions(model: Model): Extensions["loop"] {
+  const own = extensionsOf(model).loop;
+  const collection = foreignAttribute(model, "collection");
+  if (own !== null || collection === null) return own;
+  const item = foreignAttribute(model, "elementVariable");
+  return { collection: textAsExpression(collection), item, output: null };
+}
+
+function loopOf(model: Model | null): Extensions["loop"] {
+  if (model === null) return null;
+  const variable = textIn(model, "outputCollection");
+  const element = textIn(model, "outputElement");
+  return {
+    collection: optional(textIn(model, "inputCollection"), computed),
+    item: textIn(model, "inputElement"),
+    output: variable === null || element === null ? null : { variable, element: computed(element) },
+  };
+}
+
+function mappingsOf(all: readonly Model[]): {
+  readonly inputs: readonly Mapping[];
+  readonly outputs: readonly Mapping[];
+} {
+  const inputs: Mapping[] = [];
+  const outputs: Mapping[] = [];
+  for (const model of all) {
+    const name = localName(model.$type);
+    if (name === "in" || name === "out") (name === "in" ? inputs : outputs).push(...inOut(model));
+    if (name !== "ioMapping" && name !== "inputOutput") continue;
+    for (const each of model.$children ?? []) {
+      const isInput = localName(each.$type).startsWith("input");
+      (isInput ? inputs : outputs).push(mappingOf(each));
+    }
+  }
+  return { inputs, outputs };
+}
+
+/** `source` and `target`, or a name and what lies between the tags. */
+function mappingOf(model: Model): Mapping {
+  const target = textIn(model, "target");
+  if (target !== null) return { source: textAsExpression(textIn(model, "source") ?? ""), target };
+  return { source: textOrComputed(model.$body ?? ""), target: textIn(model, "name") ?? "" };
+}
+
+function inOut(model: Model): readonly Mapping[] {
+  const target = textIn(model, "target");
+  if (target === null) return [];
+  const source = textIn(model, "sourceExpression") ?? textIn(model, "source") ?? "";
+  return [{ source: textAsExpression(source), target }];
+}
+
+/** The source of a mapping is computed: a variable's name is an expression too. */
+function textAsExpression(text: string): Expression {
+  return computed(text);
+}
+
+function retryOf(model: Model | null, retries: string | null): RetrySetting | null {
+  const tries = Number(textIn(model, "tries") ?? (retries === null ? Number.NaN : retries));
+  if (model === null) return Number.isInteger(tries) && tries > 0 ? { ...RETRY_DEFAULT, tries } : null;
+  const backoff = textIn(model, "backoff");
+  const number = (name: string, fallback: number): number => Number(textIn(model, name) ?? fallback);
+  return {
+    tries: Number.isInteger(tries) ? tries : RETRY_DEFAULT.tries,
+    backoff: backoff === "linear" || backoff === "fixed" ? backoff : "exponential",
+    initialMs: number("initialMs", RETRY_DEFAULT.initialMs),
+    maxMs: number("maxMs", RETRY_DEFAULT.maxMs),
+    jitter: number("jitter", RETRY_DEFAULT.jitter),
+  };
+}
+
+/** Foreign attributes, headers and properties by name; and the attributes of foreign elements as `element.attribute`. */
+function propertiesOf(model: Model, all: readonly Model[]): Readonly<Record<string, string>> {
+  const properties: Record<string, string> = {};
+  for (const [name, value] of Object.entries(model.$attrs ?? {})) {
+    if (name.includes(":") && !name.startsWith("xmlns")) properties[localName(name)] = String(value);
+  }
+  for (const extension of all) {
+    for (const child of extension.$children ?? []) {
+      const key = textIn(child, "key") ?? textIn(child, "name");
+      const value = textIn(child, "value");
+      if (key !== null && value !== null) properties[key] = value;
+    }
+    for (const [name, value] of Object.entries(extension)) {
+      if (!name.startsWith("$") && typeof value === "string")
+        properties[`${localName(extension.$type)}.${name}`] = value;
+    }
+  }
+  return properties;
+}
+
+function foreignAttribute(model: Model, name: string): string | null {
+  for (const [key, value] of Object.entries(model.$attrs ?? {})) {
+    if (key.includes(":") && localName(key) === name) return String(value);
+  }
+  return null;
+}
+
+function localName(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
+}
+
+function optional<T>(text: string | null, make: (text: string) => T): T | null {
+  return text === null ? null : make(text);
+}

@@ -1,0 +1,225 @@
+import { BpmnModdle, type Warning } from "bpmn-moddle";
+import type { Element, Flow, Process, ScopeGraph } from "../model/process.ts";
+import { decodeXml } from "../xml/decode-xml.ts";
+import { readXml } from "../xml/read-xml.ts";
+import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
+import { checkProcess } from "./check-process.ts";
+import { expressionIn } from "./expression-text.ts";
+import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
+import { flagIn, idIn, isModel, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
+import { Problems } from "./problem.ts";
+import { elementOf, variableOf } from "./read-elements.ts";
+import { messageFlowNames, type Reading } from "./reading.ts";
+import { startsOf } from "./starts.ts";
+
+const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
+
+/** References to types of data, which may be defined anywhere: nothing that is run is lost with them. */
+const TYPE_REFERENCES = new Set(["bpmn:structureRef", "bpmn:itemSubjectRef", "bpmn:implementationRef"]);
+
+/**
+ * The processes of a BPMN 2.0 document. All problems are found at once: one `PawlError` with code `MODEL_INVALID` lists them.
+ */
+export async function readBpmn(xml: string | Uint8Array): Promise<readonly Process[]> {
+  const text = decodeXml(xml, XML_LIMITS.charsMax);
+  const tree = readXml(text);
+  const problems = new Problems();
+  const { lines, scripts } = surveyed(tree, problems);
+  const { rootElement, warnings } = await new BpmnModdle().fromXML(withoutEncoding(text));
+  for (const warning of warnings) lost(warning, scripts, problems);
+  const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
+  const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
+  const reading: Reading = {
+    problems,
+    lineOf: (id) => (id === null ? null : (lines.get(id) ?? null)),
+    globalScripts: scripts,
+    globalTasks: new Map(globals.map((task) => [task.id ?? "", task])),
+    flowing: messageFlowNames(roots),
+  };
+  const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(reading, model));
+  if (processes.length === 0) problems.add(null, null, "the document has no process; draw one");
+  for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
+  problems.check("the model");
+  return processes;
+}
+
+/** What the document's text says that bpmn-moddle does not: lines, scripts of global tasks, and which extensions are used. */
+function surveyed(tree: XmlElement, problems: Problems) {
+  const lines = new Map<string, number>();
+  const scripts = new Map<string, string>();
+  const used = new Set<string>();
+  const waiting: XmlElement[] = [tree];
+  for (let element = waiting.pop(); element !== undefined; element = waiting.pop()) {
+    const id = element.attributes.get("id");
+    if (id !== undefined && lines.has(id)) problems.add(id, element.line, "the id is used twice; give each its own");
+    if (id !== undefined && !lines.has(id)) lines.set(id, element.line);
+    const known = EXTENSION_NAMESPACES[element.namespace];
+    if (known !== undefined) used.add(known);
+    if (element.name === "globalScriptTask" && id !== undefined) {
+      const script = element.children.find(({ name }) => name === "script");
+      if (script !== undefined) scripts.set(id, script.text);
+    }
+    waiting.push(...element.children);
+  }
+  if (used.size > 1) {
+    const text = `extensions of ${[...used].sort().join(" and ")} are used together; keep to one of them in a file`;
+    problems.add(null, null, text);
+  }
+  return { lines, scripts };
+}
+
+/** The text is decoded already: what it says of its encoding would only mislead. */
+function withoutEncoding(text: string): string {
+  const start = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  return start.replace(/^<\?xml[^>]*\?>/, "");
+}
+
+/** Content that was not understood is never passed over in silence. */
+function lost(
+  { message, property, value, element }: Warning,
+  scripts: ReadonlyMap<string, string>,
+  problems: Problems,
+): void {
+  if (property !== undefined && TYPE_REFERENCES.has(property)) return;
+  const first = message.split("\n")[0] ?? message;
+  if (scripts.size > 0 && /^unparsable content <(?:\w+:)?script>/.test(first)) return;
+  const line = /line: (\d+)/.exec(message)?.[1];
+  const what =
+    value === undefined
+      ? `${first}; it would be lost: remove it or write it as the standard does`
+      : dangling(property, value);
+  problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, what);
+}
+
+function dangling(property: string | undefined, value: string): string {
+  return `${(property ?? "").replace(/^\w+:/, "")} refers to ${value}, which does not exist; correct the reference`;
+}
+
+function processOf(document: Reading, model: Model): Process {
+  // What is only drawn need not be complete.
+  const reading = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems() };
+  const elements = new Map<string, Element>();
+  const flows = new Map<string, Flow>();
+  const scopes = new Map<string, ScopeGraph>();
+  const waiting: Model[] = [model];
+  for (let scope = waiting.shift(); scope !== undefined; scope = waiting.shift()) {
+    const nodes = readScope(reading, scope, elements, flows);
+    waiting.push(...nodes.filter((node) => modelsIn(node, "flowElements").length > 0 || "triggeredByEvent" in node));
+    const id = scope.id ?? "";
+    const inside = nodes.map((node) => node.id ?? "").filter((nodeId) => elements.has(nodeId));
+    scopes.set(id, {
+      id,
+      elements: inside,
+      starts: startsOf(inside.flatMap((nodeId) => elements.get(nodeId) ?? [])),
+      eventSubProcesses: inside.filter((nodeId) => elements.get(nodeId)?.type === "eventSubProcess"),
+      data: [...modelsIn(scope, "properties"), ...dataObjects(scope)].map(variableOf),
+    });
+  }
+  const id = model.id ?? "";
+  const { properties } = extensionsOf(model);
+  return {
+    id,
+    name: textIn(model, "name"),
+    isExecutable: flagIn(model, "isExecutable"),
+    versionTag: properties["versionTag.value"] ?? properties.versionTag ?? null,
+    elements,
+    flows,
+    scopes: withEmpty(scopes, elements),
+  };
+}
+
+/** A sub-process without any content is a scope too. */
+function withEmpty(
+  scopes: Map<string, ScopeGraph>,
+  elements: ReadonlyMap<string, Element>,
+): ReadonlyMap<string, ScopeGraph> {
+  for (const element of elements.values()) {
+    if (!("adHoc" in element) || scopes.has(element.id)) continue;
+    scopes.set(element.id, { id: element.id, elements: [], starts: [], eventSubProcesses: [], data: [] });
+  }
+  return scopes;
+}
+
+function dataObjects(scope: Model): readonly Model[] {
+  return modelsIn(scope, "flowElements").filter((each) => tagOf(each) === "dataObject");
+}
+
+/** Reads what lies directly in a scope; gives its flow nodes. */
+function readScope(
+  reading: Reading,
+  scope: Model,
+  elements: Map<string, Element>,
+  flows: Map<string, Flow>,
+): readonly Model[] {
+  const all = modelsIn(scope, "flowElements");
+  const own = all.filter((each) => tagOf(each) === "sequenceFlow").flatMap((flow) => flowOf(reading, flow));
+  for (const flow of own) flows.set(flow.id, flow);
+  const handlers = compensationHandlers(scope, all);
+  const nodes = all.filter((each) => !NOT_NODES.has(tagOf(each)));
+  const edgesOf = grouped(nodes, (node) => idIn(node, "attachedToRef"));
+  const incoming = grouped(own, ({ target }) => target);
+  const outgoing = grouped(own, ({ source }) => source);
+  for (const node of nodes) {
+    const id = node.id ?? "";
+    const edges = edgesOf.get(id) ?? [];
+    const isCompensation = (edge: Model): boolean => handlers.has(edge.id ?? "");
+    const compensation = edges.find(isCompensation);
+    const element = elementOf(reading, node, {
+      scope: scope.id ?? "",
+      incoming: (incoming.get(id) ?? []).map((flow) => flow.id),
+      outgoing: ordered(
+        node,
+        (outgoing.get(id) ?? []).map((flow) => flow.id),
+      ),
+      boundaries: edges.filter((edge) => !isCompensation(edge)).map((edge) => edge.id ?? ""),
+      compensatedBy: compensation === undefined ? null : (handlers.get(compensation.id ?? "") ?? null),
+    });
+    if (element !== null) elements.set(id, element);
+  }
+  return nodes;
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string | null): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (key === null) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function flowOf({ problems, lineOf }: Reading, flow: Model): readonly Flow[] {
+  const source = idIn(flow, "sourceRef");
+  const target = idIn(flow, "targetRef");
+  const id = flow.id ?? "";
+  if (source === null || target === null) {
+    const end = source === null ? "sourceRef" : "targetRef";
+    problems.add(id, lineOf(id), `the flow has no ${end}; connect both of its ends`);
+    return [];
+  }
+  return [{ id, name: textIn(flow, "name"), source, target, condition: expressionIn(flow, "conditionExpression") }];
+}
+
+/** As the node lists its flows; what it does not list comes after. */
+function ordered(node: Model, flowIds: readonly string[]): readonly string[] {
+  const listed = modelsIn(node, "outgoing").map(({ id }) => id ?? "");
+  const known = listed.filter((id, index) => flowIds.includes(id) && listed.indexOf(id) === index);
+  return [...known, ...flowIds.filter((id) => !known.includes(id))];
+}
+
+/** By the id of the compensation event: the activity that it is associated with, null if there is none. */
+function compensationHandlers(scope: Model, all: readonly Model[]): ReadonlyMap<string, string | null> {
+  const associations = modelsIn(scope, "artifacts").filter(({ $type }) => $type === "bpmn:Association");
+  const handlers = new Map<string, string | null>();
+  for (const node of all) {
+    const definitions = [...modelsIn(node, "eventDefinitions"), ...modelsIn(node, "eventDefinitionRef")];
+    if (!definitions.some(({ $type }) => $type === "bpmn:CompensateEventDefinition")) continue;
+    if (tagOf(node) !== "boundaryEvent") continue;
+    const association = associations.find((each) => modelIn(each, "sourceRef") === node);
+    handlers.set(node.id ?? "", idIn(association ?? null, "targetRef"));
+  }
+  return handlers;
+}

@@ -1,0 +1,115 @@
+/** ISO 8601 as timers use it: dates, durations, and cycles `R[n]/[start/]duration[/end]`. All in UTC unless they say otherwise. */
+
+export type ClockTime = "date" | "duration" | "cycle";
+
+interface Duration {
+  readonly months: number;
+  readonly ms: number;
+}
+
+export type ParsedTimer =
+  | { readonly kind: "date"; readonly at: number }
+  | { readonly kind: "duration"; readonly duration: Duration }
+  /** `times` null: without end. */
+  | {
+      readonly kind: "cycle";
+      readonly times: number | null;
+      readonly duration: Duration;
+      readonly from: number | null;
+      readonly until: number | null;
+    };
+
+const DURATION =
+  /^(-)?P(?=[\dT])(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?$/;
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** Null: the text is none of that kind. */
+export function parseTimer(kind: ClockTime, text: string): ParsedTimer | null {
+  const trimmed = text.trim();
+  if (kind === "duration") {
+    const duration = parseDuration(trimmed);
+    return duration === null ? null : { kind, duration };
+  }
+  if (kind === "date") {
+    const at = parseDate(trimmed);
+    return at === null ? null : { kind, at };
+  }
+  return parseCycle(trimmed);
+}
+
+/** When a timer that begins to count at `now` is due, and how often in all; null: never. */
+export function firstDue(
+  timer: ParsedTimer,
+  now: number,
+): { readonly at: number; readonly left: number | null } | null {
+  if (timer.kind === "date") return { at: timer.at, left: 1 };
+  if (timer.kind === "duration") return { at: plus(now, timer.duration), left: 1 };
+  if (timer.times === 0) return null;
+  const at = timer.from ?? plus(now, timer.duration);
+  return timer.until !== null && at > timer.until ? null : { at, left: timer.times };
+}
+
+/** The time after one that was due: counted from that one, not from when it was seen. `left` counts those still to come. */
+export function nextDue(
+  timer: ParsedTimer,
+  due: { readonly at: number; readonly left: number | null },
+): { readonly at: number; readonly left: number | null } | null {
+  if (timer.kind !== "cycle") return null;
+  const left = due.left === null ? null : due.left - 1;
+  if (left !== null && left <= 0) return null;
+  const at = plus(due.at, timer.duration);
+  return timer.until !== null && at > timer.until ? null : { at, left };
+}
+
+function parseCycle(text: string): ParsedTimer | null {
+  const parts = text.split("/");
+  const times = /^R(\d*)$/.exec(parts[0] ?? "")?.[1];
+  if (times === undefined || parts.length < 2 || parts.length > 4) return null;
+  const index = parts.findIndex((part, i) => i > 0 && part.includes("P"));
+  const duration = parseDuration(parts[index] ?? "");
+  if (duration === null || index > 2 || (duration.ms <= 0 && duration.months <= 0)) return null;
+  const from = index === 2 ? parseDate(parts[1] ?? "") : null;
+  const end = parts[index + 1];
+  const until = end === undefined ? null : parseDate(end);
+  if ((index === 2 && from === null) || (end !== undefined && until === null)) return null;
+  return { kind: "cycle", times: times === "" ? null : Number(times), duration, from, until };
+}
+
+function parseDate(text: string): number | null {
+  if (!DATE.test(text)) return null;
+  const hasZone = /(?:Z|[+-]\d{2}:?\d{2})$/.test(text);
+  const at = Date.parse(text.includes("T") && !hasZone ? `${text}Z` : text);
+  return Number.isNaN(at) ? null : at;
+}
+
+function parseDuration(text: string): Duration | null {
+  const match = DURATION.exec(text);
+  if (match === null) return null;
+  const [years, months, weeks, days, hours, minutes] = match.slice(2, 8).map((part) => Number(part ?? 0)) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const seconds = Number((match[8] ?? "0").replace(",", "."));
+  const sign = match[1] === "-" ? -1 : 1;
+  const ms = weeks * 7 * DAY + days * DAY + hours * HOUR + minutes * 60_000 + Math.round(seconds * 1_000);
+  return { months: sign * (years * 12 + months), ms: sign * ms };
+}
+
+/** Months are those of the calendar; the last day of a month stays within it. */
+function plus(at: number, { months, ms }: Duration): number {
+  if (months === 0) return at + ms;
+  const date = new Date(at);
+  const day = date.getUTCDate();
+  date.setUTCDate(1);
+  date.setUTCMonth(date.getUTCMonth() + months);
+  const last = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
+  date.setUTCDate(Math.min(day, last));
+  return date.getTime() + ms;
+}
