@@ -1,0 +1,191 @@
+import { isActivity, type Process } from "../model/process.ts";
+import { completeActivity, leave } from "./activities.ts";
+import { BEHAVIORS } from "./behaviors.ts";
+import { triggered } from "./catching.ts";
+import { takeEvent } from "./events-in.ts";
+import { arrive } from "./flows.ts";
+import { fireJoin } from "./inclusive.ts";
+import {
+  createLive,
+  type Environment,
+  elementOf,
+  freeze,
+  type Live,
+  push,
+  release,
+  Stuck,
+  thaw,
+  type Work,
+} from "./live.ts";
+import { addRow, PLAIN } from "./rows.ts";
+import { checkAdHoc, checkRow } from "./scopes.ts";
+import type { Advanced, Again, Command, MachineEvent, State } from "./state.ts";
+import { isTrue } from "./variables.ts";
+
+/** How much one event may set going: a model that turns in a circle without ever waiting is stopped. */
+const WORK_MAX = 1_000_000;
+
+/**
+ * The token machine: pure. The same process, state and event give the same state and commands. `state` null is an instance
+ * that has not begun.
+ */
+export function advance(
+  process: Process,
+  state: State | null,
+  event: MachineEvent,
+  environment: Environment,
+): Advanced {
+  const live = state === null ? createLive(process, environment) : thaw(process, environment, state);
+  const { commands, withdrawn } = take(live, event);
+  return { state: freeze(live), commands, withdrawn };
+}
+
+/** As `advance`, on a state that is the caller's own to change. */
+export function take(live: Live, event: MachineEvent): Omit<Advanced, "state"> {
+  live.at = event.at;
+  if (live.ending === null) {
+    takeEvent(live, event);
+    drain(live);
+  }
+  const commands: readonly Command[] = [...live.issued.values()];
+  const { withdrawn } = live;
+  live.issued = new Map();
+  live.withdrawn = [];
+  for (const { kind, place } of commands) {
+    if (kind === "publish" || kind === "broadcast" || kind === "escalate") live.commands.delete(place);
+  }
+  return { commands, withdrawn };
+}
+
+/** Until nothing is left to do. Conditions and inclusive joins are looked at when all else rests. */
+function drain(live: Live): void {
+  for (let done = 0; live.ending === null; ) {
+    for (let i = 0; i < live.queue.length && live.ending === null; i += 1) {
+      const work = live.queue[i];
+      done += 1;
+      if (work !== undefined) {
+        const { queue } = live;
+        attempt(live, work);
+        // What was dropped from the queue is dropped from what has not been done yet.
+        if (live.queue !== queue) i = live.queue.indexOf(work);
+      }
+      if (i > 1_000) i = shift(live, i);
+      if (done > WORK_MAX) endless(live);
+    }
+    live.queue = [];
+    if (live.ending === null && !lookAtConditions(live) && !fireJoin(live)) return;
+  }
+}
+
+/** Forgets the part of the queue that is done. */
+function shift(live: Live, i: number): number {
+  live.queue = live.queue.slice(i + 1);
+  return -1;
+}
+
+function endless(live: Live): void {
+  const message = `the process does ${WORK_MAX} things and comes to no rest: it turns in a circle without waiting`;
+  live.ending = { kind: "failed", code: "", message, variables: {} };
+}
+
+/** What can't be done becomes an incident of its element, and harms nothing else. */
+function attempt(live: Live, work: Work): void {
+  try {
+    perform(live, work);
+  } catch (error) {
+    if (!(error instanceof Stuck) || !("row" in work)) throw error;
+    const row = live.rows.get(work.row);
+    if (row === undefined) return;
+    release(live, row.id);
+    row.incident = { kind: error.kind, message: error.message, at: live.at, again: againOf(work.kind) };
+  }
+}
+
+function againOf(kind: Work["kind"]): Again {
+  return kind === "complete" || kind === "leave" ? kind : "begin";
+}
+
+function perform(live: Live, work: Work): void {
+  switch (work.kind) {
+    case "flow":
+    case "enter":
+      travel(live, work);
+      return;
+    case "trigger": {
+      const subscription = live.subscriptions.get(work.place);
+      if (subscription !== undefined) triggered(live, subscription, work.variables);
+      return;
+    }
+    case "signal":
+      for (const place of [...(live.signals.get(work.name) ?? [])]) {
+        push(live, { kind: "trigger", place, variables: work.variables });
+      }
+      return;
+    case "begin":
+    case "complete":
+    case "leave":
+    case "check":
+      onRow(live, work.kind, work.row);
+  }
+}
+
+function travel(live: Live, work: Extract<Work, { kind: "flow" | "enter" }>): void {
+  const scope = live.rows.get(work.scope);
+  if (scope === undefined) return;
+  scope.pending -= 1;
+  if (work.kind === "flow") {
+    arrive(live, work.flow, scope);
+  } else {
+    const { element, result, instance = null, variables = null } = work;
+    const row = addRow(live, { parent: scope.id, element, role: PLAIN, result, instance, variables });
+    push(live, { kind: "begin", row: row.id });
+  }
+  if (scope.children === 0 && scope.pending === 0) push(live, { kind: "check", row: scope.id });
+}
+
+function onRow(live: Live, kind: "begin" | "complete" | "leave" | "check", id: number): void {
+  const row = live.rows.get(id);
+  if (row === undefined || row.incident !== null) return;
+  if (kind === "check") {
+    checkRow(live, row);
+    return;
+  }
+  const element = elementOf(live, row);
+  if (element === null) return;
+  if (kind === "begin") {
+    BEHAVIORS[element.type](live, row, element);
+  } else if (kind === "complete") {
+    completeActivity(live, row);
+    if (isActivity(element)) checkAdHoc(live, live.rows.get(row.parent));
+  } else {
+    leave(live, row);
+  }
+}
+
+/** Conditions that have become true since variables changed. */
+function lookAtConditions(live: Live): boolean {
+  if (!live.variablesChanged) return false;
+  live.variablesChanged = false;
+  let found = false;
+  for (const place of live.conditions) {
+    const subscription = live.subscriptions.get(place);
+    const row = live.rows.get(subscription?.row ?? 0);
+    if (subscription?.trigger.kind !== "conditional" || row === undefined) continue;
+    const before = subscription.wasTrue;
+    subscription.wasTrue = isMet(live, row, subscription.trigger.condition);
+    if (before || !subscription.wasTrue) continue;
+    push(live, { kind: "trigger", place, variables: {} });
+    found = true;
+  }
+  return found;
+}
+
+/** A condition that can't be computed is not met. */
+function isMet(...args: Parameters<typeof isTrue>): boolean {
+  try {
+    return isTrue(...args);
+  } catch (error) {
+    if (error instanceof Stuck) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,75 @@
+import type { ActivityElement, TaskElement } from "../model/process.ts";
+import type { Begin } from "./activities.ts";
+import { issue, type Live, newPlace, push } from "./live.ts";
+import type { Row } from "./state.ts";
+import { subscribeAll, textOf } from "./subscribe.ts";
+import { evaluate, visible } from "./variables.ts";
+
+/** Nothing is done here; somebody else does it, or nobody has to. */
+export const passThrough: Begin = (live, row) => push(live, { kind: "complete", row: row.id });
+
+/** Work for a handler. */
+export const work: Begin = (live, row) => {
+  issue(live, { kind: "work", place: newPlace(live, `${row.place}/work`), row: row.id, variables: visible(live, row) });
+};
+
+/** Work for a human. */
+export const task: Begin = (live, row) => {
+  issue(live, { kind: "task", place: newPlace(live, `${row.place}/task`), row: row.id, variables: visible(live, row) });
+};
+
+/** A script in the language of expressions is one; another is work. */
+export const script: Begin = (live, row, element) => {
+  if (!isTask(element) || element.script === null || element.handler !== null || element.script.format !== "feel") {
+    work(live, row, element);
+    return;
+  }
+  const text = element.script.text.replace(/^\s*=/, "");
+  const value = evaluate(live, row, { text, language: "feel", isStatic: false });
+  row.result = resultOf(element, value);
+  push(live, { kind: "complete", row: row.id });
+};
+
+/** A message to whoever waits for it, unless a handler sends it. */
+export const send: Begin = (live, row, element) => {
+  if (!isTask(element) || element.handler !== null || element.message === null) {
+    work(live, row, element);
+    return;
+  }
+  publish(live, row, element.message);
+  push(live, { kind: "complete", row: row.id });
+};
+
+export const receive: Begin = (live, row, element) => {
+  // The message that began the instance has come already.
+  if (row.result !== null) push(live, { kind: "complete", row: row.id });
+  else subscribeAll(live, row, element);
+};
+
+export const call: Begin = (live, row, element) => {
+  if (element.type !== "callActivity") return;
+  const called = textOf(evaluate(live, row, element.called));
+  const { version } = element;
+  const place = newPlace(live, `${row.place}/call`);
+  issue(live, { kind: "call", place, row: row.id, called, version, variables: visible(live, row) });
+};
+
+export function publish(live: Live, row: Row, message: NonNullable<TaskElement["message"]>): void {
+  const key = message.key === null ? "" : textOf(evaluate(live, row, message.key));
+  const place = newPlace(live, `${row.place}/send`);
+  issue(live, { kind: "publish", place, name: message.name, key, variables: visible(live, row) });
+}
+
+/** What a handler gave, as variables. */
+export function resultOf(element: ActivityElement, value: unknown): Readonly<Record<string, unknown>> {
+  if (isTask(element) && element.resultVariable !== null) return { [element.resultVariable]: value ?? null };
+  return isRecord(value) ? value : {};
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTask(element: ActivityElement): element is TaskElement {
+  return "script" in element;
+}

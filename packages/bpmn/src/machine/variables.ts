@@ -1,0 +1,66 @@
+import type { Expression, Mapping } from "../model/process.ts";
+import { type Live, ROOT, Stuck } from "./live.ts";
+import { upward } from "./rows.ts";
+import type { Row, Variables } from "./state.ts";
+
+/** The variables that are seen from a row: its own hide those of the rows above it. */
+export function visible(live: Live, row: Row): Variables {
+  const own: Variables[] = [];
+  for (const each of upward(live, row)) if (each.variables !== null) own.push(each.variables);
+  if (own.length === 1) return own[0] ?? {};
+  return Object.assign({}, ...own.reverse()) as Variables;
+}
+
+/** Sets variables where the nearest row upward has them; those that none has become the process's. */
+export function assign(live: Live, row: Row | undefined, variables: Variables): void {
+  for (const [name, value] of Object.entries(variables)) {
+    const holder = row === undefined ? undefined : holderOf(live, row, name);
+    const target = holder ?? live.rows.get(ROOT);
+    if (target === undefined) return;
+    target.variables ??= {};
+    put(target.variables, name, value);
+    live.variablesChanged = true;
+  }
+}
+
+/** Sets a variable of this very row. */
+export function assignLocal(live: Live, row: Row, name: string, value: unknown): void {
+  row.variables ??= {};
+  put(row.variables, name, value);
+  live.variablesChanged = true;
+}
+
+/** No name, whatever it is, reaches the prototype. */
+function put(variables: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(variables, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function holderOf(live: Live, row: Row, name: string): Row | undefined {
+  for (const each of upward(live, row)) if (each.variables !== null && Object.hasOwn(each.variables, name)) return each;
+  return undefined;
+}
+
+export function evaluate(live: Live, row: Row, expression: Expression, more: Variables | null = null): unknown {
+  if (expression.isStatic) return expression.text;
+  const seen = visible(live, row);
+  return evaluated(live, expression, more === null ? seen : { ...seen, ...more });
+}
+
+/** A condition is met by `true` and nothing else. */
+export function isTrue(live: Live, row: Row, condition: Expression, more: Variables | null = null): boolean {
+  return evaluate(live, row, condition, more) === true;
+}
+
+function evaluated(live: Live, expression: Expression, variables: Variables): unknown {
+  try {
+    return live.environment.evaluate(expression, variables);
+  } catch (error) {
+    throw new Stuck("expression", error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function mapped(live: Live, row: Row, mappings: readonly Mapping[], more: Variables | null): Variables {
+  return Object.fromEntries(
+    mappings.map(({ source, target }) => [target, evaluate(live, row, source, more) ?? null] as const),
+  );
+}
