@@ -18,10 +18,10 @@ let current = null;
 process.on("exit", () => current?.kill("SIGKILL"));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-/** @param {Part} part @param {string} folder Where its files are. @returns {Promise<any>} */
-export function runPart({ module, options = {}, killed = false }, folder) {
+/** @param {Part} part @param {import("./place.mjs").Place} place @returns {Promise<any>} */
+export function runPart({ module, options = {}, killed = false }, place) {
   return new Promise((resolve, reject) => {
-    const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, folder } })], {
+    const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
       execArgv: ["--expose-gc"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

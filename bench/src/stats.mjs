@@ -23,10 +23,19 @@ export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Counts and CPU time over a stretch of time. @param {() => number} count @param {number} windowMs */
-export async function overWindow(count, windowMs) {
-  const [countBefore, cpuBefore, startedAt] = [count(), process.cpuUsage(), performance.now()];
+/**
+ * What is done over a stretch of time: by `count`, by the counters that `read` gives, and in CPU time of this process.
+ *
+ * @param {object} options
+ * @param {() => number} options.count
+ * @param {number} options.windowMs
+ * @param {() => Promise<Readonly<Record<string, number>>>} [options.read]
+ */
+export async function overWindow({ count, windowMs, read = async () => ({}) }) {
+  const before = { counts: await read(), done: count(), cpu: process.cpuUsage(), at: performance.now() };
   await pause(windowMs);
-  const [counted, cpu, tookMs] = [count() - countBefore, process.cpuUsage(cpuBefore), performance.now() - startedAt];
-  return { counted, perSecond: (counted / tookMs) * 1_000, cpuMicros: cpu.user + cpu.system, tookMs };
+  const [done, cpu, tookMs] = [count() - before.done, process.cpuUsage(before.cpu), performance.now() - before.at];
+  const after = await read();
+  const counts = Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - before.counts[name]]));
+  return { done, perSecond: (done / tookMs) * 1_000, cpuMicros: cpu.user + cpu.system, tookMs, counts };
 }

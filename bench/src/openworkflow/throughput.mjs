@@ -6,9 +6,9 @@ import { openPeer } from "./engine.mjs";
 
 /** W1. Its runs are created beforehand, which is not counted: its clients hear of results by polling once a second. */
 
-/** @param {{ folder: string, inFlight: number, warmMs: number, windowMs: number, runs: number }} options */
-export async function measure({ folder, inFlight, warmMs, windowMs, runs }) {
-  const { backend, client } = await openPeer(folder);
+/** @param {{ place: import("../place.mjs").SqlitePlace, inFlight: number, warmMs: number, windowMs: number, runs: number }} options */
+export async function measure({ place, inFlight, warmMs, windowMs, runs }) {
+  const { backend, client } = await openPeer(place.folder);
   let steps = 0;
   const ten = client.defineWorkflow({ name: "ten" }, async ({ step }) => {
     for (let n = 0; n < 10; n += 1) {
@@ -25,7 +25,7 @@ export async function measure({ folder, inFlight, warmMs, windowMs, runs }) {
   const worker = client.newWorker({ concurrency: inFlight });
   await worker.start();
   await pause(warmMs);
-  const { counted, perSecond, cpuMicros } = await overWindow(() => steps, windowMs);
+  const { done, perSecond, cpuMicros } = await overWindow({ count: () => steps, windowMs });
   if (steps === runs * 10) throw new Error("openworkflow ran out of runs: give it more");
   await worker.stop();
   const { completed } = await backend.countWorkflowRuns();
@@ -33,8 +33,8 @@ export async function measure({ folder, inFlight, warmMs, windowMs, runs }) {
   await backend.stop();
   return {
     stepsPerSecond: perSecond,
-    cpuMicrosPerStep: cpuMicros / counted,
-    bytesPerRun: statSync(join(folder, "openworkflow.db")).size / completed,
+    cpuMicrosPerStep: cpuMicros / done,
+    bytesPerRun: statSync(join(place.folder, "openworkflow.db")).size / completed,
     settings: `${settings}, concurrency ${inFlight}`,
   };
 }

@@ -1,7 +1,15 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { createEngine } from "pawl";
+import { postgresStore } from "pawl/postgres";
+import { redisStore } from "pawl/redis";
 import { sqliteStore } from "pawl/sqlite";
+import pg from "pg";
+import { unknownPlace } from "../place.mjs";
+
+/**
+ * @import { Place } from "../place.mjs"
+ */
 
 /** @param {string} folder */
 export function databasePath(folder) {
@@ -9,18 +17,52 @@ export function databasePath(folder) {
 }
 
 /**
- * An engine as a user would make it: a file, defaults, `synchronous=FULL` unless told.
+ * An engine as a user would make it: an address, defaults, and on SQLite `synchronous=FULL` unless told.
  *
- * @param {string} folder
+ * @param {Place} place
  * @param {readonly any[]} workflows
  * @param {Record<string, any> & { synchronous?: "FULL" | "NORMAL", source?: any }} [options]
  */
-export async function openEngine(folder, workflows, options = {}) {
-  const { synchronous = "FULL", source = databasePath(folder), ...rest } = options;
-  return await createEngine({ store: sqliteStore(source, { synchronous }), workflows, ...rest });
+export async function openEngine(place, workflows, options = {}) {
+  const { synchronous = "FULL", source, ...rest } = options;
+  return await createEngine({ store: storeOf(place, { synchronous, source }), workflows, ...rest });
 }
 
-/** Bytes of the database once its log is merged; call after shutdown. @param {string} folder */
-export function databaseBytes(folder) {
-  return statSync(databasePath(folder)).size;
+/** @param {Place} place @param {{ synchronous: "FULL" | "NORMAL", source: any }} options */
+function storeOf(place, { synchronous, source }) {
+  switch (place.store) {
+    case "sqlite":
+      return sqliteStore(source ?? databasePath(place.folder), { synchronous });
+    case "postgres":
+      return postgresStore(place.url);
+    case "redis":
+      return redisStore(place.url, { prefix: place.prefix });
+    default:
+      throw unknownPlace(place);
+  }
+}
+
+/** Bytes of the database; on SQLite call after shutdown, when its log is merged. @param {Place} place @returns {Promise<number>} */
+export async function databaseBytes(place) {
+  switch (place.store) {
+    case "sqlite":
+      return statSync(databasePath(place.folder)).size;
+    case "postgres":
+      return await postgresBytes(place.url);
+    case "redis":
+      return Number.NaN;
+    default:
+      throw unknownPlace(place);
+  }
+}
+
+/** What an empty database takes is not counted. @param {string} url */
+export async function postgresBytes(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(
+    "SELECT (pg_database_size(current_database()) - pg_database_size('template1'))::float8 AS bytes",
+  );
+  await client.end();
+  return rows[0].bytes;
 }

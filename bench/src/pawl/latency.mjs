@@ -5,8 +5,8 @@ import { openEngine } from "./engine.mjs";
 
 /** W3: an idle engine gets a run of one step, again and again; in between, a raw commit of the same kind. */
 
-/** @param {{ folder: string, runs: number }} options */
-export async function measure({ folder, runs }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number }} options */
+export async function measure({ place, runs }) {
   let ranAt = 0;
   const one = workflow("one", async (ctx) => {
     return await ctx.step("only", async () => {
@@ -14,9 +14,9 @@ export async function measure({ folder, runs }) {
       return { ok: true };
     });
   });
-  const engine = await openEngine(folder, [one]);
+  const engine = await openEngine(place, [one]);
   for (let n = 0; n < 300; n += 1) await (await engine.start(one, { id: n })).result();
-  const rows = openRows(folder);
+  const rows = await openRows(place);
   const ran = [];
   const seen = [];
   const commits = [];
@@ -28,10 +28,10 @@ export async function measure({ folder, runs }) {
     seen.push(performance.now() - startedAt);
     ran.push(ranAt - startedAt);
     await pause(5 + ((n * 7) % 10) * 5);
-    commits.push(rows.commit(1));
+    commits.push(await rows.commit());
   }
   await engine.shutdown();
-  rows.close();
+  await rows.close();
   return {
     commitMs: median(commits),
     ranMs: median(ran),

@@ -4,8 +4,8 @@ import { openEngine } from "./engine.mjs";
 
 /** W5loop: rounds of a step and a short sleep on one run; the history must not make them slower. */
 
-/** @param {{ folder: string, rounds: number, runs: number }} options */
-export async function measure({ folder, rounds, runs }) {
+/** @param {{ place: import("../place.mjs").Place, rounds: number, runs: number }} options */
+export async function measure({ place, rounds, runs }) {
   /** @type {number[]} */
   let marks = [];
   const loop = workflow("loop", async (ctx, count) => {
@@ -16,7 +16,7 @@ export async function measure({ folder, rounds, runs }) {
     }
     marks.push(performance.now());
   });
-  const engine = await openEngine(folder, [loop]);
+  const engine = await openEngine(place, [loop]);
   await (await engine.start(loop, rounds)).result();
   const tenth = Math.floor(rounds / 10);
   const first = [];

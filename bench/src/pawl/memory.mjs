@@ -6,10 +6,10 @@ import { startSuspended, waiting } from "./suspended.mjs";
 
 const WARM_RUNS = 500;
 
-/** @param {{ folder: string, runs: number, hotRuns: number, idleMs: number }} options */
-export async function measure({ folder, runs, hotRuns, idleMs }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number, hotRuns: number, idleMs: number }} options */
+export async function measure({ place, runs, hotRuns, idleMs }) {
   const definition = waiting(() => undefined);
-  const engine = await openEngine(folder, [definition], { hotRuns });
+  const engine = await openEngine(place, [definition], { hotRuns });
   await warmUp(engine, definition);
   const before = memory();
   // By half of them every cache that has a bound has come to it; what still grows, grows with the runs.
@@ -18,7 +18,7 @@ export async function measure({ folder, runs, hotRuns, idleMs }) {
   const early = memory();
   await startSuspended(engine, definition, { first: WARM_RUNS + half, count: runs - half, atATime: 500 });
   const after = memory();
-  const { cpuMicros, tookMs } = await overWindow(() => 0, idleMs);
+  const { cpuMicros, tookMs } = await overWindow({ count: () => 0, windowMs: idleMs });
   await engine.shutdown();
   return {
     heapPerRun: (after.heap - before.heap) / runs,
@@ -26,7 +26,7 @@ export async function measure({ folder, runs, hotRuns, idleMs }) {
     heapGrowth: after.heap - early.heap,
     rssGrowth: after.rss - early.rss,
     idleCpu: cpuMicros / (tookMs * 1_000),
-    bytesPerRun: databaseBytes(folder) / (runs + WARM_RUNS),
+    bytesPerRun: (await databaseBytes(place)) / (runs + WARM_RUNS),
   };
 }
 

@@ -3,15 +3,15 @@ import { LEASE_MS, longRun } from "./long-run.mjs";
 
 /** W5, the process that is killed: it records the steps and is in the middle of the next one. */
 
-/** @param {{ folder: string, records: number }} options */
-export async function measure({ folder, records }) {
+/** @param {{ place: import("../place.mjs").Place, records: number }} options */
+export async function measure({ place, records }) {
   await new Promise((resolve, reject) => {
     const long = longRun(
       () => undefined,
       async () => resolve(undefined),
     );
     // What is measured is the second process; this one only has to leave the records behind.
-    openEngine(folder, [long], { synchronous: "NORMAL", lease: LEASE_MS })
+    openEngine(place, [long], { synchronous: "NORMAL", lease: LEASE_MS })
       .then((engine) => engine.start(long, records, { id: "long" }))
       .catch(reject);
   });

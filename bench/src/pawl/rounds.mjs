@@ -4,8 +4,8 @@ import { openEngine } from "./engine.mjs";
 
 /** W7: many rounds of `ctx.loop` with a step each, on one run: its journal and its memory must not grow with them. */
 
-/** @param {{ folder: string, rounds: number }} options */
-export async function measure({ folder, rounds }) {
+/** @param {{ place: import("../place.mjs").Place, rounds: number }} options */
+export async function measure({ place, rounds }) {
   const looks = 10;
   const every = rounds / looks;
   const took = new Float64Array(rounds);
@@ -29,7 +29,7 @@ export async function measure({ folder, rounds }) {
       },
     });
   });
-  const engine = await openEngine(folder, [looping]);
+  const engine = await openEngine(place, [looping]);
   const look = async () => {
     for (let n = 0; n < 2; n += 1) globalThis.gc();
     heaps.push(process.memoryUsage().heapUsed);

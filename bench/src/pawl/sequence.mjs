@@ -7,26 +7,26 @@ import { openEngine } from "./engine.mjs";
 
 const WARM_STEPS = 300;
 
-/** @param {{ folder: string, steps: number }} options */
-export async function measure({ folder, steps }) {
-  const rows = openRows(folder);
+/** @param {{ place: import("../place.mjs").Place, steps: number }} options */
+export async function measure({ place, steps }) {
+  const rows = await openRows(place);
   let commits = [];
   let marks = [];
   const sequence = workflow("sequence", async (ctx, count) => {
     for (let step = 0; step < count; step += 1) {
       await ctx.step(`step-${step}`, async () => {
         marks.push(performance.now());
-        if (step % 10 === 9) commits.push(rows.commit(1));
+        if (step % 10 === 9) commits.push(await rows.commit());
         return { step, ok: true };
       });
     }
   });
-  const engine = await openEngine(folder, [sequence]);
+  const engine = await openEngine(place, [sequence]);
   await (await engine.start(sequence, WARM_STEPS)).result();
   [marks, commits] = [[], []];
   await (await engine.start(sequence, steps)).result();
   await engine.shutdown();
-  rows.close();
+  await rows.close();
   const took = marks
     .slice(1)
     .map((at, index) => at - marks[index])

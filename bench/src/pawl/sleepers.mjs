@@ -7,8 +7,8 @@ import { openEngine } from "./engine.mjs";
 /** Code that was never run before is late for that alone. */
 const WARM_ROUNDS = 5;
 
-/** @param {{ folder: string, runs: number }} options */
-export async function measure({ folder, runs }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number }} options */
+export async function measure({ place, runs }) {
   /** @type {number[]} */
   let late = [];
   const sleeper = workflow("sleeper", async (ctx, sleepMs) => {
@@ -16,7 +16,7 @@ export async function measure({ folder, runs }) {
     await ctx.sleep(sleepMs);
     late.push(performance.timeOrigin + performance.now() - dueAt);
   });
-  const engine = await openEngine(folder, [sleeper]);
+  const engine = await openEngine(place, [sleeper]);
   const sleepAll = async (sleepMs) => {
     late = [];
     const started = await Promise.all(Array.from({ length: runs }, () => engine.start(sleeper, sleepMs)));

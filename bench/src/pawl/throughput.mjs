@@ -1,15 +1,14 @@
 import { workflow } from "pawl";
-import { findDriver, settingsOf } from "../driver.mjs";
 import { overWindow, pause } from "../stats.mjs";
-import { counted } from "./counted.mjs";
-import { databaseBytes, databasePath, openEngine } from "./engine.mjs";
+import { openCounter } from "./counter.mjs";
+import { databaseBytes, openEngine } from "./engine.mjs";
 
 /** W1: runs of ten trivial steps, a fixed number of them in flight. */
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
-/** @param {{ folder: string, inFlight: number, warmMs: number, windowMs: number, counting?: boolean }} options */
-export async function measure({ folder, inFlight, warmMs, windowMs, counting = false }) {
+/** @param {{ place: import("../place.mjs").Place, inFlight: number, warmMs: number, windowMs: number, counting?: boolean }} options */
+export async function measure({ place, inFlight, warmMs, windowMs, counting = false }) {
   let steps = 0;
   const ten = workflow("ten", async (ctx) => {
     for (let step = 0; step < NAMES.length; step += 1) {
@@ -20,9 +19,8 @@ export async function measure({ folder, inFlight, warmMs, windowMs, counting = f
     }
     return { done: true };
   });
-  const database = counting ? new (findDriver().DatabaseSync)(databasePath(folder)) : null;
-  const counter = database === null ? null : counted(database);
-  const engine = await openEngine(folder, [ten], counter === null ? {} : { source: counter.source });
+  const counter = await openCounter(place, counting);
+  const engine = await openEngine(place, [ten], counter.engineOptions);
   let runs = 0;
   let going = true;
   const clients = Array.from({ length: inFlight }, async () => {
@@ -33,20 +31,20 @@ export async function measure({ folder, inFlight, warmMs, windowMs, counting = f
     }
   });
   await pause(warmMs);
-  const before = { ...counter?.counts };
-  const { counted: done, perSecond, cpuMicros } = await overWindow(() => steps, windowMs);
-  const after = { ...counter?.counts };
+  const { done, perSecond, cpuMicros, counts } = await overWindow({ count: () => steps, read: counter.read, windowMs });
   going = false;
   await Promise.all(clients);
-  const settings = database === null ? null : settingsOf(database);
+  const settings = counter.settings();
   await engine.shutdown();
-  database?.close();
+  await counter.close();
   return {
     stepsPerSecond: perSecond,
     cpuMicrosPerStep: cpuMicros / done,
-    commitsPerStep: (after.commits - before.commits) / done,
-    statementsPerStep: (after.statements - before.statements) / done,
-    bytesPerRun: databaseBytes(folder) / runs,
+    commitsPerStep: counts.commits / done,
+    statementsPerStep: counts.statements / done,
+    logBytesPerStep: counts.logBytes / done,
+    serverMicrosPerStep: counts.serverMicros / done,
+    bytesPerRun: (await databaseBytes(place)) / runs,
     settings,
   };
 }

@@ -7,13 +7,13 @@ import { startSuspended, waiting } from "./suspended.mjs";
 
 const WARM_ROUNDS = 3;
 
-/** @param {{ folder: string, runs: number, atATime: number }} options */
-export async function measure({ folder, runs, atATime }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
+export async function measure({ place, runs, atATime }) {
   /** @type {Map<string, (at: number) => void>} */
   const awaited = new Map();
   const definition = waiting((runId) => awaited.get(runId)?.(performance.now()));
-  const engine = await openEngine(folder, [definition]);
-  const rows = openRows(folder);
+  const engine = await openEngine(place, [definition]);
+  const rows = await openRows(place);
   let commits = [];
   const send = async (n) => {
     const runId = `run-${n}`;
@@ -28,14 +28,14 @@ export async function measure({ folder, runs, atATime }) {
     commits = [];
     for (let n = first; n < first + runs; n += atATime) {
       took.push(...(await Promise.all(Array.from({ length: atATime }, (_, k) => send(n + k)))));
-      commits.push(rows.commit(1));
+      commits.push(await rows.commit());
     }
     return took;
   };
   for (let round = 0; round < WARM_ROUNDS; round += 1) await wakeAll(round * runs);
   const took = await wakeAll(WARM_ROUNDS * runs);
   await engine.shutdown();
-  rows.close();
+  await rows.close();
   return {
     commitMs: median(commits),
     wakeMs: median(took),

@@ -1,13 +1,14 @@
 import { median } from "../stats.mjs";
-import { openRows } from "./rows.mjs";
+import { shareOfCore } from "./core-share.mjs";
+import { openSqliteRows } from "./sqlite-rows.mjs";
 
 /** The raw limit beside which throughput is put. */
 
 const BATCH = 100;
 
-/** @param {{ folder: string, singleMs: number, batchMs: number }} options */
-export async function measure({ folder, singleMs, batchMs }) {
-  const rows = openRows(folder);
+/** @param {{ place: import("../place.mjs").SqlitePlace, singleMs: number, batchMs: number }} options */
+export async function measure({ place, singleMs, batchMs }) {
+  const rows = openSqliteRows(place.folder);
   const single = repeat(() => rows.commit(1), singleMs);
   const batches = repeat(() => rows.commit(BATCH), batchMs);
   const { driver, settings } = rows;
@@ -28,13 +29,4 @@ function repeat(work, forMs) {
   const endAt = performance.now() + forMs;
   while (performance.now() < endAt) took.push(work());
   return took;
-}
-
-/** How much of a core this process gets when it asks for a whole one. @param {number} forMs */
-function shareOfCore(forMs) {
-  const [cpuBefore, startedAt] = [process.cpuUsage(), performance.now()];
-  let sum = 0;
-  while (performance.now() - startedAt < forMs) sum += Math.sqrt(sum + 1);
-  const { user, system } = process.cpuUsage(cpuBefore);
-  return (user + system) / 1_000 / (performance.now() - startedAt);
 }

@@ -1,0 +1,65 @@
+import { startCompanion } from "../companion.mjs";
+import { openPostgresCounter } from "../postgres-counter.mjs";
+import { pause } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+import { scaled } from "./scaling-worker.mjs";
+
+/** Scaling: runs lie there, and so many worker processes take them. The client that left them has gone before anything is timed. */
+
+const AT_A_TIME = 500;
+const STEPS = 10;
+
+/**
+ * @param {{ place: import("../place.mjs").PostgresPlace, workers: number, runs: number, busyMs: number, concurrency: number,
+ *   warmMs: number, windowMs: number }} options
+ */
+export async function measure({ place, workers, runs, busyMs, concurrency, warmMs, windowMs }) {
+  await leaveRuns(place, runs, busyMs);
+  const started = Array.from({ length: workers }, () =>
+    startCompanion("pawl/scaling-worker", { place, busyMs, concurrency }),
+  );
+  await Promise.all(started.map((worker) => worker.heard("ready")));
+  const counter = await openPostgresCounter(place.url);
+  for (const worker of started) worker.tell({ kind: "go" });
+  await pause(warmMs);
+  const ask = async () => {
+    const [counts, all] = await Promise.all([
+      counter.read(),
+      Promise.all(
+        started.map((worker) => {
+          const answer = worker.heard("done");
+          worker.tell({ kind: "count" });
+          return answer;
+        }),
+      ),
+    ]);
+    return { counts, each: all, at: performance.now() };
+  };
+  const before = await ask();
+  await pause(windowMs);
+  const after = await ask();
+  await counter.close();
+  const of = (/** @type {any} */ seen, /** @type {string} */ name) =>
+    seen.each.reduce((/** @type {number} */ sum, /** @type {any} */ one) => sum + one[name], 0);
+  const steps = of(after, "steps") - of(before, "steps");
+  const left = runs * STEPS - of(after, "steps");
+  await Promise.all(started.map((worker) => worker.stop()));
+  if (left <= 0) throw new Error(`${workers} workers ran out of runs: give them more`);
+  return {
+    stepsPerSecond: (steps / (after.at - before.at)) * 1_000,
+    workerMicrosPerStep: (of(after, "cpuMicros") - of(before, "cpuMicros")) / steps,
+    serverMicrosPerStep: (after.counts.serverMicros - before.counts.serverMicros) / steps,
+    commitsPerStep: (after.counts.commits - before.counts.commits) / steps,
+    statementsPerStep: (after.counts.statements - before.counts.statements) / steps,
+  };
+}
+
+/** @param {import("../place.mjs").PostgresPlace} place @param {number} runs @param {number} busyMs */
+async function leaveRuns(place, runs, busyMs) {
+  const client = await openEngine(place, []);
+  const definition = scaled(busyMs, () => undefined);
+  for (let n = 0; n < runs; n += AT_A_TIME) {
+    await Promise.all(Array.from({ length: Math.min(AT_A_TIME, runs - n) }, (_, k) => client.start(definition, n + k)));
+  }
+  await client.shutdown();
+}

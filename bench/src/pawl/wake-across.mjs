@@ -1,0 +1,46 @@
+import { startCompanion } from "../companion.mjs";
+import { openRows } from "../raw/rows.mjs";
+import { median, quantile } from "../stats.mjs";
+import { openEngine } from "./engine.mjs";
+
+/** W4 across processes: the runs are hot in one process, their messages come from another. Times are of the clock that both share. */
+
+const WARM_ROUNDS = 3;
+
+/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
+export async function measure({ place, runs, atATime }) {
+  const worker = startCompanion("pawl/wake-worker", { place });
+  await worker.heard("ready");
+  const sender = await openEngine(place, []);
+  const rows = await openRows(place);
+  /** @type {Map<string, (at: bigint) => void>} */
+  const awaited = new Map();
+  worker.on("woke", ({ runId, at }) => awaited.get(runId)?.(BigInt(at)));
+  const send = async (n) => {
+    const runId = `run-${n}`;
+    const woke = new Promise((resolve) => awaited.set(runId, resolve));
+    const sentAt = process.hrtime.bigint();
+    await sender.send(runId, "go", { n });
+    return Number((await woke) - sentAt) / 1e6;
+  };
+  let took = [];
+  let commits = [];
+  for (let round = 0; round <= WARM_ROUNDS; round += 1) {
+    [took, commits] = [[], []];
+    worker.tell({ kind: "suspend", first: round * runs, count: runs });
+    await worker.heard("suspended");
+    for (let n = round * runs; n < (round + 1) * runs; n += atATime) {
+      took.push(...(await Promise.all(Array.from({ length: atATime }, (_, k) => send(n + k)))));
+      commits.push(await rows.commit());
+    }
+  }
+  await sender.shutdown();
+  await worker.stop();
+  await rows.close();
+  return {
+    commitMs: median(commits),
+    wakeMs: median(took),
+    wakeP95Ms: quantile(took, 0.95),
+    wakeP99Ms: quantile(took, 0.99),
+  };
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createClient } from "@redis/client";
+import pg from "pg";
+
+/**
+ * Makes the places of parts, and removes them when they are measured.
+ *
+ * @import { Place } from "./place.mjs"
+ *
+ * @typedef {object} Places
+ * @property {(name: string) => Promise<Place>} make
+ * @property {(place: Place) => Promise<void>} remove
+ * @property {() => Promise<readonly string[]>} settings Lines about the server.
+ * @property {() => Promise<void>} close
+ */
+
+/** @param {"sqlite" | "postgres" | "redis"} store @param {{ folder: string, url: string | null }} where @returns {Promise<Places>} */
+export async function openPlaces(store, { folder, url }) {
+  switch (store) {
+    case "sqlite":
+      return folders(folder);
+    case "postgres":
+      return await databases(addressOf(store, url));
+    case "redis":
+      return await prefixes(addressOf(store, url));
+    default:
+      throw new Error(`there is no store ${store}`);
+  }
+}
+
+/** @param {string} store @param {string | null} url */
+function addressOf(store, url) {
+  if (url === null) throw new Error(`--store ${store} needs --url; npm run bench starts a server and gives it`);
+  return url;
+}
+
+/**
+ * They lie on the file system of this package, because others (a temporary folder in memory) may cost nothing to sync.
+ *
+ * @param {string} parent @returns {Places}
+ */
+function folders(parent) {
+  mkdirSync(parent, { recursive: true });
+  const all = mkdtempSync(join(parent, "run-"));
+  process.on("exit", () => rmSync(all, { recursive: true, force: true }));
+  return {
+    async make(name) {
+      const folder = join(all, name);
+      mkdirSync(folder, { recursive: true });
+      return { store: "sqlite", folder };
+    },
+    async remove(place) {
+      if (place.store === "sqlite") rmSync(place.folder, { recursive: true, force: true });
+    },
+    settings: async () => [],
+    close: async () => undefined,
+  };
+}
+
+const SETTINGS = [
+  "server_version",
+  "fsync",
+  "synchronous_commit",
+  "wal_sync_method",
+  "full_page_writes",
+  "shared_buffers",
+  "max_wal_size",
+];
+
+/** @param {string} url @returns {Promise<Places>} */
+async function databases(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const nameOf = (place) => new URL(place.url).pathname.slice(1);
+  return {
+    async make(name) {
+      const database = `bench_${name.toLowerCase().replaceAll(/\W/g, "_")}_${process.pid}`;
+      await client.query(`CREATE DATABASE ${database}`);
+      const own = new URL(url);
+      own.pathname = `/${database}`;
+      return { store: "postgres", url: own.href };
+    },
+    async remove(place) {
+      await client.query(`DROP DATABASE ${nameOf(place)} WITH (FORCE)`);
+      // Its pages go, and what is measured next begins with nothing left to be written.
+      await client.query("CHECKPOINT");
+    },
+    async settings() {
+      const { rows } = await client.query("SELECT name, setting, unit FROM pg_settings WHERE name = ANY ($1)", [
+        SETTINGS,
+      ]);
+      return [
+        rows.map(({ name, setting, unit }) => `${name}=${setting}${unit === null ? "" : ` × ${unit}`}`).join(" "),
+      ];
+    },
+    close: () => client.end(),
+  };
+}
+
+/** @param {string} url @returns {Promise<Places>} */
+async function prefixes(url) {
+  const client = createClient({ url });
+  await client.connect();
+  return {
+    make: async (name) => ({ store: "redis", url, prefix: `bench-${name}` }),
+    async remove() {
+      await client.flushAll();
+    },
+    async settings() {
+      const [version] = /redis_version:(\S+)/.exec(await client.info("server")) ?? ["version unknown"];
+      const { appendonly, appendfsync } = { ...(await client.configGet(["appendonly", "appendfsync"])) };
+      return [`${version} appendonly=${appendonly} appendfsync=${appendfsync}`];
+    },
+    async close() {
+      client.destroy();
+    },
+  };
+}

@@ -1,0 +1,8 @@
+/** How much of a core this process gets when it asks for a whole one. @param {number} forMs */
+export function shareOfCore(forMs) {
+  const [cpuBefore, startedAt] = [process.cpuUsage(), performance.now()];
+  let sum = 0;
+  while (performance.now() - startedAt < forMs) sum += Math.sqrt(sum + 1);
+  const { user, system } = process.cpuUsage(cpuBefore);
+  return (user + system) / 1_000 / (performance.now() - startedAt);
+}

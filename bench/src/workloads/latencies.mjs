@@ -1,0 +1,86 @@
+import { figure } from "../figure.mjs";
+
+/**
+ * The workloads that measure times, in single commits of the same store. They are the same on every store; what they have to
+ * reach is not.
+ *
+ * @import { Bar } from "../figure.mjs"
+ * @import { Workload } from "./workload.mjs"
+ */
+
+/** @param {Bar} [bar] @returns {Workload} */
+export function sequence(bar) {
+  return {
+    name: "W2",
+    title: "W2 one run of 1,000 steps, one after another",
+    parts: [{ name: "pawl", module: "pawl/sequence", options: { steps: 1_000 } }],
+    figures: ({ pawl }) => [
+      figure("raw single commit", pawl.commitMs, "ms"),
+      figure("a step, p50", pawl.stepMs, "ms"),
+      figure("  in commits", pawl.stepMs / pawl.commitMs, "ratio", bar),
+      figure("a step, p95", pawl.stepP95Ms, "ms"),
+      figure("last quarter ÷ first", pawl.growth, "ratio"),
+    ],
+  };
+}
+
+/** @param {{ quick: boolean, ran?: Bar, result?: Bar }} options @returns {Workload} */
+export function latency({ quick, ran, result }) {
+  return {
+    name: "W3",
+    title: "W3 an idle engine gets a run of one step, 5–50 ms apart",
+    parts: [{ name: "pawl", module: "pawl/latency", options: { runs: quick ? 80 : 150 } }],
+    figures: ({ pawl }) => [
+      figure("raw single commit, 5–50 ms apart", pawl.commitMs, "ms"),
+      figure("start → step ran, p50", pawl.ranMs, "ms"),
+      figure("  in commits", pawl.ranMs / pawl.commitMs, "ratio", ran),
+      figure("start → step ran, p95", pawl.ranP95Ms, "ms"),
+      figure("start → result, p50", pawl.resultMs, "ms"),
+      figure("  in commits", pawl.resultMs / pawl.commitMs, "ratio", result),
+      figure("start → result, p95", pawl.resultP95Ms, "ms"),
+    ],
+  };
+}
+
+/** @param {any} measured @param {Bar} [bar] */
+const wakeFigures = (measured, bar) => [
+  figure("raw single commit", measured.commitMs, "ms"),
+  figure("send → code goes on, p50", measured.wakeMs, "ms"),
+  figure("  in commits", measured.wakeMs / measured.commitMs, "ratio", bar),
+  figure("send → code goes on, p95", measured.wakeP95Ms, "ms"),
+  figure("send → code goes on, p99", measured.wakeP99Ms, "ms"),
+];
+
+/** @param {Bar} [bar] @returns {Workload} */
+export function wake(bar) {
+  return {
+    name: "W4",
+    title: "W4 500 runs wait for a message and get it, 20 at a time",
+    parts: [{ name: "pawl", module: "pawl/wake", options: { runs: 500, atATime: 20 } }],
+    figures: ({ pawl }) => wakeFigures(pawl, bar),
+  };
+}
+
+/** @param {Bar} [bar] @returns {Workload} */
+export function wakeAcross(bar) {
+  return {
+    name: "W4x",
+    title: "W4x the same, with the messages sent by another process",
+    parts: [{ name: "pawl", module: "pawl/wake-across", options: { runs: 500, atATime: 20 } }],
+    figures: ({ pawl }) => wakeFigures(pawl, bar),
+  };
+}
+
+/** @param {Bar} [bar] @returns {Workload} */
+export function sleepers(bar) {
+  return {
+    name: "W4s",
+    title: "W4s 500 runs sleep for 1 s",
+    parts: [{ name: "pawl", module: "pawl/sleepers", options: { runs: 500 } }],
+    figures: ({ pawl }) => [
+      figure("lateness, p50", pawl.lateMs, "ms"),
+      figure("lateness, p95", pawl.lateP95Ms, "ms"),
+      figure("lateness, p99", pawl.lateP99Ms, "ms", bar),
+    ],
+  };
+}
