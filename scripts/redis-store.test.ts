@@ -1,5 +1,5 @@
 import { createClient } from "@redis/client";
-import { type Hint, type Store, StoreError, type Transition } from "pawl";
+import { createEngine, type Hint, type Store, StoreError, type Transition, workflow } from "pawl";
 import { redisStore } from "pawl/redis";
 import { storeContract } from "pawl/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -169,6 +169,8 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
       () => redisStore("redis://127.0.0.1", { prefix: "a{b}" }),
       () => redisStore("redis://127.0.0.1", { prefix: "" }),
       () => redisStore("redis://127.0.0.1", { silenceMs: 0 }),
+      () => redisStore("redis://127.0.0.1", { partitions: 0 }),
+      () => redisStore("redis://127.0.0.1", { partitions: 257 }),
       () => redisStore("redis://127.0.0.1", { clock: "sun" as "server" }),
     ];
     return expect(Promise.all(wrong.map(code))).resolves.toEqual(wrong.map(() => "OPTION_INVALID"));
@@ -190,4 +192,30 @@ describe.skipIf(!HAS_SERVER)("on a cluster of three nodes", () => {
     return { store: connect(), another: connect };
   };
   storeContract("redis cluster", subject, { describe, it, expect });
+
+  it("runs of a store with partitions are on all nodes, and work together as if they were on one", async () => {
+    const store = redisStore(urls, { prefix: "spread", partitions: 6 });
+    onTestFinished(() => engine.shutdown());
+    const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));
+    const ask = workflow("ask", async (ctx, n: number) => {
+      const greeting = await ctx.child(greet, `child of ${n}`);
+      const bell = await ctx.awaitEvent<string>("bell");
+      const word = await ctx.listen<string>("word");
+      return [greeting, bell.timedOut ? "" : bell.value, word.timedOut ? "" : word.value];
+    });
+    const engine = await createEngine({ store, workflows: [greet, ask] });
+    const runs = await Promise.all(Array.from({ length: 30 }, (_, n) => engine.start(ask, n, { id: `ask-${n}` })));
+    await engine.emit("bell", "ding", { consume: "all" });
+    await Promise.all(runs.map((run) => run.send("word", "go")));
+    const results = await Promise.all(runs.map((run) => run.result()));
+    expect(results).toEqual(runs.map((_, n) => [`hello child of ${n}`, "ding", "go"]));
+    const { items } = await engine.list({ limit: 100 });
+    expect(items.length).toBe(60);
+    for (const url of urls) {
+      const client = createClient({ url });
+      await client.connect();
+      expect(Number(await client.sendCommand(["DBSIZE"]))).toBeGreaterThan(50);
+      client.destroy();
+    }
+  });
 });

@@ -57,14 +57,13 @@ function serverClient({ createClient }: Driver, url: string, options: ClientOpti
   client.on("ready", onConnected);
   return {
     connect: () => client.connect(),
-    send: (args) => client.sendCommand(args),
+    send: (_key, args) => client.sendCommand(args),
     subscribe: (channel, listener) => client.subscribe(channel, listener),
     onReady: (listener) => void client.on("ready", listener),
     close: async () => client.destroy(),
   };
 }
 
-/** The script's key says which node gets it. */
 function clusterClient({ createCluster }: Driver, urls: readonly string[], options: ClientOptions): RedisClient {
   const { settings, onConnected } = clientOptions(options);
   const cluster = createCluster({
@@ -77,7 +76,7 @@ function clusterClient({ createCluster }: Driver, urls: readonly string[], optio
       await cluster.connect();
       onConnected();
     },
-    send: (args) => cluster.sendCommand(args[3], false, [...args]),
+    send: (key, args) => cluster.sendCommand(key, false, [...args]),
     subscribe: (channel, listener) => cluster.subscribe(channel, listener),
     onReady: (listener) => void cluster.on("node-ready", listener),
     close: async () => cluster.destroy(),

@@ -7,7 +7,8 @@ import { storeErrorOf } from "./store-error-of.ts";
 /** The part of `@redis/client` that is used, the same for one server and for a cluster. */
 export interface RedisClient {
   connect(): Promise<unknown>;
-  send(args: readonly string[]): Promise<unknown>;
+  /** In a cluster the key says which node gets it. */
+  send(key: string, args: readonly string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   /** A connection that was lost is there again; whatever was told meanwhile is gone. */
   onReady(listener: () => void): void;
@@ -17,6 +18,12 @@ export interface RedisClient {
 interface Script {
   readonly text: string;
   readonly sha: string;
+}
+
+/** Which part of a store this is, and of how many. */
+export interface Place {
+  readonly index: number;
+  readonly count: number;
 }
 
 /** Numbers of stores, of equal length. */
@@ -35,12 +42,14 @@ const READ = scriptOf(READ_SCRIPT);
 export class RedisConnection {
   readonly #client: RedisClient;
   readonly #prefix: string;
+  readonly #place: readonly string[];
   /** Tells this store's hints from those of others. */
   #origin = NO_ORIGIN;
 
-  constructor(client: RedisClient, prefix: string) {
+  constructor(client: RedisClient, prefix: string, place: Place) {
     this.#client = client;
     this.#prefix = prefix;
+    this.#place = [String(place.index), String(place.count)];
   }
 
   async open(): Promise<void> {
@@ -58,7 +67,7 @@ export class RedisConnection {
   }
 
   command(...args: readonly string[]): Promise<unknown> {
-    return this.#reaching(() => this.#client.send(args));
+    return this.#reaching(() => this.#client.send(this.#prefix, args));
   }
 
   /** Tells what others have changed: ids of runs, or null for any. */
@@ -78,13 +87,13 @@ export class RedisConnection {
 
   /** By its hash; a server that does not know it, because it was restarted or is another, gets the text. */
   async #run(script: Script, operation: string, now: string, args: readonly string[]): Promise<unknown> {
-    const call = ["1", this.#prefix, operation, now, this.#origin, ...args];
+    const call = ["1", this.#prefix, operation, now, this.#origin, ...this.#place, ...args];
     return await this.#reaching(async () => {
       try {
-        return await this.#client.send(["EVALSHA", script.sha, ...call]);
+        return await this.#client.send(this.#prefix, ["EVALSHA", script.sha, ...call]);
       } catch (error) {
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-        return await this.#client.send(["EVAL", script.text, ...call]);
+        return await this.#client.send(this.#prefix, ["EVAL", script.text, ...call]);
       }
     });
   }

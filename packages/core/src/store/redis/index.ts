@@ -2,14 +2,22 @@ import { PawlError } from "../../model/errors.ts";
 import type { Store } from "../store.ts";
 import { redisClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
+import { PartitionedStore } from "./partitioned-store.ts";
+import { partitionPrefixes } from "./partitions.ts";
 import { RedisStore } from "./redis-store.ts";
 import type { RedisRisk } from "./server-settings.ts";
+import { checkPartitions, sharedClient } from "./shared-client.ts";
 
 export type { RedisRisk };
 
 export interface RedisStoreOptions {
-  /** What all keys begin with, in braces: everything of one store is in one slot of a cluster. `pawl` when left out. */
+  /** What all keys begin with, in braces. `pawl` when left out. */
   readonly prefix?: string;
+  /**
+   * How many parts the runs are spread over, from 1 to 256. Each is in one slot of a cluster, so that many nodes share the work;
+   * what runs of different parts say to each other takes one more round trip. It can't be changed later. 1 when left out.
+   */
+  readonly partitions?: number;
   /**
    * What the server may lack. `noAppendOnly`: an append-only file, so that a restart loses everything. `eviction`: a policy of
    * `noeviction`, so that it may drop runs when its memory is used up. Without these such a server is refused.
@@ -22,6 +30,7 @@ export interface RedisStoreOptions {
 }
 
 const SILENCE_MS = 10_000;
+const PARTITIONS_MAX = 256;
 
 /**
  * Keeps everything on a Redis or Valkey server, version 7 or newer, which any number of processes may share. A list of
@@ -32,19 +41,35 @@ const SILENCE_MS = 10_000;
  * ```
  */
 export function redisStore(source: string | readonly string[], options: RedisStoreOptions = {}): Store {
-  const { prefix = "pawl", allow = [], silenceMs = SILENCE_MS, clock = "server" } = options;
+  const { prefix = "pawl", partitions = 1, allow = [], silenceMs = SILENCE_MS, clock = "server" } = options;
   for (const url of typeof source === "string" ? [source] : source) checkUrl(url);
   if (source.length === 0) throw invalid("no address of a server was given");
   if (prefix === "" || /[{}]/.test(prefix)) throw invalid(`prefix is "${prefix}"; it must be a text without braces`);
+  if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > PARTITIONS_MAX) {
+    throw invalid(`partitions is ${partitions}; it must be a whole number from 1 to ${PARTITIONS_MAX}`);
+  }
   if (!Number.isSafeInteger(silenceMs) || silenceMs <= 0) {
     throw invalid(`silenceMs is ${silenceMs}; it must be a whole number above 0`);
   }
   if (clock !== "server" && clock !== "process") {
     throw invalid(`clock is ${String(clock)}; it can be server or process`);
   }
-  const connect = async (): Promise<RedisConnection> =>
-    new RedisConnection(await redisClient(source, { silenceMs }), `{${prefix}}`);
-  return new RedisStore({ connect, allow, clock });
+  const client = lazily(async () => sharedClient(await redisClient(source, { silenceMs })));
+  const check = lazily(async () => checkPartitions(await client(), prefix, partitions));
+  const parts = partitionPrefixes(prefix, partitions).map((keys, index) => {
+    const connect = async () => new RedisConnection(await client(), keys, { index, count: partitions });
+    return new RedisStore({ connect, check, allow, clock });
+  });
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : new PartitionedStore(parts);
+}
+
+function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 function checkUrl(url: string): void {

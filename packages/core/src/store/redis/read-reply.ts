@@ -75,7 +75,17 @@ export type DocumentReply = readonly [
 
 type WakeReply = readonly [runId: Text, owner: Text | null, epoch: number, entries: readonly EntryReply[] | null];
 
-export type CommitReply = readonly [now: number, answers: readonly unknown[], wakes: readonly WakeReply[]];
+/** Messages for another partition, each a number and what it says, the oldest first. */
+export type OutboxReply = readonly (readonly [place: number, messages: readonly string[]])[];
+
+export type CommitReply = readonly [
+  now: number,
+  answers: readonly unknown[],
+  wakes: readonly WakeReply[],
+  outbox: OutboxReply,
+];
+
+export type DeliveryReply = readonly [now: number, wakes: readonly WakeReply[], outbox: OutboxReply, taken: string];
 
 function textOrNull(text: Text | null): string | null {
   return text === null ? null : fromWire(text);
@@ -175,7 +185,7 @@ export function readCommit([, answers, wakes]: CommitReply): Commit {
   return { answers: answers.map(readAnswer), wakes: wakes.map(readWake) };
 }
 
-function readWake([runId, owner, epoch, entries]: WakeReply): Wake {
+export function readWake([runId, owner, epoch, entries]: WakeReply): Wake {
   return { runId: fromWire(runId), owner: textOrNull(owner), epoch, entries: entries?.map(readEntry) ?? null };
 }
 

@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
-import type { Answer, Transition } from "../../model/transition.ts";
+import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
 import type {
   ClaimRequest,
@@ -20,14 +20,17 @@ import { StoreError } from "../store-error.ts";
 import type { RedisConnection } from "./connection.ts";
 import {
   type CommitReply,
+  type DeliveryReply,
   type DocumentReply,
   type EntryReply,
+  type OutboxReply,
   type RunReply,
   readCommit,
   readDocument,
   readEntry,
   readRecords,
   readRun,
+  readWake,
 } from "./read-reply.ts";
 import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
@@ -37,16 +40,33 @@ import { writeBatch } from "./write-batch.ts";
 type HeldReply = readonly (readonly [string, number])[];
 type BeatReply = [number, number, number, HeldReply, string | null, string | null];
 
-const NOTHING: Commit = { answers: [], wakes: [] };
+/** What a script has done, and what lies in the outboxes that it added to. */
+export interface Applied extends Commit {
+  readonly outbox: OutboxReply;
+}
+
+export interface Delivered {
+  readonly wakes: readonly Wake[];
+  readonly outbox: OutboxReply;
+  /** The number of the last message that was taken. */
+  readonly taken: string;
+}
+
+const NOTHING: Applied = { answers: [], wakes: [], outbox: [] };
 
 export interface RedisStoreParts {
   /** Made when the store is opened. */
   readonly connect: () => Promise<RedisConnection>;
+  /** Says by throwing that the store was made in another way. */
+  readonly check: () => Promise<void>;
   readonly allow: readonly RedisRisk[];
   readonly clock: "server" | "process";
 }
 
-/** A store on a Redis server. Each method is one script there, so it happens as a whole, and no other comes between. */
+/**
+ * A store on a Redis server, or one partition of it. Each method is one script there, so it happens as a whole, and no other
+ * comes between.
+ */
 export class RedisStore implements Store {
   readonly exactClock: boolean;
   /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
@@ -71,6 +91,7 @@ export class RedisStore implements Store {
     await connection.open();
     this.#connection = connection;
     try {
+      await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
       await connection.listen((runIds) => this.#tell(runIds));
@@ -86,12 +107,41 @@ export class RedisStore implements Store {
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
+    const { answers, wakes } = await this.apply(transitions);
+    return { answers, wakes };
+  }
+
+  async apply(transitions: readonly Transition[]): Promise<Applied> {
     const data = transitions.filter((transition) => !hasCode(transition));
-    const reply = data.length === 0 ? null : await this.#write("commit", writeBatch(data));
-    const { answers, wakes } = reply === null ? NOTHING : readCommit(reply as CommitReply);
-    if (data.length === transitions.length) return { answers, wakes };
+    const reply = data.length === 0 ? null : ((await this.#write("commit", writeBatch(data))) as CommitReply);
+    const { answers, ...rest } = reply === null ? NOTHING : { ...readCommit(reply), outbox: reply[3] };
+    if (data.length === transitions.length) return { answers, ...rest };
     const left = answers.values();
-    return { answers: transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer))), wakes };
+    const all = transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer)));
+    return { answers: all, ...rest };
+  }
+
+  /** Takes what lies in the outbox of another partition, from the oldest on. */
+  async deliver(source: number, messages: readonly string[]): Promise<Delivered> {
+    const args = [String(source), String(messages.length), ...messages];
+    const [, wakes, outbox, taken] = (await this.#write("deliver", args)) as DeliveryReply;
+    return { wakes: wakes.map(readWake), outbox, taken };
+  }
+
+  /** Messages up to this number were taken. */
+  async acknowledge(place: number, taken: string): Promise<void> {
+    await this.#write("acknowledge", [String(place), taken]);
+  }
+
+  /** What one partition asks another, by the words of the script. */
+  ask(operation: "outbox" | "ended" | "parents" | "above", args: readonly string[]): Promise<unknown> {
+    return this.#read(operation, args);
+  }
+
+  /** Removes these runs if they ended before that; says how many. */
+  async removeEnded(endedBefore: number, ids: readonly string[]): Promise<number> {
+    const reply = await this.#write("remove", [String(endedBefore), String(ids.length), ...ids]);
+    return (reply as readonly [number, number])[1];
   }
 
   async claim({ worker, limit, workflows, suspects }: ClaimRequest): Promise<readonly Run[]> {

@@ -2,7 +2,7 @@ import { isTerminal, type Run, STATUSES, type Status } from "../../model/run.ts"
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { ListQuery, Page, PageQuery } from "../store.ts";
 import { type RunReply, readRun } from "./read-reply.ts";
-import { fromWire, toWire, toWireOrNull } from "./text.ts";
+import { byWireBytes, fromWire, toWire, toWireOrNull } from "./text.ts";
 
 export type Read = (operation: string, args: readonly string[]) => Promise<unknown>;
 
@@ -125,10 +125,6 @@ function boundsOf({ createdAfter, createdBefore }: Pick<Filter, "createdAfter" |
 }
 
 /** As a sorted set has them: by time, then by the bytes of the id. */
-function newestFirst(left: Run, right: Run): number {
-  return right.createdAt - left.createdAt || Buffer.compare(bytesOf(right.id), bytesOf(left.id));
-}
-
-function bytesOf(id: string): Buffer {
-  return Buffer.from(toWire(id), "utf8");
+export function newestFirst(left: Run, right: Run): number {
+  return right.createdAt - left.createdAt || byWireBytes(right.id, left.id);
 }

@@ -29,6 +29,11 @@ export function fromWireOrNull(text: string | null): string | null {
   return text === null || text === "-" ? null : fromWire(text.slice(1));
 }
 
+/** The order in which the server has texts of equal score. */
+export function byWireBytes(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(toWire(left), "utf8"), Buffer.from(toWire(right), "utf8"));
+}
+
 function escapeUnit(unit: string): string {
   return ESCAPE + unit.charCodeAt(0).toString(16).padStart(4, "0");
 }

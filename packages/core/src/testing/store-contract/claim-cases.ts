@@ -61,7 +61,7 @@ export const claimCases: readonly Case[] = [
     name: "only runs of the asked workflows are claimed",
     run: async (t) => {
       await t.applied(create("a", { workflow: "x" }), create("b", { workflow: "y" }), create("c", { workflow: "z" }));
-      t.expect(await t.claimIds("v", 10, workflows("y", "z", "unknown"))).toEqual(["b", "c"]);
+      t.expect((await t.claimIds("v", 10, workflows("y", "z", "unknown"))).sort()).toEqual(["b", "c"]);
       t.expect(await t.claimIds("v", 10, [])).toEqual([]);
       t.expect(await t.claimIds("v", 10, workflows("x", "x"))).toEqual(["a"]);
     },
@@ -156,7 +156,7 @@ export const claimCases: readonly Case[] = [
         (await t.store.claim({ worker: "v", limit, workflows: workflows("order"), suspects })).map((run) => run.id);
       t.expect(await ids(1, { claims: 2, max: 0 })).toEqual(["fresh"]);
       t.expect(await ids(3, { claims: 2, max: 1 })).toEqual(["a"]);
-      t.expect(await ids(3, { claims: 3, max: 0 })).toEqual(["b", "c"]);
+      t.expect((await ids(3, { claims: 3, max: 0 })).sort()).toEqual(["b", "c"]);
     },
   },
   {

@@ -118,17 +118,39 @@ local function subscribed(h)
   return subscriptions[id]
 end
 
+-- Behind those who wait already; one of them keeps its place.
+function topics.queue(topic, id)
+  if call('ZSCORE', P .. ':w:' .. topic, id) then return end
+  call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), id)
+end
+
+function topics.unqueue(topic, id) call('ZREM', P .. ':w:' .. topic, id) end
+
+-- A topic of another partition is asked there: what is pending comes as what arrives later does.
+function topics.ask(h, topic)
+  local seen = whole(topics.seen(h, topic))
+  send(place_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
+end
+
+local function unsubscribe(h, topic)
+  if is_here(topic) then topics.unqueue(topic, h[ID]) else send(place_of(topic), { 'leave', topic, h[ID] }) end
+end
+
+function topics.is_subscribed(h, wanted)
+  for _, topic in ipairs(subscribed(h)) do if topic == wanted then return true end end
+  return false
+end
+
 -- Makes the topics of the run exactly these; those that stay keep their place.
 function topics.subscribe(h, wanted)
-  local keep = {}
+  local keep, had = {}, {}
   for _, topic in ipairs(wanted) do keep[topic] = true end
   for _, topic in ipairs(subscribed(h)) do
-    if not keep[topic] then call('ZREM', P .. ':w:' .. topic, h[ID]) end
+    had[topic] = true
+    if not keep[topic] then unsubscribe(h, topic) end
   end
   for _, topic in ipairs(wanted) do
-    if not call('ZSCORE', P .. ':w:' .. topic, h[ID]) then
-      call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), h[ID])
-    end
+    if is_here(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.ask(h, topic) end
   end
   subscriptions[h[ID]] = wanted
   h[TOPICS] = #wanted
@@ -136,21 +158,13 @@ function topics.subscribe(h, wanted)
 end
 
 function topics.leave(h)
-  for _, topic in ipairs(subscribed(h)) do call('ZREM', P .. ':w:' .. topic, h[ID]) end
+  for _, topic in ipairs(subscribed(h)) do unsubscribe(h, topic) end
   subscriptions[h[ID]] = nil
   h[TOPICS] = 0
 end
 
-function topics.longest_waiter(topic)
-  local id = call('ZRANGE', P .. ':w:' .. topic, 0, 0)[1]
-  return id and runs.head(id)
-end
-
-function topics.waiters(topic)
-  local found = {}
-  for _, id in ipairs(call('ZRANGE', P .. ':w:' .. topic, 0, -1)) do found[#found + 1] = runs.head(id) end
-  return found
-end
+function topics.longest_waiter(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, 0)[1] end
+function topics.waiters(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, -1) end
 
 function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
 function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end

@@ -58,18 +58,50 @@ local function oldest_deliverable(topic, consume, after, created)
   end
 end
 
+local function older(a, b) return a and (not b or a.n < b.n) and a or b end
+
+function events.oldest_pending(topic, seen, created)
+  return older(oldest_deliverable(topic, 'one', 0, created), oldest_deliverable(topic, 'all', seen, created))
+end
+
 local function find_pending(h, wanted)
   local oldest = false
   for _, topic in ipairs(wanted) do
-    local one = oldest_deliverable(topic, 'one', 0, h[CREATED_AT])
-    if one and (not oldest or one.n < oldest.n) then oldest = one end
-    local all = oldest_deliverable(topic, 'all', topics.seen(h, topic), h[CREATED_AT])
-    if all and (not oldest or all.n < oldest.n) then oldest = all end
+    if is_here(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
   end
   return oldest
 end
 
 local function event_entry(e, value) return { 'event', 'event:' .. e.id, e.topic, value, false, e.at, 'discard' } end
+
+-- A pending event has gone to this run.
+function events.mark_received(e, id)
+  if e.consume == 'one' then
+    e.value, e.pending, e.received, e.holder = '-', false, true, id
+    events.save(e, true)
+  elseif not e.received then
+    e.received = true
+    events.save(e, true)
+  end
+end
+
+-- Gives an event to a run that waits for it. A run of another partition may have stopped waiting when it arrives there: then
+-- it comes back.
+function events.hand(id, e, value)
+  local is_one, is_kept = e.consume == 'one', e.deliver ~= 'afterWait'
+  local entry = event_entry(e, value)
+  if is_here(id) then
+    local h = runs.head(id)
+    receive(h, entry, is_one)
+    if not is_one and is_kept then topics.set_seen(h, e.topic, e.n) end
+    return
+  end
+  topics.unqueue(e.topic, id)
+  send(place_of(id), {
+    'hand', id, entry[1], entry[2], entry[3], entry[4], '-', whole(entry[6]), entry[7],
+    e.consume, is_kept and whole(e.n) or '', e.deliver, whole(e.expire), whole(e.max),
+  })
+end
 
 -- Delivers the oldest event that is pending on one of the topics; says the newest inbox number then.
 function events.deliver_pending(h, wanted)
@@ -77,16 +109,8 @@ function events.deliver_pending(h, wanted)
     local e = find_pending(h, wanted)
     if not e then return h[INBOX_LAST] end
     local entry = event_entry(e, e.value)
-    if e.consume == 'one' then
-      e.value, e.pending, e.received, e.holder = '-', false, true, h[ID]
-      events.save(e, true)
-    else
-      topics.set_seen(h, e.topic, e.n)
-      if not e.received then
-        e.received = true
-        events.save(e, true)
-      end
-    end
+    if e.consume == 'all' then topics.set_seen(h, e.topic, e.n) end
+    events.mark_received(e, h[ID])
     -- An id that the run has had brings nothing more: the next event may.
     -- One that it had left behind is pending again.
     local n = h[INBOX_LAST] + 1
@@ -137,9 +161,9 @@ function events.apply(e)
   if e.consume == 'one' then
     local waiter = topics.longest_waiter(e.topic)
     if waiter then
-      e.value, e.pending, e.received, e.holder = '-', false, true, waiter[ID]
+      e.value, e.pending, e.received, e.holder = '-', false, true, waiter
       insert(e)
-      receive(waiter, event_entry(e, value), true)
+      events.hand(waiter, e, value)
       return { 'delivered', 1 }
     end
   end
@@ -147,38 +171,60 @@ function events.apply(e)
   if not kept then e.value = '-' end
   e.pending, e.received = kept, #waiters > 0
   insert(e)
-  for _, waiter in ipairs(waiters) do
-    receive(waiter, event_entry(e, value))
-    if kept then topics.set_seen(waiter, e.topic, e.n) end
-  end
+  for _, waiter in ipairs(waiters) do events.hand(waiter, e, value) end
   if kept then limit_pending(e) end
   if #waiters > 0 then return { 'delivered', #waiters } end
   return { kept and 'queued' or 'dropped' }
 end
 
 -- An event that a run had and left behind: the next waiter has it, or the topic, or it is a dead letter.
-function events.give_back(h, entry)
-  local e = events.get(string.sub(entry[2], 7))
-  if not e or e.consume == 'all' or e.holder ~= h[ID] then return end
+function events.take_back(e, id, status, value)
+  if e.consume == 'all' or e.holder ~= id then return end
   local waiter = e.expire > now and topics.longest_waiter(e.topic)
   if waiter then
-    e.holder = waiter[ID]
-    receive(waiter, event_entry(e, entry[4]), true)
+    e.holder = waiter
+    events.hand(waiter, e, value)
     events.save(e, e.pending)
   elseif e.deliver == 'afterWait' then
     e.received, e.holder = false, false
     events.save(e, e.pending)
-    bury(e, entry[4], 'targetTerminated', h[STATUS])
+    bury(e, value, 'targetTerminated', status)
   else
     local was = e.pending
-    e.value, e.received, e.holder, e.pending = entry[4], false, false, true
+    e.value, e.received, e.holder, e.pending = value, false, false, true
     events.save(e, was)
     limit_pending(e)
   end
 end
 
+-- One whose row has been forgotten meanwhile. How it was consumed is not known of one that an operator has laid back: then
+-- whether others have had it is not known either, and a dead letter is for people to decide on.
+function events.take_back_forgotten(e, id, status, value)
+  if e.consume == '' then
+    bury(e, value, 'targetTerminated', status)
+    return
+  end
+  e.value, e.pending, e.received, e.holder = '-', false, true, id
+  insert(e)
+  events.take_back(e, id, status, value)
+end
+
+-- Entry fields from the eighth on are what a topic of another partition sent along.
+function events.give_back(id, status, entry)
+  local event_id, topic = string.sub(entry[2], 7), entry[3]
+  if is_here(topic) then
+    local e = events.get(event_id)
+    if e then events.take_back(e, id, status, entry[4]) end
+  elseif entry[8] ~= 'all' then
+    send(place_of(topic), {
+      'return', event_id, id, status and '=' .. status or '-', topic, entry[4], whole(entry[6]),
+      entry[8] or '', entry[9] or 'all', entry[10] or whole(now), entry[11] or '1',
+    })
+  end
+end
+
 local function is_held(e)
-  if not e.holder then return false end
+  if not e.holder or not is_here(e.holder) then return false end
   local n = call('HGET', P .. ':k:' .. e.holder, 'event:event:' .. e.id)
   return n and call('HEXISTS', P .. ':b:' .. e.holder, n) == 1
 end

@@ -169,6 +169,9 @@ end
 -- Every store that is opened has a number of its own.
 local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
 
-local OPERATIONS = { join = join, commit = commit, claim = claim, beat = beat, retire = retire, prune = prune }
+local OPERATIONS = {
+  join = join, commit = commit, claim = claim, beat = beat, retire = retire, prune = prune, deliver = deliver,
+  acknowledge = acknowledge, remove = remove_named,
+}
 return OPERATIONS[ARGV[1]]()
 `;

@@ -64,10 +64,17 @@ local BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000
 local BROADCAST_PENDING_MAX = 10000
 
 local function broadcast_message(to, e)
-  events.apply({
-    id = origin_id(to, e[2]), topic = e[3], value = e[4], at = e[6], expire = now + BROADCAST_EXPIRE_MS,
-    deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
-  })
+  local id, expire, topic = origin_id(to, e[2]), now + BROADCAST_EXPIRE_MS, e[3]
+  if is_here(topic) then
+    events.apply({
+      id = id, topic = topic, value = e[4], at = e[6], expire = expire,
+      deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
+    })
+  else
+    send(place_of(topic), {
+      'event', topic, id, e[4], whole(e[6]), whole(expire), 'all', 'one', whole(BROADCAST_PENDING_MAX),
+    })
+  end
 end
 
 local function post_message(post)
@@ -88,7 +95,7 @@ end
 -- What the run has not received when it ends.
 local function settle_leftover(h, e)
   if e[1] == 'event' then
-    events.give_back(h, e)
+    events.give_back(h[ID], h[STATUS], e)
   elseif e[1] == 'message' and e[7] == 'broadcast' then
     broadcast_message(h[ID], e)
   elseif e[1] == 'message' and e[7] == 'deadLetter' then
@@ -117,6 +124,9 @@ local function create(run, history)
 end
 
 local function close_children(post)
+  for _, place in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
+    send(tonumber(place), { 'closeChildren', post.of, post.reason, whole(post.at) })
+  end
   for _, child in ipairs(runs.children(post.of)) do
     if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
       receive(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
@@ -125,7 +135,19 @@ local function close_children(post)
   return { 'queued' }
 end
 
+-- The run or topic that a post is for says where it belongs; children may be anywhere.
+local function target_of(post)
+  if post.kind == 'event' then return post.event.topic end
+  return post.kind == 'start' and post.run.id or post.to
+end
+
 local function apply_post(post)
+  local target = PLACES > 1 and target_of(post)
+  if target and not is_here(target) then
+    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, place_of(target)) end
+    send(place_of(target), post.words)
+    return { 'queued' }
+  end
   if post.kind == 'message' then return post_message(post) end
   if post.kind == 'event' then return events.apply(post.event) end
   if post.kind == 'entry' then return post_entry(post.to, post.entry) end

@@ -1,17 +1,18 @@
 /**
  * The start of both scripts: arguments, the time, and how rows are packed.
  *
- * ARGV[1] is the operation, ARGV[2] the time or nothing (then it is the server's), ARGV[3] who asks. What may be null comes
+ * ARGV[1] is the operation, ARGV[2] the time or nothing (then it is the server's), ARGV[3] who asks, ARGV[4] which of the
+ * ARGV[5] partitions this is. What may be null comes
  * as `-`, or as `=` and the text; payloads are kept in that form. Numbers that may be null come as nothing. A packed row has
  * `false` where it has nothing, which is a null in an answer.
  */
 export const PRELUDE_LUA = `
 local P = KEYS[1]
 local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
-local at = 3
+local given, at = ARGV, 5
 local function arg()
   at = at + 1
-  return ARGV[at]
+  return given[at]
 end
 local function num() return tonumber(arg()) end
 local function num_or_null()

@@ -131,5 +131,5 @@ end
 
 function read.time() return { now } end
 
-return read[ARGV[1]]()
+return (read[ARGV[1]] or kin[ARGV[1]])()
 `;

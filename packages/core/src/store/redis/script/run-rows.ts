@@ -3,7 +3,8 @@
  * the sets in which the run is found are set right by what it was before and what it is then.
  *
  * Keys: `r:` the run, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `o:` owned
- * runs, `hl:` those at work, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children, `c` counters.
+ * runs, `hl:` those at work, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children,
+ * `cx:` other partitions that have children, `c` counters.
  */
 export const RUN_ROWS_LUA = `
 local before, fields, changed, awaits = {}, {}, {}, {}
@@ -131,7 +132,7 @@ function runs.remove(h)
   call('ZREM', P .. ':lw:' .. h[WORKFLOW], id)
   inbox.remove_all(id)
   documents.remove_of(id)
-  call('DEL', P .. ':r:' .. id, P .. ':j:' .. id, P .. ':s:' .. id)
+  call('DEL', P .. ':r:' .. id, P .. ':j:' .. id, P .. ':s:' .. id, P .. ':cx:' .. id)
   heads[id] = false
 end
 `;

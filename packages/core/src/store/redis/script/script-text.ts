@@ -1,6 +1,9 @@
+import { ARRIVALS_LUA } from "./arrivals.ts";
 import { BELONGING_ROWS_LUA } from "./belonging-rows.ts";
 import { EVENTS_LUA } from "./events.ts";
+import { KIN_LUA } from "./kin.ts";
 import { LOOKING_LUA } from "./looking.ts";
+import { OUTBOX_LUA } from "./outbox.ts";
 import { OWNERSHIP_LUA } from "./ownership.ts";
 import { POSTS_LUA } from "./posts.ts";
 import { PRELUDE_LUA } from "./prelude.ts";
@@ -16,13 +19,15 @@ import { WIRE_LUA } from "./wire.ts";
 export const WRITE_SCRIPT = `#!lua${[
   PRELUDE_LUA,
   LOOKING_LUA,
+  OUTBOX_LUA,
   RUN_ROWS_LUA,
   BELONGING_ROWS_LUA,
   EVENTS_LUA,
   POSTS_LUA,
   TRANSITIONS_LUA,
   WIRE_LUA,
+  ARRIVALS_LUA,
   OWNERSHIP_LUA,
 ].join("")}`;
 
-export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${READING_LUA}`;
+export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${KIN_LUA}${READING_LUA}`;

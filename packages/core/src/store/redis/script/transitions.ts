@@ -89,7 +89,10 @@ local NOT_FOUND = { 'notFound' }
 local APPLIED, AGAIN = 0, 1
 
 local function apply_create(run, history)
-  if create(run, history) then return APPLIED end
+  if create(run, history) then
+    if run.parent and not is_here(run.parent) then send(place_of(run.parent), { 'child', run.parent, whole(HERE) }) end
+    return APPLIED
+  end
   local h = runs.head(run.id)
   if h[START_ID] == run.start_id then return AGAIN end
   return { 'exists', h[STATUS], h[EPOCH] }

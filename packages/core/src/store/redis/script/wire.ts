@@ -28,8 +28,16 @@ end
 
 function read.entry() return { arg(), arg(), arg(), arg(), text_or_null(), num(), arg() } end
 
+-- The words that it was read from go along, where it may have to be sent on.
 function read.post()
-  local kind = arg()
+  local first = at + 1
+  local post = read.post_body(arg())
+  post.words = {}
+  if PLACES > 1 then for i = first, at do post.words[#post.words + 1] = given[i] end end
+  return post
+end
+
+function read.post_body(kind)
   if kind == 'message' then return { kind = kind, to = arg(), entry = read.entry(), by_run = arg() == '1' } end
   if kind == 'entry' then return { kind = kind, to = arg(), entry = read.entry() } end
   if kind == 'start' then return { kind = kind, run = read.run(), history = read.history() } end
@@ -156,13 +164,17 @@ local function tell()
   call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
 end
 
+local function woken()
+  local found = {}
+  for i, id in ipairs(wake_order) do found[i] = wakes[id] end
+  return found
+end
+
 local function commit()
   local answers = {}
   for i = 1, num() do answers[i] = read[arg()]() end
   runs.flush()
   tell()
-  local woken = {}
-  for i, id in ipairs(wake_order) do woken[i] = wakes[id] end
-  return { now, answers, woken }
+  return { now, answers, woken(), outgoing() }
 end
 `;

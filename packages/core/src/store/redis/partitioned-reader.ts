@@ -1,0 +1,145 @@
+import type { DeadLetter, InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { Run } from "../../model/run.ts";
+import type { StoredDocument } from "../../model/transition.ts";
+import { readCursor, writeCursor } from "../cursor.ts";
+import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
+import { placeOf } from "./partitions.ts";
+import type { RedisStore } from "./redis-store.ts";
+import { letterPlace } from "./route-batch.ts";
+import { newestFirst } from "./run-list.ts";
+import { byWireBytes } from "./text.ts";
+
+/** Where reading of a partition begins, and that it is over: no cursor is either. */
+const START = "";
+const OVER = "-";
+const NO_LETTERS: Page<DeadLetter> = { items: [], cursor: null };
+
+/** Reads all partitions as one. */
+export class PartitionedReader implements Reader {
+  readonly #readers: readonly Reader[];
+
+  constructor(partitions: readonly RedisStore[]) {
+    this.#readers = partitions.map(({ reader }) => reader);
+  }
+
+  get(runId: string): Promise<Run | null> {
+    return this.#of(runId).get(runId);
+  }
+
+  async list(query: ListQuery): Promise<Page<Run>> {
+    const pages = await this.#everywhere((reader) => reader.list(query));
+    return runPage("runs", pages, query.limit);
+  }
+
+  async count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number> {
+    const counts = await this.#everywhere((reader) => reader.count(query));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  async children(runId: string, query: PageQuery): Promise<Page<Run>> {
+    const pages = await this.#everywhere((reader) => reader.children(runId, query));
+    return runPage("children", pages, query.limit);
+  }
+
+  journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
+    return this.#of(runId).journal(runId, query);
+  }
+
+  inbox(runId: string): Promise<readonly InboxEntry[]> {
+    return this.#of(runId).inbox(runId);
+  }
+
+  /** Newest first by when they died. Each partition numbers its own, so a cursor has a place in each. */
+  async deadLetters({ limit, cursor }: PageQuery): Promise<Page<DeadLetter>> {
+    const places: readonly string[] | null = readCursor(
+      "letters of all",
+      this.#readers.map(() => "string" as const),
+      cursor,
+    );
+    const piles = await Promise.all(
+      this.#readers.map(async (reader, index) => {
+        const place = places?.[index] ?? START;
+        const page = place === OVER ? NO_LETTERS : await reader.deadLetters(pageAt(limit, place));
+        return { reader, place, page };
+      }),
+    );
+    const all = piles.flatMap(({ page }, pile) => page.items.map((letter) => ({ letter, pile })));
+    const chosen = all.sort((left, right) => right.letter.deadAt - left.letter.deadAt).slice(0, limit);
+    const next = await Promise.all(
+      piles.map(({ reader, place, page }, index) => {
+        const taken = chosen.filter(({ pile }) => pile === index).length;
+        return placeAfter({ reader, place, page }, taken);
+      }),
+    );
+    const isLast = next.every((place) => place === OVER);
+    return { items: chosen.map(({ letter }) => letter), cursor: isLast ? null : writeCursor("letters of all", next) };
+  }
+
+  async deadLetter(id: string): Promise<DeadLetter | null> {
+    const place = letterPlace(id, this.#readers.length);
+    if (place !== null) return (await this.#readers[place]?.deadLetter(id)) ?? null;
+    return first(await this.#everywhere((reader) => reader.deadLetter(id)));
+  }
+
+  async documents(query: DocumentQuery): Promise<Page<StoredDocument>> {
+    const pages = await this.#everywhere((reader) => reader.documents(query));
+    const found = pages.flatMap(({ items }) => items).sort((left, right) => byWireBytes(left.id, right.id));
+    const items = found.slice(0, query.limit);
+    const isLast = found.length <= query.limit && pages.every(({ cursor }) => cursor === null);
+    return { items, cursor: isLast ? null : writeCursor(`documents ${query.kind}`, [items.at(-1)?.id ?? ""]) };
+  }
+
+  async document(kind: string, id: string): Promise<StoredDocument | null> {
+    return first(await this.#everywhere((reader) => reader.document(kind, id)));
+  }
+
+  /** A worker is known everywhere; where its time is over first others may have taken its runs. */
+  async workers(): Promise<readonly WorkerRow[]> {
+    const rows = new Map<string, WorkerRow>();
+    for (const row of (await this.#everywhere((reader) => reader.workers())).flat()) {
+      const other = rows.get(row.id);
+      if (other === undefined || row.expiresAt < other.expiresAt) rows.set(row.id, row);
+    }
+    return [...rows.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+  }
+
+  #everywhere<Result>(call: (reader: Reader) => Promise<Result>): Promise<Result[]> {
+    return Promise.all(this.#readers.map(call));
+  }
+
+  #of(runId: string): Reader {
+    const reader = this.#readers[placeOf(runId, this.#readers.length)];
+    if (reader === undefined) throw new Error(`there is no partition for run ${runId}`);
+    return reader;
+  }
+}
+
+function pageAt(limit: number, place: string): PageQuery {
+  return place === START ? { limit } : { limit, cursor: place };
+}
+
+interface Pile {
+  readonly reader: Reader;
+  readonly place: string;
+  readonly page: Page<DeadLetter>;
+}
+
+/** The place behind the first letters of a page. */
+async function placeAfter({ reader, place, page }: Pile, taken: number): Promise<string> {
+  if (taken === page.items.length) return page.cursor ?? OVER;
+  if (taken === 0) return place;
+  return (await reader.deadLetters(pageAt(taken, place))).cursor ?? OVER;
+}
+
+function runPage(list: string, pages: readonly Page<Run>[], limit: number): Page<Run> {
+  const found = pages.flatMap(({ items }) => items).sort(newestFirst);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const isLast = found.length <= limit && pages.every(({ cursor }) => cursor === null);
+  return { items, cursor: isLast || last === undefined ? null : writeCursor(list, [last.createdAt, last.id]) };
+}
+
+function first<Item>(found: readonly (Item | null)[]): Item | null {
+  return found.find((item) => item !== null) ?? null;
+}

@@ -1,0 +1,249 @@
+import { expect, it, onTestFinished } from "vitest";
+import type { Transition } from "../../model/transition.ts";
+import { seededSequence } from "../../runtime/random.ts";
+import {
+  append,
+  completed,
+  create,
+  event,
+  message,
+  post,
+  suspended,
+  T0,
+} from "../../testing/store-contract/builders.ts";
+import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import type { Commit, Store } from "../store.ts";
+import { StoreError } from "../store-error.ts";
+import { redisClient } from "./client.ts";
+import { type RedisClient, RedisConnection } from "./connection.ts";
+import { redisStore } from "./index.ts";
+import { PartitionedStore } from "./partitioned-store.ts";
+import { partitionPrefixes, placeOf, slotOf } from "./partitions.ts";
+import { RedisStore } from "./redis-store.ts";
+import { sharedClient } from "./shared-client.ts";
+
+const ADDRESS = process.env.PAWL_TEST_REDIS_URL;
+const SEED = Number(process.env.SEED ?? 20_261_118);
+const STEPS = 1_000;
+const COUNT = 5;
+const TRIES_MAX = 100;
+let last = 0;
+
+function freshPrefix(): string {
+  last += 1;
+  return `partitioned:${process.pid}:${last}`;
+}
+
+/** Loses commands, and answers to commands, as a connection that breaks does: so many of a hundred. */
+function losing(client: RedisClient, next: () => number, share: () => number): RedisClient {
+  const broken = (): Error => new Error("the connection broke");
+  return {
+    ...client,
+    send: async (key, args) => {
+      const roll = next() * 100;
+      if (roll < share()) throw broken();
+      const answer = await client.send(key, args);
+      if (roll < share() * 2) throw broken();
+      return answer;
+    },
+  };
+}
+
+interface Faulty {
+  readonly store: Store;
+  /** Of a hundred commands so many are lost, and as many answers. */
+  share: number;
+}
+
+async function faultyStore(next: () => number): Promise<Faulty> {
+  const client = sharedClient(await redisClient(ADDRESS ?? "", { silenceMs: 10_000 }));
+  const state = { share: 0 };
+  const through = losing(client, next, () => state.share);
+  const partitions = partitionPrefixes(freshPrefix(), COUNT).map((prefix, index) => {
+    const connect = async () => new RedisConnection(through, prefix, { index, count: COUNT });
+    return new RedisStore({ connect, check: async () => undefined, allow: [], clock: "process" });
+  });
+  const store = new PartitionedStore(partitions);
+  await store.open(new ManualWorld(T0));
+  onTestFinished(() => store.close());
+  return Object.assign(state, { store });
+}
+
+async function untilReached<Result>(call: () => Promise<Result>): Promise<Result> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof StoreError) || tries === TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** A turn may leave what has come where it is. */
+const IDLE_TURNS = 8;
+const TOPICS = ["t0", "t1", "t2", "t3"] as const;
+
+/** Runs that wait, receive, stop waiting, send and end at random, and a book of who received what. */
+class Bustle {
+  readonly received = new Map<string, string[]>();
+  readonly emitted: string[] = [];
+  readonly sent: string[] = [];
+  readonly #store: Store;
+  readonly #next: () => number;
+  readonly #open: string[] = [];
+  #number = 0;
+
+  constructor(store: Store, next: () => number) {
+    this.#store = store;
+    this.#next = next;
+  }
+
+  async step(): Promise<void> {
+    const roll = this.#next();
+    if (this.#open.length < 6 || roll < 0.05) await this.#start();
+    else if (roll < 0.35) await this.#emit();
+    else if (roll < 0.9) await this.#move(this.#pick(this.#open));
+    else await this.#commit(append(...(await this.#ending(this.#pick(this.#open)))));
+  }
+
+  /** Everything that lies anywhere is received, by a run that waits for all topics until nothing comes, and by those that are there. */
+  async gather(): Promise<void> {
+    for (const id of this.#open) await this.#take(id);
+    await this.#start();
+    const id = this.#open.at(-1) ?? "";
+    for (let idle = 0; idle < IDLE_TURNS; idle += 1) {
+      const before = this.received.get(id)?.length ?? 0;
+      await this.#commit(append(...(await this.#turn(id, suspended({ topics: [...TOPICS] })))));
+      await this.#store.heartbeat("w", 1_000_000);
+      if (this.received.get(id)?.length !== before) idle = 0;
+    }
+  }
+
+  async #start(): Promise<void> {
+    this.#number += 1;
+    const id = `r${this.#number}`;
+    await this.#commit(create(id, { owner: "w" }));
+    this.#open.push(id);
+  }
+
+  async #emit(): Promise<void> {
+    this.#number += 1;
+    const id = `e${this.#number}`;
+    const consume = this.#next() < 0.7 ? "one" : "all";
+    this.emitted.push(`${consume} ${id}`);
+    await this.#commit(post(event(this.#pick(TOPICS), id, { consume, expireAt: T0 + 1_000_000, pendingMax: 10_000 })));
+  }
+
+  /** Takes what has come; waits again, or waits no more as when a deadline has come, or sends. */
+  async #move(id: string): Promise<void> {
+    const roll = this.#next();
+    const topics = TOPICS.filter(() => this.#next() < 0.5);
+    const state =
+      roll < 0.6 ? suspended({ topics, messages: ["m"] }) : ({ status: "running", wait: null, inboxSeen: 0 } as const);
+    const [run, fields] = await this.#turn(id, state);
+    if (roll < 0.8) return await this.#commit(append(run, fields));
+    this.#number += 1;
+    const to = this.#pick(this.#open);
+    this.sent.push(`m${this.#number}`);
+    const sent = message(to, `m${this.#number}`, { name: "m", from: id, onTargetTerminated: "deadLetter" });
+    await this.#commit(append(run, { ...fields, posts: [sent] }));
+  }
+
+  async #take(id: string): Promise<void> {
+    await this.#commit(append(...(await this.#turn(id, { status: "running", wait: null, inboxSeen: 0 }))));
+  }
+
+  async #ending(id: string): Promise<Parameters<typeof append>> {
+    this.#open.splice(this.#open.indexOf(id), 1);
+    const { run } = await this.#loaded(id);
+    return [id, { epoch: run.epoch, turn: run.turn + 1, state: completed() }];
+  }
+
+  async #turn(id: string, state: NonNullable<Extract<Transition, { kind: "append" }>["state"]>) {
+    const { run, inbox } = await this.#loaded(id);
+    const taken = inbox.filter(() => state.status !== "suspended" || this.#next() < 0.9);
+    const book = this.received.get(id) ?? [];
+    book.push(...taken.map((entry) => entry.id));
+    this.received.set(id, book);
+    const seen = "inboxSeen" in state ? { ...state, inboxSeen: run.inboxLast } : state;
+    return [
+      id,
+      { epoch: run.epoch, turn: run.turn + 1, taken: taken.map(({ n }) => n), state: seen },
+    ] satisfies Parameters<typeof append>;
+  }
+
+  async #loaded(id: string) {
+    const loaded = await untilReached(() => this.#store.load(id));
+    if (loaded === null) throw new Error(`run ${id} is not there`);
+    return loaded;
+  }
+
+  async #commit(...batch: Transition[]): Promise<void> {
+    const { answers }: Commit = await untilReached(() => this.#store.commit(batch));
+    for (const answer of answers) expect(answer).toMatchObject({ kind: "applied" });
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#next() * items.length)] as Item;
+  }
+}
+
+it.skipIf(ADDRESS === undefined)(
+  `over partitions each event for one and each message is received once, whatever is lost on the way (seed ${SEED})`,
+  async () => {
+    const next = seededSequence(SEED);
+    const faulty = await faultyStore(next);
+    const bustle = new Bustle(faulty.store, next);
+    faulty.share = 4;
+    for (let step = 0; step < STEPS; step += 1) await bustle.step();
+    faulty.share = 0;
+    await faulty.store.heartbeat("w", 1_000_000);
+    await bustle.gather();
+    const all = [...bustle.received.values()].flat();
+    const letters = (await faulty.store.reader.deadLetters({ limit: 10_000 })).items.map(({ id }) => id);
+    const counts = (id: string): number => all.filter((one) => one === id).length;
+    const wrong = bustle.emitted.flatMap((line) => {
+      const [consume, id] = line.split(" ");
+      const count = counts(`event:${id}`);
+      return consume === "all" || count === 1 ? [] : [`${line} was received ${count} times`];
+    });
+    expect(wrong).toEqual([]);
+    const missing = bustle.sent.filter(
+      (id) => counts(id) + letters.filter((one) => one.endsWith(`//${id}`)).length !== 1,
+    );
+    expect(missing).toEqual([]);
+    for (const [run, ids] of bustle.received) expect(new Set(ids).size, `${run}: ${ids}`).toBe(ids.length);
+    expect(bustle.emitted.length).toBeGreaterThan(200);
+  },
+);
+
+it.skipIf(ADDRESS === undefined)("a store that was made with another number of partitions is not opened", async () => {
+  const prefix = freshPrefix();
+  const open = async (partitions: number): Promise<unknown> => {
+    const store = redisStore(ADDRESS ?? "", { prefix, partitions });
+    return await store
+      .open(new ManualWorld(T0))
+      .then(() => store.close())
+      .catch((error: { readonly code?: unknown }) => error.code);
+  };
+  expect([await open(3), await open(3), await open(1), await open(4)]).toEqual([
+    undefined,
+    undefined,
+    "STORE_UNSUPPORTED",
+    "STORE_UNSUPPORTED",
+  ]);
+});
+
+it("partitions are spread evenly over the slots of a cluster, and runs over partitions", () => {
+  for (const count of [2, 3, 16, 256]) {
+    const tags = partitionPrefixes("shop", count).map((prefix) => prefix.slice(1, -1));
+    expect(tags.map((tag) => Math.floor((slotOf(tag) * count) / 16_384))).toEqual(tags.map((_, index) => index));
+  }
+  expect(partitionPrefixes("shop", 1)).toEqual(["{shop}"]);
+  // The slot that the specification of Redis Cluster gives as its example.
+  expect(slotOf("123456789")).toBe(0x31c3);
+  const counts = [0, 0, 0, 0];
+  for (let run = 0; run < 4_000; run += 1)
+    counts[placeOf(`run-${run}`, 4)] = (counts[placeOf(`run-${run}`, 4)] ?? 0) + 1;
+  expect(Math.min(...counts)).toBeGreaterThan(850);
+});

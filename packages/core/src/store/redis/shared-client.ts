@@ -1,0 +1,34 @@
+import { PawlError } from "../../model/errors.ts";
+import type { RedisClient } from "./connection.ts";
+
+/** One client for all partitions of a store: connected by the first that wants it, closed by the first that does not. */
+export function sharedClient(client: RedisClient): RedisClient {
+  let connected: Promise<unknown> | null = null;
+  let closed: Promise<unknown> | null = null;
+  return {
+    connect: () => {
+      connected ??= client.connect();
+      return connected;
+    },
+    send: (key, args) => client.send(key, args),
+    subscribe: (channel, listener) => client.subscribe(channel, listener),
+    onReady: (listener) => client.onReady(listener),
+    close: () => {
+      closed ??= client.close();
+      return closed;
+    },
+  };
+}
+
+/** The number of partitions says where a run is, so it is written down, and another number finds nothing of what is there. */
+export async function checkPartitions(client: RedisClient, prefix: string, count: number): Promise<void> {
+  const key = `{${prefix}}`;
+  const isWhole = count > 1 && (await client.send(key, ["EXISTS", `${key}:c`])) === 1;
+  if (!isWhole) await client.send(key, ["SET", `${key}:n`, String(count), "NX"]);
+  const kept = isWhole ? 1 : Number(await client.send(key, ["GET", `${key}:n`]));
+  if (kept === count) return;
+  throw new PawlError(
+    "STORE_UNSUPPORTED",
+    `the store ${prefix} has ${kept} partitions and was opened with ${count}; open it with ${kept}, or take another prefix`,
+  );
+}
