@@ -166,8 +166,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "claims before the time has come",
     file: "store/memory/due-queues.js",
-    find: "this.#free.get(workflowKey(workflow))), now, limit);",
-    replace: "this.#free.get(workflowKey(workflow))), Number.MAX_SAFE_INTEGER, limit);",
+    find: ": peek(queues, now, limit);",
+    replace: ": peek(queues, Number.MAX_SAFE_INTEGER, limit);",
     breaks: "no timer early by the store's clock",
   },
   {

@@ -137,9 +137,12 @@ describe("a process with a client alone", () => {
     const before = process.listenerCount("unhandledRejection");
     const [first] = STAGES;
     const stage = await first!.create(onTestFinished);
-    await stage.client();
+    const client = await stage.client();
+    await client.start(declared, { id: "o-1" });
+    await stage.world.advance("2 s");
     expect(process.listenerCount("unhandledRejection")).toBe(before);
     await stage.engine({ workflows: [order] });
+    await stage.world.advance("2 s");
     expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
   });
 });

@@ -421,7 +421,7 @@ describe.each(STAGES.filter(({ transactions }) => transactions === "none"))(
 describe.each(STAGES)("the store $name", ({ create, transactions }) => {
   it("says how it has transactions", async () => {
     const stage = await create(onTestFinished);
-    const store = stage.connect();
-    expect(store.transactions).toBe(transactions === "none" ? "batched" : transactions);
+    await stage.engine();
+    expect(stage.connect().transactions).toBe(transactions === "none" ? "batched" : transactions);
   });
 });

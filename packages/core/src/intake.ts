@@ -1,5 +1,5 @@
+import { SUSPECT_CLAIMS } from "./coordinator/claims.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
-import { SUSPECT_CLAIMS } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { EngineNews } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";

@@ -17,7 +17,7 @@ import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
-import { catchStrays, NO_STRAYS, type StrayRejections } from "./runtime/stray.ts";
+import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
 import { startUndoRun } from "./undo-run.ts";
 
@@ -62,11 +62,10 @@ export class Worker {
       (runId) => this.coordinator.disown(runId),
     );
     this.#programs = new Programs(config.workflows.values(), { ...config, codec, log }, config.policy);
-    const onStray = (runId: string, error: unknown): void => {
+    this.#strays = catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
-    };
-    this.#strays = this.#programs.refs.length === 0 ? NO_STRAYS : catchStrays(onStray);
+    });
     const { committer, coordinator } = this.#createStorage();
     this.#committer = committer;
     this.coordinator = coordinator;

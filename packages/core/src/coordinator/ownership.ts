@@ -1,15 +1,12 @@
-import type { Run } from "../model/run.ts";
-import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { DueRun, HeldRun, Store } from "../store/store.ts";
+import type { DueRun, HeldRun } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { type ClaimParts, type ClaimSettings, Claims } from "./claims.ts";
 import { type Retention, tidy } from "./tidy.ts";
 
-export interface OwnershipSettings {
-  readonly worker: string;
-  readonly workflows: readonly WorkflowRef[];
+export interface OwnershipSettings extends ClaimSettings {
   /** How long a worker that says nothing is taken for alive. */
   readonly leaseMs: number;
   /** How often the store is asked, whatever hints come. */
@@ -25,17 +22,13 @@ const BEATS = 3;
 /** How far an estimate of the store's clock may be wrong. Whoever asks too early is told nothing. */
 const CLOCK_SLACK_MS = 50;
 
-/** After this many claims without progress a run is taken for one that may end its worker: it is not worked on beside another such. */
-export const SUSPECT_CLAIMS = 2;
-
 /** How often old rows are removed, in time and in polls, whichever is longer; how many of a kind at a time; and when there is more. */
 const TIDY_MS = 60_000;
 const TIDY_POLLS = 60;
 const TIDY_MAX = 200;
 const TIDY_AGAIN_MS = 200;
 
-export interface OwnershipParts {
-  readonly store: Store;
+export interface OwnershipParts extends ClaimParts {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly log: Log;
@@ -43,9 +36,6 @@ export interface OwnershipParts {
   readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can work on. */
   readonly room: () => number;
-  /** How many more of those it can take that were claimed `SUSPECT_CLAIMS` times without progress. */
-  readonly suspectRoom: () => number;
-  readonly onClaimed: (runs: readonly Run[]) => void;
   /** Runs that this worker owns are due, or something has come for them. */
   readonly onDue: (runs: readonly DueRun[]) => void;
   /** The worker was taken for dead: every run it held may have another owner. */
@@ -70,6 +60,7 @@ export interface Round {
 export class Ownership {
   readonly #settings: OwnershipSettings;
   readonly #parts: OwnershipParts;
+  readonly #claims: Claims;
   #started = false;
   #stopped = false;
   #holding = false;
@@ -85,6 +76,7 @@ export class Ownership {
   constructor(settings: OwnershipSettings, parts: OwnershipParts) {
     this.#settings = settings;
     this.#parts = parts;
+    this.#claims = new Claims(settings, parts);
   }
 
   /** Whether there was more to claim than room for it. */
@@ -219,24 +211,20 @@ export class Ownership {
   }
 
   async #round(): Promise<Round> {
-    const { store, room, suspectRoom, onClaimed, onDue } = this.#parts;
+    const { store, room, onDue } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
     const lookedAt = store.now();
     const due = await store.due(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     onDue(due);
     const limit = Math.min(room(), claimMax);
-    const claimed =
-      limit <= 0 || workflows.length === 0
-        ? []
-        : await store.claim({ worker, limit, workflows, suspects: { claims: SUSPECT_CLAIMS, max: suspectRoom() } });
-    if (claimed.length > 0) onClaimed(claimed);
-    this.#wantsRoom = claimed.length === limit || limit <= 0;
+    const claimed = await this.#claims.take(limit, this.#wantsRoom);
+    this.#wantsRoom = claimed === limit || limit <= 0;
     if (this.#wantsRoom && room() > 0) this.#lookAgain = true;
     const dueAt = await store.nextDueAt(worker, workflows);
     // What was due when the worker looked waits for room, not for time.
     this.#armDue(dueAt !== null && dueAt <= lookedAt ? null : dueAt);
-    return { claimed: claimed.length, due: due.length };
+    return { claimed, due: due.length };
   }
 
   /**

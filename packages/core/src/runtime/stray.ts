@@ -23,31 +23,31 @@ export interface StrayRejections {
   stop(): void;
 }
 
-/** For a process that runs no user code: what it does not handle goes its usual way. */
-export const NO_STRAYS: StrayRejections = {
-  within: (_, call) => call(),
-  beside(_, call) {
-    call();
-    return () => undefined;
-  },
-  stop: () => undefined,
-};
-
+/** Listens from the first call of user code on: a process that makes none is not touched. */
 export function catchStrays(onStray: Place["onStray"]): StrayRejections {
-  if (users === 0) process.on("unhandledRejection", caught);
-  users += 1;
-  let stopped = false;
+  let state: "idle" | "listening" | "stopped" = "idle";
+  const listen = (): void => {
+    if (state !== "idle") return;
+    state = "listening";
+    if (users === 0) process.on("unhandledRejection", caught);
+    users += 1;
+  };
   return {
-    within: (runId, call) => place.run({ runId, onStray }, call),
+    within(runId, call) {
+      listen();
+      place.run({ runId, onStray }, call);
+    },
     beside(runId, call) {
+      listen();
       const there = { runId, onStray };
       unwatched.add(there);
       call();
       return () => unwatched.delete(there);
     },
     stop() {
-      if (stopped) return;
-      stopped = true;
+      const wasListening = state === "listening";
+      state = "stopped";
+      if (!wasListening) return;
       for (const there of unwatched) if (there.onStray === onStray) unwatched.delete(there);
       users -= 1;
       if (users === 0) process.off("unhandledRejection", caught);

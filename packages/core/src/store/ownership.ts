@@ -32,10 +32,11 @@ export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
   });
 }
 
-/** The longest due first, with no more suspects than asked for: those that are passed by must not hide the others. */
-function choose({ tables, now }: Batch, { workflows, limit, suspects }: ClaimRequest): readonly RunHead[] {
+/** In the order asked for, with no more suspects than asked for: those that are passed by must not hide the others. */
+function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
+  const { workflows, limit, suspects, newestFirst = false } = request;
   for (let asked = limit; ; asked *= 2) {
-    const heads = tables.runs.claimable(workflows, now, asked);
+    const heads = tables.runs.claimable({ workflows, now, limit: asked, newestFirst });
     let left = suspects?.max ?? 0;
     const chosen = heads
       .filter(({ claims }) => suspects === undefined || claims < suspects.claims || left-- > 0)

@@ -90,6 +90,8 @@ export interface ClaimRequest {
   readonly worker: string;
   readonly limit: number;
   readonly workflows: readonly WorkflowRef[];
+  /** The shortest due first: where many are due, those that became so a moment ago. Left out: the longest due first. */
+  readonly newestFirst?: boolean;
   /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
   readonly suspects?: { readonly claims: number; readonly max: number };
 }

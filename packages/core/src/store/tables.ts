@@ -83,8 +83,8 @@ export interface RunTable {
   saveProgram(head: RunHead, program: Pick<Run, "input">): void;
   /** Children that are not terminal and are to be cancelled when their parent ends, the oldest first. */
   openChildren(runId: string): readonly RunHead[];
-  /** Due at `now`, unowned, of these workflows; the longest due first. */
-  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[];
+  /** Due at `now`, unowned, of these workflows. */
+  claimable(query: ClaimableQuery): readonly RunHead[];
   ownedBy(worker: string, limit: number): readonly RunHead[];
   /**
    * Terminal runs that may go: no child is there still, and no run above is open, unless that one has been continued since the
@@ -92,6 +92,14 @@ export interface RunTable {
    */
   ended(query: EndedQuery): readonly RunHead[];
   remove(head: RunHead): void;
+}
+
+export interface ClaimableQuery {
+  readonly workflows: readonly WorkflowRef[];
+  readonly now: number;
+  readonly limit: number;
+  /** Whether those that are due for the shortest time come first, or for the longest. */
+  readonly newestFirst: boolean;
 }
 
 export interface EndedQuery {

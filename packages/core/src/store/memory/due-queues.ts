@@ -1,4 +1,5 @@
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
+import type { ClaimableQuery } from "../tables.ts";
 import type { Cell } from "./cell.ts";
 
 /**
@@ -25,12 +26,9 @@ export class DueQueues {
     return peek([this.#owned.get(owner)], now, limit);
   }
 
-  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): Cell[] {
-    return peek(
-      distinctWorkflows(workflows).map((workflow) => this.#free.get(workflowKey(workflow))),
-      now,
-      limit,
-    );
+  claimable({ workflows, now, limit, newestFirst }: ClaimableQuery): Cell[] {
+    const queues = distinctWorkflows(workflows).map((workflow) => this.#free.get(workflowKey(workflow)));
+    return newestFirst ? newest(queues, now, limit) : peek(queues, now, limit);
   }
 
   nextAt(owner: string, workflows: readonly WorkflowRef[]): number | null {
@@ -69,6 +67,15 @@ function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: num
   return taken.map(({ entry }) => entry.cell);
 }
 
+/** From the other end of the queues, which costs a look at each entry; only those with more than fits into a claim are asked so. */
+function newest(queues: readonly (DueQueue | undefined)[], now: number, limit: number): Cell[] {
+  const due = queues.flatMap((queue) => queue?.dueAt(now) ?? []);
+  return due
+    .sort((left, right) => (isBefore(left, right) ? 1 : -1))
+    .slice(0, limit)
+    .map(({ cell }) => cell);
+}
+
 function isBefore(left: DueEntry, right: DueEntry): boolean {
   return left.wakeAt < right.wakeAt || (left.wakeAt === right.wakeAt && left.cell.head.key < right.cell.head.key);
 }
@@ -87,6 +94,10 @@ class DueQueue {
       if (entry.stamp === entry.cell.dueStamp) return entry;
       this.pop();
     }
+  }
+
+  dueAt(now: number): DueEntry[] {
+    return this.#heap.filter(({ cell, stamp, wakeAt }) => stamp === cell.dueStamp && wakeAt <= now);
   }
 
   push(entry: DueEntry): void {

@@ -1,6 +1,5 @@
 import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
-import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { type Cell, type Cells, cellOf, newCell, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
@@ -87,8 +86,8 @@ export class MemoryRunTable implements RunTable {
     return [...this.#children.of(runId)];
   }
 
-  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[] {
-    return this.queues.claimable(workflows, now, limit).map((cell) => cell.head);
+  claimable(query: ClaimableQuery): readonly RunHead[] {
+    return this.queues.claimable(query).map((cell) => cell.head);
   }
 
   ownedBy(worker: string, limit: number): readonly RunHead[] {

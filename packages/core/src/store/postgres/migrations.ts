@@ -1,5 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { BEAT_SQL } from "./beat-sql.ts";
+import { CLAIM_NEWEST_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
@@ -13,7 +14,11 @@ import { WORKER_SQL } from "./worker-sql.ts";
  * Functions have the number of the step that made them in their names, and stay when a later one brings others. So processes
  * of the release before go on beside those of this one, as long as a step only adds.
  */
-const MIGRATIONS: readonly string[] = [`${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`, BEAT_SQL];
+const MIGRATIONS: readonly string[] = [
+  `${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`,
+  BEAT_SQL,
+  CLAIM_NEWEST_SQL,
+];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 

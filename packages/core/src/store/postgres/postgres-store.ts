@@ -131,7 +131,7 @@ export class PostgresStore implements Store {
   }
 
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
-    const { worker, limit, suspects } = request;
+    const { worker, limit, suspects, newestFirst = false } = request;
     this.#workers.add(worker);
     const values = [
       this.#fixedNow(),
@@ -141,7 +141,8 @@ export class PostgresStore implements Store {
       suspects?.claims ?? null,
       suspects?.max ?? null,
     ];
-    const rows = (await this.#database.call(STORE_SQL.claim, values)) as RunValues[] | null;
+    const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
+    const rows = (await this.#database.call(statement, values)) as RunValues[] | null;
     const runs = (rows ?? []).map(runOfValues);
     if (this.#claimed.size > REMEMBERED_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);

@@ -144,9 +144,16 @@ export class RedisStore implements Store {
     return (reply as readonly [number, number])[1];
   }
 
-  async claim({ worker, limit, workflows, suspects }: ClaimRequest): Promise<readonly Run[]> {
+  async claim(request: ClaimRequest): Promise<readonly Run[]> {
+    const { worker, limit, workflows, suspects, newestFirst } = request;
     const bounds = suspects === undefined ? ["", ""] : [String(suspects.claims), String(suspects.max)];
-    const args = [toWire(worker), String(limit), ...bounds, ...workflowArgs(workflows)];
+    const args = [
+      toWire(worker),
+      String(limit),
+      ...bounds,
+      newestFirst === true ? "1" : "",
+      ...workflowArgs(workflows),
+    ];
     const [, runs] = (await this.#write("claim", args)) as [number, readonly RunReply[]];
     return runs.map(readRun);
   }

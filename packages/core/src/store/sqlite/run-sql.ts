@@ -31,6 +31,8 @@ export const RUN_SQL = {
     WHERE r.parent_run = ? AND r.parent_on_close = 'cancel' AND r.ended_at IS NULL ORDER BY r.key`,
   claimable: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.workflow = ? AND r.version = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at, r.key LIMIT ?`,
+  claimableNewest: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
+    WHERE r.workflow = ? AND r.version = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at DESC, r.key DESC LIMIT ?`,
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
   due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
     ORDER BY wake_at, key LIMIT ?`,

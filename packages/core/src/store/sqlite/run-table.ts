@@ -1,7 +1,7 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import type { DueRun, HeldRun } from "../store.ts";
-import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
@@ -139,11 +139,13 @@ export class SqliteRunTable implements RunTable {
   }
 
   /** Each version of a workflow has its own range of the index, so runs that this worker can't take are not looked at. */
-  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[] {
+  claimable({ workflows, now, limit, newestFirst }: ClaimableQuery): readonly RunHead[] {
+    const statement = newestFirst ? this.#sql.claimableNewest : this.#sql.claimable;
     const found = distinctWorkflows(workflows).flatMap(({ name, version }) =>
-      (this.#sql.claimable.all(toColumn(name), version, now, limit) as HeadRow[]).map(headOf),
+      (statement.all(toColumn(name), version, now, limit) as HeadRow[]).map(headOf),
     );
-    return found.sort(longestDueFirst).slice(0, limit);
+    const order = newestFirst ? (left: RunHead, right: RunHead) => longestDueFirst(right, left) : longestDueFirst;
+    return found.sort(order).slice(0, limit);
   }
 
   ownedBy(worker: string, limit: number): readonly RunHead[] {

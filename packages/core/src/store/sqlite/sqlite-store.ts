@@ -88,8 +88,8 @@ export class SqliteStore implements Store {
 
   /** Looks before it writes, so that asking in vain costs no commit and keeps no other process from its own. */
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
-    const now = this.now();
-    const found = this.#file.glance((tables) => tables.runs.claimable(request.workflows, now, 1));
+    const query = { workflows: request.workflows, now: this.now(), newestFirst: false };
+    const found = this.#file.glance((tables) => tables.runs.claimable({ ...query, limit: 1 }));
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
   }
 

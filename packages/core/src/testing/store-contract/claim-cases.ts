@@ -28,6 +28,26 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
+    name: "where it is asked for, those that became due last are claimed first",
+    run: async (t) => {
+      await t.applied(
+        create("c", { startAt: T0 - 1 }),
+        create("a", { startAt: T0 - 3 }),
+        create("other", { workflow: "other", startAt: T0 - 2 }),
+        create("b", { startAt: T0 - 2 }),
+        create("later", { startAt: T0 + 1 }),
+      );
+      const newest = async (limit: number) => {
+        const request = { worker: "v", limit, workflows: workflows("order", "other"), newestFirst: true };
+        return (await t.store.claim(request)).map(({ id }) => id);
+      };
+      t.expect(await newest(1)).toEqual(["c"]);
+      t.expect(await newest(2)).toEqual(["b", "other"]);
+      t.expect(await newest(2)).toEqual(["a"]);
+      t.expect(await newest(2)).toEqual([]);
+    },
+  },
+  {
     name: "a claimed run has its owner, the next epoch, turn 0, and the time of its first claim",
     run: async (t) => {
       await t.applied(create("r"));

@@ -39,7 +39,10 @@ export class StoreActions {
     if (roll < 0.7) return { kind: "commit", batch: await this.#batch(store) };
     if (roll < 0.8) {
       const workflows = this.#chance(0.8) ? REFS : [this.#pick(REFS)];
-      return { kind: "claim", request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4) } };
+      return {
+        kind: "claim",
+        request: { worker: this.#pick(WORKERS), workflows, limit: this.#upTo(4), newestFirst: this.#upTo(4) === 1 },
+      };
     }
     if (roll < 0.87) return { kind: "heartbeat", worker: this.#pick(WORKERS), leaseMs: 50 };
     if (roll < 0.88) return { kind: "retire", worker: this.#pick(WORKERS) };

@@ -2,15 +2,18 @@
 export const OWNERSHIP_LUA = `
 local FREED_MAX = 1000
 
--- Due, unowned, of these versions of workflows; the longest due first.
-local function claimable(workflows, limit)
+-- Due, unowned, of these versions of workflows; the longest due first, or the shortest.
+local function claimable(workflows, limit, newest)
   local found = {}
   for _, workflow in ipairs(workflows) do
-    local rows = call('ZRANGEBYSCORE', P .. ':df:' .. workflow, '-inf', whole(now), 'LIMIT', 0, limit)
+    local key = P .. ':df:' .. workflow
+    local rows = newest and call('ZREVRANGEBYSCORE', key, whole(now), '-inf', 'LIMIT', 0, limit)
+      or call('ZRANGEBYSCORE', key, '-inf', whole(now), 'LIMIT', 0, limit)
     for _, member in ipairs(rows) do found[#found + 1] = runs.head(string.sub(member, ORDERED_LENGTH + 1)) end
   end
   if #workflows > 1 then
     table.sort(found, function(a, b)
+      if newest then a, b = b, a end
       if a[WAKE_AT] ~= b[WAKE_AT] then return a[WAKE_AT] < b[WAKE_AT] end
       return a[KEY] < b[KEY]
     end)
@@ -23,7 +26,7 @@ end
 local function choose(request)
   local asked = request.limit
   while true do
-    local found = claimable(request.workflows, asked)
+    local found = claimable(request.workflows, asked, request.newest)
     local left, chosen = request.suspects or 0, {}
     for _, h in ipairs(found) do
       local suspect = request.claims and h[CLAIMS] >= request.claims
@@ -37,7 +40,8 @@ end
 
 local function claim()
   local worker = arg()
-  local request = { limit = num(), claims = num_or_null(), suspects = num_or_null(), workflows = list() }
+  local request = { limit = num(), claims = num_or_null(), suspects = num_or_null(), newest = arg() == '1',
+    workflows = list() }
   local chosen = choose(request)
   if #chosen > 0 then workers.register(worker) end
   for _, h in ipairs(chosen) do
