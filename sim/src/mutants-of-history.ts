@@ -116,7 +116,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "children of a rewound run have the ids they had",
-    file: "runner/ops/child.js",
+    file: "runner/program-posts.js",
     find: "if (edition > 0)",
     replace: "if (false)",
     breaks: "I8 a child is started once per location",

@@ -35,7 +35,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "children of all generations have one id",
-    file: "runner/ops/child.js",
+    file: "runner/program-posts.js",
     find: "return run.generation === 0 ?",
     replace: "return run.id !== '' ?",
     breaks: "I8 a child is started once per location",
