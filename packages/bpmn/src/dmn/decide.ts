@@ -1,0 +1,50 @@
+import { PawlError } from "pawl";
+import { callFunction } from "../feel/call.ts";
+import { Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
+import type { FeelOptions, FeelResult } from "../feel/feel.ts";
+import { fromJson, toJson } from "../feel/json.ts";
+import { entryOf, type FeelContext, type FeelValue, isContext, isKind } from "../feel/value.ts";
+import { DecisionRun } from "./decision-run.ts";
+import { itemTypes } from "./item-types.ts";
+import type { DecisionModel, DecisionModelElement } from "./model.ts";
+
+/** Makes a decision, or calls a decision service or knowledge model, by name or id. Inputs are JSON, by name. */
+export function decide(
+  model: DecisionModel,
+  name: string,
+  inputs: Readonly<Record<string, unknown>>,
+  options: FeelOptions = {},
+): FeelResult {
+  const given = fromJson(inputs);
+  const { value, warnings } = decideValue(model, name, isContext(given) ? given : {}, options);
+  return { value: toJson(value), warnings };
+}
+
+/** As `decide`, with values of FEEL. */
+export function decideValue(
+  model: DecisionModel,
+  name: string,
+  inputs: FeelContext,
+  options: FeelOptions = {},
+): { readonly value: FeelValue; readonly warnings: readonly string[] } {
+  const element = elementNamed(model, name);
+  const run = new Evaluation({
+    budget: { ...FEEL_BUDGET, ...options.budget },
+    world: options.world ?? {},
+    types: itemTypes(model),
+  });
+  const value = new DecisionRun(model, inputs, run, new Map()).value(element.key);
+  if (!isKind(value, "function") || element.kind === "decision") return { value, warnings: run.warnings };
+  const args = value.parameters.map((parameter) => entryOf(inputs, parameter.name) ?? null);
+  return { value: callFunction(value, { kind: "positional", values: args }, run), warnings: run.warnings };
+}
+
+/** The first model's own elements go before those of imported models, decisions before what they call. */
+function elementNamed(model: DecisionModel, name: string): DecisionModelElement {
+  const all = [...model.elements.values()].filter(({ kind }) => kind !== "input");
+  const own = all.filter(({ namespace }) => namespace === model.namespace);
+  const found = [...own, ...all].find((element) => element.name === name || element.id === name);
+  if (found !== undefined) return found;
+  const names = own.map((element) => element.name).join(", ");
+  throw new PawlError("DECISION_NOT_FOUND", `the model ${model.name} has no decision ${name}; it has ${names}`);
+}

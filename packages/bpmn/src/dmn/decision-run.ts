@@ -1,0 +1,131 @@
+import { evaluate } from "../feel/evaluate.ts";
+import type { Evaluation } from "../feel/evaluation.ts";
+import { inside, type Scope } from "../feel/scope.ts";
+import { coerced } from "../feel/types.ts";
+import {
+  contextOf,
+  entryOf,
+  type FeelContext,
+  type FeelFunction,
+  type FeelType,
+  type FeelValue,
+  isContext,
+  KIND,
+} from "../feel/value.ts";
+import { inputOf } from "./item-types.ts";
+import type {
+  DecisionElement,
+  DecisionModel,
+  ElementKey,
+  InputElement,
+  KnowledgeElement,
+  Requirement,
+  ServiceElement,
+} from "./model.ts";
+
+/** One pass over a decision graph: each element is worked out once, when it is first asked for. */
+export class DecisionRun {
+  readonly #model: DecisionModel;
+  readonly #inputs: FeelContext;
+  readonly #run: Evaluation;
+  readonly #known: Map<ElementKey, FeelValue>;
+
+  constructor(model: DecisionModel, inputs: FeelContext, run: Evaluation, known: ReadonlyMap<ElementKey, FeelValue>) {
+    this.#model = model;
+    this.#inputs = inputs;
+    this.#run = run;
+    this.#known = new Map(known);
+  }
+
+  /** The value of an input or decision, the function of a knowledge model or service. */
+  value(key: ElementKey, importName: string | null = null): FeelValue {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    this.#run.enter();
+    const value = this.#made(key, importName);
+    this.#run.leave();
+    this.#known.set(key, value);
+    return value;
+  }
+
+  #made(key: ElementKey, importName: string | null): FeelValue {
+    const element = this.#model.elements.get(key);
+    switch (element?.kind) {
+      case undefined:
+        return this.#run.warn(`there is no element ${key}`);
+      case "input":
+        return this.#input(element, importName);
+      case "decision":
+        return this.#decision(element);
+      case "knowledge":
+        return this.#knowledge(element);
+      case "service":
+        return this.service(element);
+    }
+  }
+
+  /** Inputs of imported models may be given by their name, or under the name of the import. */
+  #input(element: InputElement, importName: string | null): FeelValue {
+    const imported = importName === null ? null : (entryOf(this.#inputs, importName) ?? null);
+    const own = isContext(imported) ? entryOf(imported, element.name) : undefined;
+    const qualified = importName === null ? undefined : entryOf(this.#inputs, `${importName}.${element.name}`);
+    const given = own ?? qualified ?? entryOf(this.#inputs, element.name);
+    if (given === undefined) return this.#run.warn(`the input ${element.name} was not given`);
+    return this.#fitted(inputOf(given, element.type, this.#model.items), element.type, `the input ${element.name}`);
+  }
+
+  #decision(element: DecisionElement): FeelValue {
+    if (element.logic === null) return this.#run.warn(`the decision ${element.name} has no logic`);
+    const value = evaluate(element.logic, this.#scope(element.needs), this.#run);
+    return this.#fitted(value, element.type, `the decision ${element.name}`);
+  }
+
+  #fitted(value: FeelValue, type: FeelType | null, what: string): FeelValue {
+    if (type === null) return value;
+    const fitted = coerced(value, type, this.#run.types);
+    return fitted === null && value !== null ? this.#run.warn(`${what} is of another type than declared`) : fitted;
+  }
+
+  #scope(needs: readonly Requirement[]): Scope {
+    const frame: Record<string, FeelValue> = Object.create(null);
+    for (const { key, importName } of needs) {
+      const element = this.#model.elements.get(key);
+      if (element === undefined) continue;
+      const value = this.value(key, importName);
+      if (importName === null || importName === "") frame[element.name] = value;
+      else {
+        const others = frame[importName] ?? null;
+        frame[importName] = contextOf([...Object.entries(isContext(others) ? others : {}), [element.name, value]]);
+      }
+    }
+    return inside(null, frame);
+  }
+
+  /** What it needs is worked out when it is called: a knowledge model may call itself. */
+  #knowledge({ name, needs, parameters, body, type }: KnowledgeElement): FeelFunction {
+    const call = (args: readonly FeelValue[]): FeelValue => {
+      if (body === null) return this.#run.warn(`${name} has no logic that is understood`);
+      const frame = contextOf(parameters.map((parameter, i) => [parameter.name, args[i] ?? null]));
+      const value = evaluate(body, inside(this.#scope(needs), frame), this.#run);
+      return this.#fitted(value, type, `what ${name} gives`);
+    };
+    return { [KIND]: "function", parameters, result: type, call };
+  }
+
+  /** A service is a function of its input data and input decisions. */
+  service({ name, outputs, inputDecisions, inputData, type }: ServiceElement): FeelFunction {
+    const inputs = [...inputData, ...inputDecisions].flatMap(({ key }) => {
+      const element = this.#model.elements.get(key);
+      return element === undefined ? [] : [element];
+    });
+    const call = (args: readonly FeelValue[]): FeelValue => {
+      const known = new Map(inputs.map((element, i) => [element.key, args[i] ?? null]));
+      const inner = new DecisionRun(this.#model, {}, this.#run, known);
+      const results = outputs.map(({ key }) => [this.#model.elements.get(key)?.name ?? key, inner.value(key)] as const);
+      const value = results.length === 1 ? (results[0]?.[1] ?? null) : contextOf(results);
+      return this.#fitted(value, type, `what ${name} gives`);
+    };
+    const parameters = inputs.map((element) => ({ name: element.name, type: element.type }));
+    return { [KIND]: "function", parameters, result: type, call };
+  }
+}

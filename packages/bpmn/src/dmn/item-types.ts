@@ -1,0 +1,112 @@
+import type { UnaryTests } from "../feel/ast.ts";
+import { evaluate } from "../feel/evaluate.ts";
+import { Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
+import { inside } from "../feel/scope.ts";
+import { parseDate, parseDateTime, parseDuration, parseTime } from "../feel/temporal-text.ts";
+import { meetsAll } from "../feel/tests.ts";
+import { conforms, kindNamed, type NamedType, type NamedTypes } from "../feel/types.ts";
+import { contextOf, entryOf, type FeelType, type FeelValue, isContext, isKind, isList } from "../feel/value.ts";
+import type { DecisionModel, ItemDefinition } from "./model.ts";
+
+const DEPTH_MAX = 100;
+
+/** The types of a model's item definitions. A name without a model in front, as inside of an expression, is one of the first model's. */
+export function itemTypes({ items, namespace }: DecisionModel): NamedTypes {
+  const cache = new Map<string, NamedType | undefined>();
+  const types: NamedTypes = (name) => {
+    if (cache.has(name)) return cache.get(name);
+    const item = items.get(name) ?? items.get(`${namespace}#${name}`);
+    const type = item === undefined ? undefined : itemType(item, types);
+    cache.set(name, type);
+    return type;
+  };
+  return types;
+}
+
+function itemType(item: ItemDefinition, types: NamedTypes): NamedType {
+  const inner = item.type?.kind === "name" ? item.type.name : null;
+  return {
+    isCollection: item.isCollection || (inner !== null && (types(inner)?.isCollection ?? false)),
+    holds: (value) => holds(item, value, types, 0),
+    adjust: (value) => value,
+  };
+}
+
+function holds(item: ItemDefinition, value: FeelValue, types: NamedTypes, depth: number): boolean {
+  if (value === null) return true;
+  if (depth > DEPTH_MAX) return false;
+  if (item.constraint !== null && !meetsTests(value, item.constraint, types)) return false;
+  if (!item.isCollection) return holdsOne(item, value, types, depth);
+  return isList(value) && value.every((part) => part === null || holdsOne(item, part, types, depth));
+}
+
+function holdsOne(item: ItemDefinition, value: FeelValue, types: NamedTypes, depth: number): boolean {
+  if (item.allowedValues !== null && !meetsAllowed(value, item.allowedValues, types)) return false;
+  if (item.isFunction) return isKind(value, "function");
+  if (item.components.length === 0) return item.type === null || conforms(value, item.type, types);
+  return (
+    isContext(value) &&
+    item.components.every((component) => {
+      const entry = entryOf(value, component.name);
+      return entry !== undefined && holds(component, entry, types, depth + 1);
+    })
+  );
+}
+
+/** Of a list without being a collection, each item has to be allowed. */
+function meetsAllowed(value: FeelValue, tests: UnaryTests, types: NamedTypes): boolean {
+  return isList(value) ? value.every((item) => meetsTests(item, tests, types)) : meetsTests(value, tests, types);
+}
+
+function meetsTests(value: FeelValue, tests: UnaryTests, types: NamedTypes): boolean {
+  const run = new Evaluation({ budget: FEEL_BUDGET, world: {}, types });
+  const scope = inside(null, { "?": value });
+  return meetsAll(value, tests, (node) => evaluate(node, scope, run)) === true;
+}
+
+/** A value from outside in the shape of its type: texts become dates, times and durations, parts that are missing null. */
+export function inputOf(
+  value: FeelValue,
+  type: FeelType | null,
+  items: ReadonlyMap<string, ItemDefinition>,
+  depth = 0,
+): FeelValue {
+  if (value === null || type?.kind !== "name" || depth > DEPTH_MAX) return value;
+  const item = items.get(type.name);
+  if (item === undefined) return typeof value === "string" ? temporal(value, type.name) : value;
+  return itemInput(value, item, items, depth);
+}
+
+function itemInput(
+  value: FeelValue,
+  item: ItemDefinition,
+  items: ReadonlyMap<string, ItemDefinition>,
+  depth: number,
+): FeelValue {
+  if (item.isCollection && isList(value)) {
+    return value.map((part) => itemInput(part, { ...item, isCollection: false }, items, depth + 1));
+  }
+  if (item.components.length === 0) return inputOf(value, item.type, items, depth + 1);
+  if (!isContext(value)) return value;
+  const parts = item.components.map(
+    (component) =>
+      [component.name, itemInput(entryOf(value, component.name) ?? null, component, items, depth + 1)] as const,
+  );
+  return contextOf([...Object.entries(value), ...parts]);
+}
+
+function temporal(text: string, name: string): FeelValue {
+  switch (kindNamed(name)) {
+    case "date":
+      return parseDate(text) ?? text;
+    case "time":
+      return parseTime(text) ?? text;
+    case "date and time":
+      return parseDateTime(text) ?? text;
+    case "days and time duration":
+    case "years and months duration":
+      return parseDuration(text) ?? text;
+    default:
+      return text;
+  }
+}

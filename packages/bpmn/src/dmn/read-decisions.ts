@@ -1,0 +1,82 @@
+import { PawlError } from "pawl";
+import { isPlainName, normalName } from "../feel/names.ts";
+import { readXml } from "../xml/read-xml.ts";
+import type { XmlElement } from "../xml/xml-element.ts";
+import { linkProblems } from "./link-problems.ts";
+import type { DecisionModel, DecisionModelElement, DecisionProblem, ItemDefinition } from "./model.ts";
+import { readElements, readItems } from "./read-model.ts";
+import { isDmn, SourceReader } from "./read-source.ts";
+
+/** A DMN document, or several of which the first imports the others. */
+export type DecisionSource = string | Uint8Array | readonly (string | Uint8Array)[];
+
+/** Reads DMN 1.1 to 1.5. A model with problems is refused, with all of them in the message. */
+export function readDecisions(source: DecisionSource): DecisionModel {
+  const { model, problems } = inspectDecisions(source);
+  if (problems.length === 0) return model;
+  const listed = problems.map(({ element, line, text }) => `line ${line}, ${element}: ${text}`).join("\n");
+  throw new PawlError(
+    "DECISION_INVALID",
+    `the model ${model.name} has ${problems.length} problems and was not read:\n${listed}`,
+  );
+}
+
+/** Reads a model as far as it can be read, and says what is wrong with it. What could not be read decides null. */
+export function inspectDecisions(source: DecisionSource): {
+  readonly model: DecisionModel;
+  readonly problems: readonly DecisionProblem[];
+} {
+  const sources = typeof source === "string" || source instanceof Uint8Array ? [source] : source;
+  const roots = sources.map((text) => readXml(text));
+  const names = roots.flatMap((root) => [...oddNames(root)]);
+  const problems: DecisionProblem[] = [];
+  const readers = roots.map((root) => new SourceReader(root, names, problems));
+  for (const reader of readers) {
+    if (reader.root.name !== "definitions" || !isDmn(reader.root)) reader.problem(reader.root, "this is no DMN model");
+  }
+  const elements = new Map<string, DecisionModelElement>();
+  for (const element of readers.flatMap((reader) => readElements(reader))) {
+    if (elements.has(element.key)) {
+      problems.push({ element: element.id, line: element.line, text: "another element has the same id" });
+    }
+    elements.set(element.key, element);
+  }
+  const [first] = roots;
+  const model: DecisionModel = {
+    name: first?.attributes.get("name") ?? "",
+    namespace: first?.attributes.get("namespace") ?? "",
+    elements,
+    items: itemsOf(readers),
+  };
+  return { model, problems: [...problems, ...linkProblems(model)] };
+}
+
+/** Each model's own item definitions, and those of the models that it imports under the import's name. */
+function itemsOf(readers: readonly SourceReader[]): ReadonlyMap<string, ItemDefinition> {
+  const byNamespace = new Map(readers.map((reader) => [reader.namespace, readItems(reader)]));
+  const items = new Map<string, ItemDefinition>();
+  for (const { namespace, imports } of readers) {
+    for (const item of byNamespace.get(namespace) ?? []) items.set(`${namespace}#${item.name}`, item);
+    for (const [name, imported] of imports) {
+      for (const item of byNamespace.get(imported) ?? []) {
+        items.set(`${namespace}#${name === "" ? "" : `${name}.`}${item.name}`, item);
+      }
+    }
+  }
+  return items;
+}
+
+const NAMING = ["name", "iteratorVariable"];
+
+/** All names of the document that are no plain words: expressions are read with them. */
+function* oddNames(root: XmlElement): Generator<string> {
+  const open = [root];
+  for (let element = open.pop(); element !== undefined; element = open.pop()) {
+    open.push(...element.children);
+    if (!isDmn(element)) continue;
+    for (const attribute of NAMING) {
+      const name = normalName(element.attributes.get(attribute) ?? "");
+      if (name !== "" && !isPlainName(name)) yield name;
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import type { Node } from "../feel/ast.ts";
+import { evaluate } from "../feel/evaluate.ts";
+import { inside } from "../feel/scope.ts";
+import { coerced } from "../feel/types.ts";
+import type { FeelParameter, FeelType, FeelValue } from "../feel/value.ts";
+import type { XmlElement } from "../xml/xml-element.ts";
+import { conditionalBox, filterBox, quantifierBox } from "./boxes.ts";
+import { tableNode } from "./decision-table.ts";
+import { childOf, childrenOf, isDmn, type SourceReader, textIn } from "./read-source.ts";
+import { readTable } from "./read-table.ts";
+
+const EXPRESSIONS = [
+  ...["literalExpression", "decisionTable", "context", "list", "relation", "functionDefinition", "invocation"],
+  ...["conditional", "for", "some", "every", "filter"],
+];
+
+/** The expression drawn inside an element, if there is one. */
+export function expressionIn(reader: SourceReader, element: XmlElement | undefined): Node | null {
+  const found = element?.children.find((child) => EXPRESSIONS.includes(child.name) && isDmn(child));
+  return found === undefined ? null : readExpression(reader, found);
+}
+
+const NULL: Node = { kind: "literal", value: null };
+
+function required(reader: SourceReader, element: XmlElement, name: string): Node {
+  const part = childOf(element, name);
+  const node = expressionIn(reader, part);
+  if (node === null) reader.problem(element, `a ${element.name} needs an expression in <${name}>`);
+  return node ?? NULL;
+}
+
+export function readExpression(reader: SourceReader, element: XmlElement): Node {
+  const node = boxedOf(reader, element);
+  const type = reader.type(element, element.attributes.get("typeRef"));
+  return type === null || element.name === "functionDefinition" ? node : typed(node, type);
+}
+
+/** Brings the value to its type; what does not fit is null. */
+export function typed(node: Node, type: FeelType): Node {
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      const value = evaluate(node, scope, run);
+      const fitted = coerced(value, type, run.types);
+      if (fitted === null && value !== null) run.warn(`a value is not of the type ${nameOf(type)}`);
+      return fitted;
+    },
+  };
+}
+
+function nameOf(type: FeelType): string {
+  return type.kind === "name" ? type.name.slice(type.name.lastIndexOf("#") + 1) : type.kind;
+}
+
+function boxedOf(reader: SourceReader, element: XmlElement): Node {
+  switch (element.name) {
+    case "literalExpression":
+      return literal(reader, element);
+    case "decisionTable":
+      return tableNode(readTable(reader, element));
+    case "context":
+      return context(reader, element);
+    case "list":
+      return { kind: "list", items: expressionsOf(reader, element) };
+    case "relation":
+      return relation(reader, element);
+    case "functionDefinition":
+      return functionDefinition(reader, element);
+    case "invocation":
+      return invocation(reader, element);
+    case "conditional":
+      return conditionalBox(
+        required(reader, element, "if"),
+        required(reader, element, "then"),
+        required(reader, element, "else"),
+      );
+    case "filter":
+      return filterBox(required(reader, element, "in"), required(reader, element, "match"));
+    default:
+      return iterator(reader, element);
+  }
+}
+
+function literal(reader: SourceReader, element: XmlElement): Node {
+  const text = textIn(element);
+  if (text === undefined || text.trim() === "") return NULL;
+  return reader.expression(element, text);
+}
+
+function expressionsOf(reader: SourceReader, element: XmlElement): readonly Node[] {
+  return element.children
+    .filter((child) => EXPRESSIONS.includes(child.name) && isDmn(child))
+    .map((child) => readExpression(reader, child));
+}
+
+/** Entries see those before them; one without a name is the value of the whole. */
+function context(reader: SourceReader, element: XmlElement): Node {
+  const entries = childrenOf(element, "contextEntry").map((entry) => {
+    const variable = childOf(entry, "variable");
+    const type = reader.type(entry, variable?.attributes.get("typeRef"));
+    const node = expressionIn(reader, entry) ?? NULL;
+    return { name: variable?.attributes.get("name") ?? null, value: type === null ? node : typed(node, type) };
+  });
+  const named = entries.flatMap(({ name, value }) => (name === null ? [] : [{ name, value }]));
+  const last = entries.at(-1);
+  if (last === undefined || last.name !== null) return { kind: "context", entries: named };
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      const frame: Record<string, FeelValue> = Object.create(null);
+      const inner = inside(scope, frame);
+      for (const { name, value } of named) frame[name] = evaluate(value, inner, run);
+      return evaluate(last.value, inner, run);
+    },
+  };
+}
+
+function relation(reader: SourceReader, element: XmlElement): Node {
+  const columns = childrenOf(element, "column").map((column) => ({
+    name: column.attributes.get("name") ?? "",
+    type: reader.type(column, column.attributes.get("typeRef")),
+  }));
+  const items = childrenOf(element, "row").map((row): Node => {
+    const cells = expressionsOf(reader, row);
+    if (cells.length !== columns.length)
+      reader.problem(row, `the row has ${cells.length} cells for ${columns.length} columns`);
+    const entries = columns.map(({ name, type }, i) => {
+      const cell = cells[i] ?? NULL;
+      return { name, value: type === null ? cell : typed(cell, type) };
+    });
+    return isolated(entries);
+  });
+  return { kind: "list", items };
+}
+
+/** A context whose entries do not see each other. */
+function isolated(entries: readonly { readonly name: string; readonly value: Node }[]): Node {
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      const made: Record<string, FeelValue> = Object.create(null);
+      for (const { name, value } of entries) made[name] = evaluate(value, scope, run);
+      return made;
+    },
+  };
+}
+
+export function parametersOf(reader: SourceReader, element: XmlElement): readonly FeelParameter[] {
+  return childrenOf(element, "formalParameter").map((parameter) => ({
+    name: parameter.attributes.get("name") ?? "",
+    type: reader.type(parameter, parameter.attributes.get("typeRef")),
+  }));
+}
+
+/** The body is null where the function is one of another language. */
+export function bodyOf(reader: SourceReader, element: XmlElement): Node | null {
+  const kind = element.attributes.get("kind") ?? "FEEL";
+  return kind === "FEEL" ? expressionIn(reader, element) : null;
+}
+
+function functionDefinition(reader: SourceReader, element: XmlElement): Node {
+  return { kind: "function", parameters: parametersOf(reader, element), body: bodyOf(reader, element) };
+}
+
+function invocation(reader: SourceReader, element: XmlElement): Node {
+  const callee = expressionIn(reader, element) ?? NULL;
+  const args = childrenOf(element, "binding").map((binding) => ({
+    name: childOf(binding, "parameter")?.attributes.get("name") ?? "",
+    value: expressionIn(reader, binding) ?? NULL,
+  }));
+  return args.length === 0 ? { kind: "call", callee, args: [] } : { kind: "named call", callee, args };
+}
+
+function iterator(reader: SourceReader, element: XmlElement): Node {
+  const name = element.attributes.get("iteratorVariable") ?? "";
+  const bindings = [{ name, from: required(reader, element, "in"), to: null }];
+  if (element.name === "for") return { kind: "for", bindings, body: required(reader, element, "return") };
+  const body = required(reader, element, "satisfies");
+  return quantifierBox(element.name === "some" ? "some" : "every", { kind: "for", bindings, body });
+}

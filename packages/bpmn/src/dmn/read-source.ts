@@ -1,0 +1,119 @@
+import { PawlError } from "pawl";
+import type { Node, UnaryTests } from "../feel/ast.ts";
+import { parseExpression, parseUnaryTests } from "../feel/parse.ts";
+import { kindNamed } from "../feel/types.ts";
+import type { FeelType } from "../feel/value.ts";
+import type { XmlElement } from "../xml/xml-element.ts";
+import type { DecisionProblem, Requirement } from "./model.ts";
+
+/** The namespaces of DMN 1.1 to 1.5 differ by a date only. */
+const DMN_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/DMN\/\d+\/(?:MODEL\/|dmn\.xsd)?$/;
+const FEEL_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/(?:DMN\/\d+\/)?FEEL\//i;
+
+export function isDmn(element: XmlElement): boolean {
+  return DMN_NAMESPACE.test(element.namespace);
+}
+
+/** One document that is being read, and what its parts have in common. */
+export class SourceReader {
+  readonly root: XmlElement;
+  readonly namespace: string;
+  readonly names: readonly string[];
+  readonly problems: DecisionProblem[];
+  /** Namespace of an imported model by its name here. */
+  readonly imports: ReadonlyMap<string, string>;
+
+  constructor(root: XmlElement, names: readonly string[], problems: DecisionProblem[]) {
+    this.root = root;
+    this.names = names;
+    this.problems = problems;
+    this.namespace = root.attributes.get("namespace") ?? "";
+    this.imports = new Map(
+      childrenOf(root, "import").map((found) => [
+        found.attributes.get("name") ?? "",
+        found.attributes.get("namespace") ?? "",
+      ]),
+    );
+  }
+
+  problem(element: XmlElement, text: string): void {
+    this.problems.push({ element: labelOf(element), line: element.line, text });
+  }
+
+  /** An expression that can't be read is a problem, and null whenever it is evaluated. */
+  expression(element: XmlElement, text: string): Node {
+    return this.#read(element, () => parseExpression(text, this.names)) ?? failing(text);
+  }
+
+  unaryTests(element: XmlElement, text: string): UnaryTests {
+    const nothing: UnaryTests = { kind: "tests", negated: false, tests: [] };
+    return this.#read(element, () => parseUnaryTests(text, this.names)) ?? nothing;
+  }
+
+  #read<T>(element: XmlElement, read: () => T): T | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof PawlError)) throw error;
+      this.problem(element, error.message);
+      return null;
+    }
+  }
+
+  requirement(element: XmlElement): Requirement | null {
+    const href = element.attributes.get("href") ?? "";
+    const hash = href.indexOf("#");
+    if (hash === -1) {
+      this.problem(element, `the reference ${JSON.stringify(href)} names no element; it has to hold #`);
+      return null;
+    }
+    const namespace = hash === 0 ? this.namespace : href.slice(0, hash);
+    const key = `${namespace}#${href.slice(hash + 1)}`;
+    if (namespace === this.namespace) return { key, importName: null };
+    const found = [...this.imports].find(([, imported]) => imported === namespace);
+    if (found === undefined) this.problem(element, `the model ${namespace} is not imported`);
+    return { key, importName: found?.[0] ?? null };
+  }
+
+  /** A type by its name, seen from this model. */
+  type(element: XmlElement, text: string | undefined): FeelType | null {
+    const name = text?.trim();
+    if (name === undefined || name === "") return null;
+    const colon = name.indexOf(":");
+    const namespace = colon === -1 ? undefined : element.prefixes.get(name.slice(0, colon));
+    if (namespace === undefined) return this.#named(name);
+    const local = name.slice(colon + 1);
+    if (FEEL_NAMESPACE.test(namespace) || namespace === this.namespace) return this.#named(local);
+    const found = [...this.imports].find(([, imported]) => imported === namespace);
+    return this.#named(found === undefined ? local : `${found[0]}.${local}`);
+  }
+
+  /** Names of other models' types are kept with the model that says them, because each model has its own names for others. */
+  #named(name: string): FeelType {
+    if (name === "Any" || kindNamed(name) !== null) return { kind: "name", name };
+    return { kind: "name", name: `${this.namespace}#${name}` };
+  }
+}
+
+function failing(text: string): Node {
+  const warning = `the expression ${JSON.stringify(text.slice(0, 80))} could not be read`;
+  return { kind: "boxed", evaluate: (_, run) => run.warn(warning) };
+}
+
+export function labelOf(element: XmlElement): string {
+  return element.attributes.get("id") ?? element.attributes.get("name") ?? element.name;
+}
+
+export function childrenOf(element: XmlElement, ...names: readonly string[]): readonly XmlElement[] {
+  return element.children.filter((child) => names.includes(child.name) && isDmn(child));
+}
+
+export function childOf(element: XmlElement, ...names: readonly string[]): XmlElement | undefined {
+  return element.children.find((child) => names.includes(child.name) && isDmn(child));
+}
+
+/** The text of a `<text>` inside. */
+export function textIn(element: XmlElement | undefined): string | undefined {
+  const text = element === undefined ? undefined : childOf(element, "text");
+  return text?.text;
+}

@@ -1,0 +1,63 @@
+import type { Evaluation } from "./evaluation.ts";
+import type { Scope } from "./scope.ts";
+import type { FeelParameter, FeelType, FeelValue } from "./value.ts";
+
+export type BinaryOperator = "+" | "-" | "*" | "/" | "**" | "and" | "or" | CompareOperator;
+export type CompareOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
+
+export interface Binding {
+  readonly name: string;
+  readonly from: Node;
+  /** With it, `from..to` is counted through. */
+  readonly to: Node | null;
+}
+
+/** An expression as a tree. */
+export type Node = Building | Computing;
+
+export type Computing =
+  | { readonly kind: "literal"; readonly value: FeelValue }
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "path"; readonly from: Node; readonly name: string }
+  | { readonly kind: "filter"; readonly from: Node; readonly test: Node }
+  | { readonly kind: "call"; readonly callee: Node; readonly args: readonly Node[] }
+  | {
+      readonly kind: "named call";
+      readonly callee: Node;
+      readonly args: readonly { readonly name: string; readonly value: Node }[];
+    }
+  | { readonly kind: "binary"; readonly op: BinaryOperator; readonly left: Node; readonly right: Node }
+  | { readonly kind: "negate"; readonly value: Node }
+  | { readonly kind: "between"; readonly value: Node; readonly low: Node; readonly high: Node }
+  | { readonly kind: "in"; readonly value: Node; readonly tests: readonly Test[] }
+  | { readonly kind: "instance"; readonly value: Node; readonly type: FeelType }
+  | { readonly kind: "if"; readonly test: Node; readonly yes: Node; readonly no: Node };
+
+/** Expressions that make lists, contexts, functions and ranges, or go through them. */
+export type Building =
+  | { readonly kind: "for"; readonly bindings: readonly Binding[]; readonly body: Node }
+  | { readonly kind: "some"; readonly bindings: readonly Binding[]; readonly body: Node }
+  | { readonly kind: "every"; readonly bindings: readonly Binding[]; readonly body: Node }
+  | { readonly kind: "list"; readonly items: readonly Node[] }
+  | { readonly kind: "context"; readonly entries: readonly { readonly name: string; readonly value: Node }[] }
+  | { readonly kind: "function"; readonly parameters: readonly FeelParameter[]; readonly body: Node | null }
+  | {
+      readonly kind: "range";
+      readonly start: Node;
+      readonly startIncluded: boolean;
+      readonly end: Node;
+      readonly endIncluded: boolean;
+    }
+  | { readonly kind: "half range"; readonly op: CompareOperator; readonly value: Node }
+  /** What a model draws as a box and FEEL has no words for. */
+  | { readonly kind: "boxed"; readonly evaluate: (scope: Scope, run: Evaluation) => FeelValue };
+
+/** What one value is held against. */
+export type Test =
+  | { readonly kind: "compare"; readonly op: CompareOperator; readonly value: Node }
+  /** `asks` says that the expression looks at the value itself, through `?`. */
+  | { readonly kind: "expression"; readonly value: Node; readonly asks: boolean };
+
+export type UnaryTests =
+  | { readonly kind: "any" }
+  | { readonly kind: "tests"; readonly negated: boolean; readonly tests: readonly Test[] };

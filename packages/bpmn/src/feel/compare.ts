@@ -1,0 +1,107 @@
+import { between, epochDays, instant, timeNanos } from "./temporal.ts";
+import {
+  entryOf,
+  type FeelContext,
+  type FeelDateTime,
+  type FeelRange,
+  type FeelTime,
+  type FeelValue,
+  isContext,
+  isKind,
+  isList,
+  KIND,
+  kindOf,
+  type Zone,
+} from "./value.ts";
+
+/** Null where the two are of different kinds and none of them is null. */
+export function equal(left: FeelValue, right: FeelValue): boolean | null {
+  if (left === null || right === null) return left === right;
+  if (kindOf(left) !== kindOf(right)) return null;
+  if (typeof left !== "object") return left === right;
+  if (isList(left) && isList(right)) {
+    return left.length === right.length && left.every((item, i) => equal(item, right[i] ?? null) === true);
+  }
+  if (isContext(left) && isContext(right)) return equalContexts(left, right);
+  if (isKind(left, "range") && isKind(right, "range")) return equalRanges(left, right);
+  if (isKind(left, "function")) return left === right;
+  return order(left, right) === 0;
+}
+
+function equalContexts(left: FeelContext, right: FeelContext): boolean {
+  const names = Object.keys(left);
+  if (names.length !== Object.keys(right).length) return false;
+  return names.every((name) => {
+    const other = entryOf(right, name);
+    return other !== undefined && equal(entryOf(left, name) ?? null, other) === true;
+  });
+}
+
+function equalRanges(left: FeelRange, right: FeelRange): boolean {
+  return (
+    left.startIncluded === right.startIncluded &&
+    left.endIncluded === right.endIncluded &&
+    equal(left.start, right.start) === true &&
+    equal(left.end, right.end) === true
+  );
+}
+
+/** Below, at or above zero; null where the two have no order. */
+export function order(left: FeelValue, right: FeelValue): number | null {
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  if (typeof left === "string" && typeof right === "string") return orderOfText(left, right);
+  if (isKind(left, "date") && isKind(right, "date")) return epochDays(left) - epochDays(right);
+  if (isKind(left, "time") && isKind(right, "time")) return sign(between(left, right));
+  if (isKind(left, "date and time") && isKind(right, "date and time")) return sign(between(left, right));
+  if (isKind(left, "days and time duration") && isKind(right, "days and time duration")) {
+    return sign(left.nanos - right.nanos);
+  }
+  if (isKind(left, "years and months duration") && isKind(right, "years and months duration")) {
+    return left.months - right.months;
+  }
+  return null;
+}
+
+function sign(difference: bigint | null): number | null {
+  if (difference === null) return null;
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** By code point: JavaScript's own order would put characters beyond the first plane before others. */
+function orderOfText(left: string, right: string): number {
+  if (left === right) return 0;
+  const a = [...left];
+  const b = [...right];
+  const at = a.findIndex((char, i) => char !== b[i]);
+  if (at === -1) return -1;
+  return (a[at]?.codePointAt(0) ?? 0) - (b[at]?.codePointAt(0) ?? -1);
+}
+
+/** Whether the range holds the value; null where they have no order. */
+export function within(value: FeelValue, range: FeelRange): boolean | null {
+  const low = range.start === null ? 1 : order(value, range.start);
+  const high = range.end === null ? -1 : order(value, range.end);
+  if (low === null || high === null) return null;
+  if (range.start === null && range.end === null) return false;
+  return (low > 0 || (low === 0 && range.startIncluded)) && (high < 0 || (high === 0 && range.endIncluded));
+}
+
+/** The function `is`: the same kind and the same fields, zone included. */
+export function identical(left: FeelValue, right: FeelValue): boolean {
+  if (isKind(left, "time") && isKind(right, "time"))
+    return timeNanos(left) === timeNanos(right) && sameZone(left, right);
+  if (isKind(left, "date and time") && isKind(right, "date and time")) {
+    return instant(left) === instant(right) && sameZone(left, right);
+  }
+  return kindOf(left) === kindOf(right) && equal(left, right) === true;
+}
+
+function sameZone(left: FeelTime | FeelDateTime, right: FeelTime | FeelDateTime): boolean {
+  const [a, b] = [zoneOf(left), zoneOf(right)];
+  if (a === null || b === null) return a === b;
+  return a.kind === "offset" ? b.kind === "offset" && a.seconds === b.seconds : b.kind === "region" && a.id === b.id;
+}
+
+function zoneOf(value: FeelTime | FeelDateTime): Zone | null {
+  return value[KIND] === "time" ? value.zone : value.time.zone;
+}

@@ -1,0 +1,240 @@
+import { difference, negative, power, product, quotient, sum } from "./arithmetic.ts";
+import type { BinaryOperator, Building, Node } from "./ast.ts";
+import { BUILTINS } from "./builtins/table.ts";
+import { type Arguments, callBuiltin, callFunction } from "./call.ts";
+import { equal, order, within } from "./compare.ts";
+import type { Evaluation } from "./evaluation.ts";
+import { filtered, iterated, quantified } from "./loops.ts";
+import { pathOf } from "./path.ts";
+import { inside, lookUp, type Scope } from "./scope.ts";
+import { meets } from "./tests.ts";
+import { isInstance } from "./types.ts";
+import {
+  contextOf,
+  type FeelFunction,
+  type FeelParameter,
+  type FeelValue,
+  isList,
+  KIND,
+  kindOf,
+  rangeOf,
+} from "./value.ts";
+
+/** Null where something does not fit, with a warning; throws only when the budget is spent. */
+export function evaluate(node: Node, scope: Scope, run: Evaluation): FeelValue {
+  run.enter();
+  const value = resultOf(node, scope, run);
+  run.leave();
+  return value;
+}
+
+function resultOf(node: Node, scope: Scope, run: Evaluation): FeelValue {
+  switch (node.kind) {
+    case "literal":
+      return node.value;
+    case "name":
+      return named(node.name, scope, run);
+    case "path":
+      return pathOf(evaluate(node.from, scope, run), node.name, run);
+    case "filter":
+      return filtered(evaluate(node.from, scope, run), (item) => evaluate(node.test, itemScope(scope, item), run), run);
+    case "call":
+    case "named call":
+      return called(node, scope, run);
+    case "binary":
+      return binary(node.op, node, scope, run);
+    case "negate":
+      return negative(evaluate(node.value, scope, run));
+    case "between":
+      return betweenOf(node, scope, run);
+    case "in": {
+      const value = evaluate(node.value, scope, run);
+      const inner = inside(scope, { "?": value });
+      return meets(value, node.tests, (part) => evaluate(part, inner, run));
+    }
+    case "instance":
+      return isInstance(evaluate(node.value, scope, run), node.type, run.types);
+    case "if":
+      return evaluate(evaluate(node.test, scope, run) === true ? node.yes : node.no, scope, run);
+    default:
+      return builtOf(node, scope, run);
+  }
+}
+
+function builtOf(node: Building, scope: Scope, run: Evaluation): FeelValue {
+  switch (node.kind) {
+    case "for":
+      return iterated(node.bindings, scope, run, { evaluate, body: node.body });
+    case "some":
+    case "every":
+      return quantified(node.kind, node.bindings, scope, run, { evaluate, body: node.body });
+    case "list":
+      run.grow(node.items.length);
+      return node.items.map((item) => evaluate(item, scope, run));
+    case "context":
+      return contextValue(node.entries, scope, run);
+    case "function":
+      return functionOf(node.parameters, node.body, scope, run);
+    case "range":
+      return rangeValue(node, scope, run);
+    case "boxed":
+      return node.evaluate(scope, run);
+    case "half range": {
+      const value = evaluate(node.value, scope, run);
+      if (value === null) return null;
+      if (node.op === "=") return rangeOf(value, value, { start: true, end: true });
+      const isUpper = node.op === "<" || node.op === "<=";
+      const included = node.op === "<=" || node.op === ">=";
+      if (node.op === "!=") return null;
+      return isUpper
+        ? rangeOf(null, value, { start: false, end: included })
+        : rangeOf(value, null, { start: included, end: false });
+    }
+  }
+}
+
+function named(name: string, scope: Scope, run: Evaluation): FeelValue {
+  const value = lookUp(scope, name);
+  if (value !== undefined) return value;
+  const builtin = BUILTINS.get(name);
+  if (builtin === undefined) return dotted(name, scope, run);
+  const [first] = builtin.signatures;
+  const parameters = (first?.parameters ?? []).map((parameter) => ({ name: parameter.name, type: null }));
+  return {
+    [KIND]: "function",
+    parameters,
+    result: null,
+    call: (values) => callBuiltin(builtin, { kind: "positional", values }, run),
+  };
+}
+
+/** A model may know `a.b` as a name, and mean the path elsewhere. */
+function dotted(name: string, scope: Scope, run: Evaluation): FeelValue {
+  const [first = "", ...rest] = name.split(".");
+  const value = rest.length === 0 ? undefined : lookUp(scope, first);
+  if (value === undefined) return run.warn(`there is no variable ${name}`);
+  return rest.reduce<FeelValue>((found, part) => pathOf(found, part, run), value);
+}
+
+function called(
+  node: Extract<Node, { readonly kind: "call" | "named call" }>,
+  scope: Scope,
+  run: Evaluation,
+): FeelValue {
+  const { callee } = node;
+  const args: Arguments =
+    node.kind === "call"
+      ? { kind: "positional", values: node.args.map((arg) => evaluate(arg, scope, run)) }
+      : { kind: "named", values: new Map(node.args.map(({ name, value }) => [name, evaluate(value, scope, run)])) };
+  if (callee.kind !== "name" || lookUp(scope, callee.name) !== undefined) {
+    return callFunction(evaluate(callee, scope, run), args, run);
+  }
+  const builtin = BUILTINS.get(callee.name);
+  return builtin === undefined ? run.warn(`there is no function ${callee.name}`) : callBuiltin(builtin, args, run);
+}
+
+function binary(
+  op: BinaryOperator,
+  node: { readonly left: Node; readonly right: Node },
+  scope: Scope,
+  run: Evaluation,
+): FeelValue {
+  const left = evaluate(node.left, scope, run);
+  if (op === "and" || op === "or") return connected(op, left, () => evaluate(node.right, scope, run));
+  const right = evaluate(node.right, scope, run);
+  const result = computed(op, left, right);
+  if (typeof result === "string") run.grow(result.length);
+  if (result === null && left !== null && right !== null) {
+    run.warn(`${kindOf(left)} ${op} ${kindOf(right)} has no value`);
+  }
+  return result;
+}
+
+/** Three-valued: what is neither true nor false is unknown. */
+function connected(op: "and" | "or", left: FeelValue, rightOf: () => FeelValue): FeelValue {
+  const decisive = op === "or";
+  if (left === decisive) return decisive;
+  const right = rightOf();
+  if (right === decisive) return decisive;
+  return left === !decisive && right === !decisive ? !decisive : null;
+}
+
+function computed(op: Exclude<BinaryOperator, "and" | "or">, left: FeelValue, right: FeelValue): FeelValue {
+  switch (op) {
+    case "+":
+      return sum(left, right);
+    case "-":
+      return difference(left, right);
+    case "*":
+      return product(left, right);
+    case "/":
+      return quotient(left, right);
+    case "**":
+      return power(left, right);
+    case "=":
+      return equal(left, right);
+    case "!=": {
+      const same = equal(left, right);
+      return same === null ? null : !same;
+    }
+    default: {
+      const ordered = order(left, right);
+      return ordered === null ? null : holds(op, ordered);
+    }
+  }
+}
+
+function holds(op: "<" | "<=" | ">" | ">=", ordered: number): boolean {
+  if (op === "<") return ordered < 0;
+  if (op === "<=") return ordered <= 0;
+  return op === ">" ? ordered > 0 : ordered >= 0;
+}
+
+function betweenOf(node: Extract<Node, { readonly kind: "between" }>, scope: Scope, run: Evaluation): FeelValue {
+  const [low, high] = [evaluate(node.low, scope, run), evaluate(node.high, scope, run)];
+  if (low === null || high === null) return null;
+  return within(evaluate(node.value, scope, run), rangeOf(low, high, { start: true, end: true }));
+}
+
+function itemScope(scope: Scope, item: FeelValue): Scope {
+  const own = inside(scope, { item });
+  if (typeof item !== "object" || item === null || isList(item) || kindOf(item) !== "context") return own;
+  return inside(own, item as Scope["frame"]);
+}
+
+function contextValue(
+  entries: Extract<Node, { readonly kind: "context" }>["entries"],
+  scope: Scope,
+  run: Evaluation,
+): FeelValue {
+  run.grow(entries.length);
+  const frame: Record<string, FeelValue> = Object.create(null);
+  const inner = inside(scope, frame);
+  for (const { name, value } of entries) {
+    if (Object.hasOwn(frame, name)) return run.warn(`the context has the entry ${name} twice`);
+    frame[name] = evaluate(value, inner, run);
+  }
+  return frame;
+}
+
+function rangeValue(node: Extract<Node, { readonly kind: "range" }>, scope: Scope, run: Evaluation): FeelValue {
+  const [start, end] = [evaluate(node.start, scope, run), evaluate(node.end, scope, run)];
+  if (start === null && end === null) return run.warn("a range has no bounds");
+  const isOrdered = start === null || end === null || order(start, end) !== null;
+  if (!isOrdered) return run.warn(`a range can't go from ${kindOf(start)} to ${kindOf(end)}`);
+  return rangeOf(start, end, { start: node.startIncluded, end: node.endIncluded });
+}
+
+function functionOf(
+  parameters: readonly FeelParameter[],
+  body: Node | null,
+  scope: Scope,
+  run: Evaluation,
+): FeelFunction {
+  const call = (args: readonly FeelValue[]): FeelValue => {
+    if (body === null) return run.warn("functions of other languages are not called");
+    const frame = contextOf(parameters.map(({ name }, i) => [name, args[i] ?? null]));
+    return evaluate(body, inside(scope, frame), run);
+  };
+  return { [KIND]: "function", parameters, result: null, call };
+}

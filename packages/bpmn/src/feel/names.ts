@@ -1,0 +1,98 @@
+/**
+ * Names that hold more than one word, or signs that mean something else: `monthly payment`, `a-b`, `date and time`. A text is
+ * read with those that are known, the longest first; a name that is one plain word needs no mention.
+ */
+const WORD = /[\p{L}\p{N}\p{M}_?]+|[^\p{L}\p{N}\p{M}_?\s]/gu;
+const PLAIN = /^[\p{L}_?\p{So}][\p{L}\p{N}\p{M}_?\p{So}]*$/u;
+const WORD_END = /[\p{L}\p{N}\p{M}_?]$/u;
+
+export function isPlainName(name: string): boolean {
+  return PLAIN.test(name);
+}
+
+/** White space inside a name is one blank, however it was written. */
+export function normalName(text: string): string {
+  return text.trim().replace(/\s+/g, " ");
+}
+
+interface Known {
+  readonly name: string;
+  readonly pattern: RegExp;
+}
+
+interface Found {
+  readonly name: string;
+  readonly end: number;
+}
+
+export class Names {
+  /** By their first word, longest first. */
+  readonly #known = new Map<string, Known[]>();
+
+  readonly #outer: Names | null;
+
+  /** `outer` holds names that are known as well, and is never added to. */
+  constructor(names: Iterable<string>, outer: Names | null = null) {
+    this.#outer = outer;
+    for (const name of names) this.add(name);
+  }
+
+  add(text: string): void {
+    const name = normalName(text);
+    const words = name.match(WORD) ?? [];
+    const [first] = words;
+    if (first === undefined || (isPlainName(name) && !KEYWORDS.has(name))) return;
+    const list = this.#known.get(first) ?? [];
+    if (list.some((known) => known.name === name)) return;
+    list.push({ name, pattern: patternOf(words) });
+    list.sort((a, b) => b.name.length - a.name.length);
+    this.#known.set(first, list);
+  }
+
+  /** The longest known name that stands at `at`, and where it ends. */
+  match(text: string, at: number): Found | null {
+    const outer = this.#outer?.match(text, at) ?? null;
+    WORD.lastIndex = at;
+    const first = WORD.exec(text);
+    if (first === null || first.index !== at) return outer;
+    for (const { name, pattern } of this.#known.get(first[0]) ?? []) {
+      pattern.lastIndex = at;
+      const length = pattern.exec(text)?.[0].length;
+      if (length !== undefined) return outer !== null && outer.end > at + length ? outer : { name, end: at + length };
+    }
+    return outer;
+  }
+}
+
+function patternOf(words: readonly string[]): RegExp {
+  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const joined = escaped.reduce((text, word, i) => {
+    const before = words[i - 1] ?? "";
+    const apart = WORD_END.test(before) && WORD_END.test(words[i] ?? "");
+    return `${text}${apart ? "\\s+" : "\\s*"}${word}`;
+  });
+  const boundary = WORD_END.test(words.at(-1) ?? "") ? "(?![\\p{L}\\p{N}\\p{M}_?])" : "";
+  return new RegExp(joined + boundary, "uy");
+}
+
+export const KEYWORDS: ReadonlySet<string> = new Set([
+  "for",
+  "in",
+  "return",
+  "if",
+  "then",
+  "else",
+  "some",
+  "every",
+  "satisfies",
+  "instance",
+  "of",
+  "function",
+  "external",
+  "or",
+  "and",
+  "between",
+  "null",
+  "true",
+  "false",
+]);

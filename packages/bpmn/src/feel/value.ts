@@ -1,0 +1,179 @@
+/**
+ * What FEEL computes with. JSON is itself; dates, durations, ranges and functions are marked by a symbol that no JSON
+ * can hold, so that data from outside is never taken for one of them.
+ */
+export const KIND: unique symbol = Symbol("pawl.feel.kind");
+
+/** Where a time counts from: a fixed offset, or a region whose offset depends on the day. */
+export type Zone =
+  | { readonly kind: "offset"; readonly seconds: number }
+  | { readonly kind: "region"; readonly id: string };
+
+export interface FeelDate {
+  readonly [KIND]: "date";
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+export interface FeelTime {
+  readonly [KIND]: "time";
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly nano: number;
+  readonly zone: Zone | null;
+}
+
+export interface FeelDateTime {
+  readonly [KIND]: "date and time";
+  readonly date: FeelDate;
+  readonly time: FeelTime;
+}
+
+export interface DaysDuration {
+  readonly [KIND]: "days and time duration";
+  readonly nanos: bigint;
+}
+
+export interface MonthsDuration {
+  readonly [KIND]: "years and months duration";
+  readonly months: number;
+}
+
+export interface FeelRange {
+  readonly [KIND]: "range";
+  /** `null` where the range has no bound on this side. */
+  readonly start: FeelValue;
+  readonly startIncluded: boolean;
+  readonly end: FeelValue;
+  readonly endIncluded: boolean;
+}
+
+export interface FeelParameter {
+  readonly name: string;
+  readonly type: FeelType | null;
+}
+
+export interface FeelFunction {
+  readonly [KIND]: "function";
+  readonly parameters: readonly FeelParameter[];
+  /** Arguments in the order of the parameters. */
+  readonly call: (args: readonly FeelValue[]) => FeelValue;
+  readonly result: FeelType | null;
+}
+
+export type FeelList = readonly FeelValue[];
+
+export interface FeelContext {
+  readonly [name: string]: FeelValue;
+}
+
+export type FeelValue =
+  | null
+  | boolean
+  | number
+  | string
+  | FeelList
+  | FeelContext
+  | FeelDate
+  | FeelTime
+  | FeelDateTime
+  | DaysDuration
+  | MonthsDuration
+  | FeelRange
+  | FeelFunction;
+
+/** A type as written after `instance of`, or as an item definition says it. */
+export type FeelType =
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "list"; readonly of: FeelType }
+  | { readonly kind: "range"; readonly of: FeelType }
+  | { readonly kind: "context"; readonly fields: readonly { readonly name: string; readonly type: FeelType }[] }
+  | { readonly kind: "function"; readonly parameters: readonly FeelType[]; readonly result: FeelType };
+
+export type FeelKind =
+  | "null"
+  | "boolean"
+  | "number"
+  | "string"
+  | "list"
+  | "context"
+  | "date"
+  | "time"
+  | "date and time"
+  | "days and time duration"
+  | "years and months duration"
+  | "range"
+  | "function";
+
+type Marked = Extract<FeelValue, { readonly [KIND]: string }>;
+
+export function kindOf(value: FeelValue): FeelKind {
+  if (value === null) return "null";
+  switch (typeof value) {
+    case "boolean":
+      return "boolean";
+    case "number":
+      return "number";
+    case "string":
+      return "string";
+    default:
+      if (isList(value)) return "list";
+      return isMarked(value) ? value[KIND] : "context";
+  }
+}
+
+function isMarked(value: object): value is Marked {
+  return KIND in value;
+}
+
+export function isList(value: FeelValue): value is FeelList {
+  return Array.isArray(value);
+}
+
+export function isContext(value: FeelValue): value is FeelContext {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isMarked(value);
+}
+
+export function isKind<K extends Marked[typeof KIND]>(
+  value: FeelValue,
+  kind: K,
+): value is Extract<Marked, { readonly [KIND]: K }> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && (value as Marked)[KIND] === kind;
+}
+
+/** What another hand put into a variable, as far as FEEL knows such a thing; everything else is null. */
+export function adopted(value: unknown): FeelValue {
+  switch (typeof value) {
+    case "number":
+      return Number.isFinite(value) ? value : null;
+    case "string":
+    case "boolean":
+      return value;
+    case "object":
+      return value as FeelValue;
+    default:
+      return null;
+  }
+}
+
+/** Reads own keys alone: what an object inherits is no data. */
+export function entryOf(context: FeelContext, name: string): FeelValue | undefined {
+  return Object.hasOwn(context, name) ? adopted(context[name]) : undefined;
+}
+
+/** A context of these entries; it has no prototype, so every name is free. */
+export function contextOf(entries: Iterable<readonly [string, FeelValue]>): FeelContext {
+  const context: Record<string, FeelValue> = Object.create(null);
+  for (const [name, value] of entries) context[name] = value;
+  return context;
+}
+
+export function rangeOf(
+  start: FeelValue,
+  end: FeelValue,
+  included: { readonly start: boolean; readonly end: boolean },
+): FeelRange {
+  return { [KIND]: "range", start, startIncluded: included.start, end, endIncluded: included.end };
+}
