@@ -8,6 +8,8 @@ import { scaled } from "./scaling-worker.mjs";
 
 const AT_A_TIME = 500;
 const STEPS = 10;
+/** Of a worker, for each run that it may have in its hands. */
+const STEPS_WARM = 2;
 
 /**
  * @param {{ place: import("../place.mjs").PostgresPlace, workers: number, runs: number, busyMs: number, concurrency: number,
@@ -21,7 +23,6 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
   await Promise.all(started.map((worker) => worker.heard("ready")));
   const counter = await openPostgresCounter(place.url);
   for (const worker of started) worker.tell({ kind: "go" });
-  await pause(warmMs);
   const ask = async () => {
     const [counts, all] = await Promise.all([
       counter.read(),
@@ -35,7 +36,7 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
     ]);
     return { counts, each: all, at: performance.now() };
   };
-  const before = await ask();
+  const before = await warm(ask, { warmMs, least: concurrency * STEPS_WARM });
   await pause(windowMs);
   const after = await ask();
   await counter.close();
@@ -52,6 +53,19 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
     commitsPerStep: (after.counts.commits - before.counts.commits) / steps,
     statementsPerStep: (after.counts.statements - before.counts.statements) / steps,
   };
+}
+
+/**
+ * Until each worker has done so much: a process that starts is slow in ways that have nothing to do with the others.
+ *
+ * @param {() => Promise<any>} ask @param {{ warmMs: number, least: number }} limits
+ */
+async function warm(ask, { warmMs, least }) {
+  for (;;) {
+    await pause(warmMs);
+    const seen = await ask();
+    if (seen.each.every((/** @type {any} */ { steps }) => steps >= least)) return seen;
+  }
 }
 
 /** @param {import("../place.mjs").PostgresPlace} place @param {number} runs @param {number} busyMs */

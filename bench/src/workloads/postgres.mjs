@@ -112,7 +112,7 @@ function peerLatencies(quick) {
 function scaling(quick) {
   const counts = [1, 2, 4];
   const windowMs = quick ? 1_500 : 3_000;
-  const options = { busyMs: 0, concurrency: 500, warmMs: 1_500, windowMs, runs: quick ? 6_000 : 10_000 };
+  const options = { busyMs: 0, concurrency: 500, warmMs: 500, windowMs, runs: quick ? 8_000 : 12_000 };
   return {
     name: "scale",
     title: "Scaling: worker processes on one server, trivial steps",
@@ -134,7 +134,7 @@ function scaling(quick) {
 /** @param {boolean} quick @returns {Workload} */
 function busyScaling(quick) {
   const windowMs = quick ? 3_000 : 6_000;
-  const options = { busyMs: 5, concurrency: 20, warmMs: 1_500, windowMs, runs: 600 };
+  const options = { busyMs: 5, concurrency: 20, warmMs: 500, windowMs, runs: 800 };
   return {
     name: "scale5ms",
     title: "Scaling: steps of 5 ms of CPU",

@@ -33,6 +33,11 @@ export class HeadCache implements RunCache {
     }
   }
 
+  /** Remembers what a claim has made of a run; the answer to it may come after that of a later commit. */
+  learnClaimed(known: KnownRun): void {
+    if ((this.#runs.get(known.head.id)?.rev ?? 0) < known.rev) this.put(known);
+  }
+
   delete(runId: string): void {
     this.#runs.delete(runId);
   }

@@ -25,19 +25,10 @@ import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
 import { channelOf, Hints } from "./hints.ts";
+import { Loads } from "./loads.ts";
 import { checkServer, migrate } from "./migrations.ts";
 import { PostgresReader } from "./postgres-reader.ts";
-import {
-  type DocumentColumns,
-  documentOf,
-  type EntryValues,
-  entryOf,
-  heldOf,
-  type RecordValues,
-  type RunValues,
-  recordOf,
-  runOfValues,
-} from "./run-rows.ts";
+import { claimedOf, heldOf, type RunValues, runOfValues } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import { STORE_SQL } from "./store-sql.ts";
 import { type Decide, type Decision, Writing } from "./writing.ts";
@@ -69,6 +60,7 @@ export class PostgresStore implements Store {
   readonly #database: Database;
   readonly #cache = new HeadCache(REMEMBERED_MAX);
   readonly #hints: Hints;
+  readonly #loads: Loads;
   readonly #writing: Writing;
   /** Those that this process beats and claims for: it needs no hint of what it does itself. */
   readonly #workers = new Set<string>();
@@ -87,6 +79,7 @@ export class PostgresStore implements Store {
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
     this.#hints = new Hints(database, channel);
+    this.#loads = new Loads(database);
     this.#writing = new Writing({
       database,
       cache: this.#cache,
@@ -142,8 +135,9 @@ export class PostgresStore implements Store {
       suspects?.max ?? null,
     ];
     const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
-    const rows = (await this.#database.call(statement, values)) as RunValues[] | null;
-    const runs = (rows ?? []).map(runOfValues);
+    const rows = ((await this.#database.call(statement, values)) as RunValues[] | null) ?? [];
+    for (const row of rows) this.#cache.learnClaimed(claimedOf(row));
+    const runs = rows.map(runOfValues);
     if (this.#claimed.size > REMEMBERED_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
     return runs;
@@ -165,19 +159,7 @@ export class PostgresStore implements Store {
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    const found = (await this.#database.call(STORE_SQL.load, [toColumn(runId), afterSeq ?? null])) as {
-      readonly run: RunValues;
-      readonly snapshot: DocumentColumns | null;
-      readonly records: readonly RecordValues[] | null;
-      readonly inbox: readonly EntryValues[] | null;
-    } | null;
-    if (found === null) return null;
-    return {
-      run: runOfValues(found.run),
-      snapshot: found.snapshot === null ? null : documentOf(found.snapshot),
-      records: (found.records ?? []).map(recordOf),
-      inbox: (found.inbox ?? []).map(entryOf),
-    };
+    return await this.#loads.load(runId, afterSeq ?? null);
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {

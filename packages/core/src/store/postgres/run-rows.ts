@@ -6,6 +6,7 @@ import { runOf } from "../run-of.ts";
 import type { HeldRun } from "../store.ts";
 import type { EventRow, LetterRow, RunHead } from "../tables.ts";
 import { fromColumn, fromColumnOrNull } from "../text-column.ts";
+import type { KnownRun } from "./known-rows.ts";
 
 /** What the functions of the database give back as JSON, and what is made of it. */
 
@@ -100,6 +101,18 @@ export function runOfValues(values: RunValues): Run {
     wait: waitOf(wait),
     outcome: fromColumnOrNull(outcome),
   });
+}
+
+/** A run as a claim has left it: the claim counted its records, and only its owner adds to them. */
+export function claimedOf(values: RunValues): KnownRun {
+  const head = headOf(values);
+  return {
+    rev: values[1],
+    head,
+    wait: waitOf(values[HEAD_LENGTH + 4] as string | null),
+    newest: head.claimSeq,
+    inbox: head.inboxLast === 0 ? [] : null,
+  };
 }
 
 export type EntryValues = readonly [

@@ -1,0 +1,117 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { append, create, message, ORDER, post, record, records } from "../../testing/store-contract/builders.ts";
+import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import type { Store } from "../store.ts";
+import type { PostgresClient, PostgresPool } from "./driver.ts";
+import { HeadCache } from "./head-cache.ts";
+import { postgresStore } from "./index.ts";
+import type { KnownRun } from "./known-rows.ts";
+
+const postgres = await freshPostgres();
+
+/** A pool that notes every statement, and lets those fail that `fails` says so of. */
+function noting(pool: PostgresPool, statements: string[], fails: (text: string) => boolean): PostgresPool {
+  const wrapped = (client: PostgresClient): PostgresClient =>
+    new Proxy(client, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
+        return (text: string, values?: unknown[]) => {
+          statements.push(text);
+          return fails(text) ? Promise.reject(new Error("no such luck")) : target.query(text, values);
+        };
+      },
+    });
+  return {
+    connect: async () => wrapped(await pool.connect()),
+    end: () => pool.end(),
+    on: (event, listener) => pool.on(event, listener),
+  };
+}
+
+async function open({ pool, schema }: PostgresFixture, fails: (text: string) => boolean = () => false) {
+  const own = await schema();
+  const statements: string[] = [];
+  const store: Store = postgresStore(noting(pool, statements, fails), { schema: own.schema, listen: false });
+  await store.open(new ManualWorld(1_700_000_000_000));
+  onTestFinished(async () => {
+    await store.close();
+    await own.dispose();
+  });
+  statements.length = 0;
+  return { store, statements };
+}
+
+describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  it("runs that are read at once are read by one statement, each as if it were read alone", async () => {
+    const { store, statements } = await open(fixture);
+    const ids = ["a", "b", "c"];
+    await store.commit(ids.map((id) => create(id, { owner: "w" })));
+    await store.commit(ids.map((id) => append(id, { records: [record(1), record(2)] })));
+    await store.commit([post(message("b", "m1"))]);
+    const alone = [await store.load("a"), await store.load("b"), await store.load("c", 1), await store.load("none")];
+    statements.length = 0;
+    const together = await Promise.all([store.load("a"), store.load("b"), store.load("c", 1), store.load("none")]);
+    expect(together).toEqual(alone);
+    expect(together.map((loaded) => loaded?.records.length)).toEqual([2, 2, 1, undefined]);
+    expect(together[1]?.inbox).toHaveLength(1);
+    expect(statements).toHaveLength(1);
+  });
+
+  it("a run with a long journal or large values is read by itself", async () => {
+    const { store, statements } = await open(fixture);
+    const many = records(1, 250);
+    const large = record(1, { payload: JSON.stringify("x".repeat(70_000)) });
+    await store.commit(["short", "long", "large"].map((id) => create(id, { owner: "w" })));
+    await store.commit([
+      append("short", { records: [record(1)] }),
+      append("long", { records: many }),
+      append("large", { records: [large] }),
+    ]);
+    statements.length = 0;
+    const loaded = await Promise.all(["short", "long", "large"].map((id) => store.load(id)));
+    expect(loaded.map((each) => each?.records.length)).toEqual([1, 250, 1]);
+    expect(loaded[2]?.records[0]?.payload).toHaveLength(70_002);
+    expect(statements).toHaveLength(3);
+    statements.length = 0;
+    await Promise.all([store.load("short"), store.load("long", 200)]);
+    expect(statements).toHaveLength(1);
+  });
+
+  it("everyone who reads is told when the statement fails", async () => {
+    let down = false;
+    const { store } = await open(fixture, (text) => down && text.includes("unnest"));
+    await store.commit([create("a", { owner: "w" }), create("b", { owner: "w" })]);
+    down = true;
+    const ends = await Promise.allSettled([store.load("a"), store.load("b")]);
+    expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  });
+
+  it("what a claim tells of a run is not read again for its first commit", async () => {
+    const { store, statements } = await open(fixture);
+    await store.commit([create("a", { owner: "w" }), append("a", { records: [record(1)] })]);
+    await store.retire("w");
+    const [run] = await store.claim({ worker: "w2", limit: 1, workflows: ORDER });
+    statements.length = 0;
+    const { answers } = await store.commit([append("a", { epoch: run?.epoch ?? 0, records: [record(2)] })]);
+    expect(answers).toEqual([{ kind: "applied", post: null, again: false }]);
+    expect(statements).toHaveLength(1);
+    expect((await store.load("a"))?.records.map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+});
+
+describe("what is remembered of runs", () => {
+  it("a claim that is heard of late does not replace what a later commit has left", () => {
+    const cache = new HeadCache(10);
+    const known = (rev: number) => ({ rev, head: { id: "a", status: "running", owner: "w" } }) as KnownRun;
+    cache.put(known(5));
+    cache.learnClaimed(known(4));
+    expect(cache.get("a")?.rev).toBe(5);
+    cache.learnClaimed(known(6));
+    expect(cache.get("a")?.rev).toBe(6);
+  });
+});
