@@ -7,5 +7,12 @@ export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } 
 export type { Json } from "./feel/json.ts";
 export { temporal } from "./feel/temporal-literal.ts";
 export type { FeelValue } from "./feel/value.ts";
+export {
+  type ScriptEngine,
+  type ScriptEngineOptions,
+  type ScriptRequest,
+  scriptEngine,
+} from "./script/script-engine.ts";
+export type { ScriptLimits } from "./script/script-job.ts";
 export { readXml } from "./xml/read-xml.ts";
 export type { XmlElement, XmlLimits } from "./xml/xml-element.ts";

@@ -1,0 +1,112 @@
+import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from "quickjs-emscripten-core";
+import type { ScriptAnswer, ScriptJob } from "../script/script-job.ts";
+
+/** What the worker is given besides its program. */
+export interface SandboxOutside {
+  readonly load: (specifier: string) => unknown;
+  readonly prelude: string;
+  readonly receive: (listener: (job: ScriptJob) => void) => void;
+  readonly answer: (answer: ScriptAnswer | SandboxReady) => void;
+}
+
+/** The worker has loaded its engine: what takes time from here on is the script. */
+export interface SandboxReady {
+  readonly kind: "ready";
+}
+
+interface Core {
+  readonly newVariant: (variant: unknown, options: { readonly wasmMemory: unknown }) => unknown;
+  readonly newQuickJSWASMModuleFromVariant: (variant: unknown) => Promise<QuickJSWASMModule>;
+}
+
+/**
+ * These functions are the program of a worker, sent to it as text: so it runs from sources and from what is published alike. They
+ * must use nothing from outside but each other and what they are given.
+ *
+ * Each script gets a runtime of its own; the module is shared until something goes wrong in it, and then the worker is not used
+ * again.
+ */
+function sandboxWorker({ load, prelude, receive, answer }: SandboxOutside): void {
+  const module = loadEngine(load);
+  module.then(
+    () => answer({ kind: "ready" }),
+    () => process.exit(1),
+  );
+  receive((job) => {
+    void module.then((quickjs) => {
+      try {
+        answer(runInSandbox(job, quickjs, prelude));
+      } catch (error) {
+        const reason = `the sandbox broke: ${error instanceof Error ? error.name : "unknown"}`;
+        answer({ kind: "limit", id: job.id, reason, isBroken: true });
+      }
+    });
+  });
+}
+
+function loadEngine(load: SandboxOutside["load"]): Promise<QuickJSWASMModule> {
+  const core = load("quickjs-emscripten-core") as Core;
+  const loaded = load("@jitl/quickjs-wasmfile-release-sync") as { readonly default?: unknown };
+  const wasm = globalThis as unknown as {
+    readonly WebAssembly: {
+      readonly Memory: new (size: { readonly initial: number; readonly maximum: number }) => unknown;
+    };
+  };
+  const wasmMemory = new wasm.WebAssembly.Memory({ initial: 256, maximum: 768 });
+  return core.newQuickJSWASMModuleFromVariant(core.newVariant(loaded.default ?? loaded, { wasmMemory }));
+}
+
+function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: string): ScriptAnswer {
+  const { limits, id } = job;
+  const runtime = quickjs.newRuntime();
+  runtime.setMemoryLimit(limits.memoryBytesMax);
+  runtime.setMaxStackSize(limits.stackBytesMax);
+  const context = runtime.newContext();
+  const begin = prepareScript(context, prelude, job);
+  let isLate = false;
+  // Setting up is not the script's time.
+  const deadline = Date.now() + limits.timeoutMs;
+  runtime.setInterruptHandler(() => {
+    isLate = Date.now() > deadline;
+    return isLate;
+  });
+  const result = context.callFunction(begin, context.undefined);
+  if (isLate) return { kind: "limit", id, reason: `it ran longer than ${limits.timeoutMs} ms`, isBroken: true };
+  if (result.error !== undefined) {
+    return { kind: "limit", id, reason: "it used more memory or stack than it may", isBroken: true };
+  }
+  const text = context.getString(result.value);
+  for (const handle of [result.value, begin, context, runtime]) handle.dispose();
+  return scriptAnswer(text, job);
+}
+
+function prepareScript(context: QuickJSContext, prelude: string, job: ScriptJob): QuickJSHandle {
+  const make = context.unwrapResult(context.evalCode(prelude, "prelude.js"));
+  const args = [
+    context.newString(job.source),
+    context.newString(job.variables),
+    context.newNumber(job.now),
+    context.newNumber(job.seed),
+    context.newNumber(job.limits.outputCharsMax),
+  ];
+  const begin = context.unwrapResult(context.callFunction(make, context.undefined, ...args));
+  for (const handle of [make, ...args]) handle.dispose();
+  return begin;
+}
+
+function scriptAnswer(text: string, { id, limits }: ScriptJob): ScriptAnswer {
+  const body = text.slice(1);
+  if (text.startsWith("=")) return { kind: "value", id, json: body };
+  if (text.startsWith(">")) {
+    const reason = `its result has more than ${limits.outputCharsMax} characters`;
+    return { kind: "limit", id, reason, isBroken: false };
+  }
+  const isLimit = /^InternalError: (?:out of memory|stack overflow)/.test(body);
+  return isLimit ? { kind: "limit", id, reason: body, isBroken: false } : { kind: "failed", id, reason: body };
+}
+
+/** The program as text; it has to be called with what the worker is given. */
+export const SANDBOX_PROGRAM: string = `(() => {
+${[loadEngine, runInSandbox, prepareScript, scriptAnswer, sandboxWorker].map(String).join("\n")}
+return sandboxWorker;
+})()`;

@@ -1,0 +1,214 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { scriptEngine } from "./script-engine.ts";
+
+/**
+ * Ways out of a sandbox that have worked somewhere. Each way is tried with each probe: it has to come back with nothing of the host, or
+ * fail.
+ */
+
+const scripts = scriptEngine({ size: 2, limits: { timeoutMs: 2_000 } });
+afterAll(() => scripts.close());
+
+/** Expressions that could be, or lead to, a global object or a function of the host. */
+const WAYS: readonly string[] = [
+  "globalThis",
+  "this",
+  "(function () { return this })()",
+  "(0, eval)('this')",
+  "eval('globalThis')",
+  "new Function('return this')()",
+  "Function('return globalThis')()",
+  "[].constructor.constructor('return this')()",
+  "''.constructor.constructor('return this')()",
+  "(1).constructor.constructor('return this')()",
+  "({}).constructor.constructor('return this')()",
+  "(() => {}).constructor('return this')()",
+  "variables.constructor.constructor('return this')()",
+  "variables.list.constructor.constructor('return this')()",
+  "variables.list.map.constructor('return this')()",
+  "variables.__proto__.constructor.constructor('return this')()",
+  "Object.getPrototypeOf(variables).constructor.constructor('return this')()",
+  "Object.getPrototypeOf(async () => {}).constructor('return this')().__proto__",
+  "Object.getPrototypeOf(function* () {}).constructor('yield this')().next().value",
+  "Object.getPrototypeOf(async function* () {}).constructor('yield this')()",
+  "Reflect.construct(Function, ['return this'])()",
+  "Reflect.apply(Function, null, ['return this'])()",
+  "Reflect.getPrototypeOf(Function.prototype).constructor.constructor('return this')()",
+  "new Proxy(Function, {}).call(null, 'return this')()",
+  "new Proxy({}, { get: () => globalThis }).anything",
+  "new Proxy(function () {}, { apply: (target, self) => self }).call(undefined) ?? globalThis",
+  "(() => { try { null.x } catch (error) { return error.constructor.constructor('return this')() } })()",
+  "(() => { try { JSON.parse('{') } catch (error) { return error.constructor.constructor('return this')() } })()",
+  "(() => { try { eval('(') } catch (error) { return error.constructor.constructor('return this')() } })()",
+  "(() => { try { decodeURIComponent('%') } catch (error) { return error.constructor.constructor('return this')() } })()",
+  "(() => { const f = () => f(); try { f() } catch (error) { return error.constructor.constructor('return this')() } })()",
+  "(() => { Error.prepareStackTrace = (error, sites) => sites; const sites = new Error().stack; return sites?.[0]?.getThis?.() ?? {} })()",
+  "(() => { const o = {}; Error.captureStackTrace?.(o); return o.stack?.constructor.constructor('return this')() ?? {} })()",
+  "(function f() { return f.caller ?? {} })()",
+  "(function () { return arguments.callee?.caller ?? {} }).call({})",
+  "(function () { return arguments.constructor.constructor('return this')() })()",
+  "Symbol.prototype.constructor.constructor('return this')()",
+  "Promise.resolve().constructor.constructor('return this')()",
+  "new Map().constructor.constructor('return this')()",
+  "new WeakRef({}).constructor.constructor('return this')()",
+  "new FinalizationRegistry(() => {}).constructor.constructor('return this')()",
+  "/x/.constructor.constructor('return this')()",
+  "/x/[Symbol.replace].constructor('return this')()",
+  "new Date().constructor.constructor('return this')()",
+  "Date.constructor('return this')()",
+  "Math.random.constructor('return this')()",
+  "JSON.parse.constructor('return this')()",
+  "new Uint8Array(8).buffer.constructor.constructor('return this')()",
+  "(class { static #x = 1; static y() { return this } }).y().constructor('return this')()",
+  "(class extends Array { constructor() { super() } }).prototype.constructor.constructor('return this')()",
+  "[].flatMap.call([1], (x, i, all) => all)[0].constructor",
+  "Array.from({ length: 1 }, function () { return this })[0] ?? globalThis",
+  "[1].map(function () { return this }, undefined)[0] ?? globalThis",
+  "'x'.replace('x', (...args) => args.length) && globalThis",
+  "String({ toString() { return 'x' } }) && globalThis",
+  "({ get a() { return this } }).a.constructor.constructor('return this')()",
+  "({ valueOf() { return this } }).valueOf().constructor.constructor('return this')()",
+  "Object.create(null, { a: { get: () => globalThis } }).a",
+  "Object.getOwnPropertyDescriptor(Object.prototype, '__proto__').get.call(variables).constructor.constructor('return this')()",
+  "Object.prototype.__lookupGetter__('__proto__').constructor('return this')()",
+  "Object.entries(globalThis).map(([, value]) => value)[0] ?? globalThis",
+  "structuredClone?.call?.constructor('return this')()",
+  "typeof import('x') && globalThis",
+  "[Symbol.species] && Array[Symbol.species].constructor('return this')()",
+];
+
+/** What is looked for on the way's end. `g` is what was found. */
+const PROBES: readonly string[] = [
+  "for (const name of NAMES) { try { if (name in Object(g) || typeof g.eval?.('typeof ' + name) === 'string' && g.eval('typeof ' + name) !== 'undefined') found.push(name) } catch (error) {} }",
+  "for (const name of NAMES) { try { if (Function('g', 'return typeof g.' + name)(g) !== 'undefined') found.push(name) } catch (error) {} }",
+  "for (const name of NAMES) { try { const seen = g.constructor.constructor('return typeof ' + name)(); if (typeof seen === 'string' && seen !== 'undefined') found.push(name) } catch (error) {} }",
+];
+
+const NAMES = [
+  ...["process", "require", "module", "exports", "Buffer", "global", "window", "self", "Deno", "Bun", "postMessage"],
+  ...["parentPort", "workerData", "fetch", "XMLHttpRequest", "WebSocket", "Worker", "setTimeout", "setImmediate"],
+  ...["queueMicrotask", "WebAssembly", "importScripts", "console", "print", "scriptArgs", "std", "os", "bjson"],
+  ...["performance", "navigator", "localStorage", "__dirname", "__filename", "HEAP8", "Module", "pawlCanary"],
+];
+
+/** Whole scripts that reach for the host by other means. */
+const SCRIPTS: readonly string[] = [
+  "return require('fs').readFileSync('/etc/passwd', 'utf8')",
+  "return process.env",
+  "return process.mainModule.require('child_process').execSync('id').toString()",
+  "return process.binding('fs')",
+  "return globalThis.process.exit(1)",
+  "return import('fs').then((fs) => fs.readFileSync('/etc/passwd', 'utf8'))",
+  "return import.meta.url",
+  "return std.loadFile('/etc/passwd')",
+  "return os.exec(['id'])",
+  "return new WebAssembly.Memory({ initial: 1 })",
+  "return new SharedArrayBuffer(8).constructor.constructor('return process')()",
+  "return %GetOptimizationStatus(eval)",
+  "return fetch('http://127.0.0.1/')",
+  "return new Worker('x')",
+  "return setTimeout(() => {}, 0)",
+  "return postMessage({ kind: 'value', id: 1, json: '1' })",
+  "return { toJSON() { return process.env } }",
+  "return { get a() { return process } }",
+  "return { then(resolve) { resolve(process) } }",
+  "return new Proxy({}, { get: () => process, ownKeys: () => ['a'], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }) })",
+  "JSON.stringify = () => '{\"stolen\":true}'; return process",
+  "String = () => process; throw 1",
+  "Object.prototype.toJSON = function () { return process }; return {}",
+  "throw { toString() { return process.env.HOME } }",
+  "throw { get message() { return process } }",
+  "throw new Proxy(new Error('x'), { get() { return process } })",
+  "Function.prototype.call = () => process; return process",
+  "Array.prototype[Symbol.iterator] = () => process; return [...[1]]",
+  "Object.defineProperty(Object.prototype, 'source', { get: () => process }); return process",
+  "return eval('pro' + 'cess')",
+  "return Function('return pro' + 'cess')()",
+  "return this.constructor.constructor('return process')()",
+  "with ({}) { return process }",
+  "'use strict'; return (function () { return this.process })()",
+  "label: for (;;) { break label } return process",
+  "return (async () => process.env)()",
+  "return new (class extends Function { constructor() { super('return process') } })()()",
+  "}); process.exit(1); (function () {",
+  "return variables.list.__proto__.constructor.constructor('return process')()",
+  "await 1; return process",
+];
+
+/** Scripts that want to use up the host. */
+const BOMBS: readonly string[] = [
+  "for (;;);",
+  "while (true) { try { throw 1 } catch (error) {} }",
+  "for (;;) { try { for (;;); } finally { continue } }",
+  "const f = () => f(); f()",
+  "const f = () => { try { f() } finally { f() } }; f()",
+  "const all = []; for (;;) all.push('x'.repeat(1e6))",
+  "let text = 'x'; for (;;) text += text",
+  "return new Array(1e9) + ''",
+  "return [].concat(new Array(1e8)).sort().length",
+  "return 'x'.repeat(1e9)",
+  "return 'x'.padEnd(2 ** 30 - 1).length",
+  "return new ArrayBuffer(2 ** 31).byteLength",
+  "return new Uint8Array(1e9).length",
+  "return /^(a+)+$/.test('a'.repeat(40) + 'b')",
+  "return /(x+x+)+y/.test('x'.repeat(50))",
+  "let a = []; for (let i = 0; i < 1e6; i += 1) a = [a]; return a",
+  "const a = []; a[0] = a; return a",
+  "return JSON.parse('['.repeat(1e6))",
+  "return Array.from({ length: 1e9 })",
+  "return 2n ** (2n ** 40n) > 0n",
+  "let n = 1n; for (;;) n *= 1234567890123456789n",
+  "return new Map(function* () { for (let i = 0; ; i += 1) yield [i, i] }()).size",
+  "return [...function* () { for (;;) yield 1 }()]",
+  "Promise.resolve().then(function again() { return Promise.resolve().then(again) }); for (;;);",
+  "return eval('('.repeat(1e5))",
+  "return new Function('return ' + '1+'.repeat(1e5) + '1')()",
+  "const o = {}; for (let i = 0; ; i += 1) o['k' + i] = i",
+  "Object.defineProperty(Array.prototype, 'length', { get() { for (;;); } }); return [1].map((x) => x)",
+  "return { toJSON() { for (;;); } }",
+  "throw { toString() { for (;;); } }",
+];
+
+const outcome = (source: string, timeoutMs = 2_000): Promise<{ value?: unknown; code?: string }> =>
+  scripts.run({ source, variables: { list: [1], secret: "s" }, timeoutMs }).then(
+    (value) => ({ value }),
+    (error: { code: string }) => ({ code: error.code }),
+  );
+
+describe("ways out of the sandbox", () => {
+  Object.assign(globalThis, { pawlCanary: "reached" });
+
+  test(`${WAYS.length * PROBES.length} payloads find nothing of the host`, async () => {
+    for (const way of WAYS) {
+      for (const probe of PROBES) {
+        const source = `const NAMES = ${JSON.stringify(NAMES)}; const found = []; const g = ${way}; ${probe}; return found`;
+        const { value, code } = await outcome(source);
+        expect(value ?? [], `${way} with ${probe}: ${code}`).toEqual([]);
+      }
+    }
+  });
+
+  test.each(SCRIPTS)("%s gives nothing", async (source) => {
+    const { value, code } = await outcome(source);
+    if (code === undefined) expect(["null", "{}", '""', '"undefined"']).toContain(JSON.stringify(value));
+    else expect(["SCRIPT_FAILED", "SCRIPT_LIMIT"]).toContain(code);
+  });
+
+  test("the host is as it was", () => {
+    expect(Reflect.get(globalThis, "pawlCanary")).toBe("reached");
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect("toJSON" in {}).toBe(false);
+  });
+});
+
+describe("bombs", () => {
+  test.each(BOMBS)("%s ends, and the next script runs", async (source) => {
+    const { value, code } = await outcome(source, 200);
+    if (code === undefined) expect(JSON.stringify(value).length).toBeLessThan(1_000_001);
+    expect((await outcome("return 1")).value).toBe(1);
+  });
+});
+
+test("the corpus has at least 150 payloads", () => {
+  expect(WAYS.length * PROBES.length + SCRIPTS.length + BOMBS.length).toBeGreaterThanOrEqual(150);
+});
