@@ -1,12 +1,61 @@
+export { Bpmn, type BpmnOptions, createBpmn, type PublishOptions, type StartProcessOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
+export { type Problem, problemsOf } from "./definition/problem.ts";
+export { readBpmn } from "./definition/read-bpmn.ts";
+export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
+export type { Deployed } from "./definitions.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";
 export { type DecisionSource, inspectDecisions, readDecisions } from "./dmn/read-decisions.ts";
+export { type Evaluate, evaluateExpression } from "./expressions.ts";
 export type { FeelBudget, FeelWorld } from "./feel/evaluation.ts";
 export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } from "./feel/feel.ts";
 export type { Json } from "./feel/json.ts";
 export { temporal } from "./feel/temporal-literal.ts";
 export type { FeelValue } from "./feel/value.ts";
+export { advance } from "./machine/advance.ts";
+export type { Environment } from "./machine/live.ts";
+export type {
+  Act,
+  Advanced,
+  Again,
+  Command,
+  Ending,
+  Incident,
+  IncidentKind,
+  MachineEvent,
+  Role,
+  Row,
+  StartedBy,
+  State,
+  Subscription,
+  Told,
+  Undoable,
+  Variables,
+} from "./machine/state.ts";
+export type {
+  ActivityElement,
+  CallElement,
+  Element,
+  ElementType,
+  EventElement,
+  EventTrigger,
+  Expression,
+  Flow,
+  GatewayElement,
+  InstanceThrow,
+  Mapping,
+  MultiInstance,
+  Process,
+  RetrySetting,
+  ScopeGraph,
+  StandardLoop,
+  SubProcessElement,
+  TaskElement,
+  TaskType,
+} from "./model/process.ts";
+export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
+export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export {
   type ScriptEngine,
   type ScriptEngineOptions,

@@ -47,7 +47,8 @@ export function completeActivity(live: Live, row: Row): void {
     endInstance(live, above, row, element, { given, undo });
     return;
   }
-  if (undo !== null && above !== undefined && "undo" in above.role) above.role.undo.push(undo);
+  const isKept = undo !== null && !element.isForCompensation;
+  if (isKept && above !== undefined && "undo" in above.role) above.role.undo.push(undo);
   assign(live, above, given);
   count(live, element.id);
   if (element.isForCompensation) removeRow(live, row);

@@ -43,7 +43,8 @@ export function advance(
 /** As `advance`, on a state that is the caller's own to change. */
 export function take(live: Live, event: MachineEvent): Omit<Advanced, "state"> {
   live.at = event.at;
-  if (live.ending === null) {
+  if (event.kind === "told") live.commands.delete(event.place);
+  else if (live.ending === null) {
     takeEvent(live, event);
     drain(live);
   }
@@ -51,9 +52,6 @@ export function take(live: Live, event: MachineEvent): Omit<Advanced, "state"> {
   const { withdrawn } = live;
   live.issued = new Map();
   live.withdrawn = [];
-  for (const { kind, place } of commands) {
-    if (kind === "publish" || kind === "broadcast" || kind === "escalate") live.commands.delete(place);
-  }
   return { commands, withdrawn };
 }
 

@@ -20,6 +20,8 @@ export function takeEvent(live: Live, event: MachineEvent): void {
     case "echoed":
       echoed(live, event.place);
       return;
+    case "told":
+      return;
     case "failed":
     case "threw":
       wentWrong(live, event);
@@ -94,6 +96,10 @@ function wentWrong(live: Live, event: Extract<MachineEvent, { kind: "failed" | "
   }
   if (throwError(live, row, event.code, event.variables)) return;
   const message = `${row.element} threw the error ${event.code}, which no event catches: ${event.message}`;
+  if (live.environment.isCalled) {
+    live.ending = { kind: "failed", code: event.code, message, variables: event.variables };
+    return;
+  }
   row.incident = { kind: "uncaughtError", message, at: event.at, again: "work" };
 }
 

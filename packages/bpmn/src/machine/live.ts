@@ -4,6 +4,8 @@ import type { Command, Ending, Row, State, Subscription, Variables } from "./sta
 /** What the machine needs of the world: pure, so that the same state and event give the same. */
 export interface Environment {
   evaluate(expression: Expression, variables: Variables): unknown;
+  /** Another run waits for the end of this one: an error that nobody here catches is its. */
+  readonly isCalled: boolean;
 }
 
 /** What is left to do until the instance rests: first in, first out. */

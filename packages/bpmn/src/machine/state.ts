@@ -84,7 +84,13 @@ export type Role =
       undo: Undoable[];
     }
   /** Undoes one after the other; then it goes on as its element does. */
-  | { readonly kind: "undoing"; queue: Undoable[]; readonly after: "leave" | "cancelled" | "undone" };
+  | {
+      readonly kind: "undoing";
+      queue: Undoable[];
+      /** What an event sub-process that undoes the scope in its own way may throw compensation for. */
+      undo: Undoable[];
+      readonly after: "leave" | "cancelled" | "undone";
+    };
 
 /** What an element waits for. `row` is what it is attached to. */
 export interface Subscription {
@@ -130,7 +136,8 @@ export type Command =
   | { readonly kind: "work"; readonly place: string; readonly row: number; readonly variables: Variables }
   | { readonly kind: "timer"; readonly place: string; readonly dueAt: number }
   | { readonly kind: "message"; readonly place: string; readonly name: string; readonly key: string }
-  | { readonly kind: "signal"; readonly place: string; readonly name: string }
+  /** Signals that were sent before `since` are not meant. */
+  | { readonly kind: "signal"; readonly place: string; readonly name: string; readonly since: number }
   | { readonly kind: "task"; readonly place: string; readonly row: number; readonly variables: Variables }
   | {
       readonly kind: "call";
@@ -144,8 +151,11 @@ export type Command =
 
 /** Told to others; nothing comes back. */
 export type Told =
+  /** A message, to definitions that begin with it. */
+  | { readonly kind: "publish"; readonly place: string; readonly name: string; readonly variables: Variables }
+  /** The same, to the one instance that waits for it. */
   | {
-      readonly kind: "publish";
+      readonly kind: "correlate";
       readonly place: string;
       readonly name: string;
       readonly key: string;
@@ -158,7 +168,9 @@ export type Told =
 export type MachineEvent = { readonly at: number } & (
   | { readonly kind: "started"; readonly variables: Variables; readonly startedBy: StartedBy | null }
   | { readonly kind: "completed"; readonly place: string; readonly variables: Variables; readonly value: unknown }
-  /** A signal that the instance itself has thrown came back to it: it was heard already. */
+  /** What was to be told has been. */
+  | { readonly kind: "told"; readonly place: string }
+  /** What has come is not meant: a signal of the instance's own, which it has heard already, or one from before it listened. */
   | { readonly kind: "echoed"; readonly place: string }
   | { readonly kind: "failed"; readonly place: string; readonly message: string; readonly reason: IncidentKind }
   | {

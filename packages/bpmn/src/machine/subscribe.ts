@@ -34,7 +34,7 @@ function subscribe(live: Live, row: Row, element: Element, trigger: EventTrigger
       const name = textOf(evaluate(live, row, trigger.name));
       const place = newPlace(live, placeName(row, element));
       index(live, { ...made, place, name, due: null });
-      issue(live, { kind: "signal", place, name });
+      issue(live, { kind: "signal", place, name, since: live.at });
       return;
     }
     case "timer": {

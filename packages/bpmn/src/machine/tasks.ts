@@ -56,8 +56,10 @@ export const call: Begin = (live, row, element) => {
 
 export function publish(live: Live, row: Row, message: NonNullable<TaskElement["message"]>): void {
   const key = message.key === null ? "" : textOf(evaluate(live, row, message.key));
-  const place = newPlace(live, `${row.place}/send`);
-  issue(live, { kind: "publish", place, name: message.name, key, variables: visible(live, row) });
+  const { name } = message;
+  const variables = visible(live, row);
+  issue(live, { kind: "publish", place: newPlace(live, `${row.place}/publish`), name, variables });
+  issue(live, { kind: "correlate", place: newPlace(live, `${row.place}/send`), name, key, variables });
 }
 
 /** What a handler gave, as variables. */

@@ -9,7 +9,7 @@ type Undoing = Extract<Role, { kind: "undoing" }>;
 /** An event that throws compensation undoes what its scope has done, newest first, and waits for it. */
 export function startUndoing(live: Live, row: Row, activity: string | null): void {
   const queue = scopesOf(live, row).flatMap((scope) => taken(scope, activity));
-  row.role = { kind: "undoing", queue, after: "leave" };
+  row.role = { kind: "undoing", queue: [...queue], undo: [], after: "leave" };
   push(live, { kind: "check", row: row.id });
 }
 
@@ -35,7 +35,7 @@ export function cancelTransaction(live: Live, row: Row): void {
     if (elementOf(live, above)?.type !== "transaction" || above.role.kind !== "scope") continue;
     const queue = [...above.role.undo].reverse();
     clearScope(live, above);
-    above.role = { kind: "undoing", queue, after: "cancelled" };
+    above.role = { kind: "undoing", queue, undo: [], after: "cancelled" };
     push(live, { kind: "check", row: above.id });
     return;
   }
@@ -58,7 +58,7 @@ export function undoNext(live: Live, row: Row, role: Undoing): void {
   const inner = addRow(live, {
     parent: row.id,
     element: next.element,
-    role: { kind: "undoing", queue, after: "undone" },
+    role: { kind: "undoing", queue, undo: own === null ? [] : [...next.inner], after: "undone" },
     variables: { ...next.variables },
   });
   push(live, { kind: "check", row: inner.id });

@@ -1,0 +1,156 @@
+import {
+  type AnyWorkflow,
+  type Duration,
+  type EmitOutcome,
+  type Engine,
+  PawlError,
+  type RunHandle,
+  type SendOutcome,
+} from "pawl";
+import { RETRY_DEFAULT } from "./definition/extensions.ts";
+import type { Graph } from "./definition/read-graph.ts";
+import { Definitions, type Deployed } from "./definitions.ts";
+import { type Evaluate, evaluateExpression } from "./expressions.ts";
+import type { Act, Variables } from "./machine/state.ts";
+import type { RetrySetting } from "./model/process.ts";
+import { type ProcessView, viewOf } from "./process-view.ts";
+import type { Handlers, TypeHandlers } from "./program/handlers.ts";
+import { SIGNAL_KEPT } from "./program/telling.ts";
+import {
+  ACT_MESSAGE,
+  type Carried,
+  messageStartTopic,
+  messageTopic,
+  signalTopic,
+  taskMessage,
+} from "./program/topics.ts";
+
+export interface BpmnOptions {
+  /** Runs the processes. */
+  readonly engine: Engine;
+  /** Handlers by the name that elements give them, or by the element's id. */
+  readonly handlers?: Handlers;
+  /** Handlers for all tasks of a type that have none by name. */
+  readonly tasks?: TypeHandlers;
+  /** Computes expressions; it has to be pure. Default: FEEL. */
+  readonly evaluate?: Evaluate;
+  /** How a failing handler is tried again, where the model does not say. */
+  readonly retry?: Partial<RetrySetting>;
+  /** Workflows that are code and that call activities may name. */
+  readonly workflows?: readonly AnyWorkflow[];
+  /** A snapshot of a run is kept after so many records. Default 100. */
+  readonly snapshotEvery?: number;
+}
+
+export interface StartProcessOptions {
+  /** Default: the latest. */
+  readonly version?: number;
+  readonly id?: string;
+  readonly tags?: readonly string[];
+}
+
+export interface PublishOptions {
+  /** Finds the one instance that waits for it. */
+  readonly key?: string;
+  readonly variables?: Variables;
+  /** The same id again is a duplicate. */
+  readonly id?: string;
+  /** How long it waits for an instance. Default 1 hour. */
+  readonly ttl?: Duration;
+}
+
+const TTL = "1 hour";
+
+/** Reads what is deployed in the engine's store, and lets the engine work on it. */
+export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
+  const bpmn = new Bpmn(options);
+  await bpmn.open();
+  return bpmn;
+}
+
+/** Deploys models, starts processes, and operates their runs. */
+export class Bpmn {
+  readonly #engine: Engine;
+  readonly #definitions: Definitions;
+  readonly #evaluate: Evaluate;
+
+  /** Use `createBpmn`. */
+  constructor(options: BpmnOptions) {
+    const { engine, handlers = {}, tasks = {}, evaluate = evaluateExpression, snapshotEvery = 100 } = options;
+    if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1) {
+      throw new PawlError("OPTION_INVALID", `snapshotEvery is ${snapshotEvery}; it has to be a whole number above 0`);
+    }
+    const retry = { ...RETRY_DEFAULT, ...options.retry };
+    this.#engine = engine;
+    this.#evaluate = evaluate;
+    const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery };
+    this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
+  }
+
+  async open(): Promise<void> {
+    await this.#definitions.open();
+  }
+
+  /**
+   * Deploys every executable process of a BPMN document, or a graph in JSON. A model that is the latest version already stays
+   * that; a run stays on the version that it was started with.
+   */
+  async deploy(source: string | Uint8Array | Graph): Promise<readonly Deployed[]> {
+    return await this.#definitions.deploy(source);
+  }
+
+  /** Starts an instance of a process. Resolves when it is durable. */
+  async start(
+    process: string,
+    variables: Variables = {},
+    options: StartProcessOptions = {},
+  ): Promise<RunHandle<Variables>> {
+    const { version = null, ...rest } = options;
+    const found = await this.#definitions.version(process, version);
+    if ((found.process.scopes.get(process)?.starts.length ?? 0) === 0) {
+      throw new PawlError("PROCESS_STATE", `process ${process} is begun by its triggers alone; send what it waits for`);
+    }
+    return await this.#engine.start(found.workflow, { variables, startedBy: null }, rest);
+  }
+
+  /** A message, to the definitions that begin with it and to the one instance that waits for it, or will within its time. */
+  async publish(name: string, options: PublishOptions = {}): Promise<EmitOutcome> {
+    const { key = "", variables = {}, id, ttl = TTL } = options;
+    const value: Carried = { variables, from: null };
+    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_KEPT } as const;
+    const started = await this.#engine.emit(messageStartTopic(name), value, {
+      ...kept,
+      ...(id !== undefined && { id: `${id} start` }),
+    });
+    // What has begun an instance is kept for others, not for that one.
+    const deliver = started.kind === "delivered" ? "afterCreate" : "all";
+    const one = { deliver, consume: "one", expireAfter: ttl, ...(id !== undefined && { id }) } as const;
+    const outcome = await this.#engine.emit(messageTopic(name, key), value, one);
+    return started.kind === "delivered" ? started : outcome;
+  }
+
+  /** A signal, to all who wait for it. */
+  async signal(name: string, variables: Variables = {}, options: { readonly id?: string } = {}): Promise<EmitOutcome> {
+    const value: Carried = { variables, from: null };
+    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_KEPT } as const;
+    return await this.#engine.emit(signalTopic(name), value, { ...kept, ...options });
+  }
+
+  /** Completes the task that waits at a place of a run; `view` tells where they are. */
+  async completeTask(runId: string, place: string, variables: Variables = {}): Promise<SendOutcome> {
+    return await this.#engine.send(runId, taskMessage(place), { variables });
+  }
+
+  /** Where a run is: its active elements, tasks, incidents and variables. */
+  async view(runId: string): Promise<ProcessView> {
+    const run = await this.#engine.get(runId);
+    if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
+    const { process } = await this.#definitions.version(run.workflow, run.version);
+    return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).journal());
+  }
+
+  /** Does something to a run from outside; it is recorded like all else that happens to it. */
+  async act(runId: string, act: Act): Promise<SendOutcome> {
+    return await this.#engine.send(runId, ACT_MESSAGE, act);
+  }
+}

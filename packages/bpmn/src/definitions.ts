@@ -1,0 +1,172 @@
+import { createHash } from "node:crypto";
+import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
+import { readBpmn } from "./definition/read-bpmn.ts";
+import { type Graph, readGraph } from "./definition/read-graph.ts";
+import {
+  DEFINITION_WORKFLOW,
+  type Definition,
+  definitionId,
+  definitionWorkflow,
+  type Source,
+  SUPERSEDED,
+  startsOf,
+} from "./definition-workflow.ts";
+import type { Variables } from "./machine/state.ts";
+import type { Process } from "./model/process.ts";
+import type { Called } from "./program/calls.ts";
+import type { ProcessInput } from "./program/process-input.ts";
+import { type ProgramParts, processProgram } from "./program/process-program.ts";
+
+/** One version of a process that is deployed. */
+export interface Deployed {
+  readonly process: string;
+  readonly version: number;
+  /** False: the same model was the latest version already. */
+  readonly isNew: boolean;
+}
+
+/** A version that this process has read. */
+export interface Version {
+  readonly definition: Definition;
+  readonly process: Process;
+  readonly workflow: Workflow<ProcessInput, Variables>;
+}
+
+export type RunParts = Omit<ProgramParts, "process" | "resolve">;
+
+const ATTEMPTS_MAX = 100;
+
+/**
+ * The deployed processes. Each version is a run that keeps the model and begins instances; it is found by its id, and two who
+ * deploy at one time get versions of their own.
+ */
+export class Definitions {
+  readonly #engine: Engine;
+  readonly #parts: RunParts;
+  readonly #code: ReadonlyMap<string, AnyWorkflow>;
+  readonly #versions = new Map<string, Version>();
+  readonly #latest = new Map<string, number>();
+  readonly #workflow: ReturnType<typeof definitionWorkflow>;
+
+  constructor(engine: Engine, parts: RunParts, code: readonly AnyWorkflow[]) {
+    this.#engine = engine;
+    this.#parts = parts;
+    this.#code = new Map(code.map((each) => [each.name, each]));
+    this.#workflow = definitionWorkflow(async (definition, id, startedBy) => {
+      const { workflow } = await this.version(definition.process, definition.version);
+      return await engine.start(workflow, { variables: {}, startedBy }, { id });
+    });
+  }
+
+  /** Reads what is deployed, and works on it. */
+  async open(): Promise<void> {
+    await this.refresh();
+    await this.#engine.register(this.#workflow);
+  }
+
+  /** Reads what others have deployed since. */
+  async refresh(): Promise<void> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#engine.list({ workflow: DEFINITION_WORKFLOW, limit: 100, ...(cursor && { cursor }) });
+      for (const { input } of page.items) await this.#add(input as Definition);
+      cursor = page.cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  async deploy(source: string | Uint8Array | Graph): Promise<readonly Deployed[]> {
+    const { processes, kept } = await readSource(source);
+    const runnable = processes.filter(({ isExecutable }) => isExecutable);
+    if (runnable.length === 0) {
+      const text = "no process of the model is executable; set isExecutable on the one that is to run";
+      throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
+    }
+    const deployed: Deployed[] = [];
+    for (const process of runnable) deployed.push(await this.#deployOne(process, kept));
+    return deployed;
+  }
+
+  /** Null version: the latest. Looks for what others have deployed if it is not known here. */
+  async version(process: string, version: number | null): Promise<Version> {
+    const known = this.#known(process, version);
+    if (known !== null) return known;
+    await this.refresh();
+    const found = this.#known(process, version);
+    if (found !== null) return found;
+    const which = version === null ? "" : ` in version ${version}`;
+    throw new PawlError("PROCESS_NOT_FOUND", `process ${process} is not deployed${which}; nothing was started`);
+  }
+
+  /** What a call activity names: a process, or else a workflow that is code. */
+  async resolve(called: string, version: number | null): Promise<Called> {
+    const code = this.#known(called, version) === null ? this.#code.get(called) : undefined;
+    if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
+    const { definition } = await this.version(called, version);
+    return { name: definition.process, version: definition.version, isProcess: true };
+  }
+
+  #known(process: string, version: number | null): Version | null {
+    const wanted = version ?? this.#latest.get(process);
+    return wanted === undefined ? null : (this.#versions.get(definitionId(process, wanted)) ?? null);
+  }
+
+  /** The next free version; the same model again is the version that it has. */
+  async #deployOne(process: Process, source: Source): Promise<Deployed> {
+    const hash = createHash("sha256").update(source.kind).update(source.text).digest("hex");
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const latest = this.#latest.get(process.id) ?? 0;
+      if (this.#known(process.id, latest)?.definition.hash === hash) {
+        return { process: process.id, version: latest, isNew: false };
+      }
+      const definition = { process: process.id, version: latest + 1, hash, source, starts: startsOf(process) };
+      if (await this.#claim(definition)) {
+        await this.#add(definition, process);
+        if (latest > 0) await this.#engine.send(definitionId(process.id, latest), "command", SUPERSEDED);
+        return { process: process.id, version: latest + 1, isNew: true };
+      }
+      await this.refresh();
+    }
+    throw new PawlError("PROCESS_STATE", `process ${process.id} is deployed by others all the time; try again`);
+  }
+
+  /** False: somebody else has this version. */
+  async #claim(definition: Definition): Promise<boolean> {
+    const id = definitionId(definition.process, definition.version);
+    try {
+      await this.#engine.start(this.#workflow, definition, { id, onConflict: "fail" });
+      return true;
+    } catch (error) {
+      if (error instanceof PawlError && error.code === "RUN_EXISTS") return false;
+      throw error;
+    }
+  }
+
+  async #add(definition: Definition, read?: Process): Promise<void> {
+    const id = definitionId(definition.process, definition.version);
+    if (this.#versions.has(id)) return;
+    const process = read ?? (await this.#read(definition));
+    const parts = { ...this.#parts, process, resolve: (name: string, n: number | null) => this.resolve(name, n) };
+    const program = processProgram(parts);
+    const workflow = programWorkflow<ProcessInput, Variables>(process.id, program, { version: definition.version });
+    this.#versions.set(id, { definition, process, workflow });
+    this.#latest.set(process.id, Math.max(this.#latest.get(process.id) ?? 0, definition.version));
+    await this.#engine.register(workflow);
+  }
+
+  async #read({ process, source }: Definition): Promise<Process> {
+    const processes = source.kind === "bpmn" ? await readBpmn(source.text) : [readGraph(JSON.parse(source.text))];
+    const found = processes.find(({ id }) => id === process);
+    if (found === undefined) throw new PawlError("PROCESS_NOT_FOUND", `the deployed model has no process ${process}`);
+    return found;
+  }
+}
+
+async function readSource(
+  source: string | Uint8Array | Graph,
+): Promise<{ readonly processes: readonly Process[]; readonly kept: Source }> {
+  if (typeof source === "string" || source instanceof Uint8Array) {
+    const text = typeof source === "string" ? source : new TextDecoder().decode(source);
+    return { processes: await readBpmn(source), kept: { kind: "bpmn", text } };
+  }
+  return { processes: [readGraph(source)], kept: { kind: "graph", text: JSON.stringify(source) } };
+}

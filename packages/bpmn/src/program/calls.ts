@@ -1,0 +1,164 @@
+import { type Completion, childPost, type Failure, type Post, type ProgramHost, type WorkflowRef } from "pawl";
+import type { Command } from "../machine/state.ts";
+import type { ProcessInput } from "./process-input.ts";
+import { post } from "./telling.ts";
+
+type Call = Extract<Command, { kind: "call" }>;
+
+/** The workflow that a call activity means: a process, or a workflow that is code. */
+export type Called = WorkflowRef & { readonly isProcess: boolean };
+
+/**
+ * How far a call has come: which workflow is meant is being found out; its run is told to start, and it has been; or it was
+ * left, and the run is told to cancel itself.
+ */
+export type CallState =
+  | { readonly stage: "asked"; readonly call: Call }
+  | { readonly stage: "starting" | "started"; readonly call: Call; readonly called: Called; readonly child: string }
+  | { readonly stage: "left"; readonly call: Call; readonly child: string };
+
+type Running = Extract<CallState, { stage: "starting" | "started" }>;
+
+/**
+ * Calls of other processes and workflows. Which version is meant is found out in a step, whose record keeps it; then the child
+ * is started and waited for. What was not told when a snapshot was taken is told again, under the same id.
+ */
+export class Calls {
+  readonly #host: ProgramHost;
+  readonly #resolve: (called: string, version: number | null) => Promise<Called> | Called;
+  readonly #onEnd: (place: string, completion: Completion) => void;
+  readonly #open = new Map<string, CallState>();
+
+  constructor(
+    host: ProgramHost,
+    resolve: (called: string, version: number | null) => Promise<Called> | Called,
+    onEnd: (place: string, completion: Completion) => void,
+  ) {
+    this.#host = host;
+    this.#resolve = resolve;
+    this.#onEnd = onEnd;
+  }
+
+  get state(): readonly CallState[] {
+    return [...this.#open.values()];
+  }
+
+  restore(state: readonly CallState[]): void {
+    for (const each of state) {
+      this.#open.set(each.call.place, each);
+      if (each.stage === "left") this.#cancel(each.call.place, each.child);
+    }
+  }
+
+  /** Begins, or goes on with what a snapshot says. */
+  begin(call: Call): void {
+    const known = this.#open.get(call.place);
+    if (known === undefined || known.stage === "asked") {
+      this.#ask(call);
+    } else if (known.stage !== "left") {
+      if (known.stage === "starting") this.#start(known);
+      this.#await(known);
+    }
+  }
+
+  /** The call whose child was started at this location. */
+  placeOf(location: string): string | null {
+    const place = location.endsWith("/start") ? location.slice(0, -"/start".length) : "";
+    return this.#open.has(place) ? place : null;
+  }
+
+  /** False: there is no such call. The child is asked to cancel itself. */
+  withdraw(place: string): boolean {
+    const known = this.#open.get(place);
+    if (known === undefined) return false;
+    const reason = new Error(`the call activity at ${place} was left`);
+    if (known.stage === "asked") {
+      this.#open.delete(place);
+      this.#host.close(place, reason);
+    } else if (known.stage !== "left") {
+      this.#open.set(place, { stage: "left", call: known.call, child: known.child });
+      this.#host.close(`${place}/result`, reason);
+      this.#cancel(place, known.child);
+    }
+    return true;
+  }
+
+  #ask(call: Call): void {
+    this.#open.set(call.place, { stage: "asked", call });
+    this.#host.issue({
+      kind: "step",
+      record: "step",
+      location: call.place,
+      issuedAt: this.#host.now(),
+      body: async () => {
+        const { name, version, isProcess } = await this.#resolve(call.called, call.version);
+        return { name, version, isProcess };
+      },
+      retry: { maxAttempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 },
+      shouldRetry: null,
+      timeoutMs: null,
+      retryOnTimeout: false,
+      ephemeral: false,
+      idempotencyKey: null,
+      attempts: 0,
+      retryAt: 0,
+      settle: (completion) => this.#asked(call, completion),
+    });
+  }
+
+  #asked(call: Call, completion: Completion): void {
+    if (!this.#open.has(call.place)) return;
+    if (completion.outcome !== "ok") {
+      this.#end(call.place, completion);
+      return;
+    }
+    const called = completion.value as Called;
+    const child = this.#post(call, called).run.id;
+    const state: Running = { stage: "starting", call, called, child };
+    this.#open.set(call.place, state);
+    this.#start(state);
+    this.#await(state);
+  }
+
+  #post(call: Call, workflow: Called): Extract<Post, { kind: "start" }> {
+    const input: ProcessInput = { variables: call.variables, startedBy: null };
+    return childPost(this.#host, `${call.place}/start`, {
+      workflow,
+      input: workflow.isProcess ? input : call.variables,
+    });
+  }
+
+  #start({ call, called }: Running): void {
+    post(this.#host, `${call.place}/start`, "spawn", this.#post(call, called), () => {
+      const known = this.#open.get(call.place);
+      if (known?.stage === "starting") this.#open.set(call.place, { ...known, stage: "started" });
+    });
+  }
+
+  #await({ call, child }: Running): void {
+    this.#host.issue({
+      kind: "wait",
+      record: "child",
+      location: `${call.place}/result`,
+      issuedAt: this.#host.now(),
+      arms: [{ kind: "child", location: `${call.place}/start`, child, as: "child" }],
+      count: 1,
+      many: false,
+      until: null,
+      atDeadline: { outcome: "timedOut", detail: null },
+      settle: (completion) => this.#end(call.place, completion),
+    });
+  }
+
+  #end(place: string, completion: Completion): void {
+    if (this.#open.delete(place)) this.#onEnd(place, completion);
+  }
+
+  #cancel(place: string, to: string): void {
+    const failure: Failure = { name: "Error", message: `the call activity at ${place} was left` };
+    const reason = this.#host.encode(failure, "reason");
+    const id = `left:${this.#host.runId}/${place}`;
+    const cancel: Post = { kind: "cancel", to, id, reason, at: this.#host.now() };
+    post(this.#host, `${place}/cancel`, "cancel", cancel, () => this.#open.delete(place));
+  }
+}

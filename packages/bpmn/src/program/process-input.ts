@@ -1,0 +1,7 @@
+import type { StartedBy, Variables } from "../machine/state.ts";
+
+/** What a process run is started with. */
+export interface ProcessInput {
+  readonly variables: Variables;
+  readonly startedBy: StartedBy | null;
+}

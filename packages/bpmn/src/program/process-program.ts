@@ -1,0 +1,143 @@
+import type { Completion, ProgramFactory, ProgramHost } from "pawl";
+import { PawlError } from "pawl";
+import { take } from "../machine/advance.ts";
+import { createLive, freeze, type Live, thaw } from "../machine/live.ts";
+import type { Command, Ending, MachineEvent, State, Variables } from "../machine/state.ts";
+import type { Expression, Process, RetrySetting } from "../model/process.ts";
+import type { Called } from "./calls.ts";
+import { type CallState, Calls } from "./calls.ts";
+import { eventOf } from "./event-of.ts";
+import type { HandlerTable } from "./handlers.ts";
+import { type Acted, Inbox } from "./inbox.ts";
+import type { ProcessInput } from "./process-input.ts";
+import { tell } from "./telling.ts";
+import { issueWait } from "./waiting.ts";
+import { issueStep } from "./work.ts";
+
+export interface ProgramParts {
+  readonly process: Process;
+  readonly table: HandlerTable;
+  readonly retry: RetrySetting;
+  evaluate(expression: Expression, variables: Variables): unknown;
+  /** Which workflow a call activity means. */
+  resolve(called: string, version: number | null): Promise<Called> | Called;
+  /** A snapshot is kept after so many records. */
+  readonly snapshotEvery: number;
+}
+
+/** All of a process run, as its snapshots have it. */
+interface Kept {
+  readonly machine: State;
+  readonly calls: readonly CallState[];
+  readonly acts: number;
+}
+
+const NOT_NEEDED = new Error("the element was left: nobody waits for this any more");
+
+/** Interprets one process run: completions become events of the machine, its commands become the kernel's. */
+export function processProgram(parts: ProgramParts): ProgramFactory {
+  return (host) => {
+    const program = new ProcessProgram(parts, host);
+    return { start: (input, snapshot) => program.start(input as ProcessInput, snapshot) };
+  };
+}
+
+class ProcessProgram {
+  readonly #parts: ProgramParts;
+  readonly #host: ProgramHost;
+  readonly #calls: Calls;
+  readonly #inbox: Inbox;
+  #live: Live;
+  #records = 0;
+
+  constructor(parts: ProgramParts, host: ProgramHost) {
+    this.#parts = parts;
+    this.#host = host;
+    const environment = { evaluate: parts.evaluate, isCalled: host.run.parent !== null };
+    this.#live = createLive(parts.process, environment);
+    this.#calls = new Calls(host, parts.resolve, (place, completion) => this.#settle(place, completion));
+    this.#inbox = new Inbox(host, (acted) => this.#acted(acted));
+  }
+
+  start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {
+    if (snapshot === null) {
+      this.#inbox.open();
+      this.#take({ kind: "started", at: this.#host.now(), ...input });
+      return;
+    }
+    const kept = snapshot.state as Kept;
+    this.#live = thaw(this.#parts.process, this.#live.environment, kept.machine);
+    this.#calls.restore(kept.calls);
+    this.#inbox.open(kept.acts);
+    for (const command of this.#live.commands.values()) this.#issue(command);
+  }
+
+  #take(event: MachineEvent): void {
+    const { commands, withdrawn } = take(this.#live, event);
+    for (const place of withdrawn) {
+      if (!this.#calls.withdraw(place)) this.#host.close(place, NOT_NEEDED);
+    }
+    for (const command of commands) this.#issue(command);
+    if (this.#live.ending !== null) finish(this.#host, this.#live.ending);
+    else this.#keep();
+  }
+
+  /** Now and then, and more rarely the more there is to keep: so the cost of a record does not depend on it. */
+  #keep(): void {
+    this.#records += 1;
+    const { rows } = this.#live;
+    if (this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
+    this.#records = 0;
+    const kept: Kept = { machine: freeze(this.#live), calls: this.#calls.state, acts: this.#inbox.count };
+    this.#host.snapshot(kept);
+  }
+
+  #issue(command: Command): void {
+    const settle = (completion: Completion): void => this.#settle(command.place, completion);
+    switch (command.kind) {
+      case "work":
+        issueStep(this.#host, this.#parts, this.#live, command, settle);
+        return;
+      case "call":
+        this.#calls.begin(command);
+        return;
+      case "timer":
+      case "message":
+      case "signal":
+      case "task":
+        issueWait(this.#host, command, settle);
+        return;
+      case "publish":
+      case "correlate":
+      case "broadcast":
+      case "escalate":
+        tell(this.#host, command, () => this.#take({ kind: "told", at: this.#host.now(), place: command.place }));
+    }
+  }
+
+  /** A completion that comes for what the machine has withdrawn is none of its. */
+  #settle(place: string, completion: Completion): void {
+    const command = this.#live.commands.get(place);
+    if (command === undefined) return;
+    this.#take(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion));
+  }
+
+  #acted(acted: Acted): void {
+    const at = this.#host.now();
+    if (acted.kind === "act") {
+      this.#take({ ...acted.act, at });
+      return;
+    }
+    const place = this.#calls.placeOf(acted.location);
+    if (place !== null) this.#take({ kind: "escalated", at, place, code: acted.code, variables: acted.variables });
+  }
+}
+
+function finish(host: ProgramHost, ending: Ending): void {
+  if (ending.kind === "completed") {
+    host.finish({ kind: "completed", output: ending.variables });
+    return;
+  }
+  const error = new PawlError("BPMN_ERROR", ending.message);
+  host.finish({ kind: "failed", error: Object.assign(error, { errorCode: ending.code, variables: ending.variables }) });
+}

@@ -1,0 +1,31 @@
+import type { Arm, Completion, ProgramHost, RecordKind } from "pawl";
+import type { Command } from "../machine/state.ts";
+import { messageTopic, signalTopic, taskMessage } from "./topics.ts";
+
+type Waited = Extract<Command, { kind: "timer" | "message" | "signal" | "task" }>;
+
+/** What an element waits for is a wait of the run. */
+export function issueWait(host: ProgramHost, command: Waited, settle: (completion: Completion) => void): void {
+  const { arms, record } = waitOf(command);
+  host.issue({
+    kind: "wait",
+    record,
+    location: command.place,
+    issuedAt: host.now(),
+    arms,
+    count: 1,
+    many: false,
+    until: command.kind === "timer" ? command.dueAt : null,
+    atDeadline: { outcome: "ok", detail: null },
+    settle,
+  });
+}
+
+function waitOf(command: Waited): { readonly arms: readonly Arm[]; readonly record: RecordKind } {
+  if (command.kind === "timer") return { arms: [], record: "sleep" };
+  if (command.kind === "task") {
+    return { arms: [{ kind: "message", name: taskMessage(command.place), as: "task" }], record: "listen" };
+  }
+  const topic = command.kind === "message" ? messageTopic(command.name, command.key) : signalTopic(command.name);
+  return { arms: [{ kind: "event", topic, as: command.kind }], record: "event" };
+}

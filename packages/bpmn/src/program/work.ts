@@ -1,0 +1,72 @@
+import type { Completion, ProgramHost, StepInfo } from "pawl";
+import { BpmnError } from "../bpmn-error.ts";
+import type { Live } from "../machine/live.ts";
+import type { Command, Variables } from "../machine/state.ts";
+import type { Process, RetrySetting } from "../model/process.ts";
+import { type HandlerTable, handlerOf } from "./handlers.ts";
+
+interface WorkParts {
+  readonly process: Process;
+  readonly table: HandlerTable;
+  readonly retry: RetrySetting;
+}
+
+/** What the record of a task's work holds. */
+export type WorkDone =
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "threw"; readonly code: string; readonly message: string; readonly variables: Variables };
+
+/** The work of a task is a step of the run. */
+export function issueStep(
+  host: ProgramHost,
+  parts: WorkParts,
+  live: Live,
+  command: Extract<Command, { kind: "work" }>,
+  settle: (completion: Completion) => void,
+): void {
+  const id = live.rows.get(command.row)?.element ?? "";
+  const element = parts.process.elements.get(id);
+  const setting = (element !== undefined && "retry" in element ? element.retry : null) ?? parts.retry;
+  host.issue({
+    kind: "step",
+    record: "step",
+    location: command.place,
+    issuedAt: host.now(),
+    body: (info) => work(host.runId, parts, id, command.variables, info),
+    retry: {
+      maxAttempts: setting.tries,
+      initialMs: setting.initialMs,
+      factor: setting.backoff === "exponential" ? 2 : 1,
+      maxMs: setting.maxMs,
+      jitter: setting.jitter,
+    },
+    shouldRetry: null,
+    timeoutMs: null,
+    retryOnTimeout: false,
+    ephemeral: false,
+    idempotencyKey: null,
+    attempts: 0,
+    retryAt: 0,
+    settle,
+  });
+}
+
+/** An error of the model is an outcome of the work, not a failure of it. */
+async function work(
+  runId: string,
+  { process, table }: WorkParts,
+  id: string,
+  variables: Readonly<Record<string, unknown>>,
+  { attempt, signal, idempotencyKey }: StepInfo,
+): Promise<WorkDone> {
+  const element = process.elements.get(id);
+  if (element === undefined) throw new Error(`process ${process.id} has no element ${id}`);
+  const handler = handlerOf(table, element);
+  try {
+    const job = { runId, process: process.id, element, variables, attempt, signal, idempotencyKey };
+    return { kind: "done", value: (await handler(job)) ?? null };
+  } catch (error) {
+    if (!(error instanceof BpmnError)) throw error;
+    return { kind: "threw", code: error.code, message: error.message, variables: error.variables };
+  }
+}
