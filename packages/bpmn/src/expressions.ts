@@ -1,5 +1,5 @@
-import { evaluate as evaluateFeel } from "feelin";
 import { PawlError } from "pawl";
+import { checkFeel, evaluateFeel } from "./feel/feel.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Expression } from "./model/process.ts";
 
@@ -9,19 +9,30 @@ export type Evaluate = (expression: Expression, variables: Variables) => unknown
 const WHOLE = /^[$#]\{([^{}]*)\}$/;
 
 /** FEEL, and what common models write as `${…}` where it means the same. */
-export const evaluateExpression: Evaluate = ({ text }, variables) => {
-  const juel = WHOLE.exec(text.trim())?.[1];
-  if (juel === undefined && /[$#]\{/.test(text)) throw notUnderstood(text);
-  const { value } = evaluateFeel(
-    juel === undefined ? text : translated(juel, text),
-    variables as Record<string, unknown>,
-  );
-  return typeof value === "number" && !Number.isFinite(value) ? null : value;
-};
+export const evaluateExpression: Evaluate = (expression, variables) =>
+  evaluateFeel(feelOf(expression), variables).value;
 
-/** Comparisons and logic are spelled differently; calls of methods have no counterpart. */
+/** Why an expression can't be read; null: it can. */
+export function flawOf(expression: Expression): string | null {
+  try {
+    checkFeel(feelOf(expression));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function feelOf({ text }: Expression): string {
+  const juel = WHOLE.exec(text.trim())?.[1];
+  if (juel !== undefined) return translated(juel, text);
+  if (/[$#]\{/.test(text)) throw notUnderstood(text);
+  return text;
+}
+
+/** Comparisons and logic are spelled differently; calls of methods and choices by `?` have no counterpart. */
 function translated(juel: string, text: string): string {
-  if (/\w\s*\(|[?:]/.test(juel.replace(/'[^']*'|"[^"]*"/g, ""))) throw notUnderstood(text);
+  const bare = juel.replace(/'[^']*'|"[^"]*"/g, "");
+  if (/\w\s*\(|[?:]/.test(bare)) throw notUnderstood(text);
   return juel
     .replace(/'([^']*)'/g, '"$1"')
     .replace(/&&/g, " and ")
