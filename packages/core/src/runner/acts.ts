@@ -51,10 +51,14 @@ export interface Place {
   readonly at: number;
 }
 
-/** Goes past the acts that come next: the program has the time of the last that sent it another way. */
+/**
+ * Goes past the acts that come next: the program has the time of the last that sent it another way. Where loops have dropped
+ * records before an act, it does not come next.
+ */
 export function passActs(cursor: JournalCursor, place: Place): Place {
   let { seq, at } = place;
   for (let record = cursor.next; record !== null && record.kind === "operator"; record = cursor.next) {
+    if (record.seq !== seq + 1) break;
     seq = record.seq;
     if (isTurn(record)) at = record.at;
     cursor.advance();

@@ -1,3 +1,4 @@
+import type { Post } from "../model/transition.ts";
 import type { Command, MarkCommand } from "../workflow/command.ts";
 import type { Body } from "./body.ts";
 import type { Desk } from "./desk.ts";
@@ -13,7 +14,7 @@ export function admit(desk: Desk, fresh: readonly Command[], now: number): void 
     } else if (command.kind === "post") {
       const { detail } = command;
       const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
-      draft.post(command.post);
+      draft.post(madeAt(command.post, draft.at));
       completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
     } else if (command.kind === "wait") {
       open.wait(command);
@@ -23,6 +24,11 @@ export function admit(desk: Desk, fresh: readonly Command[], now: number): void 
       steps.hold(command, completions.firmSeq);
     }
   }
+}
+
+/** A child is as old as it is, whatever time its program takes it to be: a fork goes on from an old history. */
+function madeAt(post: Post, at: number): Post {
+  return post.kind === "start" ? { ...post, run: { ...post.run, createdAt: at } } : post;
 }
 
 function mark({ completions, draft, trail, codec }: Desk, command: MarkCommand): void {

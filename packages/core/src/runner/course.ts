@@ -1,3 +1,4 @@
+import type { InboxEntry } from "../model/inbox.ts";
 import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
@@ -17,7 +18,7 @@ import { HANDED, IDLE, type Move } from "./move.ts";
 import { type Replayed, replayNext } from "./replay-next.ts";
 import { Resources } from "./resources.ts";
 import type { SessionWorld } from "./session-world.ts";
-import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
+import { keepSnapshot, type Snapshot } from "./snapshot.ts";
 import { takeAll, takeOpen } from "./take-open.ts";
 
 export interface CourseParts {
@@ -49,8 +50,8 @@ export class Course implements ProgramHost {
   #fresh: Command[] = [];
   #live: boolean;
   #ending: Ending | null = null;
-  /** The run is to be cancelled when its program has come to where the journal ends. */
-  #cancel: { readonly reason: Payload } | null = null;
+  /** The run is to be cancelled when its program has come to where the journal ends; until then the cancel stays in its inbox. */
+  #cancel: Pick<InboxEntry, "n" | "value"> | null = null;
   #undoing: Compensation | null = null;
   #deliveredSeq: number;
   #now: number;
@@ -172,17 +173,14 @@ export class Course implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.#live || this.#isOver) return;
-    const { open, draft, codec, limits, turnedAt } = this.#parts.desk;
-    const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, turnedAt };
-    const retries = openRetries(open.byLocation.values());
-    const warned = limits === null ? {} : { warned: limits.warned };
-    draft.document(writeSnapshot(codec, this.runId, { ...place, state, retries, ...warned }));
+    const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition };
+    keepSnapshot(this.#parts.desk, this.runId, { ...place, state });
   }
 
   /** Stops the program, if there is something to undo: false, if there is not. One that is stopped already is not stopped again. */
-  cancel(reason: Payload): boolean {
+  cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
     if (this.#parts.desk.draft.undoRow === "none") return false;
-    this.#cancel = { reason };
+    this.#cancel = cancel;
     return true;
   }
 
@@ -231,9 +229,13 @@ export class Course implements ProgramHost {
       return undone === null ? null : { kind: "ended", ending: undone };
     }
     if (this.#ending === null && this.#cancel === null) return null;
-    const { undo, codec } = this.#parts.desk;
+    const { undo, codec, draft } = this.#parts.desk;
     takeAll(this.#parts.desk);
-    if (this.#ending === null) return this.#stop({ end: "cancelled", reason: this.#cancel?.reason ?? null }, true);
+    if (this.#ending === null && this.#cancel !== null) {
+      draft.take(this.#cancel.n);
+      return this.#stop({ end: "cancelled", reason: this.#cancel.value }, true);
+    }
+    if (this.#ending === null) return null;
     const ending = undo.size === 0 ? this.#ending : keepable(codec, this.runId, this.#ending);
     if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
     const reason = failurePayload(codec, ending.error, `failure of run ${this.runId}`);

@@ -21,7 +21,9 @@ export class RowState {
     this.#waitChanges = waits.changes;
     this.#woken = false;
     const stand = standstill.at(draft);
-    if (status === "running") draft.state({ status, wait: open.toWait(stand), inboxSeen });
+    // One that undoes what it did is `compensating` at work and at rest: what it waits for tells them apart.
+    const isUndoing = draft.undoRow === "underWay";
+    if (status === "running") draft.state({ status, wait: isUndoing ? null : open.toWait(stand), inboxSeen });
     else draft.state({ status, wait: open.toRest(stand), inboxSeen });
   }
 

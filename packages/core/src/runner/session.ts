@@ -267,8 +267,8 @@ export class Session implements Interpreter {
   #cancelledBy(news: readonly InboxEntry[]): boolean {
     const cancel = news.find((entry) => entry.kind === "cancel");
     if (cancel === undefined) return false;
+    if (this.#course.cancel(cancel)) return false;
     this.#desk.draft.take(cancel.n);
-    if (this.#course.cancel(cancel.value)) return false;
     this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#desk.draft.at });
     return true;
   }

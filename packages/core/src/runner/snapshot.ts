@@ -1,6 +1,7 @@
 import type { Codec } from "../model/payload.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
 import type { Command } from "../workflow/command.ts";
+import type { Desk } from "./desk.ts";
 import type { Warned } from "./limits.ts";
 
 /** The state of a program that is data, after the record `seq` was delivered to it. */
@@ -22,6 +23,17 @@ export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): 
   const { seq, ...rest } = snapshot;
   const body = codec.encode(rest, `snapshot of run ${runId}`);
   return { put: { kind: "snapshot", id: runId, runId, body, attributes: { a: String(seq) } } };
+}
+
+/** Has a snapshot written with what is to be committed next. */
+export function keepSnapshot(
+  { open, draft, codec, limits, turnedAt }: Desk,
+  runId: string,
+  place: Pick<Snapshot, "seq" | "at" | "edition" | "state">,
+): void {
+  const retries = openRetries(open.byLocation.values());
+  const warned = limits === null ? {} : { warned: limits.warned };
+  draft.document(writeSnapshot(codec, runId, { ...place, turnedAt, retries, ...warned }));
 }
 
 export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {
