@@ -91,3 +91,8 @@ export function compensateRecord(seq: number, { end, reason }: Stop, at: number)
     detail: end,
   };
 }
+
+/** How a run ends whose program such a record stops. */
+export function stopOf(record: JournalRecord | null): Stop {
+  return { end: record?.detail === "cancelled" ? "cancelled" : "failed", reason: record?.payload ?? null };
+}

@@ -1,5 +1,5 @@
 import type { InboxEntry } from "../model/inbox.ts";
-import type { RecordKind, Stop } from "../model/record.ts";
+import { type RecordKind, type Stop, stopOf } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
@@ -278,8 +278,7 @@ export class Course implements ProgramHost {
   #stopAtRecord(): Move {
     const record = this.#cursor.next;
     this.#cursor.advance();
-    const end = record?.detail === "cancelled" ? "cancelled" : "failed";
-    return this.#stop({ end, reason: record?.payload ?? null }, false);
+    return this.#stop(stopOf(record), false);
   }
 
   #hand({ command, completion, seq, at }: Completed): Move {
