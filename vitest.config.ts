@@ -10,6 +10,7 @@ export default defineConfig({
     alias: [
       { find: /^pawl$/, replacement: source("index.ts") },
       { find: /^pawl\/eslint$/, replacement: source("eslint/index.ts") },
+      { find: /^pawl\/host$/, replacement: source("host/index.ts") },
       { find: /^pawl\/postgres$/, replacement: source("store/postgres/index.ts") },
       { find: /^pawl\/sqlite$/, replacement: source("store/sqlite/index.ts") },
       { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },

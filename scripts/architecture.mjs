@@ -32,20 +32,33 @@ export const LAYERS = {
     imports: ["model", "runtime", "rules", "store", "coordinator", "workflow", "runner"],
     modules: ["node:"],
   },
+  host: {
+    imports: ["model", "runtime", "store", "workflow", "."],
+    modules: [],
+  },
   testing: {
-    imports: ["model", "runtime", "rules", "store", "coordinator", "workflow", "runner", "."],
+    imports: ["model", "runtime", "rules", "store", "coordinator", "workflow", "runner", "host", "."],
     modules: ["node:"],
   },
 };
 
 /** How every other package sees the core. */
-export const ENTRIES = ["pawl", "pawl/eslint", "pawl/sqlite", "pawl/postgres", "pawl/redis", "pawl/testing"];
+export const ENTRIES = [
+  "pawl",
+  "pawl/eslint",
+  "pawl/host",
+  "pawl/sqlite",
+  "pawl/postgres",
+  "pawl/redis",
+  "pawl/testing",
+];
 
 /** The files behind these entries: the only ones that export what others made. */
 const ENTRY_FILES = [
   ...[
     "index.ts",
     "eslint/index.ts",
+    "host/index.ts",
     "store/sqlite/index.ts",
     "store/postgres/index.ts",
     "store/redis/index.ts",

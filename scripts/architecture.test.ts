@@ -30,6 +30,7 @@ describe("the table of layers", () => {
       "workflow",
       "runner",
       "eslint",
+      "host",
       ".",
       "testing",
     ]);

@@ -49,6 +49,13 @@ function postgresSection() {
   return [staged(section, "postgres")];
 }
 
+/** In a host's namespace, where runs stay in memory and where they don't. @returns {readonly Section[]} */
+function hostSection() {
+  return [
+    staged(vitest("host", "the engine in a host's namespace", process.execPath, ["packages/core/src/engine"]), "host"),
+  ];
+}
+
 /** Where Node brings its own SQLite. Servers are the same whoever asks them. @param {string} node @returns {Section} */
 function onNode24(node) {
   const servers = ["--exclude=**/store/redis/**", "--exclude=**/store/postgres/**"];
@@ -56,7 +63,7 @@ function onNode24(node) {
   return staged(section, "embedded");
 }
 
-/** @param {Section} section @param {"embedded" | "postgres"} stage @returns {Section} */
+/** @param {Section} section @param {"embedded" | "host" | "postgres"} stage @returns {Section} */
 function staged(section, stage) {
   const commands = section.commands.map((command) => ({
     ...command,
@@ -93,6 +100,7 @@ const SECTIONS = {
     },
   ],
   postgres: postgresSection,
+  host: hostSection,
   node24: node24Section,
   sim: () =>
     "sim" in scripts

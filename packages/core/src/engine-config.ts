@@ -19,7 +19,7 @@ export interface EngineOptions extends PolicyOptions {
   readonly workflows?: readonly AnyWorkflow[];
   /** Runs that are worked on at a time. Suspended ones don't count. Default 1,000. */
   readonly concurrency?: number;
-  /** Suspended runs that stay in memory, so that waking them replays nothing. Default 10,000. */
+  /** Suspended runs that stay in memory, so that waking them replays nothing; 0: none does. Default 10,000. */
   readonly hotRuns?: number;
   /** Bytes of payloads that suspended runs in memory may hold. Default 256 MiB. */
   readonly hotBytes?: number;
@@ -96,7 +96,7 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     store: options.store,
     workflows: registry(options.workflows ?? []),
     concurrency: count(options.concurrency ?? 1_000, "concurrency"),
-    hotRuns: count(options.hotRuns ?? 10_000, "hotRuns"),
+    hotRuns: options.hotRuns === 0 ? 0 : count(options.hotRuns ?? 10_000, "hotRuns"),
     hotBytes: count(options.hotBytes ?? 256 * 1024 * 1024, "hotBytes"),
     leaseMs: positive(options.lease ?? "15s", "lease"),
     pollMs: positive(options.poll ?? "1s", "poll"),

@@ -3,7 +3,7 @@ import { type Ctx, workflow } from "./index.ts";
 import { crashEverywhere } from "./testing/crash-everywhere.ts";
 import { STAGES } from "./testing/stages.ts";
 
-describe.each(STAGES)("replay, on the store $name", ({ create }) => {
+describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
   it("of Promise.all over steps, sleeps and children gives what it gave, each step once unless its record was lost", async () => {
     const make = () => {
       const ran: string[] = [];
@@ -244,7 +244,7 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  it("of a long run that is hot costs nothing: a wake-up replays no step", async () => {
+  it.runIf(staysHot)("of a long run that is hot costs nothing: a wake-up replays no step", async () => {
     const stage = await create(onTestFinished);
     let passes = 0;
     const long = workflow("long", async (ctx: Ctx) => {
@@ -282,7 +282,7 @@ describe.each(STAGES)("replay, on the store $name", ({ create }) => {
     expect([...passes.values()]).toEqual([2, 2, 2, 2, 1, 1]);
   });
 
-  it("happens when runs were forgotten because they hold too many bytes", async () => {
+  it.runIf(staysHot)("happens when runs were forgotten because they hold too many bytes", async () => {
     const stage = await create(onTestFinished);
     let passes = 0;
     const heavy = workflow("heavy", async (ctx) => {

@@ -262,11 +262,9 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
   });
 });
 
-function retriedOnce(): () => number {
-  let tries = 0;
-  return () => {
-    tries += 1;
-    if (tries === 1) throw new Error("once");
-    return tries;
+function retriedOnce(): (info: { readonly attempt: number }) => number {
+  return ({ attempt }) => {
+    if (attempt === 1) throw new Error("once");
+    return 1;
   };
 }

@@ -32,10 +32,10 @@ function listenToAll(engine: Engine): EngineEvent[] {
 
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
-describe.each(STAGES)("an engine tells, on the store $name", ({ create }) => {
+describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot }) => {
   const kindsOf = (events: readonly EngineEvent[]): string[] => events.map((event) => event.kind);
 
-  it("of a run's life, in order", async () => {
+  it.runIf(staysHot)("of a run's life, in order", async () => {
     const stage = await create(onTestFinished);
     const engine = await stage.engine({ workflows: [waits] });
     const events = listenToAll(engine);
@@ -174,7 +174,7 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ create }) => {
+describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ create, staysHot }) => {
   type Listener = (...args: unknown[]) => void;
   const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
   const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
@@ -195,7 +195,7 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
     for (const [event, listener] of removed.splice(0)) process.on(event, listener);
   });
 
-  it("in a workflow is told of with its run, and the process and the run live on", async () => {
+  it.runIf(staysHot)("in a workflow is told of with its run, and the process and the run live on", async () => {
     const stage = await create(onTestFinished);
     const careless = workflow("careless", async (ctx) => {
       void ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: false });

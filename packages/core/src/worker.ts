@@ -59,7 +59,11 @@ export class Worker {
     this.#sessions = new Sessions(
       { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
       wakeBy(this.clock, () => config.store.now()),
-      (runId) => this.coordinator.disown(runId),
+      (runId) => {
+        this.coordinator.disown(runId);
+        // Where none stays, the store's deadlines are the only ones there are.
+        if (config.hotRuns === 0) this.#ownership.kick();
+      },
     );
     this.#programs = new Programs(config.workflows.values(), { ...config, codec, log }, config.policy);
     this.#strays = catchStrays((runId, error) => {

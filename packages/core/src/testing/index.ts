@@ -1,4 +1,6 @@
 export { type Crashable, crashable } from "./crashable.ts";
+export type { DriverFactory, DriverSubject } from "./driver-contract/driver-subject.ts";
+export { driverContract } from "./driver-contract/index.ts";
 export { type Intercept, intercepted, type StoreCall } from "./intercepted.ts";
 export type { StandIn, StandIns } from "./stand-ins.ts";
 export type { ContractSubject, Expect, Harness, StoreFactory } from "./store-contract/harness.ts";

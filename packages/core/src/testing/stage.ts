@@ -15,6 +15,8 @@ export interface StageStore {
   connect(): Store;
   /** Whether its answers come from outside this process. */
   readonly isRemote?: boolean;
+  /** For every engine of the stage that does not say otherwise. */
+  readonly engine?: Pick<EngineOptions, "hotRuns">;
   dispose?(): Promise<void>;
 }
 
@@ -70,6 +72,7 @@ export class Stage {
     const engine = await createEngine({
       lease: "3 s",
       log: (level, text, fields) => this.log.push({ level, text, fields }),
+      ...this.#data.engine,
       ...rest,
       store: process.store,
       world: process.inWorld(this.world),

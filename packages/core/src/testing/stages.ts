@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { memoryDriver } from "../store/kv/memory-driver.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import { postgresStore } from "../store/postgres/index.ts";
 import { redisStore } from "../store/redis/index.ts";
@@ -8,6 +9,7 @@ import { sqliteStore } from "../store/sqlite/index.ts";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 import { freshPostgres, type PostgresFixture } from "./postgres-database.ts";
+import { sharedKv } from "./shared-kv.ts";
 import { Stage, type StageStore } from "./stage.ts";
 
 /** A kind of store on which the engine's behaviour is tried. */
@@ -15,17 +17,34 @@ export interface StageKind {
   readonly name: string;
   /** Whether code can take part in its transactions: without waiting, apart from the other commits, or not at all. */
   readonly transactions: Store["transactions"] | "none";
+  /** Whether suspended runs stay in memory. Where they don't, every wake-up replays, and nobody hears of what happens meanwhile. */
+  readonly staysHot: boolean;
   /** `onEnd` is told how to end it; test runners have such a hook. */
   create(onEnd: (close: () => Promise<void>) => void): Promise<Stage>;
 }
 
 /**
  * `postgres`: on that store alone, which takes its time; the test command does so in a section of its own. `embedded`: on
- * memory and SQLite alone.
+ * memory and SQLite alone. `host`: in a namespace of a host, with sessions that stay in memory and with such that don't.
  */
 const ALONE = process.env.PAWL_TEST_STAGE;
 
-export const STAGES: readonly StageKind[] = ALONE === "postgres" ? await postgresKinds() : embeddedKinds();
+export const STAGES: readonly StageKind[] = await kinds();
+
+async function kinds(): Promise<readonly StageKind[]> {
+  if (ALONE === "postgres") return await postgresKinds();
+  return ALONE === "host" ? hostKinds() : embeddedKinds();
+}
+
+/** As `runWorkflow` has it: live, or yielding, when whatever rests is forgotten. */
+function hostKinds(): readonly StageKind[] {
+  const data = (): StageStore => sharedKv(memoryDriver());
+  return [
+    stageKind("host, live", async () => data()),
+    stageKind("host, yielding", async () => ({ ...data(), engine: { hotRuns: 0 } }), "batched", { staysHot: false }),
+  ];
+}
+
 function embeddedKinds(): readonly StageKind[] {
   return [
     stageKind("memory", async () => memoryData()),
@@ -53,10 +72,12 @@ function stageKind(
   name: string,
   open: () => Promise<StageStore>,
   transactions: StageKind["transactions"] = "batched",
+  { staysHot }: Pick<StageKind, "staysHot"> = { staysHot: true },
 ): StageKind {
   return {
     name,
     transactions,
+    staysHot,
     async create(onEnd) {
       const stage = new Stage(await open());
       onEnd(() => stage.close());

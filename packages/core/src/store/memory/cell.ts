@@ -24,7 +24,7 @@ export interface Cell {
 
 export type Cells = Map<string, Cell>;
 
-export function newCell(run: NewRun, head: RunHead): Cell {
+export function newCell(run: Pick<NewRun, "tags" | "parent" | "input">, head: RunHead): Cell {
   return {
     facts: { tags: run.tags, parent: run.parent },
     head,

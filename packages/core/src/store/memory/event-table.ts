@@ -3,13 +3,14 @@ import type { Cells } from "./cell.ts";
 
 /** Events by id, and those that are pending by topic, in order. */
 export class MemoryEventTable implements EventTable {
-  #last = 0;
+  #last: number;
   readonly #cells: Cells;
   readonly #byId = new Map<string, EventRow>();
   readonly #pending = new Map<string, EventRow[]>();
 
-  constructor(cells: Cells) {
+  constructor(cells: Cells, last = 0) {
     this.#cells = cells;
+    this.#last = last;
   }
 
   get(id: string): EventRow | null {
@@ -36,6 +37,10 @@ export class MemoryEventTable implements EventTable {
   remove(event: EventRow): void {
     this.#dropPending(event.id);
     this.#byId.delete(event.id);
+  }
+
+  all(): Iterable<EventRow> {
+    return this.#byId.values();
   }
 
   oldestDeliverable({ topic, consume, afterN, now, createdAt }: DeliverableQuery): EventRow | null {

@@ -20,13 +20,14 @@ import type {
   Store,
   StoreWorld,
 } from "../store.ts";
+import type { Tables } from "../tables.ts";
 import { recordsAfter } from "./cell.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
 /** Everything in this process's memory, gone with it. For tests, and for work that may be lost. */
 export function memoryStore(): MemoryStore {
-  return new ProcessStore();
+  return new ProcessStore(new MemoryTables());
 }
 
 /** A store in memory, and what transactions have kept in it. */
@@ -35,14 +36,23 @@ export interface MemoryStore extends Store {
 }
 
 /** Each method does its work before it returns, so a commit is atomic, and as durable as the process. */
-class ProcessStore implements MemoryStore {
-  readonly #tables = new MemoryTables();
+export class ProcessStore implements MemoryStore {
+  readonly #tables: MemoryTables;
+  /** What changes go through. */
+  readonly #written: Tables;
   readonly #listeners = new Set<(hint: Hint) => void>();
-  readonly reader: Reader = new MemoryReader(this.#tables);
-  readonly data: ReadonlyMap<string, unknown> = this.#tables.data;
+  readonly reader: Reader;
+  readonly data: ReadonlyMap<string, unknown>;
   readonly exactClock = true;
   readonly transactions = "batched";
   #world: StoreWorld | null = null;
+
+  constructor(tables: MemoryTables, written: Tables = tables) {
+    this.#tables = tables;
+    this.#written = written;
+    this.reader = new MemoryReader(tables);
+    this.data = tables.data;
+  }
 
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
@@ -119,7 +129,7 @@ class ProcessStore implements MemoryStore {
   }
 
   #batch(): Batch {
-    return new Batch(this.#tables, this.now());
+    return new Batch(this.#written, this.now());
   }
 
   /** Several engines may share one memory store: each is told what changed, by whatever hand. */

@@ -8,7 +8,8 @@ export class MemoryChanges {
   readonly #data: Map<string, unknown>;
   readonly #changed = new Map<string, { readonly value: unknown } | null>();
 
-  constructor(data: Map<string, unknown>, desk: TxDesk) {
+  /** `check` throws where a value can't be kept. */
+  constructor(data: Map<string, unknown>, desk: TxDesk, check: (key: string, value: unknown) => void) {
     this.#data = data;
     const checked =
       <Args extends unknown[], Result>(call: (...args: Args) => Result) =>
@@ -18,17 +19,22 @@ export class MemoryChanges {
       };
     this.tx = {
       get: checked((key) => structuredClone(this.#get(key))),
-      set: checked((key, value) => void this.#changed.set(key, { value: structuredClone(value) })),
+      set: checked((key, value) => {
+        check(key, value);
+        this.#changed.set(key, { value: structuredClone(value) });
+      }),
       delete: checked((key) => void this.#changed.set(key, null)),
       keys: checked(() => this.#keys()),
     };
   }
 
-  keep(): void {
+  /** Gives the keys that were changed. */
+  keep(): readonly string[] {
     for (const [key, changed] of this.#changed) {
       if (changed === null) this.#data.delete(key);
       else this.#data.set(key, changed.value);
     }
+    return [...this.#changed.keys()];
   }
 
   #get(key: string): unknown {

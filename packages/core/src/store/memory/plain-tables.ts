@@ -3,9 +3,19 @@ import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import type { WorkerRow } from "../store.ts";
 import type { DocumentTable, LetterRow, LetterTable, WorkerTable } from "../tables.ts";
 
+/** In the order in which they died. */
+export interface NumberedLetter {
+  readonly n: number;
+  readonly letter: LetterRow;
+}
+
 export class MemoryLetterTable implements LetterTable {
-  #last = 0;
-  readonly #letters = new Map<string, { readonly n: number; readonly letter: LetterRow }>();
+  #last: number;
+  readonly #letters = new Map<string, NumberedLetter>();
+
+  constructor(last = 0) {
+    this.#last = last;
+  }
 
   get(id: string): LetterRow | null {
     return this.#letters.get(id)?.letter ?? null;
@@ -15,6 +25,19 @@ export class MemoryLetterTable implements LetterTable {
     if (this.#letters.has(letter.id)) return;
     this.#last += 1;
     this.#letters.set(letter.id, { n: this.#last, letter });
+  }
+
+  /** A row from elsewhere, with the number that it has there. */
+  load(row: NumberedLetter): void {
+    this.#letters.set(row.letter.id, row);
+  }
+
+  numbered(id: string): NumberedLetter | null {
+    return this.#letters.get(id) ?? null;
+  }
+
+  all(): Iterable<NumberedLetter> {
+    return this.#letters.values();
   }
 
   remove(id: string): void {
@@ -29,7 +52,7 @@ export class MemoryLetterTable implements LetterTable {
   }
 
   /** The newest first, of those below `n`. */
-  below(n: number, limit: number): readonly { readonly n: number; readonly letter: LetterRow }[] {
+  below(n: number, limit: number): readonly NumberedLetter[] {
     const older = [...this.#letters.values()].filter((row) => row.n < n);
     return older.reverse().slice(0, limit);
   }
@@ -44,6 +67,10 @@ export class MemoryDocumentTable implements DocumentTable {
 
   ofKind(kind: string): StoredDocument[] {
     return [...(this.#kinds.get(kind)?.values() ?? [])];
+  }
+
+  of(runId: string): readonly StoredDocument[] {
+    return [...this.#kinds.values()].flatMap((kind) => [...kind.values()].filter((each) => each.runId === runId));
   }
 
   put(document: StoredDocument): void {

@@ -5,14 +5,15 @@ import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
 
 export class MemoryRunTable implements RunTable {
-  #lastKey = 0;
+  #lastKey: number;
   readonly queues = new DueQueues();
   readonly #cells: Cells;
   readonly #owned = new SetsByName<Cell>();
   readonly #children = new SetsByName<Cell>();
 
-  constructor(cells: Cells) {
+  constructor(cells: Cells, lastKey = 0) {
     this.#cells = cells;
+    this.#lastKey = lastKey;
   }
 
   head(runId: string): RunHead | null {
@@ -38,6 +39,16 @@ export class MemoryRunTable implements RunTable {
     if (head.owner !== null) this.#owned.add(head.owner, cell);
     this.queues.note(cell);
     return true;
+  }
+
+  /** A row from elsewhere, as it is there. */
+  load(cell: Cell): void {
+    const { head, facts } = cell;
+    this.#lastKey = Math.max(this.#lastKey, head.key);
+    this.#cells.set(head.id, cell);
+    if (facts.parent !== null) this.#children.add(facts.parent.runId, cell);
+    if (head.owner !== null) this.#owned.add(head.owner, cell);
+    this.queues.note(cell);
   }
 
   saveOwner(head: RunHead): void {

@@ -1,0 +1,225 @@
+import type { Run } from "../../model/run.ts";
+import type { Transition } from "../../model/transition.ts";
+import type { WorkflowRef } from "../../model/workflow-ref.ts";
+import { ProcessStore } from "../memory/memory-store.ts";
+import type {
+  ClaimRequest,
+  Commit,
+  DueRun,
+  Heartbeat,
+  Hint,
+  Loaded,
+  Pruned,
+  PruneRequest,
+  Reader,
+  Store,
+  StoreWorld,
+  WorkerRow,
+} from "../store.ts";
+import { StoreError } from "../store-error.ts";
+import { Alarm } from "./alarm.ts";
+import type { KvDriver, KvWrite } from "./kv-driver.ts";
+import { loadRows } from "./load-rows.ts";
+import type { NotedRows } from "./noted-rows.ts";
+import { NotedTables } from "./noted-tables.ts";
+import { readerOver } from "./reader-over.ts";
+
+/** What the store works on: the rows in memory, and the store over them. */
+interface Held {
+  readonly rows: NotedRows;
+  readonly store: ProcessStore;
+}
+
+/**
+ * A run, and those that it starts, in one namespace of a key-value host.
+ *
+ * V1. The rows are in memory while the store is open; each commit is one atomic batch of the rows that it changed, and is
+ *     answered when the batch is durable.
+ * V2. One call at a time: none sees what another has not written yet.
+ * V3. When a batch fails, nobody knows what is there: everything is read again before the next call.
+ * V4. The alarm is never later than the next time somebody has to look at the namespace: it is moved to an earlier time before
+ *     the batch that needs it, and to a later one after.
+ */
+export class KvStore implements Store {
+  readonly exactClock = true;
+  readonly transactions = "batched";
+  readonly reader: Reader;
+  readonly #driver: KvDriver;
+  readonly #alarm: Alarm;
+  readonly #listeners = new Set<(hint: Hint) => void>();
+  #world: StoreWorld | null = null;
+  #held: Held | null = null;
+  #workers: ReadonlyMap<string, WorkerRow> = new Map();
+  #onWritten: () => void = () => undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(driver: KvDriver, runId: string) {
+    this.#driver = driver;
+    this.#alarm = new Alarm(driver, runId);
+    this.reader = readerOver((read) => this.#inTurn(async () => await read((await this.#rows()).store.reader)));
+  }
+
+  async open(world: StoreWorld): Promise<void> {
+    this.#world = world;
+    await this.#inTurn(() => this.#rows());
+  }
+
+  now(): number {
+    if (this.#world === null) throw new Error("the store is not open");
+    return this.#world.now();
+  }
+
+  /** What transactions have kept. */
+  async data(): Promise<ReadonlyMap<string, unknown>> {
+    return await this.#inTurn(async () => (await this.#rows()).store.data);
+  }
+
+  /** Whether there is nothing to do until a time comes or something is posted; runs that nobody here can run count for nothing. */
+  async isIdle(knows: (workflow: WorkflowRef) => boolean): Promise<boolean> {
+    return await this.#inTurn(async () => {
+      const { memory } = (await this.#rows()).rows;
+      if (this.#alarm.isWorking) return false;
+      const now = this.now();
+      return [...memory.cells.values()].every(({ head }) => {
+        if (head.wakeAt === null || head.wakeAt > now) return true;
+        return head.owner === null && !knows({ name: head.workflow, version: head.version });
+      });
+    });
+  }
+
+  /** When somebody has to look at it: what the alarm is set to, where nobody works here. */
+  async lookAt(): Promise<number | null> {
+    return await this.#inTurn(async () => {
+      await this.#rows();
+      return this.#alarm.at(this.now());
+    });
+  }
+
+  /** Calls back after each write; one listener at a time. */
+  onWritten(listener: () => void): void {
+    this.#onWritten = listener;
+  }
+
+  /** Forgets what is in memory: the next call reads it again. Workers are remembered, they live in this process. */
+  async forget(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#held = null;
+    });
+  }
+
+  commit(batch: readonly Transition[]): Promise<Commit> {
+    return this.#write((store) => store.commit(batch));
+  }
+
+  claim(request: ClaimRequest): Promise<readonly Run[]> {
+    return this.#write((store) => store.claim(request));
+  }
+
+  due(worker: string, limit: number): Promise<readonly DueRun[]> {
+    return this.#read((store) => store.due(worker, limit));
+  }
+
+  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+    return this.#read((store) => store.held(worker));
+  }
+
+  nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
+    return this.#read((store) => store.nextDueAt(worker, workflows));
+  }
+
+  load(runId: string, afterSeq?: number): Promise<Loaded | null> {
+    return this.#read((store) => store.load(runId, afterSeq));
+  }
+
+  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    this.#alarm.leaseMs = leaseMs;
+    return this.#write((store) => store.heartbeat(worker, leaseMs, workflows));
+  }
+
+  retire(worker: string): Promise<void> {
+    return this.#write((store) => store.retire(worker));
+  }
+
+  prune(request: PruneRequest): Promise<Pruned> {
+    return this.#write((store) => store.prune(request));
+  }
+
+  watch(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#queue;
+    this.#listeners.clear();
+  }
+
+  #read<T>(call: (store: ProcessStore) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => await call((await this.#rows()).store));
+  }
+
+  #write<T>(call: (store: ProcessStore) => Promise<T>): Promise<T> {
+    return this.#inTurn(async () => {
+      const { store, rows } = await this.#rows();
+      try {
+        const answer = await call(store);
+        await this.#flush(rows.notes.take());
+        this.#onWritten();
+        return answer;
+      } catch (error) {
+        this.#held = null;
+        throw error;
+      }
+    });
+  }
+
+  async #flush(writes: readonly KvWrite[]): Promise<void> {
+    try {
+      await this.#alarm.before(this.now());
+      if (writes.length > 0) await this.#driver.batch(writes);
+      await this.#alarm.after(this.now());
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** One call after the other, whatever becomes of those before. */
+  #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    const answer = this.#queue.then(call);
+    this.#queue = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #rows(): Promise<Held> {
+    if (this.#held !== null) return this.#held;
+    this.#alarm.forget();
+    const rows = await loadRows(this.#driver, (runId, head) => this.#alarm.note(runId, head)).catch(
+      (error: unknown) => {
+        throw unavailable(error);
+      },
+    );
+    for (const [id, row] of this.#workers) rows.memory.workers.rows.set(id, row);
+    this.#workers = rows.memory.workers.rows;
+    declareDead(rows);
+    const store = new ProcessStore(rows.memory, new NotedTables(rows));
+    await store.open({ now: () => this.now(), every: () => () => undefined });
+    store.watch((hint) => {
+      for (const listener of this.#listeners) listener(hint);
+    });
+    this.#held = { rows, store };
+    return this.#held;
+  }
+}
+
+/** Who owns a run and was never heard of here has died: workers live in the process that has the namespace. */
+function declareDead({ memory }: NotedRows): void {
+  for (const { head } of memory.cells.values()) {
+    if (head.owner !== null && memory.workers.expiresAt(head.owner) === null) memory.workers.save(head.owner, 0);
+  }
+}
+
+/** What the host's storage throws says nothing of what it has done. */
+function unavailable(error: unknown): StoreError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new StoreError("STORE_UNAVAILABLE", "unknown", `the driver failed: ${why}`, { cause: error });
+}

@@ -1,0 +1,115 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord } from "../../model/record.ts";
+import type { NewRun, Payload, Wait } from "../../model/run.ts";
+import type { StoredDocument } from "../../model/transition.ts";
+import { type Cell, newCell } from "../memory/cell.ts";
+import { MemoryTables } from "../memory/memory-tables.ts";
+import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import { FORMAT, KEYS } from "./keys.ts";
+import type { KvDriver } from "./kv-driver.ts";
+import { NameRegistry, type Segment } from "./name-registry.ts";
+import { NotedRows, type Numbers } from "./noted-rows.ts";
+import { DATA_CODEC } from "./noted-tables.ts";
+import { Notes } from "./notes.ts";
+import { decodeTuple, encodeTuple, type TupleItem } from "./tuple.ts";
+
+type StoredRun = RunHead & { readonly wait: Wait | null; readonly places: readonly (readonly [string, number])[] };
+type StoredInput = Pick<NewRun, "tags" | "parent"> & { readonly input: Payload };
+type StoredRecord = Omit<JournalRecord, "seq" | "location"> & { readonly path: readonly Segment[] };
+
+const NO_NUMBERS: Numbers = { runs: 0, events: 0, letters: 0, places: 0 };
+const TEXT = new TextDecoder();
+
+/** Everything that a namespace holds, in memory. */
+export async function loadRows(driver: KvDriver, onRow: NotedRows["onRow"]): Promise<NotedRows> {
+  const meta = new Map(
+    await rowsOf<unknown>(driver, KEYS.meta).then((rows) => rows.map(({ key, value }) => [key[1], value])),
+  );
+  const format = meta.get("format") ?? FORMAT;
+  if (format !== FORMAT) {
+    throw new TypeError(
+      `the namespace holds rows of format ${String(format)}, and this version reads format ${FORMAT}`,
+    );
+  }
+  const numbers = { ...NO_NUMBERS, ...(meta.get("numbers") as Partial<Numbers> | undefined) };
+  const notes = new Notes();
+  if (!meta.has("format")) notes.put([KEYS.meta, "format"], () => FORMAT);
+  const names = new NameRegistry(notes);
+  for (const { value } of await rowsOf<string>(driver, KEYS.name)) names.load(value);
+  const memory = new MemoryTables(numbers);
+  const rows = new NotedRows({ memory, notes, names, onRow, places: new Map(), numbers });
+  const cells = await loadRuns(driver, rows);
+  await loadBelongings(driver, rows, cells);
+  await loadRest(driver, rows);
+  return rows;
+}
+
+async function loadRuns(driver: KvDriver, rows: NotedRows): Promise<ReadonlyMap<TupleItem | undefined, Cell>> {
+  const inputs = await byRun<StoredInput>(driver, KEYS.input);
+  const outcomes = await byRun<Payload>(driver, KEYS.outcome);
+  const cells = new Map<TupleItem | undefined, Cell>();
+  const subscribed: { readonly head: RunHead; readonly topic: string; readonly place: number }[] = [];
+  for (const { value } of await rowsOf<StoredRun>(driver, KEYS.run)) {
+    const { wait, places, ...head } = value;
+    const { input = null, tags = [], parent = null } = inputs.get(head.key) ?? {};
+    const cell = { ...newCell({ input, tags, parent }, head), wait, outcome: outcomes.get(head.key) ?? null };
+    cells.set(head.key, cell);
+    rows.memory.runs.load(cell);
+    rows.onRow(head.id, head);
+    if (places.length > 0) rows.places.set(head.key, new Map(places));
+    for (const [topic, place] of places) subscribed.push({ head, topic, place });
+  }
+  const topics = new Map<RunHead, string[]>();
+  for (const { head, topic } of subscribed.sort((left, right) => left.place - right.place)) {
+    const all = topics.get(head) ?? [];
+    topics.set(head, all);
+    all.push(topic);
+    rows.memory.topics.subscribe(head, all);
+  }
+  return cells;
+}
+
+async function loadBelongings(
+  driver: KvDriver,
+  { names, memory }: NotedRows,
+  cells: ReadonlyMap<TupleItem | undefined, Cell>,
+): Promise<void> {
+  for (const { key, value } of await rowsOf<StoredRecord>(driver, KEYS.journal)) {
+    const { path, ...rest } = value;
+    cells.get(key[1])?.journal.push({ ...rest, seq: Number(key[2]), location: names.location(path) });
+  }
+  for (const { key, value } of await rowsOf<InboxEntry>(driver, KEYS.inbox)) {
+    cells.get(key[1])?.inbox.set(value.n, value);
+  }
+  const known = await rowsOf<{ readonly n: number; readonly at: number }>(driver, KEYS.known);
+  for (const { key, value } of known.toSorted((left, right) => left.value.n - right.value.n)) {
+    cells.get(key[1])?.known.set(String(key[2]), value);
+  }
+  for (const { key, value } of await rowsOf<number>(driver, KEYS.seen)) {
+    const cell = cells.get(key[1]);
+    if (cell !== undefined) memory.topics.setSeen(cell.head, String(key[2]), value);
+  }
+}
+
+async function loadRest(driver: KvDriver, { memory }: NotedRows): Promise<void> {
+  for (const { value } of await rowsOf<EventRow>(driver, KEYS.event)) memory.events.save(value);
+  for (const { key, value } of await rowsOf<LetterRow>(driver, KEYS.letter)) {
+    memory.letters.load({ n: Number(key[1]), letter: value });
+  }
+  for (const { value } of await rowsOf<StoredDocument>(driver, KEYS.document)) memory.documents.put(value);
+  for (const { key, value } of await rowsOf<Payload>(driver, KEYS.data)) {
+    memory.data.set(String(key[1]), DATA_CODEC.decode(value));
+  }
+}
+
+async function byRun<Row>(driver: KvDriver, kind: number): Promise<ReadonlyMap<TupleItem | undefined, Row>> {
+  return new Map((await rowsOf<Row>(driver, kind)).map(({ key, value }) => [key[1], value]));
+}
+
+async function rowsOf<Row>(
+  driver: KvDriver,
+  kind: number,
+): Promise<readonly { readonly key: readonly TupleItem[]; readonly value: Row }[]> {
+  const entries = await driver.list(encodeTuple([kind]));
+  return entries.map(({ key, value }) => ({ key: decodeTuple(key), value: JSON.parse(TEXT.decode(value)) as Row }));
+}

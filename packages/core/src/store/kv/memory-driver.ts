@@ -1,0 +1,95 @@
+import type { KvDriver, KvEntry, KvWrite } from "./kv-driver.ts";
+import { type AlarmRow, earliestFirst, type Namespaces } from "./namespaces.ts";
+import { compareBytes, startsWith } from "./tuple.ts";
+
+/** A namespace in this process's memory, and the alarm that was set. For tests, and for hosts that keep runs elsewhere. */
+export interface MemoryDriver extends KvDriver {
+  /** Epoch ms; null where none is set. */
+  readonly alarm: AlarmRow | null;
+  /** A copy of what is there, in order. */
+  entries(): readonly KvEntry[];
+}
+
+export function memoryDriver(entries: readonly KvEntry[] = []): MemoryDriver {
+  return new ProcessDriver(entries);
+}
+
+/** Each method does its work before it returns, so a batch is atomic, and as durable as the process. */
+class ProcessDriver implements MemoryDriver {
+  /** By key, as text with a character for each byte; such text sorts as the bytes do. */
+  readonly #values = new Map<string, KvEntry>();
+  #alarm: AlarmRow | null = null;
+
+  constructor(entries: readonly KvEntry[]) {
+    for (const { key, value } of entries) this.#put(key, value);
+  }
+
+  get alarm(): AlarmRow | null {
+    return this.#alarm;
+  }
+
+  entries(): readonly KvEntry[] {
+    const entries = Array.from(this.#values.values(), copyOf);
+    return entries.sort((left, right) => compareBytes(left.key, right.key));
+  }
+
+  async get(key: Uint8Array): Promise<Uint8Array | null> {
+    return this.#values.get(textOf(key))?.value.slice() ?? null;
+  }
+
+  async set(key: Uint8Array, value: Uint8Array): Promise<void> {
+    this.#put(key, value);
+  }
+
+  async delete(key: Uint8Array): Promise<void> {
+    this.#values.delete(textOf(key));
+  }
+
+  async deletePrefix(prefix: Uint8Array): Promise<void> {
+    for (const [text, { key }] of this.#values) if (startsWith(key, prefix)) this.#values.delete(text);
+  }
+
+  async list(prefix: Uint8Array): Promise<readonly KvEntry[]> {
+    return this.entries().filter(({ key }) => startsWith(key, prefix));
+  }
+
+  async batch(writes: readonly KvWrite[]): Promise<void> {
+    for (const { key, value } of writes) {
+      if (value === null) this.#values.delete(textOf(key));
+      else this.#put(key, value);
+    }
+  }
+
+  async setAlarm(runId: string, at: number): Promise<void> {
+    this.#alarm = { runId, at };
+  }
+
+  async clearAlarm(): Promise<void> {
+    this.#alarm = null;
+  }
+
+  #put(key: Uint8Array, value: Uint8Array): void {
+    this.#values.set(textOf(key), copyOf({ key, value }));
+  }
+}
+
+function textOf(key: Uint8Array): string {
+  return String.fromCharCode(...key);
+}
+
+function copyOf({ key, value }: KvEntry): KvEntry {
+  return { key: key.slice(), value: value.slice() };
+}
+
+/** Namespaces in this process's memory. */
+export function memoryNamespaces(): Namespaces {
+  const drivers = new Map<string, MemoryDriver>();
+  return {
+    driver(runId) {
+      const driver = drivers.get(runId) ?? memoryDriver();
+      drivers.set(runId, driver);
+      return driver;
+    },
+    alarms: async () => earliestFirst([...drivers.values()].flatMap(({ alarm }) => alarm ?? [])),
+  };
+}

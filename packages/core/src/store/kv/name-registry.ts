@@ -1,0 +1,60 @@
+import { KEYS } from "./keys.ts";
+import type { Notes } from "./notes.ts";
+
+/** A segment of a location: the number of its name, or with how often it was used before; or the number of a round alone. */
+export type Segment = number | readonly [name: number, use: number] | readonly [round: number];
+
+const ROUND = /^~(0|[1-9]\d*)$/;
+const USED_AGAIN = /^(.*)#([1-9]\d*)$/s;
+
+/** Names by number, each stored once, however many records have it in their location. */
+export class NameRegistry {
+  readonly #names: string[] = [];
+  readonly #numbers = new Map<string, number>();
+  readonly #notes: Notes;
+
+  constructor(notes: Notes) {
+    this.#notes = notes;
+  }
+
+  /** In the order of their numbers. */
+  load(name: string): void {
+    this.#numbers.set(name, this.#names.length);
+    this.#names.push(name);
+  }
+
+  segments(location: string): readonly Segment[] {
+    return location.split("/").map((segment) => {
+      const round = ROUND.exec(segment)?.[1];
+      if (round !== undefined && Number.isSafeInteger(Number(round))) return [Number(round)];
+      const [, name, use] = USED_AGAIN.exec(segment) ?? [];
+      if (name === undefined || !Number.isSafeInteger(Number(use))) return this.#number(segment);
+      return [this.#number(name), Number(use)];
+    });
+  }
+
+  location(segments: readonly Segment[]): string {
+    return segments.map((segment) => this.#text(segment)).join("/");
+  }
+
+  #text(segment: Segment): string {
+    if (typeof segment === "number") return this.#name(segment);
+    const [first, use] = segment;
+    return use === undefined ? `~${first}` : `${this.#name(first)}#${use}`;
+  }
+
+  #name(number: number): string {
+    const name = this.#names[number];
+    if (name === undefined) throw new Error(`there is no name ${number}`);
+    return name;
+  }
+
+  #number(name: string): number {
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    const number = this.#names.length;
+    this.load(name);
+    this.#notes.put([KEYS.name, number], () => name);
+    return number;
+  }
+}
