@@ -1,7 +1,6 @@
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
-import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { type Cell, cellOf } from "../memory/cell.ts";
-import type { EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { KEYS } from "./keys.ts";
 import type { NotedRows } from "./noted-rows.ts";
 
@@ -79,8 +78,8 @@ export class NotedRunTable implements RunTable {
     return this.#runs.openChildren(runId);
   }
 
-  claimable(workflows: readonly WorkflowRef[], now: number, limit: number): readonly RunHead[] {
-    return this.#runs.claimable(workflows, now, limit);
+  claimable(query: ClaimableQuery): readonly RunHead[] {
+    return this.#runs.claimable(query);
   }
 
   ownedBy(worker: string, limit: number): readonly RunHead[] {
