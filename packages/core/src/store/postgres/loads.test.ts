@@ -2,38 +2,22 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { append, create, message, ORDER, post, record, records } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import { watchedPool } from "../../testing/watched-pool.ts";
 import type { Store } from "../store.ts";
-import type { PostgresClient, PostgresPool } from "./driver.ts";
 import { HeadCache } from "./head-cache.ts";
 import { postgresStore } from "./index.ts";
 import type { KnownRun } from "./known-rows.ts";
 
 const postgres = await freshPostgres();
 
-/** A pool that notes every statement, and lets those fail that `fails` says so of. */
-function noting(pool: PostgresPool, statements: string[], fails: (text: string) => boolean): PostgresPool {
-  const wrapped = (client: PostgresClient): PostgresClient =>
-    new Proxy(client, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name);
-        if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
-        return (text: string, values?: unknown[]) => {
-          statements.push(text);
-          return fails(text) ? Promise.reject(new Error("no such luck")) : target.query(text, values);
-        };
-      },
-    });
-  return {
-    connect: async () => wrapped(await pool.connect()),
-    end: () => pool.end(),
-    on: (event, listener) => pool.on(event, listener),
-  };
-}
-
 async function open({ pool, schema }: PostgresFixture, fails: (text: string) => boolean = () => false) {
   const own = await schema();
   const statements: string[] = [];
-  const store: Store = postgresStore(noting(pool, statements, fails), { schema: own.schema, listen: false });
+  const source = watchedPool(pool, (text) => {
+    statements.push(text);
+    if (fails(text)) throw new Error("no such luck");
+  });
+  const store: Store = postgresStore(source, { schema: own.schema, listen: false });
   await store.open(new ManualWorld(1_700_000_000_000));
   onTestFinished(async () => {
     await store.close();
@@ -80,6 +64,17 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     statements.length = 0;
     await Promise.all([store.load("short"), store.load("long", 200)]);
     expect(statements).toHaveLength(1);
+  });
+
+  it("rows of runs that are asked for at once are read by one statement, a large one by itself", async () => {
+    const { store, statements } = await open(fixture);
+    const { reader } = store;
+    await store.commit([create("a"), create("b", { input: JSON.stringify("x".repeat(70_000)) })]);
+    const alone = [await reader.get("a"), await reader.get("b"), await reader.get("none")];
+    statements.length = 0;
+    expect(await Promise.all(["a", "b", "none"].map((id) => reader.get(id)))).toEqual(alone);
+    expect(alone.map((run) => run?.id)).toEqual(["a", "b", undefined]);
+    expect(statements).toHaveLength(2);
   });
 
   it("everyone who reads is told when the statement fails", async () => {

@@ -1,6 +1,8 @@
+import type { Run } from "../../model/run.ts";
 import type { Loaded } from "../store.ts";
 import { toColumn } from "../text-column.ts";
 import type { Database } from "./database.ts";
+import { Gathering } from "./gathering.ts";
 import {
   type DocumentColumns,
   documentOf,
@@ -28,58 +30,37 @@ interface LoadedRow {
 interface Asked {
   readonly runId: string;
   readonly afterSeq: number | null;
-  readonly settle: (loaded: Loaded | null | Promise<Loaded | null>) => void;
-  readonly fail: (error: unknown) => void;
 }
 
-/** Reads runs. What is asked for at once, as after a claim, is read by few statements instead of one a run. */
-export class Loads {
-  readonly #database: Database;
-  #asked: Asked[] = [];
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  load(runId: string, afterSeq: number | null): Promise<Loaded | null> {
-    return new Promise((settle, fail) => {
-      this.#asked.push({ runId, afterSeq, settle, fail });
-      if (this.#asked.length === 1) void Promise.resolve().then(() => this.#readAll());
-    });
-  }
-
-  #readAll(): void {
-    const asked = this.#asked;
-    this.#asked = [];
-    for (let first = 0; first < asked.length; first += TOGETHER_MAX) {
-      void this.#read(asked.slice(first, first + TOGETHER_MAX));
-    }
-  }
-
-  async #read(asked: readonly Asked[]): Promise<void> {
-    try {
-      const [only] = asked;
-      if (asked.length === 1 && only !== undefined) only.settle(await this.#readOne(only));
-      else await this.#readMany(asked);
-    } catch (error) {
-      for (const { fail } of asked) fail(error);
-    }
-  }
-
-  async #readOne({ runId, afterSeq }: Asked): Promise<Loaded | null> {
-    return loadedOf((await this.#database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
-  }
-
-  async #readMany(asked: readonly Asked[]): Promise<void> {
+/** Reads runs, with their journals and inboxes. */
+export function gatheredLoads(database: Database): Gathering<Asked, Loaded | null> {
+  const readOne = async ({ runId, afterSeq }: Asked): Promise<Loaded | null> =>
+    loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
+  return new Gathering(TOGETHER_MAX, async (asked) => {
+    if (asked.length === 1) return Promise.all(asked.map(readOne));
     const ids = asked.map(({ runId }) => toColumn(runId));
     const seqs = asked.map(({ afterSeq }) => afterSeq);
-    const values = [ids, seqs, RECORDS_MAX, BYTES_MAX];
-    const rows = (await this.#database.call(STORE_SQL.loadMany, values)) as readonly (LoadedRow | true | null)[];
-    for (const [index, each] of asked.entries()) {
-      const row = rows[index] ?? null;
-      each.settle(row === true ? this.#readOne(each) : loadedOf(row));
-    }
-  }
+    const rows = (await database.call(STORE_SQL.loadMany, [ids, seqs, RECORDS_MAX, BYTES_MAX])) as Found<LoadedRow>;
+    return asked.map((each, index) => (rows[index] === true ? readOne(each) : loadedOf(rows[index] ?? null)));
+  });
+}
+
+/** Reads the rows of runs. */
+export function gatheredRuns(database: Database): Gathering<string, Run | null> {
+  const readOne = async (runId: string): Promise<Run | null> =>
+    runOrNull((await database.call(STORE_SQL.run, [toColumn(runId)])) as RunValues | null);
+  return new Gathering(TOGETHER_MAX, async (asked) => {
+    if (asked.length === 1) return Promise.all(asked.map(readOne));
+    const rows = (await database.call(STORE_SQL.runs, [asked.map(toColumn), BYTES_MAX])) as Found<RunValues>;
+    return asked.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
+  });
+}
+
+/** In the order in which they were asked for: null where there is no such run, true where it is too large to come with others. */
+type Found<Row> = readonly (Row | true | null)[];
+
+function runOrNull(values: RunValues | null): Run | null {
+  return values === null ? null : runOfValues(values);
 }
 
 function loadedOf(row: LoadedRow | null): Loaded | null {

@@ -6,6 +6,7 @@ import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import type { Database } from "./database.ts";
+import { gatheredRuns } from "./loads.ts";
 import { type RunFilter, runCount, runPage } from "./run-list.ts";
 import {
   type DocumentColumns,
@@ -23,14 +24,15 @@ import { STORE_SQL } from "./store-sql.ts";
 
 export class PostgresReader implements Reader {
   readonly #database: Database;
+  readonly #runs: ReturnType<typeof gatheredRuns>;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#runs = gatheredRuns(database);
   }
 
-  async get(runId: string): Promise<Run | null> {
-    const values = await this.#one<RunValues>(STORE_SQL.run, [toColumn(runId)]);
-    return values === null ? null : runOfValues(values);
+  get(runId: string): Promise<Run | null> {
+    return this.#runs.ask(runId);
   }
 
   list({ limit, cursor, ...filter }: ListQuery): Promise<Page<Run>> {

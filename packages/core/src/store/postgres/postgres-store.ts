@@ -25,7 +25,7 @@ import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
 import { channelOf, Hints } from "./hints.ts";
-import { Loads } from "./loads.ts";
+import { gatheredLoads } from "./loads.ts";
 import { checkServer, migrate } from "./migrations.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import { claimedOf, heldOf, type RunValues, runOfValues } from "./run-rows.ts";
@@ -60,7 +60,7 @@ export class PostgresStore implements Store {
   readonly #database: Database;
   readonly #cache = new HeadCache(REMEMBERED_MAX);
   readonly #hints: Hints;
-  readonly #loads: Loads;
+  readonly #loads: ReturnType<typeof gatheredLoads>;
   readonly #writing: Writing;
   /** Those that this process beats and claims for: it needs no hint of what it does itself. */
   readonly #workers = new Set<string>();
@@ -79,7 +79,7 @@ export class PostgresStore implements Store {
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
     this.#hints = new Hints(database, channel);
-    this.#loads = new Loads(database);
+    this.#loads = gatheredLoads(database);
     this.#writing = new Writing({
       database,
       cache: this.#cache,
@@ -159,7 +159,7 @@ export class PostgresStore implements Store {
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return await this.#loads.load(runId, afterSeq ?? null);
+    return await this.#loads.ask({ runId, afterSeq: afterSeq ?? null });
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {

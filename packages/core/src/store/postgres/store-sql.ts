@@ -43,6 +43,9 @@ export const STORE_SQL = {
     FROM ${LOADED_FROM} WHERE r.id = u.id), 'null'), ',' ORDER BY u.place) || ']' AS json
     FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS u(id, after_seq, place)`,
   run: `SELECT (SELECT ${RUN_JSON} FROM @.runs r WHERE r.id = $1)::text AS json`,
+  runs: `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_length(l.found) > $2 THEN 'true' ELSE l.found END
+    FROM (SELECT ${RUN_JSON}::text AS found FROM @.runs r WHERE r.id = u.id) AS l), 'null'), ',' ORDER BY u.place) || ']' AS json
+    FROM unnest($1::text[]) WITH ORDINALITY AS u(id, place)`,
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q
     WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq LIMIT $3) AS j`,
   journalDown: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq DESC)::text AS json FROM (SELECT * FROM @.journal q

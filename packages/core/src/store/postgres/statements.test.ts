@@ -1,0 +1,79 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { createEngine } from "../../create-engine.ts";
+import type { Engine } from "../../engine.ts";
+import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { watchedPool } from "../../testing/watched-pool.ts";
+import type { AnyWorkflow } from "../../workflow/ctx.ts";
+import { workflow } from "../../workflow/workflow.ts";
+import { postgresStore } from "./index.ts";
+
+/** Each statement is a round trip, and one that writes is a commit: their number bounds what many workers ask of one server. */
+const STATEMENTS_A_STEP_MAX = 0.05;
+const STEPS = 10;
+
+const postgres = await freshPostgres();
+
+async function open({ pool, schema }: PostgresFixture) {
+  const own = await schema();
+  const statements: string[] = [];
+  const engines: Engine[] = [];
+  onTestFinished(async () => {
+    for (const engine of engines) await engine.shutdown();
+    await own.dispose();
+  });
+  const engine = async (workflows: readonly AnyWorkflow[]): Promise<Engine> => {
+    const source = watchedPool(pool, (text) => void statements.push(text));
+    const store = postgresStore(source, { schema: own.schema, listen: false });
+    const made = await createEngine({ store, workflows });
+    engines.push(made);
+    return made;
+  };
+  return { statements, engine };
+}
+
+const ten = workflow("ten", async (ctx) => {
+  for (let n = 0; n < STEPS; n += 1) await ctx.step(`step-${n}`, async () => n);
+  return "done";
+});
+
+describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  it("many runs at a time share their commits", async () => {
+    const { statements, engine } = await open(fixture);
+    const worker = await engine([ten]);
+    statements.length = 0;
+    const runs = 300;
+    await Promise.all(Array.from({ length: runs }, async () => (await worker.start(ten, undefined)).result()));
+    expect(statements.length / (runs * STEPS)).toBeLessThan(STATEMENTS_A_STEP_MAX);
+  });
+
+  it("runs that another process left are claimed and read together", async () => {
+    const { statements, engine } = await open(fixture);
+    const client = await engine([]);
+    const ids = Array.from({ length: 300 }, (_, n) => `left-${n}`);
+    await Promise.all(ids.map((id) => client.start(ten, undefined, { id })));
+    statements.length = 0;
+    const worker = await engine([ten]);
+    const ended = new Promise<void>((resolve) => {
+      let left = ids.length;
+      worker.on("run.completed", () => {
+        left -= 1;
+        if (left === 0) resolve();
+      });
+    });
+    await ended;
+    expect(statements.length / (ids.length * STEPS)).toBeLessThan(STATEMENTS_A_STEP_MAX);
+  });
+
+  it("a step after another is one statement, and the last one ends the run with it", async () => {
+    const { statements, engine } = await open(fixture);
+    const worker = await engine([ten]);
+    await (await worker.start(ten, undefined)).result();
+    statements.length = 0;
+    await (await worker.start(ten, undefined)).result();
+    const commits = statements.filter((text) => text.includes("commit_1"));
+    expect(commits).toHaveLength(STEPS + 1);
+  });
+});

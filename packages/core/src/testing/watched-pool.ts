@@ -1,0 +1,27 @@
+import type { PostgresClient, PostgresPool } from "../store/postgres/driver.ts";
+
+/** A pool of which every statement is told before it is sent; one that `watch` throws at is not sent, and fails with that. */
+export function watchedPool(pool: PostgresPool, watch: (text: string) => void): PostgresPool {
+  const watched = new WeakMap<PostgresClient, PostgresClient>();
+  const wrap = (client: PostgresClient): PostgresClient => {
+    const known = watched.get(client);
+    if (known !== undefined) return known;
+    const wrapped = new Proxy(client, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
+        return async (text: string, values?: unknown[]) => {
+          watch(text);
+          return await target.query(text, values);
+        };
+      },
+    });
+    watched.set(client, wrapped);
+    return wrapped;
+  };
+  return {
+    connect: async () => wrap(await pool.connect()),
+    end: () => pool.end(),
+    on: (event, listener) => pool.on(event, listener),
+  };
+}
