@@ -57,6 +57,14 @@ export type {
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export {
+  type HttpClient,
+  type HttpClientOptions,
+  type HttpRequest,
+  type HttpResponse,
+  httpClient,
+} from "./http/http-client.ts";
+export type { HttpRules } from "./http/http-rules.ts";
+export {
   type ScriptEngine,
   type ScriptEngineOptions,
   type ScriptRequest,
