@@ -13,6 +13,14 @@ export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } 
 export type { Json } from "./feel/json.ts";
 export { temporal } from "./feel/temporal-literal.ts";
 export type { FeelValue } from "./feel/value.ts";
+export {
+  type HttpClient,
+  type HttpClientOptions,
+  type HttpRequest,
+  type HttpResponse,
+  httpClient,
+} from "./http/http-client.ts";
+export type { HttpRules } from "./http/http-rules.ts";
 export { advance } from "./machine/advance.ts";
 export type { Environment } from "./machine/live.ts";
 export type {
@@ -56,14 +64,6 @@ export type {
 } from "./model/process.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
-export {
-  type HttpClient,
-  type HttpClientOptions,
-  type HttpRequest,
-  type HttpResponse,
-  httpClient,
-} from "./http/http-client.ts";
-export type { HttpRules } from "./http/http-rules.ts";
 export {
   type ScriptEngine,
   type ScriptEngineOptions,
