@@ -1,3 +1,4 @@
+import { PawlError } from "../model/errors.ts";
 import type { Codec } from "../model/payload.ts";
 import { withRollbackFailures } from "../model/rollback-failure.ts";
 import type { RunState } from "../model/transition.ts";
@@ -39,4 +40,9 @@ export function keepable(codec: Codec, runId: string, ending: Ending): Ending {
   } catch (error) {
     return { kind: "failed", error };
   }
+}
+
+/** What step bodies hear when their run needs them no more. */
+export function droppedWith(runId: string, why: string): PawlError {
+  return new PawlError("RUN_CANCELLED", `run ${runId} ${why}: what this step brings is dropped`);
 }

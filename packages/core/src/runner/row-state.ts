@@ -1,3 +1,4 @@
+import type { RunState } from "../model/transition.ts";
 import type { Desk } from "./desk.ts";
 
 /** What a run's row says of it once everything in the draft is applied. */
@@ -5,6 +6,23 @@ export class RowState {
   #status: "running" | "suspended" = "running";
   #waitChanges = 0;
   #woken = false;
+  /** Whether the row that is stored says that the run is suspended, and no other state is on its way. */
+  #isRestStored = false;
+
+  /** A state is on its way to the store. */
+  sent(state: RunState | null): void {
+    if (state !== null) this.#isRestStored = false;
+  }
+
+  /** What was sent is stored. */
+  stored(state: RunState | null): void {
+    if (state !== null) this.#isRestStored = state.status === "suspended";
+  }
+
+  /** Whether the run rests: its row says so, nothing is to be added, and no body runs. */
+  rests({ draft, steps }: Desk): boolean {
+    return this.#isRestStored && !this.#woken && !draft.announced && !steps.busy;
+  }
 
   /** The store has taken the run as woken: it has to hear what the run waits for from here on. */
   woken(): void {

@@ -1,4 +1,3 @@
-import { PawlError } from "../model/errors.ts";
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
@@ -10,7 +9,7 @@ import { tried } from "./admit.ts";
 import { Course } from "./course.ts";
 import { createDesk } from "./create-desk.ts";
 import type { Desk } from "./desk.ts";
-import { endState } from "./ending.ts";
+import { droppedWith, endState } from "./ending.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { BEHIND_MS, EARLY_MS, OwnAppends } from "./own-appends.ts";
 import { receive } from "./receive.ts";
@@ -146,6 +145,7 @@ export class Session implements Interpreter {
     if (this.#phase === "gone" || this.#own.underWay) return null;
     this.#sent =
       this.#desk.draft.takeOp(this.runId, this.run.epoch) ?? (this.#over ? null : this.#own.takeOp(this.run));
+    this.#row.sent(this.#sent?.state ?? null);
     return this.#sent;
   }
 
@@ -198,12 +198,16 @@ export class Session implements Interpreter {
     }
     steps.durable(op?.records.at(-1)?.seq ?? 0);
     if (this.#own.waiting) draft.announce();
-    const still = !this.#restAsked && !draft.announced && !steps.busy;
-    if (op?.state?.status === "suspended" && still) {
-      this.#phase = "resting";
-      this.#course.resources.letGo();
-      this.#world.rested(this);
-    }
+    this.#row.stored(op?.state ?? null);
+    if (!this.#restAsked) this.#restIfStill();
+  }
+
+  /** Its row says that it rests. One that was woken for nothing while that was written has nothing more to write. */
+  #restIfStill(): void {
+    if (this.#phase !== "working" || !this.#row.rests(this.#desk)) return;
+    this.#phase = "resting";
+    this.#course.resources.letGo();
+    this.#world.rested(this);
   }
 
   #askRest(): void {
@@ -234,7 +238,7 @@ export class Session implements Interpreter {
         this.#endAs(endState(this.#world.codec, move.ending, this.runId, this.#desk.draft));
         return;
       case "stopped":
-        this.#drop("undoes what it did");
+        this.#abort(droppedWith(this.runId, "undoes what it did"));
         if (move.isFresh) this.#row.stopped(this.#desk);
         this.#askRest();
         return;
@@ -245,6 +249,7 @@ export class Session implements Interpreter {
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
         if (this.#settleDown()) this.#moveOn();
+        else this.#restIfStill();
     }
   }
 
@@ -278,11 +283,7 @@ export class Session implements Interpreter {
     this.#end = state;
     this.#desk.draft.state(state);
     this.#course.resources.letGo();
-    if (this.#desk.steps.busy || this.#controller !== null) this.#drop(`is ${state.status}`);
-  }
-
-  #drop(why: string): void {
-    this.#abort(new PawlError("RUN_CANCELLED", `run ${this.runId} ${why}: what this step brings is dropped`));
+    if (this.#desk.steps.busy || this.#controller !== null) this.#abort(droppedWith(this.runId, `is ${state.status}`));
   }
 
   #signal(): AbortSignal {
