@@ -127,7 +127,8 @@ export class Workshop {
   reconcile(held: ReadonlyArray<{ readonly id: string; readonly epoch: number }>): void {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
-      if (session.resting || epochs.get(session.runId) === session.run.epoch) epochs.delete(session.runId);
+      const epoch = epochs.get(session.runId);
+      if (epoch === session.run.epoch || (session.resting && epoch === undefined)) epochs.delete(session.runId);
       else epochs.set(session.runId, 0);
     }
     for (const runId of epochs.keys()) this.arrived(runId);

@@ -1,0 +1,36 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Store } from "./store/store.ts";
+import { StoreError } from "./store/store-error.ts";
+import { intercepted } from "./testing/intercepted.ts";
+import { STAGES } from "./testing/stages.ts";
+import { workflow } from "./workflow/workflow.ts";
+
+describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
+  it("takes up a run whose claim was answered to nobody, though a session from before rests here", async () => {
+    const stage = await create(onTestFinished);
+    const undone: string[] = [];
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("charge", () => 1, { rollback: () => void undone.push("charge") });
+      await ctx.listen("approve");
+    });
+    let isLost = false;
+    const unheard = (store: Store): Store =>
+      intercepted(store, async (call, proceed) => {
+        const answer = await proceed();
+        if (!isLost || call.method !== "claim" || !Array.isArray(answer) || answer.length === 0) return answer;
+        isLost = false;
+        throw new StoreError("STORE_UNAVAILABLE", "unknown", "broke before the answer");
+      });
+    const engine = await stage.engine({ workflows: [order], through: unheard });
+    const client = await stage.engine();
+    await engine.start(order, undefined, { id: "o-1" });
+    await stage.world.settle();
+    isLost = true;
+    const cancelled = client.cancel("o-1");
+    await stage.world.advance("10 s");
+    expect(await cancelled).toBe(true);
+    expect(isLost).toBe(false);
+    expect(undone).toEqual(["charge"]);
+    expect(await client.run("o-1").status()).toBe("cancelled");
+  });
+});
