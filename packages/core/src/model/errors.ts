@@ -48,6 +48,11 @@ export const ERRORS = {
     means: "A test asked for the result of a run that waits for something which no time brings.",
     fix: "Send the message or emit the event that the sentence names, or give the wait a timeout.",
   },
+  WORKFLOW_FAULTY: {
+    status: 422,
+    means: "`explore` found that a workflow does not keep to what it should when something goes wrong.",
+    fix: "Read the story in the message; `report.findings` holds the schedules, which can be played again.",
+  },
   RUN_BUSY: {
     status: 409,
     means: "The run changed each time before its history could be.",

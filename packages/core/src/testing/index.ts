@@ -1,6 +1,13 @@
 export { type Crashable, crashable } from "./crashable.ts";
 export type { DriverFactory, DriverSubject } from "./driver-contract/driver-subject.ts";
 export { driverContract } from "./driver-contract/index.ts";
+export type { ClientAct, ClientScript } from "./explore/client-acts.ts";
+export { type EffectLog, type EffectOptions, type Effects, effectLog } from "./explore/effects.ts";
+export type { ExploreReport } from "./explore/exploration.ts";
+export { ExploreError, explore } from "./explore/explore.ts";
+export type { ExploreOptions } from "./explore/explore-options.ts";
+export type { Finding, FindingKind } from "./explore/finding.ts";
+export type { BodyFault, CallFault, Course, Fault, LastingFault, Schedule } from "./explore/schedule.ts";
 export { type Intercept, intercepted, type StoreCall } from "./intercepted.ts";
 export type { StandIn, StandIns } from "./stand-ins.ts";
 export type { ContractSubject, Expect, Harness, StoreFactory } from "./store-contract/harness.ts";

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { workflow } from "../../workflow/workflow.ts";
+import { effectLog } from "./effects.ts";
+import { type ExploreError, explore } from "./explore.ts";
+import { type ExploreOptions, subjectOf } from "./explore-options.ts";
+import { drawn } from "./plan.ts";
+import { play } from "./play.ts";
+
+const SOME = { schedules: 100 } as const;
+
+async function found(call: Promise<unknown>): Promise<ExploreError> {
+  return await call.then(
+    () => {
+      throw new Error("nothing was found");
+    },
+    (error: unknown) => error as ExploreError,
+  );
+}
+
+describe("exploring a workflow", () => {
+  it("tells a story, and the schedule in it finds the same again", async () => {
+    const effects = effectLog();
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("look", () => "there");
+      await ctx.step("charge", () => effects.happened("charge"));
+    });
+    const { report } = await found(explore(order, undefined, { effects, ...SOME }));
+    expect(report.findings).toHaveLength(1);
+    const [finding] = report.findings;
+    expect(finding).toMatchObject({ kind: "twice", subject: "charge" });
+    expect(finding?.story).toEqual([
+      "the run is started",
+      "step look runs",
+      "step charge runs",
+      "  → charge",
+      "process 1 ends before it has stored that step charge is done",
+      "process 2 takes over",
+      "step charge runs again",
+      "  → charge",
+      "the run is completed",
+    ]);
+    expect(report.text).toContain('1. twice: "charge" happened once too often, because step charge ran again');
+    const again = await found(explore(order, undefined, { effects, ...schedule(finding?.schedule) }));
+    expect(again.report.findings).toEqual(report.findings);
+  });
+
+  it("is the same each time", async () => {
+    const said: string[] = [];
+    const noisy = workflow("noisy", async (ctx) => {
+      await Promise.all(["a", "b"].map((name) => ctx.step(name, () => void said.push(name))));
+      await ctx.sleep("1 day");
+    });
+    const once = async (): Promise<string> => {
+      said.length = 0;
+      await explore(noisy, undefined, { schedules: 60 });
+      return said.join("");
+    };
+    expect(await once()).toBe(await once());
+  });
+
+  it("draws other schedules with another seed", async () => {
+    const drawing = async (seed: number): Promise<readonly unknown[]> => {
+      const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
+      const played = await play(subjectOf(one, undefined, {}), { course: { kind: "calm" }, faults: [] });
+      const schedules = drawn(seed, [{ course: { kind: "calm" }, played }]);
+      return Array.from({ length: 20 }, () => schedules.next().value);
+    };
+    expect(await drawing(1)).toEqual(await drawing(1));
+    expect(await drawing(2)).not.toEqual(await drawing(1));
+  });
+
+  it("makes a schedule with several faults small", async () => {
+    const effects = effectLog();
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("look", () => "there");
+      await ctx.step("charge", () => effects.happened("charge"));
+    });
+    const large = {
+      course: { kind: "calm" },
+      faults: [
+        { kind: "order", seed: 5 },
+        { kind: "error", call: 3, applied: true },
+        { kind: "crashInStep", body: 2, ran: true },
+      ],
+    } as const;
+    const { report } = await found(explore(order, undefined, { effects, schedule: large }));
+    expect(report.findings[0]?.schedule.faults).toEqual([{ kind: "crashInStep", body: 2, ran: true }]);
+  });
+
+  it("says what is missing where the workflow waits for something that never comes", async () => {
+    const waits = workflow("waits", async (ctx) => (await ctx.listen("approve")).value);
+    await expect(explore(waits, undefined, SOME)).rejects.toMatchObject({
+      code: "RUN_WAITS",
+      message: expect.stringContaining("message approve"),
+    });
+    expect((await explore(waits, undefined, { ...SOME, sends: [{ message: "approve", value: 1 }] })).findings).toEqual(
+      [],
+    );
+  });
+
+  it("refuses a number of schedules that is none", async () => {
+    const none = workflow("none", async () => 1);
+    await expect(explore(none, undefined, { schedules: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  it("sees to clocks and randomness while it is at it, and puts them back", async () => {
+    const before = [Date, Date.now, Math.random, globalThis.setTimeout, Error.stackTraceLimit];
+    const clock = workflow("clock", async (ctx) => {
+      const at = new Date();
+      return await ctx.step("step", () => [Date.now(), new Date(), Math.random(), new Date(5), at > new Date(0)]);
+    });
+    const { report } = await found(explore(clock, undefined, SOME));
+    expect(report.findings.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual(["nondeterminism new Date()"]);
+    expect([Date, Date.now, Math.random, globalThis.setTimeout, Error.stackTraceLimit]).toEqual(before);
+  });
+
+  it("lets bodies have times and randomness of their own, and wait for the machine", async () => {
+    const free = workflow("free", async (ctx) => {
+      const id = await ctx.step("id", () => `${crypto.randomUUID()} ${Math.random()} ${Date.now()}`);
+      await ctx.step("wait", () => new Promise((resolve) => setTimeout(resolve, 1)));
+      return { id, at: ctx.now() };
+    });
+    expect((await explore(free, undefined, { schedules: 60 })).findings).toEqual([]);
+  });
+
+  it("finds a failure that nobody handles", async () => {
+    const stray = workflow("stray", async (ctx) => {
+      const mail = ctx.step("mail", () => "sent");
+      await ctx.step("note", () => "noted");
+      void mail.then((text) => text.length);
+      await ctx.sleep("1 s");
+      return "done";
+    });
+    const { report } = await found(explore(stray, undefined, SOME));
+    expect(report.findings.map(({ kind }) => kind)).toContain("swallowed");
+  });
+
+  it("lets a failure come to nothing where it may", async () => {
+    const tried = workflow("tried", async (ctx) => {
+      await ctx.tryStep("mail", () => "sent");
+      await ctx.try("attempt", (c) => c.step("copy", () => "sent"));
+      await ctx.step("print", () => "printed").catch(() => null);
+      return "done";
+    });
+    expect((await explore(tried, undefined, { ...SOME, mayFail: ["print"] })).findings).toEqual([]);
+    const { report } = await found(explore(tried, undefined, SOME));
+    expect(report.findings.map(({ kind, subject }) => [kind, subject])).toEqual([["swallowed", "print"]]);
+  });
+
+  it("compares what it is told to compare", async () => {
+    const fastest = workflow("fastest", async (ctx) => {
+      const { winner } = await ctx.race("shops", {
+        north: (c) => c.step("ask", () => 1),
+        south: (c) => c.step("ask", () => 2),
+      });
+      return { winner, price: 3 };
+    });
+    const { report } = await found(explore(fastest, undefined, SOME));
+    expect(report.findings.map(({ kind }) => kind)).toEqual(["result"]);
+    const compare = ({ price }: { price: number }): number => price;
+    expect((await explore(fastest, undefined, { ...SOME, compare })).findings).toEqual([]);
+  });
+
+  it("puts stand-ins in place of bodies, and takes a run that is to leave nothing at its word", async () => {
+    const effects = effectLog();
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("reserve", () => {
+        throw new Error("the network");
+      });
+      await ctx.step("ship", () => "shipped");
+    });
+    const options = {
+      ...SOME,
+      effects,
+      steps: {
+        reserve: ({ idempotencyKey }: { idempotencyKey: string }) => effects.happened("seat", { key: idempotencyKey }),
+      },
+    };
+    expect((await explore(order, undefined, options)).findings).toEqual([]);
+    const { report } = await found(explore(order, undefined, { ...options, allOrNothing: true }));
+    expect(report.findings.map(({ kind, subject }) => [kind, subject])).toEqual([["uncompensated", "seat"]]);
+  });
+});
+
+function schedule(each: ExploreOptions["schedule"]): Pick<ExploreOptions, "schedule"> {
+  return each === undefined ? {} : { schedule: each };
+}
