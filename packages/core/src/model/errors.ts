@@ -1,4 +1,5 @@
 import { PROCESS_ERRORS } from "./process-errors.ts";
+import { TESTING_ERRORS } from "./testing-errors.ts";
 
 /** The catalog: every code, what it means, what to do. The docs page is generated from it. `status` is for HTTP. */
 export const ERRORS = {
@@ -42,16 +43,6 @@ export const ERRORS = {
     status: 409,
     means: "The run undoes what it has done; until that is over its history stays as it is.",
     fix: "Wait for its end, then rewind it.",
-  },
-  RUN_WAITS: {
-    status: 409,
-    means: "A test asked for the result of a run that waits for something which no time brings.",
-    fix: "Send the message or emit the event that the sentence names, or give the wait a timeout.",
-  },
-  WORKFLOW_FAULTY: {
-    status: 422,
-    means: "`explore` found that a workflow does not keep to what it should when something goes wrong.",
-    fix: "Read the story in the message; `report.findings` holds the schedules, which can be played again.",
   },
   RUN_BUSY: {
     status: 409,
@@ -248,6 +239,7 @@ export const ERRORS = {
     fix: "List the dead letters.",
   },
   ...PROCESS_ERRORS,
+  ...TESTING_ERRORS,
 } as const satisfies Record<string, { status: number; means: string; fix: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;
