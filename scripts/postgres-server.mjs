@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
  *
  * @typedef {object} PostgresServer
  * @property {string} url
+ * @property {number} pid
  * @property {() => Promise<void>} stop
  * @property {() => Promise<void>} kill Ends the server at once, as a crash would.
  * @property {() => Promise<void>} start Starts it again after that, over the same data.
@@ -66,6 +67,8 @@ export async function startPostgres(settings) {
   }
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    // Where it was started again after a kill it has another.
+    pid: server.process?.pid ?? 0,
     stop: () => server.stop(),
     kill: () => killed(server),
     start: () => startedAgain(server),

@@ -42,5 +42,5 @@ const nothing = async () => undefined;
 /** @returns {Promise<PostgresServer | null>} */
 async function find() {
   const url = process.env.PAWL_TEST_POSTGRES_URL;
-  return url === undefined ? startPostgres(SETTINGS) : { url, stop: nothing, kill: nothing, start: nothing };
+  return url === undefined ? startPostgres(SETTINGS) : { url, pid: 0, stop: nothing, kill: nothing, start: nothing };
 }

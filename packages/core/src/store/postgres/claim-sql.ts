@@ -1,10 +1,29 @@
 import { NEWEST_SEQ, NOW_SQL, RUN_JSON } from "./run-json.ts";
 
+/** From this many claims on, a run is in the index of suspects. */
+const SUSPECT_LEAST = 2;
+
+/** Those that were claimed often, of each workflow. */
+function suspectsSql(order: string, known = ""): string {
+  return `    SELECT array_agg(c.id) INTO suspects FROM unnest(p_workflows, p_versions) AS w(name, version), LATERAL (
+      SELECT r.id FROM @.runs r WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at <= present
+        AND r.claims >= p_suspect_claims${known} ORDER BY ${order} LIMIT p_suspects_max FOR UPDATE SKIP LOCKED) AS c;`;
+}
+
+/** They have an index of their own, which is used where the statement says that they fit it. Else all that is due is looked at. */
+function knownSuspectsSql(order: string): string {
+  return `    IF p_suspect_claims >= ${SUSPECT_LEAST} THEN
+  ${suspectsSql(order, ` AND r.claims >= ${SUSPECT_LEAST}`)}
+    ELSE
+  ${suspectsSql(order)}
+    END IF;`;
+}
+
 /**
  * In one order or the other, with no more suspects than asked for. Runs that another worker is claiming at the same time are
  * passed by. The worker's row is locked before the runs, as whoever takes a worker for dead does.
  */
-export function claimSql(name: string, first: "longest" | "newest"): string {
+export function claimSql(name: string, first: "longest" | "newest", suspects: "sought" | "known"): string {
   const order = first === "longest" ? "r.wake_at, r.n" : "r.wake_at DESC, r.n DESC";
   return `
 CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint, p_workflows text[], p_versions integer[],
@@ -26,9 +45,7 @@ BEGIN
     SELECT r.id FROM @.runs r WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at <= present
       AND r.claims < p_suspect_claims ORDER BY ${order} LIMIT p_limit FOR UPDATE SKIP LOCKED) AS c;
   IF p_suspects_max > 0 THEN
-    SELECT array_agg(c.id) INTO suspects FROM unnest(p_workflows, p_versions) AS w(name, version), LATERAL (
-      SELECT r.id FROM @.runs r WHERE r.workflow = w.name AND r.version = w.version AND r.owner IS NULL AND r.wake_at <= present
-        AND r.claims >= p_suspect_claims ORDER BY ${order} LIMIT p_suspects_max FOR UPDATE SKIP LOCKED) AS c;
+${suspects === "sought" ? suspectsSql(order) : knownSuspectsSql(order)}
     suspects := ARRAY(SELECT r.id FROM @.runs r WHERE r.id = ANY (suspects) ORDER BY ${order} LIMIT p_suspects_max);
   END IF;
   chosen := ARRAY(SELECT r.id FROM @.runs r WHERE r.id = ANY (chosen || suspects) ORDER BY ${order} LIMIT p_limit);
@@ -46,4 +63,12 @@ END $body$;
 }
 
 /** What became due a moment ago, where so much is due that it would be late. */
-export const CLAIM_NEWEST_SQL = claimSql("claim_newest_3", "newest");
+export const CLAIM_NEWEST_SQL = claimSql("claim_newest_3", "newest", "sought");
+
+/** Where very many runs are due at one time, a claim looks at no more of them than it takes. */
+export const CLAIM_OF_MANY_SQL = `
+CREATE INDEX runs_free_n ON @.runs (workflow, version, wake_at, n) WHERE owner IS NULL AND wake_at IS NOT NULL;
+CREATE INDEX runs_suspect ON @.runs (workflow, version, wake_at, n)
+  WHERE owner IS NULL AND wake_at IS NOT NULL AND claims >= ${SUSPECT_LEAST};
+DROP INDEX @.runs_free;
+${claimSql("claim_4", "longest", "known")}${claimSql("claim_newest_4", "newest", "known")}`;

@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import { BEAT_SQL } from "./beat-sql.ts";
-import { CLAIM_NEWEST_SQL } from "./claim-sql.ts";
+import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
@@ -18,6 +18,7 @@ const MIGRATIONS: readonly string[] = [
   `${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`,
   BEAT_SQL,
   CLAIM_NEWEST_SQL,
+  CLAIM_OF_MANY_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

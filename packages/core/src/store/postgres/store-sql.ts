@@ -24,8 +24,8 @@ const loadedJson = (seen: string): string => `json_build_object('run', ${RUN_JSO
 export const STORE_SQL = {
   greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.places')::text)::text AS json`,
-  claim: "SELECT @.claim_1($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  claimNewest: "SELECT @.claim_newest_3($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  claim: "SELECT @.claim_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  claimNewest: "SELECT @.claim_newest_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   beat: "SELECT @.beat_2($1, $2, $3, $4, $5, $6, $7)::text AS json",
   retire: "SELECT @.retire_1($1, $2)::text AS json",
   prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",

@@ -51,4 +51,4 @@ BEGIN
 END $body$;
 `;
 
-export const WORKER_SQL = `${FREE}${claimSql("claim_1", "longest")}${BEAT}`;
+export const WORKER_SQL = `${FREE}${claimSql("claim_1", "longest", "sought")}${BEAT}`;
