@@ -1,0 +1,73 @@
+import { fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { startPostgres } from "./postgres-server.mjs";
+import { startRedis } from "./redis-server.mjs";
+import { ROOT } from "./sources.mjs";
+
+/**
+ * The command `npm run contention`: clients in several processes, with a worker in each, do whatever comes to the same few runs.
+ * No deadlock, serialisation failure or busy database may reach any of them.
+ *
+ * @import { MemberReport } from "./contention-member.mjs"
+ */
+
+const { values } = parseArgs({
+  options: {
+    store: { type: "string", default: "postgres" },
+    seconds: { type: "string", default: "60" },
+    clients: { type: "string", default: "16" },
+    processes: { type: "string", default: "4" },
+    seed: { type: "string", default: "1" },
+  },
+});
+const [clients, processes] = [Number(values.clients), Number(values.processes)];
+
+/** @returns {Promise<{ at: string, stop: () => Promise<void> }>} */
+async function open() {
+  if (values.store === "sqlite") {
+    const folder = mkdtempSync(join(tmpdir(), "pawl-contention-"));
+    return { at: join(folder, "store.db"), stop: async () => rmSync(folder, { recursive: true, force: true }) };
+  }
+  const server = values.store === "redis" ? await startRedis() : await startPostgres(["max_connections=400"]);
+  if (server === null) throw new Error(`there is no ${values.store} to try it on`);
+  return { at: server.url, stop: () => server.stop() };
+}
+
+/** @param {string} at @param {number} index @returns {Promise<MemberReport>} */
+function member(at, index) {
+  const share = Math.floor(clients / processes) + (index < clients % processes ? 1 : 0);
+  const args = [values.store, at, String(share), values.seconds, String(Number(values.seed) + index)];
+  const child = fork(join(ROOT, "scripts", "contention-member.mjs"), args);
+  return new Promise((resolve) => {
+    /** @type {MemberReport} */
+    let told = { counts: {}, wrong: [`process ${index} ended without a word`] };
+    child.once("message", (message) => {
+      told = /** @type {MemberReport} */ (message);
+    });
+    child.once("exit", () => resolve(told));
+  });
+}
+
+const { at, stop } = await open();
+const reports = await Promise.all(Array.from({ length: processes }, (_, index) => member(at, index)));
+await stop();
+/** @type {Record<string, number>} */
+const counts = {};
+for (const report of reports) {
+  for (const [name, count] of Object.entries(report.counts)) counts[name] = (counts[name] ?? 0) + count;
+}
+const wrong = reports.flatMap((report) => report.wrong);
+const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+console.log(
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", "),
+);
+for (const line of wrong) console.log(`WRONG ${line}`);
+console.log(
+  `${values.store}: ${clients} clients in ${processes} processes, ${all} operations, ${wrong.length} that a caller must not see`,
+);
+process.exitCode = wrong.length === 0 && all > 0 ? 0 : 1;
