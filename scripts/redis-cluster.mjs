@@ -6,6 +6,9 @@ import { startRedis } from "./redis-server.mjs";
  *
  * @typedef {object} RedisCluster
  * @property {readonly string[]} urls
+ * @property {string} url All of them, with commas.
+ * @property {() => Promise<void>} kill Ends one of them at once, another each time.
+ * @property {() => Promise<void>} start Starts it again.
  * @property {() => Promise<void>} stop
  */
 
@@ -13,11 +16,10 @@ const NODES = 3;
 const SLOTS = 16_384;
 const STATE_TRIES = 1_000;
 
-/** @returns {Promise<RedisCluster>} */
-export async function startCluster() {
-  const servers = await Promise.all(
-    Array.from({ length: NODES }, () => startRedis({ "cluster-enabled": "yes", "cluster-node-timeout": "5000" })),
-  );
+/** @param {Readonly<Record<string, string>>} [settings] @returns {Promise<RedisCluster>} */
+export async function startCluster(settings = {}) {
+  const own = { "cluster-enabled": "yes", "cluster-node-timeout": "5000", ...settings };
+  const servers = await Promise.all(Array.from({ length: NODES }, () => startRedis(own)));
   const clients = servers.map(({ url }) => createClient({ url }));
   await Promise.all(clients.map((client) => client.connect()));
   for (const [index, client] of clients.entries()) {
@@ -29,8 +31,17 @@ export async function startCluster() {
   }
   for (const client of clients) await joined(client);
   for (const client of clients) client.destroy();
+  let victim = 0;
   return {
     urls: servers.map(({ url }) => url),
+    url: servers.map(({ url }) => url).join(","),
+    kill: async () => {
+      victim += 1;
+      await servers[victim % NODES]?.kill();
+    },
+    start: async () => {
+      await servers[victim % NODES]?.start();
+    },
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()));
     },

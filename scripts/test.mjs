@@ -124,6 +124,24 @@ const SECTIONS = {
             title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
             commands: [npmRun("chaos", "--store", "redis", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
           },
+          {
+            name: "chaos-cluster",
+            title: `real crashes on a Redis Cluster, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of nodes`,
+            commands: [
+              npmRun(
+                "chaos",
+                "--store",
+                "redis",
+                "--cluster",
+                "--partitions",
+                "6",
+                "--kills",
+                REDIS_KILLS,
+                "--server-kills",
+                SERVER_KILLS,
+              ),
+            ],
+          },
         ]
       : [],
 };

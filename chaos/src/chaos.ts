@@ -4,6 +4,7 @@ import { seededRandom } from "pawl";
 import { check, type Verdict } from "./check/check.ts";
 import { Inspector } from "./check/dump.ts";
 import type { Finding } from "./check/evidence.ts";
+import { hasTransactions, makeBooks } from "./database.ts";
 import { Fleet } from "./fleet.ts";
 import { type Blows, Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
@@ -27,9 +28,11 @@ const INTERRUPTED = 130;
 /** Runs the load under blows, lets everything come to its end, and judges. */
 export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
   const ledger = await Ledger.create(join(folder, LEDGER_FILE));
-  const work = new WorkList((index) => scenarioAt(options.seed, index, { transactions: options.address === null }));
   const address = options.address ?? join(folder, DATABASE_FILE);
-  const fleet = new Fleet({ folder, address, workers: options.workers, ledger, work });
+  const transactions = hasTransactions(address);
+  const work = new WorkList((index) => scenarioAt(options.seed, index, { transactions }));
+  const through = options.through ?? address;
+  const fleet = new Fleet({ folder, address: through, workers: options.workers, ledger, work });
   const killer = new Killer(fleet, seededRandom(options.seed));
   const progress = setInterval(() => {
     say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
@@ -40,9 +43,11 @@ export async function chaos(options: Options, folder: string, say: (text: string
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
+    await makeBooks(address);
     fleet.open();
     await delay(CALM_MS);
     await killer.strike(options.kills);
+    process.send?.("struck");
     await delay(CALM_MS);
     work.close();
     const late = await settle(work, address);

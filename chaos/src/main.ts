@@ -19,11 +19,15 @@ function sayVerdict({ blows, verdict }: Outcome): void {
   const { findings, duplicates, figures } = verdict;
   for (const { kind, text } of findings.slice(0, FINDINGS_SHOWN)) say(`${kind}: ${text}`);
   if (findings.length > FINDINGS_SHOWN) say(`and ${findings.length - FINDINGS_SHOWN} more`);
-  const { runs, records, bodies, books, received, letters, continued, lapses } = figures;
+  const { runs, records, bodies, books, received, letters, continued, lapses, recovery } = figures;
   say(
     `${runs} runs, ${continued} generations continued, ${records} records, ${bodies} bodies begun, ${books} lines of transactions`,
   );
   say(`${received} messages and events received, ${letters} dead letters, ${lapses} lapses that workers heard of`);
+  say(
+    `${recovery.count} runs lost their worker in the middle of a body; another began ${recovery.p50} ms later (p50), ` +
+      `${recovery.p99} ms (p99), ${recovery.most} ms (most)`,
+  );
   const count = blows.SIGKILL + blows.SIGSTOP + blows.SIGTERM;
   const kinds = `${blows.SIGKILL} SIGKILL, ${blows.SIGSTOP} SIGSTOP, ${blows.SIGTERM} SIGTERM`;
   const unexplained = countOf(findings, "duplicate");

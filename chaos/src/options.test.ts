@@ -4,19 +4,26 @@ import { parseOptions } from "./options.ts";
 test("without arguments it is 200 kills over 3 workers, with the seed that was drawn", () => {
   expect(parseOptions([], 7)).toEqual({
     kind: "options",
-    options: { kills: 200, seed: 7, workers: 3, address: null, keep: false },
+    options: { kills: 200, seed: 7, workers: 3, address: null, through: null, keep: false },
   });
 });
 
 test("a seed that is named is used", () => {
   const parsed = parseOptions(["--store", "sqlite", "--kills", "20", "--seed", "5", "--keep"], 7);
-  expect(parsed).toEqual({ kind: "options", options: { kills: 20, seed: 5, workers: 3, address: null, keep: true } });
+  expect(parsed).toEqual({
+    kind: "options",
+    options: { kills: 20, seed: 5, workers: 3, address: null, through: null, keep: true },
+  });
 });
 
 test("a database server needs its address", () => {
   expect(parseOptions(["--store", "redis"], 7)).toMatchObject({ kind: "refused" });
   const parsed = parseOptions(["--store", "redis", "--address", "redis://127.0.0.1:1"], 7);
-  expect(parsed).toMatchObject({ options: { address: "redis://127.0.0.1:1" } });
+  const address = "redis://127.0.0.1:1";
+  expect(parsed).toMatchObject({ options: { address, through: address } });
+  const through = "redis://127.0.0.1:2";
+  const apart = parseOptions(["--store", "redis", "--address", address, "--through", through], 7);
+  expect(apart).toMatchObject({ options: { address, through } });
 });
 
 test.each([[["--store", "paper"]], [["--kills", "0"]], [["--workers", "1"]], [["--seed", "x"]], [["--what"]]])(

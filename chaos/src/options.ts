@@ -6,6 +6,8 @@ export interface Options {
   readonly workers: number;
   /** Of a database server; null: a file in the folder. */
   readonly address: string | null;
+  /** Where the processes under test reach it. */
+  readonly through: string | null;
   /** Leaves the folder with the database and the ledger behind, whatever the result. */
   readonly keep: boolean;
 }
@@ -26,6 +28,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
         kills: { type: "string", default: "200" },
         seed: { type: "string", default: String(randomSeed) },
         address: { type: "string" },
+        through: { type: "string" },
         workers: { type: "string", default: "3" },
         keep: { type: "boolean", default: false },
       },
@@ -42,7 +45,8 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
     if (kills === null) return refused(`--kills is ${values.kills}; it has to be a whole number from 1 to 100000`);
     if (seed === null) return refused(`--seed is ${values.seed}; it has to be a whole number from 0 to ${SEED_MAX}`);
     if (workers === null) return refused(`--workers is ${values.workers}; it has to be a whole number from 2 to 16`);
-    return { kind: "options", options: { kills, seed, workers, address: address ?? null, keep: values.keep } };
+    const { through = address ?? null, keep } = values;
+    return { kind: "options", options: { kills, seed, workers, address: address ?? null, through, keep } };
   } catch (error) {
     return refused(error instanceof Error ? error.message : String(error));
   }

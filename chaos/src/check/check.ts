@@ -5,6 +5,7 @@ import { checkJournals } from "./check-journals.ts";
 import { checkParcels } from "./check-parcels.ts";
 import { checkProcesses } from "./check-processes.ts";
 import { type Evidence, type Finding, linesOf } from "./evidence.ts";
+import { type Recovery, recoveryOf } from "./recovery.ts";
 import { receivedBy } from "./telling.ts";
 
 export interface Verdict {
@@ -19,6 +20,7 @@ export interface Verdict {
     readonly letters: number;
     readonly continued: number;
     readonly lapses: number;
+    readonly recovery: Recovery;
   };
 }
 
@@ -45,6 +47,7 @@ export function check(evidence: Evidence): Verdict {
       letters: evidence.letters.length,
       continued: total(runs.map((run) => run.generation)),
       lapses: lapses(evidence),
+      recovery: recoveryOf(evidence.lines),
     },
   };
 }

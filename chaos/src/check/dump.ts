@@ -37,7 +37,7 @@ export class Inspector {
     return {
       runs,
       letters: await this.#letters(),
-      books: this.#inspected.books(),
+      books: await this.#inspected.books(),
       integrity: this.#inspected.integrity(),
     };
   }

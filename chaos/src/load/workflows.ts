@@ -188,11 +188,14 @@ function books(witness: Witness): Run<"books"> {
   };
 }
 
+/** Longer than a commit takes on a busy machine: a wait that is over before it is written finds nothing. */
+const SWEEP_MS = 3_000;
+
 function sweep(): Run<"sweep"> {
   return async (ctx, { topic }) => {
     const story = new Story();
     let more = true;
-    while (more) more = story.got(await ctx.awaitEvent<Parcel>(topic, { timeout: 500 }));
+    while (more) more = story.got(await ctx.awaitEvent<Parcel>(topic, { timeout: SWEEP_MS }));
     return story.told();
   };
 }

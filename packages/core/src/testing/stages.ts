@@ -24,16 +24,19 @@ export interface StageKind {
 }
 
 /**
- * `postgres`: on that store alone, which takes its time; the test command does so in a section of its own. `embedded`: on
- * memory and SQLite alone. `host`: in a namespace of a host, with sessions that stay in memory and with such that don't.
+ * `postgres`: on that store alone, which takes its time; the test command does so in a section of its own. `partitions`: on Redis
+ * alone, with runs in several partitions. `embedded`: on memory and SQLite alone. `host`: in a namespace of a host, with sessions
+ * that stay in memory and with such that don't.
  */
 const ALONE = process.env.PAWL_TEST_STAGE;
+const PARTITIONS = 3;
 
 export const STAGES: readonly StageKind[] = await kinds();
 
 async function kinds(): Promise<readonly StageKind[]> {
   if (ALONE === "postgres") return await postgresKinds();
-  return ALONE === "host" ? hostKinds() : embeddedKinds();
+  if (ALONE === "host") return hostKinds();
+  return ALONE === "partitions" ? redisKinds(process.env.PAWL_TEST_REDIS_URL, PARTITIONS) : embeddedKinds();
 }
 
 /** As `runWorkflow` has it: live, or yielding, when whatever rests is forgotten. */
@@ -49,7 +52,7 @@ function embeddedKinds(): readonly StageKind[] {
   return [
     stageKind("memory", async () => memoryData()),
     stageKind("sqlite", async () => sqliteData()),
-    ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL)),
+    ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL, 1)),
   ];
 }
 
@@ -64,8 +67,9 @@ export function postgresKind(postgres: PostgresFixture): StageKind {
 }
 
 /** Where the tests have a Redis server: `scripts/test-redis.mjs` starts one. */
-function redisKinds(url: string | undefined): readonly StageKind[] {
-  return url === undefined ? [] : [stageKind("redis", async () => redisData(url), "none")];
+function redisKinds(url: string | undefined, partitions: number): readonly StageKind[] {
+  if (url === undefined) return [];
+  return [stageKind("redis", async () => redisData(url, partitions), "none")];
 }
 
 function stageKind(
@@ -114,8 +118,8 @@ async function postgresData({ pool, schema }: PostgresFixture): Promise<StageSto
 let redisStages = 0;
 
 /** Each stage has keys of its own on the one server. */
-function redisData(url: string): StageStore {
+function redisData(url: string, partitions: number): StageStore {
   redisStages += 1;
   const prefix = `stage:${process.pid}:${redisStages}`;
-  return { connect: () => redisStore(url, { prefix, clock: "process" }), isRemote: true };
+  return { connect: () => redisStore(url, { prefix, partitions, clock: "process" }), isRemote: true };
 }

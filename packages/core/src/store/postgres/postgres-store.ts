@@ -4,6 +4,7 @@ import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts
 import { applyTransition } from "../apply.ts";
 import { endPending } from "../apply-event.ts";
 import type { Batch } from "../batch.ts";
+import { DatabaseClock } from "../database-clock.ts";
 import type {
   ClaimRequest,
   Commit,
@@ -20,7 +21,6 @@ import type {
 } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
 import { writeWithin } from "./caller-transaction.ts";
-import { DatabaseClock } from "./clock.ts";
 import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";

@@ -79,7 +79,8 @@ function clusterClient({ createCluster }: Driver, urls: readonly string[], optio
     send: (key, args) => cluster.sendCommand(key, false, [...args]),
     subscribe: (channel, listener) => cluster.subscribe(channel, listener),
     onReady: (listener) => void cluster.on("node-ready", listener),
-    close: async () => cluster.destroy(),
+    // To break a connection while it is being made would end the process: the client leaves a promise without a handler.
+    close: () => cluster.close().catch(() => cluster.destroy()),
   };
 }
 

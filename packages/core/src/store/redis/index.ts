@@ -6,7 +6,7 @@ import { PartitionedStore } from "./partitioned-store.ts";
 import { partitionPrefixes } from "./partitions.ts";
 import { RedisStore } from "./redis-store.ts";
 import type { RedisRisk } from "./server-settings.ts";
-import { checkPartitions, sharedClient } from "./shared-client.ts";
+import { checkPartitions, sharedClients } from "./shared-client.ts";
 
 export type { RedisRisk };
 
@@ -54,22 +54,14 @@ export function redisStore(source: string | readonly string[], options: RedisSto
   if (clock !== "server" && clock !== "process") {
     throw invalid(`clock is ${String(clock)}; it can be server or process`);
   }
-  const client = lazily(async () => sharedClient(await redisClient(source, { silenceMs })));
-  const check = lazily(async () => checkPartitions(await client(), prefix, partitions));
+  const client = sharedClients(() => redisClient(source, { silenceMs }));
+  const check = async (): Promise<void> => checkPartitions(await client(), prefix, partitions);
   const parts = partitionPrefixes(prefix, partitions).map((keys, index) => {
     const connect = async () => new RedisConnection(await client(), keys, { index, count: partitions });
     return new RedisStore({ connect, check, allow, clock });
   });
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : new PartitionedStore(parts);
-}
-
-function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | null = null;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
 
 function checkUrl(url: string): void {

@@ -56,7 +56,7 @@ interface Faulty {
 }
 
 async function faultyStore(next: () => number): Promise<Faulty> {
-  const client = sharedClient(await redisClient(ADDRESS ?? "", { silenceMs: 10_000 }));
+  const client = sharedClient(await redisClient(ADDRESS ?? "", { silenceMs: 10_000 }), () => undefined);
   const state = { share: 0 };
   const through = losing(client, next, () => state.share);
   const partitions = partitionPrefixes(freshPrefix(), COUNT).map((prefix, index) => {

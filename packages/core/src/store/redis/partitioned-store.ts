@@ -57,7 +57,9 @@ export class PartitionedStore implements Store {
   }
 
   async open(world: StoreWorld): Promise<void> {
-    await this.#everywhere((partition) => partition.open(world));
+    // All of them have to be done with it before the store can be opened again.
+    const opened = await Promise.allSettled(this.#partitions.map((partition) => partition.open(world)));
+    for (const one of opened) if (one.status === "rejected") throw one.reason;
     for (const partition of this.#partitions) partition.watch((hint) => this.#tell(hint));
     this.#stopCarrying = world.every(CARRY_AGAIN_MS, () => {
       if (this.#courier.hasLeft) void this.#sweep();

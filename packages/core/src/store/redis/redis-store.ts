@@ -2,6 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
+import { DatabaseClock } from "../database-clock.ts";
 import type {
   ClaimRequest,
   Commit,
@@ -76,8 +77,7 @@ export class RedisStore implements Store {
   readonly #listeners = new Set<(hint: Hint) => void>();
   #world: StoreWorld | null = null;
   #connection: RedisConnection | null = null;
-  /** How far the server's clock is ahead of this process's. */
-  #aheadMs = 0;
+  #present: DatabaseClock | null = null;
 
   constructor(parts: RedisStoreParts) {
     this.#parts = parts;
@@ -87,10 +87,11 @@ export class RedisStore implements Store {
 
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
+    this.#present = new DatabaseClock(() => world.now());
     const connection = await this.#parts.connect();
-    await connection.open();
     this.#connection = connection;
     try {
+      await connection.open();
       await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
@@ -102,8 +103,8 @@ export class RedisStore implements Store {
   }
 
   now(): number {
-    if (this.#world === null) throw new Error("the store is not open");
-    return this.#world.now() + this.#aheadMs;
+    if (this.#present === null) throw new Error("the store is not open");
+    return this.#present.now();
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
@@ -258,13 +259,10 @@ export class RedisStore implements Store {
     return this.#parts.clock === "server" ? "" : String(this.#world?.now());
   }
 
-  /** An answer that begins with the server's time says how far apart the clocks are. */
+  /** An answer that begins with the server's time. */
   async #timed(reply: Promise<unknown>): Promise<unknown> {
     const answer = await reply;
-    if (this.#parts.clock === "server" && this.#world !== null) {
-      const [now] = answer as readonly [number];
-      this.#aheadMs = now - this.#world.now();
-    }
+    if (this.#parts.clock === "server") this.#present?.heard((answer as readonly [number])[0]);
     return answer;
   }
 }

@@ -1,8 +1,21 @@
 import { PawlError } from "../../model/errors.ts";
 import type { RedisClient } from "./connection.ts";
 
-/** One client for all partitions of a store: connected by the first that wants it, closed by the first that does not. */
-export function sharedClient(client: RedisClient): RedisClient {
+/** One client for all partitions of a store, and another when that one was closed: a store may be opened again. */
+export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {
+  let current: Promise<RedisClient> | null = null;
+  return () => {
+    current ??= make().then((client) =>
+      sharedClient(client, () => {
+        current = null;
+      }),
+    );
+    return current;
+  };
+}
+
+/** Connected by the first that wants it, closed by the first that does not. */
+export function sharedClient(client: RedisClient, onClosed: () => void): RedisClient {
   let connected: Promise<unknown> | null = null;
   let closed: Promise<unknown> | null = null;
   return {
@@ -14,6 +27,7 @@ export function sharedClient(client: RedisClient): RedisClient {
     subscribe: (channel, listener) => client.subscribe(channel, listener),
     onReady: (listener) => client.onReady(listener),
     close: () => {
+      if (closed === null) onClosed();
       closed ??= client.close();
       return closed;
     },
