@@ -23,6 +23,7 @@ export const REFUSED: ReadonlySet<string> = new Set([
   "RUN_BUSY",
   "RUN_NOT_FAILED",
   "CHILD_OPEN",
+  "CHILD_GONE",
   "WORKFLOW_UNKNOWN",
   "LETTER_NOT_FOUND",
 ]);

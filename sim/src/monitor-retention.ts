@@ -26,9 +26,10 @@ export function checkGone(
 
 /** An open run above it; one that has been continued may do without what its earlier generations started. */
 function openAbove(run: Run, there: ReadonlyMap<string, Run>): string | null {
-  for (let parent = there.get(run.parent?.runId ?? ""); parent !== undefined; ) {
-    if (!isOver(parent)) return parent.generation === 0 ? parent.id : null;
-    parent = there.get(parent.parent?.runId ?? "");
+  for (let below = run; ; ) {
+    const above = there.get(below.parent?.runId ?? "");
+    if (above === undefined || below.createdAt < (above.startedAt ?? 0)) return null;
+    if (!isOver(above)) return above.id;
+    below = above;
   }
-  return null;
 }

@@ -19,7 +19,7 @@ export function actErrand(world: Stage, act: OperatorAct, runId: string): Errand
       const options = { id, by: "operator", why: "at random", children, messages };
       if (act.kind === "rewind") return engine.rewind(runId, place(), options);
       if (act.kind === "retry") return engine.retry(runId, options);
-      if (act.kind === "migrate") return engine.migrate(runId, act.bySeq ? 1 : 2, {}, { id, by: "operator" });
+      if (act.kind === "migrate") return migrated(engine, world, runId, act);
       return forked(engine, runId, act.atEnd ? null : place(), `${runId}-${id}`);
     },
     answered: act.kind === "fork" ? nothing : (answer) => told(world, runId, id, answer as Rewound | Migration | null),
@@ -36,6 +36,16 @@ function chosenPlace(world: Stage, act: OperatorAct, runId: string): string | nu
   const place = chosen.get(act.id) ?? placeIn(world.monitor.shadows.get(runId), act);
   chosen.set(act.id, place);
   return place;
+}
+
+/** Where workers have other code than each other, or than the run began with, it may be refused. */
+async function migrated(engine: Engine, world: Stage, runId: string, { id, bySeq }: OperatorAct): Promise<unknown> {
+  try {
+    return await engine.migrate(runId, bySeq ? 1 : 2, {}, { id, by: "operator" });
+  } catch (error) {
+    if (world.case.changeAtMs > 0 && (error as { readonly code?: string }).code === "HISTORY_DIVERGED") return null;
+    throw error;
+  }
 }
 
 /** A fork that has been continued since does not tell any more what it was made of. */

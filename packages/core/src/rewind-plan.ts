@@ -113,7 +113,12 @@ export async function endsOf(
   const open: string[] = [];
   for (const { location, child } of children) {
     const run = await reader.get(child);
-    if (run === null || !isTerminal(run.status)) {
+    if (run === null)
+      throw new PawlError(
+        "CHILD_GONE",
+        `the child ${child} is gone, and its end would be waited for. Nothing was done`,
+      );
+    if (!isTerminal(run.status)) {
       open.push(child);
       continue;
     }

@@ -65,6 +65,11 @@ export const ERRORS = {
     means: "A child of the run is open, and its end could not be told to where it would be waited for.",
     fix: "Wait until the child has ended, or choose a place before it was started.",
   },
+  CHILD_GONE: {
+    status: 409,
+    means: "A child whose end the run would wait for has been removed since it ended.",
+    fix: "Choose a place before the child was started, or keep runs longer (`retention`).",
+  },
   WORKFLOW_UNKNOWN: {
     status: 400,
     means: "This engine has no code for the workflow in this version.",

@@ -51,6 +51,10 @@ export class Draft {
     return this.#announced;
   }
 
+  get holdsRecords(): boolean {
+    return this.#records.length > 0;
+  }
+
   /** Of the newest record. */
   get seq(): number {
     return this.#seq;

@@ -23,7 +23,9 @@ export function endState(
         return { status: ending.end, outcome: withRollbackFailures(codec, ending.reason, ending.failures), at };
       case "continued": {
         const input = codec.encode(ending.input, `input of run ${runId}`);
-        return { status: "continued", workflow: ending.workflow, version: ending.version, input, baseSeq: seq, at };
+        const { workflow, version } = ending;
+        // The end of a generation has a seq of its own: whoever has read the journal before it sees that it has moved on.
+        return { status: "continued", workflow, version, input, baseSeq: seq + 1, at };
       }
     }
   } catch (error) {

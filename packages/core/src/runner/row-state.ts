@@ -34,7 +34,11 @@ export class RowState {
     // With nothing open, the code awaits something of its own: it is working.
     const status = isWorking || steps.busy || open.size === 0 ? "running" : "suspended";
     const { waits, inboxSeen } = open;
-    if (this.#status === status && this.#waitChanges === waits.changes && !this.#woken) return;
+    if (this.#status === status && this.#waitChanges === waits.changes && !this.#woken) {
+      // A run that rests may leave this process: nothing that it did is left unwritten.
+      if (status === "suspended" && draft.holdsRecords) draft.announce();
+      return;
+    }
     this.#status = status;
     this.#waitChanges = waits.changes;
     this.#woken = false;

@@ -1,0 +1,30 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { workflow } from "./index.ts";
+import { STAGES } from "./testing/stages.ts";
+
+describe.each(STAGES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
+  it("is refused where the run would wait for the end of one that is gone, and goes to a place before it", async () => {
+    const stage = await create(onTestFinished);
+    const slow = workflow("slow", (ctx) => ctx.sleep("1 year"));
+    const quick = workflow("quick", async () => 1);
+    const parent = workflow("parent", async (ctx) => {
+      // It is open, so the parent stays.
+      await ctx.startChild(slow, undefined, { onParentClose: "abandon" });
+      return await ctx.child(quick, undefined);
+    });
+    const engine = await stage.engine({ workflows: [slow, quick, parent] });
+    const run = await engine.start(parent, undefined, { id: "r" });
+    expect(await stage.result(run)).toBe(1);
+    await stage.world.advance("1 s");
+    expect(await engine.prune({ retention: { completed: 0 } })).toMatchObject({ runs: 1 });
+    const before = await run.journal();
+    await expect(engine.rewind("r", "quick/result")).rejects.toMatchObject({
+      code: "CHILD_GONE",
+      message: expect.stringContaining("r//quick"),
+    });
+    expect(await run.journal()).toEqual(before);
+    expect(await run.status()).toBe("completed");
+    await engine.rewind("r", "quick");
+    expect(await stage.result(run)).toBe(1);
+  });
+});
