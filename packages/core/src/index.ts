@@ -11,16 +11,9 @@ export type { ForkOptions } from "./fork.ts";
 export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
 export { diff, type JournalDiff } from "./journal-diff.ts";
 export type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
+export { JoinError, RaceError } from "./model/branch-errors.ts";
 export type { Duration } from "./model/duration.ts";
-export {
-  CriticalError,
-  ERRORS,
-  type ErrorCode,
-  JoinError,
-  PawlError,
-  RaceError,
-  RollbackError,
-} from "./model/errors.ts";
+export { CriticalError, ERRORS, type ErrorCode, PawlError, RollbackError } from "./model/errors.ts";
 export type { Failure } from "./model/failure.ts";
 export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";

@@ -243,6 +243,11 @@ export const ERRORS = {
     means: "No dead letter has this id: it never was one, or it was replayed or removed.",
     fix: "List the dead letters.",
   },
+  RUN_HOSTED: {
+    status: 409,
+    means: "`runWorkflow` was called for a namespace that this process works on already.",
+    fix: "Use the handle that you have: `wake` it, or `evict` it first.",
+  },
   ...PROCESS_ERRORS,
   ...TESTING_ERRORS,
 } as const satisfies Record<string, { status: number; means: string; fix: string }>;
@@ -269,32 +274,4 @@ export class CriticalError extends Error {
 export class RollbackError extends Error {
   override readonly name = "RollbackError";
   readonly code = "ROLLBACK";
-}
-
-/** What `ctx.join` rejects with: every branch has come to its end, and these failed. */
-export class JoinError extends Error {
-  override readonly name = "JoinError";
-  readonly code = "JOIN_FAILED";
-  readonly errors: Readonly<Record<string, Error>>;
-  constructor(join: string, errors: Readonly<Record<string, Error>>) {
-    super(`join ${join} failed: ${reasons(errors)}`);
-    this.errors = errors;
-  }
-}
-
-/** What `ctx.race` rejects with: no branch succeeded. */
-export class RaceError extends Error {
-  override readonly name = "RaceError";
-  readonly code = "RACE_FAILED";
-  readonly errors: Readonly<Record<string, Error>>;
-  constructor(race: string, errors: Readonly<Record<string, Error>>) {
-    super(`race ${race} failed in every branch: ${reasons(errors)}`);
-    this.errors = errors;
-  }
-}
-
-function reasons(errors: Readonly<Record<string, Error>>): string {
-  return Object.entries(errors)
-    .map(([branch, error]) => `${branch}: ${error instanceof Error ? error.message : String(error)}`)
-    .join("; ");
 }

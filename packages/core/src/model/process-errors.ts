@@ -1,10 +1,5 @@
 /** Codes of what processes and decisions are made of: documents, expressions, scripts, requests. Part of the catalog. */
 export const PROCESS_ERRORS = {
-  RUN_HOSTED: {
-    status: 409,
-    means: "`runWorkflow` was called for a namespace that this process works on already.",
-    fix: "Use the handle that you have: `wake` it, or `evict` it first.",
-  },
   MODEL_INVALID: {
     status: 400,
     means: "The process model has problems. `problems` of the error lists all of them, with element and line.",

@@ -1,4 +1,5 @@
-import { JoinError, PawlError, RaceError } from "../../model/errors.ts";
+import { JoinError, RaceError } from "../../model/branch-errors.ts";
+import { PawlError } from "../../model/errors.ts";
 import { nameSegment, nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";

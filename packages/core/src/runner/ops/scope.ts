@@ -1,4 +1,5 @@
-import { JoinError, RaceError, RollbackError } from "../../model/errors.ts";
+import { JoinError, RaceError } from "../../model/branch-errors.ts";
+import { RollbackError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx, TryResult } from "../../workflow/ctx.ts";
