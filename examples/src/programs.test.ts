@@ -47,6 +47,13 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("actor-host: each actor is run when its alarm comes, and one that is asked answers", async () => {
+    const lines = await printed(() => import("./actor-host.ts"));
+    expect(lines.slice(0, 2)).toEqual(["welcome, ann", "welcome, bob"]);
+    expect(lines.slice(2, 4).sort()).toEqual(["ann, do you stay?", "bob, do you stay?"]);
+    expect(lines.slice(4).sort()).toEqual(["ann stays: a year", "bob left"]);
+  });
+
   it("changing-code: a run goes past what was removed and is the first at a place with versions", async () => {
     expect(await printed(() => import("./changing-code.ts"))).toEqual(["reserved, shipped with a tracking number"]);
   });

@@ -4,4 +4,6 @@ export { type MemoryDriver, memoryDriver, memoryNamespaces } from "../store/kv/m
 export type { AlarmRow, Namespaces } from "../store/kv/namespaces.ts";
 export { type SqliteConnection, type SqliteQuery, sqliteNamespaces } from "../store/kv/sqlite-namespaces.ts";
 export { decodeTuple, encodeTuple, type TupleItem } from "../store/kv/tuple.ts";
-export { type HostedResult, type HostedRun, type RunWorkflowOptions, runWorkflow } from "./run-workflow.ts";
+export { type HostedRun, hostedRun } from "./hosted-run.ts";
+export type { NamespaceOptions } from "./namespace.ts";
+export { type HostedResult, type RunningWorkflow, type RunWorkflowOptions, runWorkflow } from "./run-workflow.ts";

@@ -37,8 +37,8 @@ export class Namespace {
     return this.#working !== null;
   }
 
-  /** Opens it for work; whoever does that closes it. */
-  open(options: NamespaceOptions): Promise<Opened> {
+  /** Opens it for work; whoever does that closes it. Nobody else asks before `begin` is done. */
+  open(options: NamespaceOptions, begin: (opened: Opened) => Promise<void>): Promise<Opened> {
     return this.#inTurn(async () => {
       if (this.#working !== null) {
         throw new PawlError(
@@ -46,8 +46,15 @@ export class Namespace {
           `run ${this.#runId} is at work in this process already; use the handle that you have, or evict it first`,
         );
       }
-      this.#working = await this.#create(options);
-      return this.#working;
+      const opened = await this.#create(options);
+      try {
+        await begin(opened);
+      } catch (error) {
+        await opened.engine.shutdown({ drainMs: 0 });
+        throw error;
+      }
+      this.#working = opened;
+      return opened;
     });
   }
 

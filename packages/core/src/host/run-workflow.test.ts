@@ -5,7 +5,7 @@ import { decodeTuple } from "../store/kv/tuple.ts";
 import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
 import { Loop } from "../workflow/structure.ts";
 import { workflow } from "../workflow/workflow.ts";
-import { type HostedRun, runWorkflow } from "./run-workflow.ts";
+import { type RunningWorkflow, runWorkflow } from "./run-workflow.ts";
 
 const log = (): void => undefined;
 const HOUR = 3_600_000;
@@ -25,7 +25,7 @@ const trial = workflow("trial", async (ctx, email: string) => {
 async function untilEnd<Output>(
   driver: MemoryDriver,
   world: VirtualWorld,
-  run: () => HostedRun<Output>,
+  run: () => RunningWorkflow<Output>,
 ): Promise<unknown> {
   for (let pass = 0; pass < 100; pass += 1) {
     const { state, output, error } = await run().result;
@@ -139,7 +139,7 @@ describe("a run that yields", () => {
     const world = virtualWorld();
     const driver = memoryDriver();
     const at = world.now() + 30 * 24 * HOUR;
-    const run = (): HostedRun<string> => runWorkflow("trial", trial, "ann", driver, { world });
+    const run = (): RunningWorkflow<string> => runWorkflow("trial", trial, "ann", driver, { world });
     const first = await run().result;
     expect(first).toMatchObject({ state: "suspended", sleepUntil: at, waitingFor: [{ kind: "sleep", until: at }] });
     expect(driver.alarm).toEqual({ runId: "trial", at });
@@ -170,7 +170,7 @@ describe("a run that yields", () => {
         return "ok";
       }),
     );
-    const run = (): HostedRun<string> => runWorkflow("f", flaky, undefined, driver, { world, log });
+    const run = (): RunningWorkflow<string> => runWorkflow("f", flaky, undefined, driver, { world, log });
     expect((await run().result).sleepUntil).toBeGreaterThan(world.now());
     expect(await untilEnd(driver, world, run)).toBe("ok");
     expect(attempts).toEqual([1, 2, 3]);
@@ -244,6 +244,13 @@ describe("a run that stays", () => {
     expect(await run.result).toMatchObject({ state: "completed", output: "ann chose basic" });
   });
 
+  it("gets what it is sent at once, before it has begun", async () => {
+    const echo = workflow("echo", async (ctx) => (await ctx.listen<string>("say")).value);
+    const run = runWorkflow("e", echo, undefined, memoryDriver(), { mode: "live" });
+    expect((await run.message("say", "hello")).kind).not.toBe("targetNotFound");
+    expect((await run.result).output).toBe("hello");
+  });
+
   it("is evicted where it waits, and goes on elsewhere", async () => {
     const world = virtualWorld();
     const driver = memoryDriver();
@@ -288,7 +295,7 @@ describe("a run that stays", () => {
 });
 
 /** Lets go of a run whose step does not end. */
-async function evictNow(run: HostedRun<unknown>, world: VirtualWorld): Promise<void> {
+async function evictNow(run: RunningWorkflow<unknown>, world: VirtualWorld): Promise<void> {
   const evicted = run.evict({ drainMs: 0 });
   await world.advance("10 s");
   await evicted;

@@ -1,14 +1,10 @@
 import type { EngineOptions } from "../engine-config.ts";
-import type { RunSummary } from "../handle.ts";
 import { PawlError } from "../model/errors.ts";
-import { checkRunId } from "../model/names.ts";
-import type { EmitOutcome, SendOutcome } from "../model/op.ts";
 import { isTerminal, type OpenWait, type Status } from "../model/run.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
-import { systemClock } from "../runtime/clock.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
-import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";
-import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
+import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
+import { type HostedRun, hostedRun } from "./hosted-run.ts";
 import { type Namespace, type NamespaceOptions, namespaceOf, type Opened } from "./namespace.ts";
 
 export interface RunWorkflowOptions extends Omit<EngineOptions, "store" | "workflows" | "hotRuns" | "poll"> {
@@ -34,25 +30,12 @@ export interface HostedResult<Output> {
   readonly waitingFor: readonly OpenWait[];
 }
 
-/** A run in a host's own storage. Once it has let go, whatever is asked opens the namespace for a moment. */
-export interface HostedRun<Output> {
-  readonly id: string;
+/** A run that is at work, or was until it let go. */
+export interface RunningWorkflow<Output> extends HostedRun<Output> {
   /** Resolves when the run has ended; in mode `yield`, when it waits; and when it was evicted. */
   readonly result: Promise<HostedResult<Output>>;
-  /** Sends it a message. If nobody works on the run, the alarm is set, and the host runs it. */
-  message<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
-  /** Emits an event in its namespace: to the run, and to those that it started. */
-  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions): Promise<EmitOutcome>;
-  /** Has it looked at now: for a host whose alarm has come while it has this handle. */
-  wake(): Promise<void>;
-  /** False: it had ended before. What it did is undone first, by whoever works on it then. */
-  cancel(reason?: string): Promise<boolean>;
   /** Lets go of it, so that it can be run elsewhere. Step bodies that are under way may end within `drainMs`, 10 s by default. */
   evict(options?: { readonly drainMs?: number }): Promise<void>;
-  /** Undefined until it is completed. */
-  getOutput(): Promise<Output | undefined>;
-  /** Null: there is no such run yet. */
-  getState(): Promise<Status | null>;
 }
 
 const DRAIN_MS = 10_000;
@@ -72,16 +55,33 @@ export function runWorkflow<Input, Output>(
   input: Input,
   driver: KvDriver,
   options: RunWorkflowOptions = {},
-): HostedRun<Output> {
-  return new Hosting<Input, Output>(checkRunId(id), workflow, input, namespaceOf(driver, id), driver, options);
+): RunningWorkflow<Output> {
+  const { mode = "yield", workflows = [], ...rest } = options;
+  if (mode !== "yield" && mode !== "live") {
+    throw new PawlError("OPTION_INVALID", `mode is ${String(mode)}; it has to be yield or live`);
+  }
+  const all = [workflow as AnyWorkflow, ...workflows.filter((each) => each !== workflow)];
+  const settings = { ...rest, workflows: all, ...(mode === "yield" ? { hotRuns: 0 } : {}) };
+  const handle = hostedRun<Output>(id, driver, settings);
+  const hosting = new Hosting<Input, Output>(id, workflow, namespaceOf(driver, id), mode, settings);
+  const result = hosting.run(input);
+  // Whoever asks for the result hears of its failure; nobody has to ask.
+  result.catch(() => undefined);
+  return {
+    ...handle,
+    result,
+    async evict({ drainMs = DRAIN_MS } = {}) {
+      hosting.evict(drainMs);
+      await result;
+    },
+  };
 }
 
-class Hosting<Input, Output> implements HostedRun<Output> {
-  readonly id: string;
-  readonly result: Promise<HostedResult<Output>>;
+/** One stay of a run in memory. */
+class Hosting<Input, Output> {
+  readonly #id: string;
   readonly #workflow: Workflow<Input, Output>;
   readonly #namespace: Namespace;
-  readonly #driver: KvDriver;
   readonly #mode: "yield" | "live";
   readonly #options: NamespaceOptions;
   readonly #known: ReadonlySet<string>;
@@ -93,68 +93,29 @@ class Hosting<Input, Output> implements HostedRun<Output> {
   constructor(
     id: string,
     workflow: Workflow<Input, Output>,
-    input: Input,
     namespace: Namespace,
-    driver: KvDriver,
-    { mode = "yield", workflows = [], ...rest }: RunWorkflowOptions,
+    mode: "yield" | "live",
+    options: NamespaceOptions,
   ) {
-    if (mode !== "yield" && mode !== "live") {
-      throw new PawlError("OPTION_INVALID", `mode is ${String(mode)}; it has to be yield or live`);
-    }
-    this.id = id;
+    this.#id = id;
     this.#workflow = workflow;
     this.#namespace = namespace;
-    this.#driver = driver;
     this.#mode = mode;
-    const all = [workflow as AnyWorkflow, ...workflows.filter((each) => each !== workflow)];
-    this.#known = new Set(all.map(workflowKey));
-    this.#options = { ...rest, workflows: all, ...(mode === "yield" ? { hotRuns: 0 } : {}) };
-    this.result = this.#run(input);
-    // Whoever asks for the result hears of its failure; nobody has to ask.
-    this.result.catch(() => undefined);
+    this.#options = options;
+    this.#known = new Set(options.workflows?.map(workflowKey));
   }
 
-  message<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome> {
-    return this.#namespace.ask((engine) => engine.send(this.id, message, value, options), this.#options);
-  }
-
-  emit<Value>(topic: string | TopicType<Value>, value: Value, options?: EventOptions): Promise<EmitOutcome> {
-    return this.#namespace.ask((engine) => engine.emit(topic, value, options), this.#options);
-  }
-
-  cancel(reason?: string): Promise<boolean> {
-    return this.#namespace.ask((engine) => engine.cancel(this.id, reason), this.#options);
-  }
-
-  async wake(): Promise<void> {
-    if (this.#namespace.isOpen) await this.#namespace.ask((engine) => engine.recover(), this.#options);
-    else await this.#driver.setAlarm(this.id, this.#now());
-  }
-
-  async evict({ drainMs = DRAIN_MS }: { readonly drainMs?: number } = {}): Promise<void> {
+  evict(drainMs: number): void {
     this.#evicted ??= { drainMs };
     this.#look();
-    await this.result;
   }
 
-  async getOutput(): Promise<Output | undefined> {
-    const run = await this.#summary();
-    return run?.status === "completed" ? (run.output as Output) : undefined;
-  }
-
-  async getState(): Promise<Status | null> {
-    return (await this.#summary())?.status ?? null;
-  }
-
-  #summary(): Promise<RunSummary | null> {
-    return this.#namespace.ask((engine) => engine.get(this.id), this.#options);
-  }
-
-  async #run(input: Input): Promise<HostedResult<Output>> {
-    const opened = await this.#namespace.open(this.#options);
+  async run(input: Input): Promise<HostedResult<Output>> {
+    const opened = await this.#namespace.open(this.#options, async (fresh) => {
+      this.#watch(fresh);
+      await this.#begin(fresh, input);
+    });
     try {
-      this.#watch(opened);
-      await this.#begin(opened, input);
       await this.#untilOver(opened);
     } finally {
       await this.#namespace.close(opened, this.#evicted?.drainMs ?? 0);
@@ -174,11 +135,11 @@ class Hosting<Input, Output> implements HostedRun<Output> {
 
   /** What a run was started with it keeps: its input is not looked at when it is there already. */
   async #begin({ engine }: Opened, input: Input): Promise<void> {
-    const run = await engine.get(this.id);
+    const run = await engine.get(this.#id);
     if (run === null) {
-      await engine.start(this.#workflow, input, { id: this.id });
+      await engine.start(this.#workflow, input, { id: this.#id });
     } else if (run.workflow !== this.#workflow.name && run.generation === 0) {
-      const message = `the namespace holds run ${this.id} of workflow ${run.workflow}; nothing was started`;
+      const message = `the namespace holds run ${this.#id} of workflow ${run.workflow}; nothing was started`;
       throw new PawlError("RUN_EXISTS", message);
     }
   }
@@ -197,13 +158,13 @@ class Hosting<Input, Output> implements HostedRun<Output> {
   async #isOver({ engine, store }: Opened): Promise<boolean> {
     if (!(await store.isIdle((workflow) => this.#known.has(workflowKey(workflow))))) return false;
     if (this.#mode === "yield") return true;
-    const status = (await engine.get(this.id))?.status ?? "pending";
+    const status = (await engine.get(this.#id))?.status ?? "pending";
     return isTerminal(status) || status === "paused";
   }
 
   async #resultOf({ engine, store }: Opened): Promise<HostedResult<Output>> {
-    const run = await engine.get(this.id);
-    if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${this.id} is not there any more`);
+    const run = await engine.get(this.#id);
+    if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${this.#id} is not there any more`);
     return {
       state: run.status,
       output: run.status === "completed" ? (run.output as Output) : undefined,
@@ -211,9 +172,5 @@ class Hosting<Input, Output> implements HostedRun<Output> {
       sleepUntil: await store.lookAt(),
       waitingFor: run.wait?.open ?? [],
     };
-  }
-
-  #now(): number {
-    return (this.#options.world?.clock ?? systemClock()).now();
   }
 }

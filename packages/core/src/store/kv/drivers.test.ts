@@ -5,7 +5,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { open } from "lmdb";
 import { describe, expect, it } from "vitest";
 import { driverContract } from "../../testing/driver-contract/index.ts";
-import { type LmdbDatabase, lmdbNamespaces } from "./lmdb-namespaces.ts";
+import { lmdbNamespaces } from "./lmdb-namespaces.ts";
 import { memoryDriver, memoryNamespaces } from "./memory-driver.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { sqliteNamespaces } from "./sqlite-namespaces.ts";
@@ -55,8 +55,8 @@ driverContract(
   "LMDB",
   () =>
     inFolder((path) => {
-      const database = open({ path, keyEncoding: "binary", encoding: "binary" });
-      return { namespaces: lmdbNamespaces(database as unknown as LmdbDatabase), close: () => database.close() };
+      const database = open<Uint8Array, Uint8Array>({ path, keyEncoding: "binary", encoding: "binary" });
+      return { namespaces: lmdbNamespaces(database), close: () => database.close() };
     }),
   harness,
 );
