@@ -23,6 +23,20 @@ import type {
   ServiceElement,
 } from "./model.ts";
 
+/** An input of another model: inside of the import's name, at whatever depth, else by its qualified or its own name. */
+function imported(inputs: FeelContext, importName: string, name: string, depth = 0): FeelValue | undefined {
+  const own = entryOf(inputs, importName) ?? null;
+  const found = isContext(own) ? entryOf(own, name) : undefined;
+  if (found !== undefined || depth > IMPORTS_DEEP_MAX) return found;
+  for (const inner of Object.values(inputs)) {
+    const deeper = isContext(inner) ? imported(inner, importName, name, depth + 1) : undefined;
+    if (deeper !== undefined) return deeper;
+  }
+  return depth > 0 ? undefined : (entryOf(inputs, `${importName}.${name}`) ?? entryOf(inputs, name));
+}
+
+const IMPORTS_DEEP_MAX = 3;
+
 /** One pass over a decision graph: each element is worked out once, when it is first asked for. */
 export class DecisionRun {
   readonly #model: DecisionModel;
@@ -66,10 +80,8 @@ export class DecisionRun {
 
   /** Inputs of imported models may be given by their name, or under the name of the import. */
   #input(element: InputElement, importName: string | null): FeelValue {
-    const imported = importName === null ? null : (entryOf(this.#inputs, importName) ?? null);
-    const own = isContext(imported) ? entryOf(imported, element.name) : undefined;
-    const qualified = importName === null ? undefined : entryOf(this.#inputs, `${importName}.${element.name}`);
-    const given = own ?? qualified ?? entryOf(this.#inputs, element.name);
+    const given =
+      importName === null ? entryOf(this.#inputs, element.name) : imported(this.#inputs, importName, element.name);
     if (given === undefined) return this.#run.warn(`the input ${element.name} was not given`);
     return this.#fitted(inputOf(given, element.type, this.#model.items), element.type, `the input ${element.name}`);
   }

@@ -2,6 +2,7 @@ import type { Node, UnaryTests } from "./ast.ts";
 import { evaluate } from "./evaluate.ts";
 import { Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld } from "./evaluation.ts";
 import { type Json, toJson } from "./json.ts";
+import { isJuel, parseJuel } from "./juel.ts";
 import { knownIn } from "./known-names.ts";
 import { parseExpression, parseUnaryTests } from "./parse.ts";
 import { inside } from "./scope.ts";
@@ -35,6 +36,7 @@ function cached<T extends Node | UnaryTests>(key: string, read: () => T): T {
 }
 
 function readWith(text: string, variables: FeelContext): Node {
+  if (isJuel(text)) return cached(`j${text}`, () => parseJuel(text));
   const names = knownIn(text, variables);
   return cached(`e${names.join("\u0000")}\u0001${text}`, () => parseExpression(text, names));
 }
@@ -49,10 +51,11 @@ function evaluationOf(options: FeelOptions): Evaluation {
 
 /** Throws where the text is no FEEL expression. Names of more than one word have to be given. */
 export function checkFeel(text: string, names: readonly string[] = []): void {
-  parseExpression(text, names);
+  if (isJuel(text)) parseJuel(text);
+  else parseExpression(text, names);
 }
 
-/** Evaluates an expression over variables that are JSON. */
+/** Evaluates an expression over variables that are JSON. Conditions in the style of `${a == 1}` are understood as far as FEEL has the same. */
 export function evaluateFeel(
   text: string,
   variables: Readonly<Record<string, unknown>>,

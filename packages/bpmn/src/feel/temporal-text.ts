@@ -74,7 +74,7 @@ function parseClock(text: string): { readonly time: FeelTime; readonly days: num
 }
 
 export function parseTime(text: string): FeelTime | null {
-  return parseClock(text.startsWith("T") ? text.slice(1) : text)?.time ?? null;
+  return parseClock(text)?.time ?? null;
 }
 
 /** A date alone is its midnight. */

@@ -1,5 +1,4 @@
 import { asMoment } from "./temporal.ts";
-import { dateTimeOf, midnight } from "./temporal-text.ts";
 import { entryOf, type FeelKind, type FeelType, type FeelValue, isContext, isKind, isList, kindOf } from "./value.ts";
 
 /** Types that have a name but are not FEEL's own: the item definitions of a model. Undefined for an unknown name. */
@@ -145,9 +144,4 @@ function adjustedTo(value: FeelValue, type: FeelType, named: NamedTypes): FeelVa
 function isListType(type: FeelType, named: NamedTypes): boolean {
   if (type.kind === "list") return true;
   return type.kind === "name" && (type.name === "list" || (named(type.name)?.isCollection ?? false));
-}
-
-/** A date as the midnight at its beginning, without a zone. */
-export function midnightOf(value: FeelValue): FeelValue {
-  return isKind(value, "date") ? dateTimeOf(value, midnight(null)) : value;
 }

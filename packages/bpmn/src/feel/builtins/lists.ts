@@ -76,7 +76,7 @@ function replacedWhere(list: FeelList, match: FeelFunction, item: FeelValue, run
 }
 
 function inserted(list: FeelList, position: number, item: FeelValue, run: Evaluation): FeelValue {
-  const at = position === list.length + 1 ? list.length : indexAt(list, position);
+  const at = indexAt(list, position);
   return at === null ? null : grown([...list.slice(0, at), item, ...list.slice(at)], run);
 }
 

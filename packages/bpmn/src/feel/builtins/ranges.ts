@@ -53,8 +53,8 @@ const RELATIONS: Readonly<Record<string, Relation>> = {
   meets: doMeet,
   "met by": (a, b) => doMeet(b, a),
   overlaps: overlap,
-  "overlaps before": (a, b) => overlap(a, b) === true && starts(a, b) < 0 && ends(a, b) < 0,
-  "overlaps after": (a, b) => overlap(a, b) === true && starts(a, b) > 0 && ends(a, b) > 0,
+  "overlaps before": (a, b) => overlap(a, b) === true && starts(a, b) < 0 && ends(a, b) <= 0,
+  "overlaps after": (a, b) => overlap(a, b) === true && starts(a, b) > 0 && ends(a, b) >= 0,
   finishes: (a, b) => ends(a, b) === 0 && starts(a, b) >= 0,
   "finished by": (a, b) => ends(a, b) === 0 && starts(a, b) <= 0,
   includes: (a, b) => starts(a, b) <= 0 && ends(a, b) >= 0,
@@ -108,22 +108,13 @@ function touches(point: FeelValue, bound: FeelValue, isIncluded: boolean): FeelV
   return result === null ? null : result === 0 && isIncluded;
 }
 
-const names: Readonly<Record<string, string>> = {
-  includes: "range, point",
-  "started by": "range, point",
-  "finished by": "range, point",
-};
+/** What the arguments may be called, where not both are ranges. */
+const NAMINGS = ["point1: any, point2: any", "point: any, range: any", "range: any, point: any"];
 
 export const RANGE_FUNCTIONS = [
   ...Object.entries(RELATIONS).flatMap(([name, relation]) => [
     signature(`${name}(range1: range, range2: range)`, related(relation)),
-    signature(
-      `${name}(${(names[name] ?? "point, range")
-        .split(", ")
-        .map((parameter) => `${parameter}: any`)
-        .join(", ")})`,
-      ([a = null, b = null]) => onPoints(name, a, b),
-    ),
+    ...NAMINGS.map((naming) => signature(`${name}(${naming})`, ([a = null, b = null]) => onPoints(name, a, b))),
   ]),
   signature("range(from: string)", ([text], run) => parseRange(text as string) ?? run.warn("the text is no range")),
 ];

@@ -1,5 +1,5 @@
 import type { Evaluation } from "../evaluation.ts";
-import { midnightOf } from "../types.ts";
+import { asMoment } from "../temporal.ts";
 import { type FeelValue, isKind, isList, kindOf } from "../value.ts";
 
 /**
@@ -87,7 +87,7 @@ function fit(value: FeelValue, { type, isNullable }: Parameter): FeelValue | und
   if (value === null) return isNullable ? null : undefined;
   if (isOf(value, type)) return value;
   if (type === "list") return [value];
-  if (type === "date and time" && isKind(value, "date")) return midnightOf(value);
+  if (type === "date and time" && isKind(value, "date")) return asMoment(value) ?? undefined;
   if (isList(value) && value.length === 1) {
     const [only = null] = value;
     return only !== null && isOf(only, type) ? only : undefined;

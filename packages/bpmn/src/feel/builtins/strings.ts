@@ -48,6 +48,7 @@ function replace(text: string, pattern: string, replacement: string, flags: stri
   const isLiteral = flags?.includes("q") === true;
   if (!isLiteral && /\\(?![\\$])|(?<!\\)(?:\\\\)*\$(?!\d)/.test(replacement))
     return run.warn("the replacement is malformed");
+  if (regex.on([], (count) => run.step(count))(0) !== null) return run.warn("the pattern matches the empty text");
   const chars = [...text];
   const parts: string[] = [];
   let at = 0;

@@ -1,0 +1,229 @@
+import { PawlError } from "pawl";
+import type { BinaryOperator, Node } from "./ast.ts";
+import { shown } from "./scanner.ts";
+
+/**
+ * Conditions as many models have them: `${amount > 100 && status == 'open'}`. What has a meaning in FEEL is read; calls of methods,
+ * assignments and text around the braces are refused, because they would need the objects of another engine.
+ */
+
+const TOKEN =
+  /\s*(?:(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([A-Za-z_]\w*)|(&&|\|\||==|!=|<=|>=|[-+*/%<>!?:()[\].,]))/y;
+const WORDS: Readonly<Record<string, string>> = {
+  and: "&&",
+  or: "||",
+  not: "!",
+  eq: "==",
+  ne: "!=",
+  lt: "<",
+  gt: ">",
+  le: "<=",
+  ge: ">=",
+  div: "/",
+  mod: "%",
+};
+/** What binds weakest first. */
+const LEVELS: readonly (readonly string[])[] = [
+  ["||"],
+  ["&&"],
+  ["==", "!="],
+  ["<", "<=", ">", ">="],
+  ["+", "-"],
+  ["*", "/", "%"],
+];
+const OPERATORS: Readonly<Record<string, BinaryOperator>> = {
+  "||": "or",
+  "&&": "and",
+  "==": "=",
+  "<": "<",
+  "<=": "<=",
+  ">": ">",
+  ">=": ">=",
+  "+": "+",
+  "-": "-",
+  "*": "*",
+  "/": "/",
+};
+const CONSTANTS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
+const DEPTH_MAX = 100;
+
+type Token =
+  | { readonly kind: "number"; readonly value: number }
+  | { readonly kind: "text"; readonly value: string }
+  | { readonly kind: "name"; readonly value: string }
+  | { readonly kind: "sign"; readonly value: string };
+
+/** Whether the text is written in this way. */
+export function isJuel(text: string): boolean {
+  return /^\s*[$#]\{/.test(text);
+}
+
+export function parseJuel(text: string): Node {
+  const body = /^\s*[$#]\{([\s\S]*)\}\s*$/.exec(text)?.[1];
+  if (body === undefined || /[$#]\{/.test(body.replace(/'[^']*'|"[^"]*"/g, "")))
+    throw refused(text, "text around it is not joined");
+  const reader = new JuelReader(text, tokensOf(text, body));
+  const node = reader.expression();
+  reader.end();
+  return node;
+}
+
+function refused(text: string, reason: string): PawlError {
+  return new PawlError(
+    "EXPRESSION_INVALID",
+    `the expression ${shown(text)} is not understood: ${reason}; write it in FEEL`,
+  );
+}
+
+function tokensOf(text: string, body: string): readonly Token[] {
+  const tokens: Token[] = [];
+  const end = body.trimEnd().length;
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < end) {
+    const at = TOKEN.lastIndex;
+    const found = TOKEN.exec(body);
+    if (found === null) throw refused(text, `“${body.slice(at, at + 20).trim()}” has no meaning here`);
+    const [, number, single, double, word, sign] = found;
+    const quoted = single ?? double;
+    if (number !== undefined) tokens.push({ kind: "number", value: Number(number) });
+    else if (quoted !== undefined) tokens.push({ kind: "text", value: quoted.replace(/\\(.)/g, "$1") });
+    else if (word === undefined) tokens.push({ kind: "sign", value: sign ?? "" });
+    else if (Object.hasOwn(WORDS, word)) tokens.push({ kind: "sign", value: WORDS[word] ?? "" });
+    else tokens.push({ kind: "name", value: word });
+  }
+  return tokens;
+}
+
+class JuelReader {
+  readonly #text: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string, tokens: readonly Token[]) {
+    this.#text = text;
+    this.#tokens = tokens;
+  }
+
+  end(): void {
+    if (this.#at < this.#tokens.length) throw this.#flaw();
+  }
+
+  #flaw(): PawlError {
+    const token = this.#tokens[this.#at];
+    return refused(
+      this.#text,
+      token === undefined ? "something is missing at its end" : `“${token.value}” has no meaning there`,
+    );
+  }
+
+  #sign(): string | null {
+    const token = this.#tokens[this.#at];
+    return token?.kind === "sign" ? token.value : null;
+  }
+
+  #take(sign: string): boolean {
+    if (this.#sign() !== sign) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  #expect(sign: string): void {
+    if (!this.#take(sign)) throw this.#flaw();
+  }
+
+  expression(): Node {
+    this.#depth += 1;
+    if (this.#depth > DEPTH_MAX) throw refused(this.#text, "it is nested too deep");
+    const test = this.#level(0);
+    this.#depth -= 1;
+    if (!this.#take("?")) return test;
+    const yes = this.expression();
+    this.#expect(":");
+    return { kind: "if", test, yes, no: this.expression() };
+  }
+
+  #level(index: number): Node {
+    const signs = LEVELS[index];
+    if (signs === undefined) return this.#unary();
+    let left = this.#level(index + 1);
+    for (let sign = this.#sign(); sign !== null && signs.includes(sign); sign = this.#sign()) {
+      this.#at += 1;
+      left = joined(sign, left, this.#level(index + 1));
+    }
+    return left;
+  }
+
+  #unary(): Node {
+    if (this.#take("!")) return opposite(this.#unary());
+    if (this.#take("-")) return { kind: "negate", value: this.#unary() };
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== "name" || token.value !== "empty") return this.#path();
+    this.#at += 1;
+    return emptiness(this.#unary());
+  }
+
+  #path(): Node {
+    let node = this.#primary();
+    for (;;) {
+      if (this.#take(".")) {
+        const token = this.#tokens[this.#at];
+        if (token?.kind !== "name") throw this.#flaw();
+        this.#at += 1;
+        node = { kind: "path", from: node, name: token.value };
+      } else if (this.#take("[")) {
+        const inner = this.expression();
+        this.#expect("]");
+        node = indexed(node, inner);
+      } else if (this.#sign() === "(") throw refused(this.#text, "methods are not called");
+      else return node;
+    }
+  }
+
+  #primary(): Node {
+    const token = this.#tokens[this.#at];
+    if (token === undefined) throw this.#flaw();
+    if (this.#take("(")) {
+      const node = this.expression();
+      this.#expect(")");
+      return node;
+    }
+    if (token.kind === "sign") throw this.#flaw();
+    this.#at += 1;
+    if (token.kind !== "name") return { kind: "literal", value: token.value };
+    if (Object.hasOwn(CONSTANTS, token.value)) return { kind: "literal", value: CONSTANTS[token.value] ?? null };
+    return { kind: "name", name: token.value };
+  }
+}
+
+function call(name: string, ...args: readonly Node[]): Node {
+  return { kind: "call", callee: { kind: "name", name }, args };
+}
+
+/** There everything is true or false; what is unknown counts as false. */
+function opposite(test: Node): Node {
+  return { kind: "if", test, yes: { kind: "literal", value: false }, no: { kind: "literal", value: true } };
+}
+
+function joined(sign: string, left: Node, right: Node): Node {
+  if (sign === "!=") return opposite({ kind: "binary", op: "=", left, right });
+  const op = OPERATORS[sign];
+  return op === undefined ? call("modulo", left, right) : { kind: "binary", op, left, right };
+}
+
+/** Lists count from 0 there. */
+function indexed(from: Node, inner: Node): Node {
+  if (inner.kind === "literal" && typeof inner.value === "string") return { kind: "path", from, name: inner.value };
+  const one: Node = { kind: "literal", value: 1 };
+  return { kind: "filter", from, test: { kind: "binary", op: "+", left: inner, right: one } };
+}
+
+function emptiness(value: Node): Node {
+  const is = (other: Node): Node => ({ kind: "binary", op: "=", left: value, right: other });
+  const isEmpty = [
+    is({ kind: "literal", value: null }),
+    is({ kind: "literal", value: "" }),
+    is({ kind: "list", items: [] }),
+  ];
+  return opposite(opposite(isEmpty.reduce((left, right) => ({ kind: "binary", op: "or", left, right }))));
+}
