@@ -1,6 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import type { Op, OutcomeOf, RunView } from "../model/op.ts";
 import type { Answer, Transition, Wake } from "../model/transition.ts";
+import { canWait } from "../rules/can-wait.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
@@ -8,7 +9,7 @@ import type { Turns } from "../runtime/turns.ts";
 import type { Commit, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Committer } from "./committer.ts";
-import { type AppendSource, type Asked, type Entry, hasCode, settle, unavailable } from "./entry.ts";
+import { type AppendSource, type Asked, type Entry, hasCode, settle, unavailable, withTaken } from "./entry.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -19,6 +20,9 @@ export interface CoordinatorLimits {
 
 /** What the owner knows of its run; moves on with each commit. */
 type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
+
+/** How many batches with callers' ops may go before what nobody waits for. */
+const PASSES_MAX = 4;
 
 /** How often an op from outside is decided anew because the run changed hands meanwhile. */
 const AGAIN_MAX = 100;
@@ -31,7 +35,8 @@ const AGAIN_MAX = 100;
  *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
  *     may wait is committed beside it, where the store asks for that.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
- * C4. A failed assertion stops everything before a wrong state is written.
+ * C4. An append that can wait is passed over while callers have something to commit, a few times.
+ * C5. A failed assertion stops everything before a wrong state is written.
  */
 export class Coordinator {
   readonly #store: Store;
@@ -46,6 +51,8 @@ export class Coordinator {
   /** Places in the queue that are kept for callers who are about to take them. */
   #places = 0;
   #queue: Entry[] = [];
+  /** How often appends that can wait were passed over. */
+  #passes = 0;
   #armed = false;
   #busy = false;
   /** Commits under way beside the batches. */
@@ -174,10 +181,16 @@ export class Coordinator {
     const now = this.#store.now();
     const asked: Asked[] = [];
     const batch: Transition[] = [];
+    const passed: AppendSource[] = [];
+    const mayPass = this.#passes < PASSES_MAX && entries.some(({ kind }) => kind === "op");
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) continue;
       const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.runId) ?? null);
+      if (mayPass && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
+        passed.push(withTaken(entry, op));
+        continue;
+      }
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         settle(entry, decision);
@@ -188,6 +201,8 @@ export class Coordinator {
         batch.push(decision.transition);
       }
     }
+    this.#passes = passed.length > 0 ? this.#passes + 1 : 0;
+    this.#queue.push(...passed);
     if (batch.length === 0) return;
     const result = await this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
     this.#conclude(asked, batch, result.commit, result.resent, result.given);

@@ -31,6 +31,16 @@ export interface Asked {
   readonly view: RunView | null;
 }
 
+/** What was taken from a source, to be committed later. */
+export function withTaken(source: AppendSource, op: AppendOp): AppendSource {
+  return {
+    kind: "source",
+    runId: source.runId,
+    takeAppend: () => op,
+    appended: (outcome) => source.appended(outcome),
+  };
+}
+
 /** Whether a transition is more than data. */
 export function hasCode(transition: Transition): boolean {
   return transition.kind === "append" && transition.transaction !== null;

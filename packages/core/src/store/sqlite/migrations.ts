@@ -138,6 +138,12 @@ ALTER TABLE pawl_workers ADD COLUMN workflows TEXT;
 `,
   "ALTER TABLE pawl_runs ADD COLUMN undo TEXT NOT NULL DEFAULT 'none'",
   "CREATE INDEX pawl_letters_dead ON pawl_letters (dead_at);",
+  // What wakes a run that rests with its owner changes one small index, and not the one that holds all of the owner's runs.
+  `
+DROP INDEX pawl_runs_owned;
+CREATE INDEX pawl_runs_owned ON pawl_runs (owner, status) WHERE owner IS NOT NULL;
+CREATE INDEX pawl_runs_due ON pawl_runs (owner, status, wake_at) WHERE owner IS NOT NULL AND wake_at IS NOT NULL;
+`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

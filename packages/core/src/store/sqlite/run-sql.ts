@@ -34,11 +34,12 @@ export const RUN_SQL = {
   claimableNewest: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
     WHERE r.workflow = ? AND r.version = ? AND r.owner IS NULL AND r.wake_at <= ? ORDER BY r.wake_at DESC, r.key DESC LIMIT ?`,
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
-  due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs WHERE owner = ? AND status = ? AND wake_at <= ?
-    ORDER BY wake_at, key LIMIT ?`,
+  due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs INDEXED BY pawl_runs_due
+    WHERE owner = ? AND status = ? AND wake_at <= ? ORDER BY wake_at, key LIMIT ?`,
   held: `SELECT id, epoch FROM pawl_runs WHERE owner = ? AND (status = 'running' OR status = 'compensating' AND wait IS NULL)
     ORDER BY key`,
-  nextOwned: "SELECT min(wake_at) AS at FROM pawl_runs WHERE owner = ? AND status = ?",
+  nextOwned: `SELECT min(wake_at) AS at FROM pawl_runs INDEXED BY pawl_runs_due
+    WHERE owner = ? AND status = ? AND wake_at IS NOT NULL`,
   nextFree: `SELECT min(wake_at) AS at FROM pawl_runs
     WHERE workflow = ? AND version = ? AND owner IS NULL AND wake_at IS NOT NULL`,
   ended: `SELECT ${HEAD_COLUMN} FROM pawl_runs r
