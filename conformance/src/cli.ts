@@ -6,7 +6,7 @@ import { sqliteStore } from "pawl/sqlite";
 import { runBetsy } from "./betsy.ts";
 import { suiteFolder } from "./suites.ts";
 
-/** `npm run conformance [-- --store sqlite]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
+/** `npm run conformance [-- --store sqlite] [--crashes]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
 
 const BETSY_MIN = 130;
 const isSqlite = process.argv.includes("sqlite");
@@ -24,11 +24,14 @@ async function betsy(): Promise<boolean> {
     console.log("!! SKIPPED: betsy is not here; name the folder of the suites in PAWL_CONFORMANCE");
     return true;
   }
-  const { passed, failed } = await runBetsy(folder, openStore);
+  const mode = process.argv.includes("--crashes") ? "crashing" : "plain";
+  const { passed, failed, crashes } = await runBetsy(folder, openStore, mode);
   for (const { model, status, expected, trace } of failed) {
     console.log(`failed: ${model} (${status})\n  expected ${expected.join(" ")}\n  got      ${trace.join(" ")}`);
   }
-  console.log(`betsy on ${isSqlite ? "sqlite" : "memory"}: ${passed} of ${passed + failed.length} cases passed`);
+  console.log(
+    `betsy on ${isSqlite ? "sqlite" : "memory"}: ${passed} of ${passed + failed.length} cases passed, ${crashes} crashes`,
+  );
   return passed >= BETSY_MIN;
 }
 

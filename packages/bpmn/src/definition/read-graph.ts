@@ -1,4 +1,17 @@
-import type { Process } from "../model/process.ts";
+import type {
+  ActivityElement,
+  Element,
+  EventElement,
+  Flow,
+  GatewayElement,
+  Process,
+  TaskElement,
+  TaskType,
+} from "../model/process.ts";
+import { checkProcess } from "./check-process.ts";
+import { computed } from "./expression-text.ts";
+import { Problems } from "./problem.ts";
+import { startsOf } from "./starts.ts";
 
 /** A process as a graph in JSON: nodes, and connections between them. */
 export interface Graph {
@@ -10,7 +23,9 @@ export interface Graph {
 
 export interface GraphNode {
   readonly id: string;
+  /** `startProcess`, `endProcess`, `userTask`, `serviceTask`, `scriptTask`, `businessRule`, or a gateway's type. */
   readonly type: string;
+  /** What the node is about: `label`, `handler`, `script`, `ruleId`, `assignee`, `formId` and the like. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -18,10 +33,159 @@ export interface GraphConnection {
   readonly id?: string;
   readonly source: string;
   readonly target: string;
+  /** FEEL. */
   readonly condition?: string;
+  /** Taken when no condition is met. */
   readonly isDefault?: boolean;
 }
 
-export function readGraph(_graph: Graph): Process {
-  throw new Error("graphs are not read yet");
+const TASKS: Readonly<Record<string, TaskType>> = {
+  userTask: "userTask",
+  serviceTask: "serviceTask",
+  scriptTask: "scriptTask",
+  businessRule: "businessRuleTask",
+  businessRuleTask: "businessRuleTask",
+};
+
+const GATEWAYS: Readonly<Record<string, GatewayElement["type"]>> = {
+  exclusiveGateway: "exclusiveGateway",
+  parallelGateway: "parallelGateway",
+  inclusiveGateway: "inclusiveGateway",
+};
+
+const EVENTS: Readonly<Record<string, EventElement["type"]>> = { startProcess: "startEvent", endProcess: "endEvent" };
+
+/** An id becomes a name in the journal. */
+const ID = /^[\w.:-]{1,200}$/;
+
+/** The process that a graph describes. All problems are found at once. */
+export function readGraph(graph: Graph): Process {
+  const problems = new Problems();
+  checkShape(graph, problems);
+  problems.check("the graph");
+  const flows = flowsOf(graph, problems);
+  const elements = new Map<string, Element>();
+  for (const node of graph.nodes) {
+    if (!ID.test(node.id))
+      problems.add(node.id, null, "the id has to be made of letters, digits and . : - _; rename it");
+    if (elements.has(node.id)) problems.add(node.id, null, "the id is used twice; give each node its own");
+    const element = elementOf(graph, node, flows);
+    if (element === null) problems.add(node.id, null, `a node can't be a ${node.type}; use ${known()}`);
+    else elements.set(node.id, element);
+  }
+  const inside = [...elements.keys()];
+  const starts = startsOf([...elements.values()]);
+  const scope = { id: graph.id, elements: inside, starts, eventSubProcesses: [], data: [] };
+  const process: Process = {
+    id: graph.id,
+    name: graph.name ?? null,
+    isExecutable: true,
+    versionTag: null,
+    elements,
+    flows: new Map(flows.map((flow) => [flow.id, flow])),
+    scopes: new Map([[graph.id, scope]]),
+  };
+  checkProcess(process, problems);
+  problems.check("the graph");
+  return process;
+}
+
+function known(): string {
+  return [...Object.keys(EVENTS), ...Object.keys(TASKS), ...Object.keys(GATEWAYS)].join(", ");
+}
+
+function checkShape(graph: unknown, problems: Problems): void {
+  const { id, nodes, connections } = (graph ?? {}) as Partial<Record<keyof Graph, unknown>>;
+  if (typeof id !== "string" || !ID.test(id)) problems.add(null, null, "the graph has no id; give it one");
+  for (const [name, list] of Object.entries({ nodes, connections })) {
+    const isList = Array.isArray(list) && list.every((each) => typeof each === "object" && each !== null);
+    if (!isList) problems.add(null, null, `${name} is no list of objects; give it as one`);
+  }
+  if (!Array.isArray(nodes) || !nodes.every((node) => typeof node?.id === "string" && typeof node?.type === "string")) {
+    problems.add(null, null, "a node has no id or no type; give each both, as text");
+  }
+}
+
+function flowsOf({ connections }: Graph, problems: Problems): ReadonlyArray<Flow & { readonly isDefault: boolean }> {
+  const seen = new Set<string>();
+  return connections.map(({ id, source, target, condition, isDefault = false }, i) => {
+    const flow = id ?? `connection-${i + 1}`;
+    if (seen.has(flow)) problems.add(flow, null, "the id is used twice; give each connection its own");
+    seen.add(flow);
+    return { id: flow, name: null, source, target, condition: condition ? computed(condition) : null, isDefault };
+  });
+}
+
+function elementOf(
+  graph: Graph,
+  { id, type, data = {} }: GraphNode,
+  flows: ReadonlyArray<Flow & { readonly isDefault: boolean }>,
+): Element | null {
+  const outgoing = flows.filter(({ source }) => source === id);
+  const node = {
+    id,
+    name: text(data.label) ?? null,
+    scope: graph.id,
+    incoming: flows.filter(({ target }) => target === id).map((flow) => flow.id),
+    outgoing: outgoing.map((flow) => flow.id),
+    line: null,
+    properties: propertiesOf(data),
+  };
+  const fallback = outgoing.find(({ isDefault }) => isDefault)?.id ?? null;
+  const event = EVENTS[type];
+  if (event !== undefined) return { ...node, type: event, ...PLAIN_EVENT };
+  const gateway = GATEWAYS[type];
+  if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null };
+  const task = TASKS[type];
+  return task === undefined ? null : { ...node, ...PLAIN_ACTIVITY, default: fallback, ...taskOf(task, data) };
+}
+
+const PLAIN_EVENT = {
+  triggers: [],
+  isParallel: false,
+  isInterrupting: true,
+  attachedTo: null,
+  outputs: [],
+  handler: null,
+} as const;
+
+const PLAIN_ACTIVITY = {
+  loop: null,
+  boundaries: [],
+  compensatedBy: null,
+  isForCompensation: false,
+  startQuantity: 1,
+  completionQuantity: 1,
+  inputs: [],
+  outputs: [],
+} as const;
+
+type OwnOfTask = Omit<TaskElement, Exclude<keyof ActivityElement, "type">>;
+
+function taskOf(type: TaskType, data: Readonly<Record<string, unknown>>): OwnOfTask {
+  const script = data.script as { readonly code?: unknown; readonly resultVariable?: unknown } | string | undefined;
+  const code = typeof script === "string" ? script : text(script?.code);
+  const service = data.serviceConfig as { readonly responseVariable?: unknown } | undefined;
+  const ofScript = typeof script === "object" ? text(script.resultVariable) : undefined;
+  return {
+    type,
+    handler: text(data.handler) ?? null,
+    script: code === undefined ? null : { text: code, format: text(data.scriptFormat) ?? "javascript" },
+    decision: text(data.ruleId) ?? null,
+    resultVariable: text(data.resultVariable) ?? ofScript ?? text(service?.responseVariable) ?? null,
+    message: null,
+    instantiates: false,
+    retry: null,
+  };
+}
+
+/** For handlers: what is text stays that, the rest is JSON. */
+function propertiesOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+  );
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -74,7 +74,9 @@ export function endInstance(
     loop.kind === "multi" && loop.output !== null ? evaluate(live, row, loop.output.element, given) : undefined;
   const isDone = loop.kind === "multi" && isMet(live, row, loop, role, given);
   const thrown = loop.kind === "multi" ? thrownBy(live, row, loop, role, given) : [];
-  assign(live, body, given);
+  // What is gathered is given by the whole, when it is done; what a mapping names is meant for others at once.
+  const isGathered = loop.kind === "multi" && loop.output !== null && element.outputs.length === 0;
+  if (!isGathered) assign(live, body, given);
   const again = loop.kind === "standard" && goesOn(live, body, loop, role.ended + 1);
   role.ended += 1;
   if (output !== undefined && row.instance !== null) role.outputs[row.instance] = output;

@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import { documentOf, flows } from "../testing/document.ts";
+import { MachineBench } from "../testing/machine-bench.ts";
+
+async function bench(inside: string, flowText: string, beside = ""): Promise<MachineBench> {
+  return await MachineBench.of(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`, beside));
+}
+
+const PLAIN = "s -> a\na -> e";
+
+describe("a task", () => {
+  test("gives what its handler gave to the process; mappings decide what goes in and out", async () => {
+    const one = await bench('<serviceTask id="a"/>', PLAIN);
+    one.start({ x: 1 });
+    expect(one.asked).toMatchObject([{ kind: "work", variables: { x: 1 } }]);
+    expect(one.done("a", { y: 2 }).ending).toEqual({ kind: "completed", variables: { x: 1, y: 2 } });
+    const mapped = await bench(
+      `<serviceTask id="a"><extensionElements><pawl:ioMapping>
+         <pawl:input source="x + 1" target="n"/><pawl:output source="r * 2" target="doubled"/>
+       </pawl:ioMapping></extensionElements></serviceTask>`,
+      PLAIN,
+    );
+    mapped.start({ x: 1 });
+    expect(mapped.asked).toMatchObject([{ variables: { x: 1, n: 2 } }]);
+    expect(mapped.done("a", { r: 21 }).ending).toEqual({ kind: "completed", variables: { x: 1, doubled: 42 } });
+  });
+
+  test("that fails for good is an incident: it can be retried, or skipped with what it should have given", async () => {
+    const one = await bench('<serviceTask id="a"/>', PLAIN);
+    one.start().fails("a", "down");
+    expect(one.incidents).toEqual([["a", "failed"]]);
+    expect(one.ending).toBe(null);
+    one.happens({ kind: "retry", row: one.rowOf("a") });
+    expect(one.open("work")).toEqual(["a/work#2"]);
+    one.fails("a").happens({ kind: "skip", row: one.rowOf("a"), variables: { y: 1 } });
+    expect(one.ending).toEqual({ kind: "completed", variables: { y: 1 } });
+  });
+
+  test("whose error of the model nobody catches is an incident; a failure is caught by no error event", async () => {
+    const inside =
+      '<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a"><errorEventDefinition errorRef="E"/></boundaryEvent>';
+    const error = '<error id="E" errorCode="LATE"/>';
+    const failing = await bench(inside, `${PLAIN}\nx -> e`, error);
+    expect(failing.start().fails("a").incidents).toEqual([["a", "failed"]]);
+    const other = await bench(inside, `${PLAIN}\nx -> e`, error);
+    expect(other.start().throws("a", "OTHER").incidents).toEqual([["a", "uncaughtError"]]);
+    const caught = await bench(inside, `${PLAIN}\nx -> e`, error);
+    expect(caught.start().throws("a", "LATE", { days: 2 }).ending).toEqual({
+      kind: "completed",
+      variables: { days: 2 },
+    });
+  });
+
+  test("whose flows have conditions is left by all that are met, and by the default if none is", async () => {
+    const text = "s -> a\na -[x = 1]-> b\na -d-> c\na -> z\nb -> e\nc -> e\nz -> e";
+    const inside = '<serviceTask id="a" default="d"/><userTask id="b"/><userTask id="c"/><userTask id="z"/>';
+    expect((await bench(inside, text)).start({ x: 1 }).done("a").active).toEqual(["b", "z"]);
+    expect((await bench(inside, text)).start({ x: 2 }).done("a").active).toEqual(["c", "z"]);
+  });
+
+  test("begins when as many tokens have come as it needs", async () => {
+    const one = await bench(
+      '<serviceTask id="a" completionQuantity="3"/><userTask id="b" startQuantity="2"/>',
+      "s -> a\na -> b\nb -> e",
+    );
+    expect(one.start().done("a").active).toEqual(["b"]);
+  });
+
+  test("no name of a variable reaches beyond the variables", async () => {
+    const one = await bench('<serviceTask id="a"/>', PLAIN);
+    one.start().done("a", JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}'));
+    expect(({} as { polluted?: boolean }).polluted).toBe(undefined);
+    expect(Object.keys(one.ending?.kind === "completed" ? one.ending.variables : {})).toContain("constructor");
+  });
+});
+
+describe("an activity that is done several times", () => {
+  const multi = (attributes: string, inside: string): string =>
+    `<serviceTask id="a"><multiInstanceLoopCharacteristics ${attributes}>
+       <extensionElements><pawl:loopCharacteristics inputCollection="= items" inputElement="item" outputCollection="out" outputElement="= r"/></extensionElements>
+       ${inside}</multiInstanceLoopCharacteristics></serviceTask>`;
+
+  test("in parallel gathers what each gives at its item's place, whoever ends first", async () => {
+    const one = await bench(multi("", ""), PLAIN);
+    one.start({ items: ["x", "y", "z"] });
+    expect(one.asked.map((command) => "variables" in command && command.variables.item)).toEqual(["x", "y", "z"]);
+    const [x, y, z] = one.open("work");
+    for (const [place, r] of [
+      [z, 3],
+      [x, 1],
+      [y, 2],
+    ] as const) {
+      expect(one.ending).toBe(null);
+      one.happens({ kind: "completed", place: place ?? "", variables: {}, value: { r } });
+    }
+    expect(one.ending).toMatchObject({ kind: "completed", variables: { out: [1, 2, 3] } });
+  });
+
+  test("one after the other begins the next when the one before is done", async () => {
+    const one = await bench(multi('isSequential="true"', ""), PLAIN);
+    one.start({ items: [1, 2] });
+    expect(one.open("work")).toHaveLength(1);
+    one.done("a", { r: 1 });
+    expect(one.open("work")).toHaveLength(1);
+    expect(one.done("a", { r: 2 }).ending).toMatchObject({ variables: { out: [1, 2] } });
+  });
+
+  test("ends with the condition that ends it, and drops the rest; an empty list is done at once", async () => {
+    const condition = "<completionCondition>numberOfCompletedInstances >= 2</completionCondition>";
+    const one = await bench(multi("", condition), PLAIN);
+    one
+      .start({ items: [1, 2, 3, 4] })
+      .done("a", { r: 1 })
+      .done("a", { r: 2 });
+    expect(one.ending).toMatchObject({ kind: "completed", variables: { out: [1, 2, null, null] } });
+    expect(one.withdrawn).toHaveLength(2);
+    const none = await bench(multi("", ""), PLAIN);
+    expect(none.start({ items: [] }).ending).toMatchObject({ kind: "completed", variables: { out: [] } });
+  });
+
+  test("over what is no list is an incident", async () => {
+    const one = await bench(multi("", ""), PLAIN);
+    expect(one.start({ items: 7 }).incidents).toEqual([["a", "invalid"]]);
+  });
+
+  test("is interrupted as a whole, and gives nothing then", async () => {
+    const one = await bench(
+      `${multi("", "")}<boundaryEvent id="x" attachedToRef="a"><errorEventDefinition/></boundaryEvent>`,
+      `${PLAIN}\nx -> e`,
+    );
+    one
+      .start({ items: [1, 2, 3] })
+      .done("a", { r: 1 })
+      .throws("a", "NO");
+    expect(one.ending).toEqual({ kind: "completed", variables: { items: [1, 2, 3] } });
+  });
+
+  test("in a loop goes on while its condition is met, and no further than its maximum", async () => {
+    const loop = (attributes: string): string =>
+      `<serviceTask id="a"><standardLoopCharacteristics ${attributes}><loopCondition>n &lt; 3</loopCondition></standardLoopCharacteristics></serviceTask>`;
+    const one = await bench(loop(""), PLAIN);
+    one.start({ n: 0 }).done("a", { n: 1 }).done("a", { n: 2 });
+    expect(one.ending).toBe(null);
+    expect(one.done("a", { n: 3 }).ending?.kind).toBe("completed");
+    expect((await bench(loop('testBefore="true"'), PLAIN)).start({ n: 5 }).ending?.kind).toBe("completed");
+    expect((await bench(loop('loopMaximum="1"'), PLAIN)).start({ n: 0 }).done("a").ending?.kind).toBe("completed");
+  });
+});
+
+describe("an ad-hoc sub-process", () => {
+  const adHoc = (attributes: string, condition = ""): string =>
+    `<adHocSubProcess id="a" ${attributes}><serviceTask id="x"/><serviceTask id="y"/>${condition}</adHocSubProcess>`;
+
+  test("does all that nothing leads to, at once or one after the other", async () => {
+    const both = await bench(adHoc('ordering="Parallel"'), PLAIN);
+    expect(both.start().active).toEqual(["a", "x", "y"]);
+    expect(both.done("x").done("y").ending?.kind).toBe("completed");
+    const inTurn = await bench(adHoc('ordering="Sequential"'), PLAIN);
+    expect(inTurn.start().active).toEqual(["a", "x"]);
+    expect(inTurn.done("x").active).toEqual(["a", "y"]);
+    expect(inTurn.done("y").ending?.kind).toBe("completed");
+  });
+
+  test("is over when its condition is met", async () => {
+    const condition = "<completionCondition>enough</completionCondition>";
+    const one = await bench(adHoc('ordering="Parallel"', condition), PLAIN);
+    expect(one.start({ enough: false }).done("x", { enough: true }).ending?.kind).toBe("completed");
+  });
+});

@@ -1,0 +1,30 @@
+/** A BPMN document around what lies in its one process, `p`; `beside` stands next to the process. */
+export function documentOf(inside: string, beside = ""): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+  xmlns:pawl="urn:pawl:bpmn" targetNamespace="urn:test">
+${beside}
+<process id="p" isExecutable="true">
+${inside}
+</process>
+</definitions>`;
+}
+
+/** Flows, as `a -> b` a line; `a -[x > 1]-> b` has a condition, `a -id-> b` an id. */
+export function flows(text: string): string {
+  return text
+    .trim()
+    .split("\n")
+    .map((line, i) => {
+      const match = /^\s*(\S+) -(?:\[(.*)\]-|(\S+)-)?> (\S+)\s*$/.exec(line);
+      if (match === null) throw new Error(`no flow: ${line}`);
+      const [, source, condition, id = `f${i + 1}-${match[1]}-${match[4]}`, target] = match;
+      const inside = condition === undefined ? "" : `<conditionExpression>${escaped(condition)}</conditionExpression>`;
+      return `<sequenceFlow id="${id}" sourceRef="${source}" targetRef="${target}">${inside}</sequenceFlow>`;
+    })
+    .join("\n");
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+}
