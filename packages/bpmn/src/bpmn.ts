@@ -11,19 +11,13 @@ import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed } from "./definitions.ts";
 import { type Evaluate, evaluateExpression } from "./expressions.ts";
-import type { Act, Variables } from "./machine/state.ts";
+import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
+import { Operate } from "./operate.ts";
 import { type ProcessView, viewOf } from "./process-view.ts";
 import type { Handlers, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_KEPT } from "./program/telling.ts";
-import {
-  ACT_MESSAGE,
-  type Carried,
-  messageStartTopic,
-  messageTopic,
-  signalTopic,
-  taskMessage,
-} from "./program/topics.ts";
+import { type Carried, messageStartTopic, messageTopic, signalTopic, taskMessage } from "./program/topics.ts";
 
 export interface BpmnOptions {
   /** Runs the processes. */
@@ -70,6 +64,8 @@ export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
 
 /** Deploys models, starts processes, and operates their runs. */
 export class Bpmn {
+  /** Corrects runs from outside. */
+  readonly operate: Operate;
   readonly #engine: Engine;
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
@@ -84,6 +80,7 @@ export class Bpmn {
     this.#engine = engine;
     this.#evaluate = evaluate;
     const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery };
+    this.operate = new Operate(engine, (runId) => this.view(runId));
     this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
   }
 
@@ -138,7 +135,11 @@ export class Bpmn {
 
   /** Completes the task that waits at a place of a run; `view` tells where they are. */
   async completeTask(runId: string, place: string, variables: Variables = {}): Promise<SendOutcome> {
-    return await this.#engine.send(runId, taskMessage(place), { variables });
+    const { tasks } = await this.view(runId);
+    if (!tasks.some((task) => task.place === place)) {
+      throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${place}; nothing was completed`);
+    }
+    return await this.#engine.send(runId, taskMessage(place), { variables }, { id: `complete ${place}` });
   }
 
   /** Where a run is: its active elements, tasks, incidents and variables. */
@@ -147,10 +148,5 @@ export class Bpmn {
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
     const { process } = await this.#definitions.version(run.workflow, run.version);
     return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).journal());
-  }
-
-  /** Does something to a run from outside; it is recorded like all else that happens to it. */
-  async act(runId: string, act: Act): Promise<SendOutcome> {
-    return await this.#engine.send(runId, ACT_MESSAGE, act);
   }
 }

@@ -62,6 +62,7 @@ export type {
   TaskElement,
   TaskType,
 } from "./model/process.ts";
+export { Operate, type RetriedIncident, type RetryReport } from "./operate.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export {
