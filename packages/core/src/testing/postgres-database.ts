@@ -62,10 +62,10 @@ export async function freshPostgres(): Promise<PostgresFixture | null> {
   };
 }
 
-export async function execute(pool: PostgresPool, sql: string): Promise<readonly unknown[]> {
+export async function execute(pool: PostgresPool, sql: string, values?: unknown[]): Promise<readonly unknown[]> {
   const client = await pool.connect();
   try {
-    return (await client.query(sql)).rows;
+    return (await client.query(sql, values)).rows;
   } finally {
     client.release();
   }

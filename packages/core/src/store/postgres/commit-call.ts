@@ -1,7 +1,8 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
-import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import type { EventRow, LetterRow } from "../tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
+import { numberArray, textArray } from "./array-text.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedDocument } from "./staged-rest.ts";
 import type { StagedRun } from "./staged-run.ts";
@@ -23,17 +24,22 @@ export interface CommitExtras {
 }
 
 export function commitValues(stage: Stage, { now, notBefore, channel, hints }: CommitExtras): readonly unknown[] {
-  const runs = [...stage.staged.all()].filter(({ touched }) => touched);
-  const seen = [...stage.staged.all()].filter(
-    ({ touched, compared, known }) => (touched || compared) && known !== null,
-  );
+  const runs: StagedRun[] = [];
+  const seen: string[] = [];
+  const revs: number[] = [];
+  for (const run of stage.staged.all()) {
+    if (run.touched) runs.push(run);
+    if (run.known === null || !(run.touched || run.compared)) continue;
+    seen.push(toColumn(run.head.id));
+    revs.push(run.known.rev);
+  }
   return [
     now,
     notBefore,
-    listOrNull(seen.map(({ head }) => toColumn(head.id))),
-    listOrNull(seen.map(({ known }) => known?.rev)),
+    textsOrNull(seen),
+    revs.length === 0 ? null : numberArray(revs),
     ...journalValues(runs),
-    listOrNull([...stage.workers.needed].map(toColumn)),
+    textsOrNull([...stage.workers.needed].map(toColumn)),
     jsonOrNull(topicRows(stage)),
     ...runValues(runs),
     ...belongingValues(runs),
@@ -42,8 +48,8 @@ export function commitValues(stage: Stage, { now, notBefore, channel, hints }: C
     jsonOrNull(letterRows(stage)),
     jsonOrNull([...stage.documents.changes.values()].map(documentRow)),
     channel,
-    listOrNull(hints),
-    listOrNull([...stage.staged.childless].map(toColumn)),
+    textsOrNull(hints),
+    textsOrNull([...stage.staged.childless].map(toColumn)),
   ];
 }
 
@@ -51,11 +57,13 @@ function jsonOrNull(rows: readonly unknown[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows);
 }
 
-function listOrNull(values: readonly unknown[]): readonly unknown[] | null {
-  return values.length === 0 ? null : values;
+function textsOrNull(values: readonly string[]): string | null {
+  return values.length === 0 ? null : textArray(values);
 }
 
-function journalValues(runs: readonly StagedRun[]): readonly unknown[] {
+const NO_JOURNAL: readonly null[] = Array.from({ length: 10 }, () => null);
+
+function journalValues(runs: readonly StagedRun[]): readonly (string | null)[] {
   const ids: string[] = [];
   const records: JournalRecord[] = [];
   for (const { head, records: added } of runs) {
@@ -66,18 +74,19 @@ function journalValues(runs: readonly StagedRun[]): readonly unknown[] {
       records.push(record);
     }
   }
+  if (records.length === 0) return NO_JOURNAL;
   return [
-    ids,
-    records.map(({ seq }) => seq),
-    records.map(({ location }) => toColumn(location)),
-    records.map(({ kind }) => kind),
-    records.map(({ outcome }) => outcome),
-    records.map(({ attempts }) => attempts),
-    records.map(({ startedAt }) => startedAt),
-    records.map(({ at }) => at),
-    records.map(({ detail }) => toColumnOrNull(detail)),
-    records.map(({ payload }) => toColumnOrNull(payload)),
-  ].map(listOrNull);
+    textArray(ids),
+    numberArray(records.map(({ seq }) => seq)),
+    textArray(records.map(({ location }) => toColumn(location))),
+    textArray(records.map(({ kind }) => kind)),
+    textArray(records.map(({ outcome }) => outcome)),
+    numberArray(records.map(({ attempts }) => attempts)),
+    numberArray(records.map(({ startedAt }) => startedAt)),
+    numberArray(records.map(({ at }) => at)),
+    textArray(records.map(({ detail }) => toColumnOrNull(detail))),
+    textArray(records.map(({ payload }) => toColumnOrNull(payload))),
+  ];
 }
 
 function topicRows(stage: Stage): readonly unknown[] {
@@ -98,17 +107,22 @@ function runValues(runs: readonly StagedRun[]): readonly unknown[] {
   return [jsonOrNull(created.map(createdRow)), jsonOrNull(tags), jsonOrNull(saved.map(savedRow))];
 }
 
-function headColumns(head: RunHead): object {
+/** Columns of a row in JSON: one that is undefined is not written, and read as NULL. */
+function createdRow({ head, created, wait, outcome, input }: StagedRun, index: number): object {
+  const parent = created?.parent ?? undefined;
+  const tags = created?.tags ?? [];
   return {
+    place: index + 1,
     id: toColumn(head.id),
     undo: head.undo,
     status: head.status,
     epoch: head.epoch,
     turn: head.turn,
-    owner: toColumnOrNull(head.owner),
-    wake_at: head.wakeAt,
-    started_at: head.startedAt,
-    ended_at: head.endedAt,
+    owner: columnOf(head.owner),
+    wake_at: head.wakeAt ?? undefined,
+    created_at: head.createdAt,
+    started_at: head.startedAt ?? undefined,
+    ended_at: head.endedAt ?? undefined,
     inbox_last: head.inboxLast,
     topics: head.topics,
     base_seq: head.baseSeq,
@@ -117,35 +131,49 @@ function headColumns(head: RunHead): object {
     claim_seq: head.claimSeq,
     workflow: toColumn(head.workflow),
     version: head.version,
-    control_id: toColumnOrNull(head.controlId),
-  };
-}
-
-function createdRow({ head, created, wait, outcome, input }: StagedRun, index: number): object {
-  const parent = created?.parent ?? null;
-  const tags = created?.tags ?? [];
-  return {
-    ...headColumns(head),
-    place: index + 1,
-    created_at: head.createdAt,
     start_id: toColumn(head.startId),
-    parent_run: parent === null ? null : toColumn(parent.runId),
-    parent_location: parent === null ? null : toColumn(parent.location),
-    parent_on_close: parent?.onClose ?? null,
-    tags: tags.length === 0 ? null : JSON.stringify(tags),
-    wait: wait === null ? null : JSON.stringify(wait),
-    input: toColumnOrNull(input === null ? (created?.input ?? null) : input.value),
-    outcome: toColumnOrNull(outcome?.value ?? null),
+    control_id: columnOf(head.controlId),
+    parent_run: columnOf(parent?.runId),
+    parent_location: columnOf(parent?.location),
+    parent_on_close: parent?.onClose,
+    tags: tags.length === 0 ? undefined : JSON.stringify(tags),
+    wait: wait === null ? undefined : JSON.stringify(wait),
+    input: columnOf(input === null ? created?.input : input.value),
+    outcome: columnOf(outcome?.value),
   };
 }
 
 function savedRow({ head, wait, setsWait, outcome, input }: StagedRun): object {
   return {
-    ...headColumns(head),
-    ...(setsWait ? { sets_wait: true, wait: wait === null ? null : JSON.stringify(wait) } : {}),
-    ...(outcome === null ? {} : { sets_outcome: true, outcome: toColumnOrNull(outcome.value) }),
-    ...(input === null ? {} : { sets_input: true, input: toColumnOrNull(input.value) }),
+    id: toColumn(head.id),
+    undo: head.undo,
+    status: head.status,
+    epoch: head.epoch,
+    turn: head.turn,
+    owner: columnOf(head.owner),
+    wake_at: head.wakeAt ?? undefined,
+    started_at: head.startedAt ?? undefined,
+    ended_at: head.endedAt ?? undefined,
+    inbox_last: head.inboxLast,
+    topics: head.topics,
+    base_seq: head.baseSeq,
+    generation: head.generation,
+    claims: head.claims,
+    claim_seq: head.claimSeq,
+    workflow: toColumn(head.workflow),
+    version: head.version,
+    control_id: columnOf(head.controlId),
+    sets_wait: setsWait || undefined,
+    wait: setsWait && wait !== null ? JSON.stringify(wait) : undefined,
+    sets_outcome: outcome === null ? undefined : true,
+    outcome: columnOf(outcome?.value),
+    sets_input: input === null ? undefined : true,
+    input: columnOf(input?.value),
   };
+}
+
+function columnOf(text: string | null | undefined): string | undefined {
+  return text === null || text === undefined ? undefined : toColumn(text);
 }
 
 function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {

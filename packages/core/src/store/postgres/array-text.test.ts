@@ -1,0 +1,46 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { numberArray, textArray } from "./array-text.ts";
+
+const postgres = await freshPostgres();
+
+const TEXTS = [
+  "",
+  "a",
+  "NULL",
+  "null",
+  '"',
+  "\\",
+  '\\"',
+  "a,b",
+  "{}",
+  " ",
+  "\n\t\r",
+  "é😀\ufffd",
+  '{"a":"\\n\\""}',
+  "'",
+  "$1",
+];
+
+describe.runIf(postgres !== null)("lists as text", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  it("PostgreSQL reads the texts that were written, and NULL where there is none", async () => {
+    const values = [...TEXTS, null, ...TEXTS.map((text) => text + text)];
+    const [row] = await execute(fixture.pool, "SELECT $1::text[] AS list", [textArray(values)]);
+    expect(row).toEqual({ list: values });
+  });
+
+  it("PostgreSQL reads the numbers that were written", async () => {
+    const values = [0, 1, -1, 1_794_806_526_510, Number.MAX_SAFE_INTEGER];
+    const [row] = await execute(fixture.pool, "SELECT to_json($1::bigint[])::text AS list", [numberArray(values)]);
+    expect(row).toEqual({ list: JSON.stringify(values) });
+  });
+
+  it("an empty list is an empty array", async () => {
+    const arrays = [textArray([]), numberArray([])];
+    const [row] = await execute(fixture.pool, "SELECT $1::text[] AS texts, $2::integer[] AS numbers", arrays);
+    expect(row).toEqual({ texts: [], numbers: [] });
+  });
+});
