@@ -15,7 +15,8 @@ const SEED = Number(process.env.SEED ?? 20_261_116);
 async function compare(seed: number): Promise<void> {
   const world = new ManualWorld(1_700_000_000_000);
   const oracle = memoryStore();
-  const connect = (): Store => redisStore(ADDRESS ?? "", { prefix: `differential:${seed}`, clock: "process" });
+  const connect = (): Store =>
+    redisStore(ADDRESS ?? "", { prefix: `differential:${process.pid}:${seed}`, clock: "process" });
   const tried = [connect(), connect()];
   for (const store of [oracle, ...tried]) await store.open(world);
   const actions = new StoreActions(seed);

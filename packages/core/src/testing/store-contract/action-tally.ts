@@ -1,0 +1,94 @@
+import type { Answer, Transition } from "../../model/transition.ts";
+import type { Commit, Heartbeat, Pruned } from "../../store/store.ts";
+import type { StoreAction } from "./store-actions.ts";
+
+type End = "succeeded" | "failed";
+
+/** Kinds of ops that can succeed and fail; of others there is nothing to refuse. */
+const BOTH = [
+  "create",
+  "append",
+  "control",
+  "send",
+  "emit",
+  "cancel",
+  "letter",
+  "claim",
+  "heartbeat",
+  "prune",
+] as const;
+const ALWAYS = ["documents", "retire"] as const;
+
+type OpKind = (typeof BOTH)[number] | (typeof ALWAYS)[number];
+
+const UNANSWERED: ReadonlySet<string> = new Set(["targetNotFound", "targetTerminated", "dropped", "duplicate"]);
+
+/** What became of the ops of a sequence, by kind: one in which some kind always succeeds, or never does, shows little. */
+export class ActionTally {
+  readonly #counts = new Map<OpKind, { succeeded: number; failed: number }>();
+
+  get count(): number {
+    return [...this.#counts.values()].reduce((sum, { succeeded, failed }) => sum + succeeded + failed, 0);
+  }
+
+  add(action: StoreAction, answer: unknown): void {
+    for (const [kind, end] of endsOf(action, answer)) {
+      const counts = this.#counts.get(kind) ?? { succeeded: 0, failed: 0 };
+      counts[end] += 1;
+      this.#counts.set(kind, counts);
+    }
+  }
+
+  /** Kinds that have not succeeded, or not failed though they can. */
+  get missing(): readonly string[] {
+    const lacks = (kind: OpKind, end: End): boolean => (this.#counts.get(kind)?.[end] ?? 0) === 0;
+    return [
+      ...[...BOTH, ...ALWAYS].filter((kind) => lacks(kind, "succeeded")).map((kind) => `${kind} never succeeded`),
+      ...BOTH.filter((kind) => lacks(kind, "failed")).map((kind) => `${kind} never failed`),
+    ];
+  }
+
+  /** A line a kind. */
+  toString(): string {
+    const lines = [...this.#counts].map(([kind, { succeeded, failed }]) => {
+      return `${kind.padEnd(10)} ${String(succeeded).padStart(7)} succeeded ${String(failed).padStart(7)} failed`;
+    });
+    return lines.sort().join("\n");
+  }
+}
+
+function endsOf(action: StoreAction, answer: unknown): readonly (readonly [OpKind, End])[] {
+  switch (action.kind) {
+    case "commit": {
+      const { answers } = answer as Commit;
+      return action.batch.map((transition, index) => [kindOf(transition), endOf(answers[index])]);
+    }
+    case "claim":
+      return [["claim", ended((answer as readonly unknown[]).length > 0)]];
+    case "heartbeat":
+      return [["heartbeat", ended((answer as Heartbeat).alive)]];
+    case "prune": {
+      const { runs, entries, expired, letters } = answer as Pruned;
+      return [["prune", ended(runs + entries + expired + letters > 0)]];
+    }
+    case "retire":
+      return [["retire", "succeeded"]];
+    case "look":
+    case "pass":
+      return [];
+  }
+}
+
+const POST_KINDS = { message: "send", event: "emit", cancel: "cancel" } as const;
+
+function kindOf(transition: Transition): OpKind {
+  return transition.kind === "post" ? POST_KINDS[transition.post.kind] : transition.kind;
+}
+
+function endOf(answer: Answer | undefined): End {
+  return ended(answer?.kind === "applied" && !UNANSWERED.has(answer.post?.kind ?? ""));
+}
+
+function ended(isGood: boolean): End {
+  return isGood ? "succeeded" : "failed";
+}
