@@ -47,7 +47,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a cancel by the parent undoes nothing",
     file: "runner/course.js",
-    find: 'if (this.#parts.desk.draft.undoRow === "none")',
+    find: 'if (this.#parts.desk.draft.undoRow === "none" && !this.#parts.desk.completions.keepsBack)',
     replace: "if (true)",
     breaks: "I11 runs on cancel too",
   },

@@ -68,6 +68,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     find: "if (sessions.get(run.id)?.run.epoch === run.epoch)",
     replace: "if (false)",
     breaks: "I1, I3 one session a run",
+    from: 9_001,
   },
   {
     name: "a late answer to a beat drops what was claimed since",
@@ -75,6 +76,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     find: "if (session.resting) this.#workshop.forget",
     replace: "if (true) this.#workshop.forget",
     breaks: "I3 a body runs again only after a crash or a loss",
+    from: 9_001,
   },
   {
     name: "a timeout does not look at the inbox",

@@ -71,6 +71,11 @@ export class Completions {
     this.#kept ??= [];
   }
 
+  /** Whether something has come that is not recorded yet. */
+  get keepsBack(): boolean {
+    return this.#kept !== null && this.#kept.length > 0;
+  }
+
   letGo(): void {
     const kept = this.#kept ?? [];
     this.#kept = null;

@@ -177,9 +177,9 @@ export class Course implements ProgramHost {
     keepSnapshot(this.#parts.desk, this.runId, { ...place, state });
   }
 
-  /** Stops the program, if there is something to undo: false, if there is not. One that is stopped already is not stopped again. */
+  /** Stops the program, if there is or may be something to undo: false, if there is not. One that is stopped already is not stopped again. */
   cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
-    if (this.#parts.desk.draft.undoRow === "none") return false;
+    if (this.#parts.desk.draft.undoRow === "none" && !this.#parts.desk.completions.keepsBack) return false;
     this.#cancel = cancel;
     return true;
   }
