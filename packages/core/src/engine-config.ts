@@ -9,7 +9,7 @@ import { type RetentionOptions, resolveRetention } from "./retention.ts";
 import { type Clock, systemClock } from "./runtime/clock.ts";
 import { consoleLog, type Log } from "./runtime/log.ts";
 import { type Random, systemRandom } from "./runtime/random.ts";
-import { nodeTurns, type Turns } from "./runtime/turns.ts";
+import { systemTurns, type Turns } from "./runtime/turns.ts";
 import type { Store } from "./store/store.ts";
 import type { AnyWorkflow } from "./workflow/ctx.ts";
 
@@ -114,7 +114,7 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     world: {
       clock: world.clock ?? systemClock(),
       random: world.random ?? systemRandom(),
-      turns: world.turns ?? nodeTurns(),
+      turns: world.turns ?? systemTurns(),
     },
   };
 }

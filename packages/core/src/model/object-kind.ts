@@ -1,3 +1,5 @@
+import { BUFFER_PROTOTYPE } from "./bytes.ts";
+
 /** What a payload can hold of objects. A Buffer is `bytes`, an object without a prototype is a `record`. */
 export type ObjectKind = "record" | "list" | "date" | "map" | "set" | "bytes" | "error";
 
@@ -9,7 +11,7 @@ const KINDS: ReadonlyMap<unknown, ObjectKind> = new Map<unknown, ObjectKind>([
   [Map.prototype, "map"],
   [Set.prototype, "set"],
   [Uint8Array.prototype, "bytes"],
-  [Buffer.prototype, "bytes"],
+  ...(BUFFER_PROTOTYPE === undefined ? [] : ([[BUFFER_PROTOTYPE, "bytes"]] as const)),
 ]);
 
 const KINDS_BY_NAME: ReadonlyMap<string, ObjectKind> = new Map<string, ObjectKind>([

@@ -1,3 +1,4 @@
+import { bytes as bytesOf } from "./bytes.ts";
 import { isFailure, toError } from "./failure.ts";
 import type { TagName } from "./payload-encode.ts";
 import { DEPTH_MAX, TAG } from "./payload-form.ts";
@@ -88,12 +89,11 @@ function untagMap(content: unknown, depth: number): Map<unknown, unknown> {
   return new Map(revive(content, depth) as [unknown, unknown][]);
 }
 
-/** Buffer skips what is no base64, so the text is compared with what its bytes would be written as. */
 function untagBytes(content: unknown): Uint8Array {
   if (typeof content !== "string") throw damaged("bytes");
-  const buffer = Buffer.from(content, "base64");
-  if (buffer.toString("base64") !== content) throw damaged("bytes");
-  return new Uint8Array(buffer);
+  const bytes = bytesOf.fromBase64(content);
+  if (bytes === null) throw damaged("bytes");
+  return bytes;
 }
 
 function untagError(content: unknown, depth: number): Error {

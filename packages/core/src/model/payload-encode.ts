@@ -1,3 +1,4 @@
+import { bytes as bytesOf } from "./bytes.ts";
 import { toFailure } from "./failure.ts";
 import { objectKind } from "./object-kind.ts";
 import { isJsonNumber, type PayloadForm, TAG } from "./payload-form.ts";
@@ -44,7 +45,7 @@ function taggedObject(value: object): unknown {
     case "set":
       return tag("set", Array.from(value as ReadonlySet<unknown>, tagged));
     case "bytes":
-      return tag("bytes", base64(value as Uint8Array));
+      return tag("bytes", bytesOf.toBase64(value as Uint8Array));
     case "error":
       return tag("error", tagged(toFailure(value)));
     case null:
@@ -62,8 +63,4 @@ function taggedRecord(value: object): unknown {
 
 function tag(name: TagName, content: unknown): unknown {
   return { [TAG]: [name, content] };
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }

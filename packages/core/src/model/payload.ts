@@ -1,3 +1,4 @@
+import { bytes as bytesOf } from "./bytes.ts";
 import { PawlError } from "./errors.ts";
 import { decodeText } from "./payload-decode.ts";
 import { encodeText } from "./payload-encode.ts";
@@ -108,7 +109,7 @@ function hooked(hook: CodecHook, text: string, what: string): string {
 function checkSize(text: string, what: string, limits: PayloadLimits): void {
   const { bytesMax, warnBytes, onLarge } = limits;
   if (text.length * 3 <= bytesMax && text.length * 3 <= warnBytes) return;
-  const bytes = Buffer.byteLength(text);
+  const bytes = bytesOf.utf8Length(text);
   if (bytes > bytesMax) {
     throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: ${bytes} bytes are more than payloadBytesMax, ${bytesMax}`);
   }

@@ -1,4 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { builtin, nodeProcess } from "./machine.ts";
 
 interface Place {
   readonly runId: string;
@@ -6,7 +7,7 @@ interface Place {
 }
 
 /** Which run the user code at hand works for. One for all engines of the process: the listener below has to be the only one of ours. */
-const place = new AsyncLocalStorage<Place>();
+const place: AsyncLocalStorage<Place> | null = createPlace();
 /** Where code is at work that is not watched, the latest last. */
 const unwatched = new Set<Place>();
 let users = 0;
@@ -29,13 +30,14 @@ export function catchStrays(onStray: Place["onStray"]): StrayRejections {
   const listen = (): void => {
     if (state !== "idle") return;
     state = "listening";
-    if (users === 0) process.on("unhandledRejection", caught);
+    if (users === 0) nodeProcess?.on("unhandledRejection", caught);
     users += 1;
   };
   return {
     within(runId, call) {
       listen();
-      place.run({ runId, onStray }, call);
+      if (place === null) call();
+      else place.run({ runId, onStray }, call);
     },
     beside(runId, call) {
       listen();
@@ -50,17 +52,23 @@ export function catchStrays(onStray: Place["onStray"]): StrayRejections {
       if (!wasListening) return;
       for (const there of unwatched) if (there.onStray === onStray) unwatched.delete(there);
       users -= 1;
-      if (users === 0) process.off("unhandledRejection", caught);
+      if (users === 0) nodeProcess?.off("unhandledRejection", caught);
     },
   };
 }
 
+/** Where the platform can't tell, a rejection that nobody handles is the platform's to tell of. */
+function createPlace(): AsyncLocalStorage<Place> | null {
+  const hooks = builtin<typeof import("node:async_hooks")>("node:async_hooks");
+  return hooks === null ? null : new hooks.AsyncLocalStorage<Place>();
+}
+
 function caught(error: unknown): void {
-  const there = place.getStore() ?? [...unwatched].at(-1);
+  const there = place?.getStore() ?? [...unwatched].at(-1);
   if (there !== undefined) {
     there.onStray(there.runId, error);
     return;
   }
   // Not a run's: it goes its usual way, which is to end the process unless somebody else listens.
-  if (process.listenerCount("unhandledRejection") === 1) throw error;
+  if (nodeProcess?.listenerCount("unhandledRejection") === 1) throw error;
 }

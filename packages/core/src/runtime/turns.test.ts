@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeTurns } from "./turns.ts";
+import { nodeTurns, systemTurns, taskTurns } from "./turns.ts";
 
 const turns = nodeTurns();
 const hops = async (count: number): Promise<void> => {
@@ -101,5 +101,34 @@ describe("at rest", () => {
     for (let n = 0; n < 5; n += 1) turns.atRest(() => order.push(n));
     await turnEnd();
     expect(order).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe("the turns of a browser", () => {
+  const tasks = taskTurns();
+
+  it("rest comes after every promise continuation, and the end of the turn after every rest that was asked for", async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      tasks.atTurnEnd(() => {
+        order.push("turn end");
+        resolve();
+      });
+      tasks.atRest(() => {
+        order.push("rest");
+        void hops(20).then(() => order.push("moved"));
+      });
+      void hops(100).then(() => order.push("long chain"));
+    });
+    expect(order).toEqual(["long chain", "rest", "moved", "turn end"]);
+  });
+
+  it("are not Node's, whose own are taken here", async () => {
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      setImmediate(() => order.push("check phase"));
+      systemTurns().atTurnEnd(resolve);
+    });
+    expect(order).toEqual(["check phase"]);
   });
 });

@@ -1,9 +1,32 @@
+import { nodeProcess } from "./machine.ts";
+
 /** How work is spread over the event loop. */
 export interface Turns {
   /** Calls back when all promise continuations that are under way have come to rest, before any I/O. */
   atRest(callback: () => void): void;
   /** Calls back at the end of this turn of the event loop, after whatever else became ready in it. */
   atTurnEnd(callback: () => void): void;
+}
+
+/** The turns of the platform that this is: Node's, or a browser's. */
+export function systemTurns(): Turns {
+  return typeof nodeProcess?.nextTick === "function" && typeof setImmediate === "function" ? nodeTurns() : taskTurns();
+}
+
+/**
+ * The loop of a browser or a worker. A task runs when the microtask queue is empty: that is rest. Tasks by messages come at once,
+ * where timers are held back.
+ */
+export function taskTurns(): Turns {
+  const waiting: Array<() => void> = [];
+  const { port1, port2 } = new MessageChannel();
+  (port1 as unknown as { onmessage: () => void }).onmessage = () => waiting.shift()?.();
+  const later = (callback: () => void): void => {
+    waiting.push(callback);
+    port2.postMessage(null);
+  };
+  // The end of the turn lies after whatever had asked for rest before it, and what came of that.
+  return { atRest: later, atTurnEnd: (callback) => later(() => later(callback)) };
 }
 
 /** Cheaper than `queueMicrotask`, which makes a resource for each call. */

@@ -1,3 +1,4 @@
+import { fromBase64Url, toBase64Url } from "../model/bytes.ts";
 import { PawlError } from "../model/errors.ts";
 
 /** A place in a list, as text that only the list it belongs to can read. */
@@ -5,7 +6,7 @@ export type CursorPart = string | number;
 
 /** `list` names the list and its order, so that a cursor of another one is refused. */
 export function writeCursor(list: string, place: readonly CursorPart[]): string {
-  return Buffer.from(JSON.stringify([list, ...place]), "utf8").toString("base64url");
+  return toBase64Url(JSON.stringify([list, ...place]));
 }
 
 /** The place, or null when there is no cursor: the first page. */
@@ -29,7 +30,7 @@ type Place<Shape extends readonly ("string" | "number")[]> = {
 
 function parse(cursor: string): readonly unknown[] {
   try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    const parsed: unknown = JSON.parse(fromBase64Url(cursor));
     return Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
     throw new PawlError("CURSOR_INVALID", "the cursor is not one that a page came with; start at the first page", {

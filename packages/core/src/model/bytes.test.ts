@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Bytes, bufferBytes, fromBase64Url, plainBytes, toBase64Url } from "./bytes.ts";
+
+const kinds: readonly (readonly [string, Bytes])[] = [
+  ["with Node's Buffer", bufferBytes(Buffer)],
+  ["with what every platform has", plainBytes],
+];
+
+describe.each(kinds)("text and bytes %s", (_name, { fromBase64, toBase64, utf8Length }) => {
+  test("are written, read and measured as they are everywhere", () => {
+    const same = (bytes: Uint8Array): void => {
+      const text = Buffer.from(bytes).toString("base64");
+      expect(toBase64(bytes)).toBe(text);
+      expect([...(fromBase64(text) ?? [])]).toEqual([...bytes]);
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), same));
+    fc.assert(fc.property(fc.string({ unit: "grapheme" }), (text) => utf8Length(text) === Buffer.byteLength(text)));
+    const large = new Uint8Array(100_000).fill(7);
+    expect(fromBase64(toBase64(large))?.length).toBe(large.length);
+  });
+
+  test("that are no base64 are refused", () => {
+    for (const text of ["a", "ab", "a===", "@@@@", "YQ", "YR==", "YQ==\n"]) expect(fromBase64(text), text).toBeNull();
+  });
+});
+
+test("text comes back from base64 for addresses, which has nothing that means something there", () => {
+  const back = (text: string): void => {
+    expect(toBase64Url(text)).toMatch(/^[\w-]*$/);
+    expect(fromBase64Url(toBase64Url(text))).toBe(text);
+  };
+  fc.assert(fc.property(fc.string({ unit: "grapheme" }), back));
+  expect(() => fromBase64Url("@")).toThrow(/no base64/);
+});

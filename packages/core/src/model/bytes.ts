@@ -1,0 +1,63 @@
+/** Text and bytes, with what the machine has. */
+export interface Bytes {
+  utf8Length(text: string): number;
+  toBase64(bytes: Uint8Array): string;
+  /** Null where the text is not exactly what some bytes are written as. */
+  fromBase64(text: string): Uint8Array | null;
+}
+
+const TO_UTF8 = new TextEncoder();
+const FROM_UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Arguments of one call; more may not fit on the stack. */
+const CHUNK = 8_192;
+
+/** What every platform has. */
+export const plainBytes: Bytes = {
+  utf8Length: (text) => TO_UTF8.encode(text).length,
+  toBase64(bytes) {
+    let binary = "";
+    for (let at = 0; at < bytes.length; at += CHUNK) binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+    return btoa(binary);
+  },
+  fromBase64(text) {
+    try {
+      const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+      return plainBytes.toBase64(bytes) === text ? bytes : null;
+    } catch {
+      // Not base64: the caller is told so by the answer.
+      return null;
+    }
+  },
+};
+
+/** The same with Node's Buffer, which is faster. It skips what is no base64, so the text is compared with what its bytes are written as. */
+export function bufferBytes(NodeBuffer: typeof Buffer): Bytes {
+  return {
+    utf8Length: (text) => NodeBuffer.byteLength(text),
+    toBase64: (bytes) => NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64"),
+    fromBase64(text) {
+      const buffer = NodeBuffer.from(text, "base64");
+      return buffer.toString("base64") === text ? new Uint8Array(buffer) : null;
+    },
+  };
+}
+
+const NodeBuffer: typeof Buffer | undefined = (globalThis as { readonly Buffer?: typeof Buffer }).Buffer;
+
+export const bytes: Bytes = NodeBuffer === undefined ? plainBytes : bufferBytes(NodeBuffer);
+
+/** What a Buffer inherits from; undefined where there is none. */
+export const BUFFER_PROTOTYPE: object | undefined = NodeBuffer?.prototype;
+
+/** Text as base64 that can be a part of an address. */
+export function toBase64Url(text: string): string {
+  return bytes.toBase64(TO_UTF8.encode(text)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Throws where it is no such text. */
+export function fromBase64Url(text: string): string {
+  const padded = text.replaceAll("-", "+").replaceAll("_", "/") + "=".repeat((4 - (text.length % 4)) % 4);
+  const read = bytes.fromBase64(padded);
+  if (read === null) throw new TypeError("this is no base64");
+  return FROM_UTF8.decode(read);
+}
