@@ -31,9 +31,9 @@ export function readPages() {
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 }
 
-/** Builds the core, so that the pages see it as published. @returns {string} What the compiler says. */
+/** Builds the packages, so that the pages see them as published. @returns {string} What the compiler says. */
 export function buildCore() {
-  return spawnSync(process.execPath, [TSC, "-b", "packages/core"], { cwd: ROOT, encoding: "utf8" }).stdout;
+  return spawnSync(process.execPath, [TSC, "-b", "packages/bpmn"], { cwd: ROOT, encoding: "utf8" }).stdout;
 }
 
 /** @param {readonly Page[]} pages @returns {Workspace} */

@@ -164,6 +164,14 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("decision: a table gives the largest discount that fits", async () => {
+    expect(await printed(() => import("./decision.ts"))).toEqual([
+      "new pays 100 of 100",
+      "regular pays 95 of 100",
+      "regular pays 1800 of 2000",
+    ]);
+  });
+
   it("typed-messages: the highest bid wins and a wrong one is refused", async () => {
     expect(await printed(() => import("./typed-messages.ts"))).toEqual([
       "refused: SCHEMA_REFUSED",

@@ -1,0 +1,4 @@
+/** The machine's time; epoch ms. */
+export function systemNow(): number {
+  return Date.now();
+}

@@ -1,0 +1,44 @@
+import { CriticalError, PawlError } from "pawl";
+import { evaluateFeel } from "../feel/feel.ts";
+import type { HttpClient, HttpRequest } from "../http/http-client.ts";
+import type { Job, TaskHandler } from "../program/handlers.ts";
+
+const HEADER = "header.";
+
+/**
+ * A handler that sends the request that a service task is configured with, by properties: `method`, `url` with `{variable}` in it,
+ * `header.Name`, `body`, `responseVariable`. A header or body that begins with `=` is FEEL. What the rules refuse is not tried again.
+ */
+export function httpTasks(client: HttpClient): TaskHandler {
+  return async (job) => {
+    const { properties } = job.element;
+    try {
+      const { body } = await client.request(requestOf(job));
+      const variable = properties.responseVariable ?? "response";
+      return "resultVariable" in job.element && job.element.resultVariable !== null ? body : { [variable]: body };
+    } catch (error) {
+      if (!(error instanceof PawlError) || error.code !== "HTTP_REFUSED") throw error;
+      throw new CriticalError(error.message, { cause: error });
+    }
+  };
+}
+
+function requestOf({ element, variables, idempotencyKey }: Job): HttpRequest {
+  const { url, method, body } = element.properties;
+  if (url === undefined) throw new CriticalError(`${element.id} has no url to send its request to`);
+  const headers = Object.entries(element.properties).flatMap(([name, value]) =>
+    name.startsWith(HEADER) ? [[name.slice(HEADER.length), String(computed(value, variables) ?? "")] as const] : [],
+  );
+  return {
+    url,
+    parts: variables,
+    headers: Object.fromEntries(headers),
+    idempotencyKey,
+    ...(method === undefined ? {} : { method }),
+    ...(body === undefined ? {} : { body: computed(body, variables) }),
+  };
+}
+
+function computed(text: string, variables: Job["variables"]): unknown {
+  return text.startsWith("=") ? evaluateFeel(text.slice(1), variables).value : text;
+}
