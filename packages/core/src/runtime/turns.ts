@@ -20,10 +20,16 @@ export function systemTurns(): Turns {
 export function taskTurns(): Turns {
   const waiting: Array<() => void> = [];
   const { port1, port2 } = new MessageChannel();
-  (port1 as unknown as { onmessage: () => void }).onmessage = () => waiting.shift()?.();
+  const post = (): void => port2.postMessage(null);
+  (port1 as unknown as { onmessage: () => void }).onmessage = () => {
+    const callback = waiting.shift();
+    // One message at a time: some platforms hand out several in one task.
+    if (waiting.length > 0) post();
+    callback?.();
+  };
   const later = (callback: () => void): void => {
     waiting.push(callback);
-    port2.postMessage(null);
+    if (waiting.length === 1) post();
   };
   // The end of the turn lies after whatever had asked for rest before it, and what came of that.
   return { atRest: later, atTurnEnd: (callback) => later(() => later(callback)) };
