@@ -29,6 +29,7 @@ export class StoreActions {
   readonly #next: () => number;
   #count = 0;
   #sent: Transition[] = [];
+  readonly #spoiled = new WeakSet<Transition>();
 
   constructor(seed: number) {
     this.#next = seededSequence(seed);
@@ -62,7 +63,7 @@ export class StoreActions {
   /** One run is changed once a batch: what a later change would rest on is not in the store yet. */
   async #transition(store: Store, batch: readonly Transition[]): Promise<Transition> {
     const [again] = this.#sent;
-    if (again !== undefined && this.#chance(0.06)) return again;
+    if (again !== undefined && this.#chance(0.06) && this.#mayBeSentAgain(again, batch)) return again;
     const roll = this.#next();
     if (roll < 0.15) return this.#post(store.now());
     if (roll < 0.18) return this.#letter(store);
@@ -87,7 +88,21 @@ export class StoreActions {
     return this.#append(store, run);
   }
 
+  /** One that was refused must not fit later, when the run has moved on: no engine sends such records. */
+  #mayBeSentAgain(transition: Transition, batch: readonly Transition[]): boolean {
+    if (transition.kind !== "append") return true;
+    return (
+      !this.#spoiled.has(transition) && !batch.some((other) => "runId" in other && other.runId === transition.runId)
+    );
+  }
+
   async #append(store: Store, run: Run): Promise<Transition> {
+    const made = await this.#madeAppend(store, run);
+    if (made.epoch !== run.epoch) this.#spoiled.add(made);
+    return made;
+  }
+
+  async #madeAppend(store: Store, run: Run): Promise<Extract<Transition, { kind: "append" }>> {
     const now = store.now();
     const loaded = await store.load(run.id, 0);
     const newest = loaded?.records.at(-1)?.seq ?? run.baseSeq;
