@@ -25,7 +25,9 @@ const client = await createClient({ store: connect() });
 
 const declared = declareWorkflow<{ readonly id: string }, string>("order");
 const batch = `${process.pid}-${performance.now()}`;
-const runs = await Promise.all([1, 2].map((n) => client.start(declared, { id: `order-${n}` }, { id: `${batch}-${n}` })));
+const runs = await Promise.all(
+  [1, 2].map((n) => client.start(declared, { id: `order-${n}` }, { id: `${batch}-${n}` })),
+);
 for (const run of runs) await run.send("approve", "ann");
 for (const run of runs) console.log(await run.result());
 
