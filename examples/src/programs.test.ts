@@ -172,6 +172,14 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("process: a model runs, and a person decides what a service can't", async () => {
+    expect(await printed(() => import("./process.ts"))).toEqual([
+      "small: paid 200",
+      'large: waits for "Decide on the claim"',
+      "large: paid 4000",
+    ]);
+  });
+
   it("typed-messages: the highest bid wins and a wrong one is refused", async () => {
     expect(await printed(() => import("./typed-messages.ts"))).toEqual([
       "refused: SCHEMA_REFUSED",

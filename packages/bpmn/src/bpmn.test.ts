@@ -336,6 +336,20 @@ test("a model is refused with all of its problems at once, each with element, li
   expect(problems.every(({ line }) => line === null || line > 4)).toBe(true);
 });
 
+test("a condition of another language is understood where it means the same, and refused where it does not", async () => {
+  const { open, world } = await site(memoryStore());
+  const { bpmn } = await open();
+  const model = (condition: string): string =>
+    process('<exclusiveGateway id="g" default="d"/><endEvent id="z"/>', `s -> g\ng -[$\{${condition}}]-> z\ng -d-> e`);
+  await bpmn.deploy(model("n == 1 && !late"));
+  const run = await bpmn.start("p", { n: 1, late: false });
+  await ended(world, run);
+  expect((await bpmn.view(run.id)).completedNodes.map(({ element }) => element)).toContain("z");
+  const error = await bpmn.deploy(model("order.isLate()")).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "MODEL_INVALID" });
+  expect(problemsOf(error)).toMatchObject([{ element: "f2-g-z" }]);
+});
+
 test("a graph in JSON is the same as a document", async () => {
   const { open, world } = await site(memoryStore());
   const { bpmn } = await open({ tasks: { serviceTask: ({ element }) => ({ did: element.id }) } });

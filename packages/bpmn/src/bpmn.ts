@@ -10,7 +10,7 @@ import {
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed } from "./definitions.ts";
-import { type Evaluate, evaluateExpression } from "./expressions.ts";
+import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
 import { Operate } from "./operate.ts";
@@ -79,7 +79,8 @@ export class Bpmn {
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
     this.#evaluate = evaluate;
-    const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery };
+    const flaw = evaluate === evaluateExpression ? flawOf : () => null;
+    const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery, flawOf: flaw };
     this.operate = new Operate(engine, (runId) => this.view(runId));
     this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
   }

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
+import { expressionsOf } from "./definition/expressions-of.ts";
+import { Problems } from "./definition/problem.ts";
 import { readBpmn } from "./definition/read-bpmn.ts";
 import { type Graph, readGraph } from "./definition/read-graph.ts";
 import {
@@ -12,7 +14,7 @@ import {
   startsOf,
 } from "./definition-workflow.ts";
 import type { Variables } from "./machine/state.ts";
-import type { Process } from "./model/process.ts";
+import type { Expression, Process } from "./model/process.ts";
 import type { Called } from "./program/calls.ts";
 import type { ProcessInput } from "./program/process-input.ts";
 import { type ProgramParts, processProgram } from "./program/process-program.ts";
@@ -32,7 +34,10 @@ export interface Version {
   readonly workflow: Workflow<ProcessInput, Variables>;
 }
 
-export type RunParts = Omit<ProgramParts, "process" | "resolve">;
+export interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
+  /** Why an expression can never be computed; null: it may be. */
+  flawOf(expression: Expression): string | null;
+}
 
 const ATTEMPTS_MAX = 100;
 
@@ -77,6 +82,7 @@ export class Definitions {
   async deploy(source: string | Uint8Array | Graph): Promise<readonly Deployed[]> {
     const { processes, kept } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
+    for (const process of runnable) this.#checkExpressions(process);
     if (runnable.length === 0) {
       const text = "no process of the model is executable; set isExecutable on the one that is to run";
       throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
@@ -103,6 +109,16 @@ export class Definitions {
     if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
     const { definition } = await this.version(called, version);
     return { name: definition.process, version: definition.version, isProcess: true };
+  }
+
+  /** What is clearly of another language is refused when it is deployed, not when it is reached. */
+  #checkExpressions(process: Process): void {
+    const problems = new Problems();
+    for (const [holder, expression] of expressionsOf(process)) {
+      const flaw = this.#parts.flawOf(expression);
+      if (flaw !== null) problems.add(holder, process.elements.get(holder)?.line ?? null, flaw);
+    }
+    problems.check(`process ${process.id}`);
   }
 
   #known(process: string, version: number | null): Version | null {
