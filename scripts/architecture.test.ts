@@ -30,8 +30,8 @@ describe("the table of layers", () => {
       "workflow",
       "runner",
       "eslint",
-      "host",
       ".",
+      "host",
       "testing",
     ]);
   });

@@ -4,10 +4,12 @@
  */
 const WORD = /[\p{L}\p{N}\p{M}_?]+|[^\p{L}\p{N}\p{M}_?\s]/gu;
 const PLAIN = /^[\p{L}_?\p{So}][\p{L}\p{N}\p{M}_?\p{So}]*$/u;
+/** Most names are of this kind, which is quicker to see. */
+const ASCII = /^[A-Za-z_]\w*$/;
 const WORD_END = /[\p{L}\p{N}\p{M}_?]$/u;
 
 export function isPlainName(name: string): boolean {
-  return PLAIN.test(name);
+  return ASCII.test(name) || PLAIN.test(name);
 }
 
 /** White space inside a name is one blank, however it was written. */
