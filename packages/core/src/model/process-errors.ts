@@ -48,18 +48,13 @@ export const PROCESS_ERRORS = {
   },
   DECISION_INVALID: {
     status: 400,
-    means: "The DMN model has problems. `problems` of the error lists all of them.",
+    means: "The DMN model has problems; the message lists all of them.",
     fix: "Mend what the problems name, and read the model again.",
   },
   DECISION_NOT_FOUND: {
     status: 404,
     means: "The model has no decision or decision service of this name or id.",
     fix: "Check the name; the message lists the ones that there are.",
-  },
-  DECISION_FAILED: {
-    status: 422,
-    means: "An input does not fit its type, or a decision could not be made.",
-    fix: "Look at the message, and correct the input or the model.",
   },
   SCRIPT_FAILED: {
     status: 422,
