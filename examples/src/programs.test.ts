@@ -186,4 +186,29 @@ describe("every example runs and prints what it says", () => {
       "a lamp goes to bob for 900",
     ]);
   });
+
+  it("explore-orders: what charges twice is found and told of, and nothing is when it is mended", async () => {
+    expect(await printed(() => import("./explore-orders.ts"))).toEqual([
+      'twice: "charge of 499" happened once too often, because step charge ran again',
+      "the run is started",
+      "step charge runs",
+      "  → charge of 499",
+      "process 1 ends before it has stored that step charge is done",
+      "process 2 takes over",
+      "step charge runs again",
+      "  → charge of 499",
+      "the run is completed",
+      "mended: 0 findings",
+    ]);
+  });
+
+  it("move-run: a run goes on in another store, and its journal is tried on other code", async () => {
+    expect(await printed(() => import("./move-run.ts"))).toEqual([
+      "charged for tea",
+      "shipped tea, says ann",
+      "shipped",
+      "today's code: completed",
+      "run o-1 of order: at charge the journal holds step at charge (record 1), and the code asks for step at debit",
+    ]);
+  });
 });

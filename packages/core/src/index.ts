@@ -48,6 +48,7 @@ export type {
   Post,
   PostAnswer,
   RunHistory,
+  RunLife,
   RunState,
   StoredDocument,
   Transition,
@@ -55,9 +56,11 @@ export type {
 } from "./model/transition.ts";
 export type { EngineTx, MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
+export { exportRun, type ImportReport, importRun, type MoveOptions } from "./move-run.ts";
 export type { RecoveryReport } from "./recovery.ts";
 export type { ReplayFinding } from "./replay-finding.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
+export type { ExportedEntry, ExportedRecord, ExportedRun, RunExport } from "./run-export.ts";
 export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";
 export type { Clock } from "./runtime/clock.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";

@@ -38,6 +38,15 @@ export interface RunHistory {
   readonly records: readonly NewRecord[];
   readonly inbox: ReadonlyArray<Omit<InboxEntry, "n">>;
   readonly undo: Undo;
+  /** Of a run that was elsewhere before. Left out: its life begins here. */
+  readonly life?: RunLife;
+}
+
+/** How far a run had come where it was before. */
+export interface RunLife {
+  readonly startedAt: number | null;
+  readonly generation: number;
+  readonly baseSeq: number;
 }
 
 /** A run's word to other runs, applied in the same commit as its own transition. */

@@ -60,17 +60,18 @@ export class Batch {
       owner: run.owner,
       wakeAt: owned ? null : run.startAt,
       inboxLast: 0,
-      baseSeq: 0,
-      generation: 0,
+      baseSeq: history?.life?.baseSeq ?? 0,
+      generation: history?.life?.generation ?? 0,
       claims: 0,
       claimSeq: 0,
-      startedAt: owned ? run.createdAt : null,
+      startedAt: history?.life === undefined ? (owned ? run.createdAt : null) : history.life.startedAt,
       endedAt: null,
       undo: history?.undo ?? "none",
       controlId: null,
       topics: 0,
     };
     if (!this.tables.runs.insert(run, head)) return false;
+    if (history?.life !== undefined) this.tables.runs.saveProgram(head, run);
     if (history !== undefined) this.#fill(head, history);
     if (run.owner !== null) this.register(run.owner);
     this.wakeClaimable(head);

@@ -9,6 +9,7 @@ export type { ExploreOptions } from "./explore/explore-options.ts";
 export type { Finding, FindingKind } from "./explore/finding.ts";
 export type { BodyFault, CallFault, Course, Fault, LastingFault, Schedule } from "./explore/schedule.ts";
 export { type Intercept, intercepted, type StoreCall } from "./intercepted.ts";
+export { type ReplayedJournal, replayJournal } from "./replay-journal.ts";
 export type { StandIn, StandIns } from "./stand-ins.ts";
 export type { ContractSubject, Expect, Harness, StoreFactory } from "./store-contract/harness.ts";
 export { storeContract } from "./store-contract/index.ts";

@@ -128,6 +128,9 @@ function writeHistory(args: Args, history: RunHistory | undefined): void {
   if (history === undefined) return;
   args.push(history.undo, String(history.records.length), ...history.records.map(writeRecord));
   writeEntries(args, history.inbox);
+  const { life } = history;
+  args.push(flag(life !== undefined));
+  if (life !== undefined) args.push(numberOrNull(life.startedAt), String(life.generation), String(life.baseSeq));
 }
 
 function writeJournalChange(args: Args, change: JournalChange | null): void {

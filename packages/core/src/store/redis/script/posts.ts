@@ -111,6 +111,8 @@ local function create(run, history)
     not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false,
     history and history.undo or 'none', false, 0, false, run.parent, run.on_close,
   }
+  local life = history and history.life
+  if life then h[STARTED_AT], h[GENERATION], h[BASE_SEQ] = life.started, life.generation, life.base end
   runs.insert(run, h)
   if history then
     if #history.records > 0 then journal.add(h, history.records) end

@@ -17,7 +17,10 @@ function read.entries()
 end
 
 function read.history()
-  return arg() == '1' and { undo = arg(), records = list(), inbox = read.entries() }
+  if arg() ~= '1' then return false end
+  local history = { undo = arg(), records = list(), inbox = read.entries() }
+  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num() } end
+  return history
 end
 
 function read.posts()
