@@ -167,16 +167,13 @@ describe.each(STAGES)("exporting and importing, on the store $name", ({ create }
   });
 
   it("reads values that a codec has changed, and writes them with another", async () => {
-    const hook = (key: number): CodecHook => ({
-      encode: (text) =>
-        Buffer.from(text, "utf8")
-          .map((byte) => byte ^ key)
-          .toString("hex"),
-      decode: (text) =>
-        Buffer.from(text, "hex")
-          .map((byte) => byte ^ key)
-          .toString("utf8"),
-    });
+    const hook = (key: number): CodecHook => {
+      const changed = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte) => byte ^ key));
+      return {
+        encode: (text) => changed(Buffer.from(text, "utf8")).toString("hex"),
+        decode: (text) => changed(Buffer.from(text, "hex")).toString("utf8"),
+      };
+    };
     const stage = await create(onTestFinished);
     const greet = workflow("greet", async (ctx, who: string) => {
       const text = await ctx.step("compose", () => ({ text: `hello ${who}`, at: new Date(7) }));
