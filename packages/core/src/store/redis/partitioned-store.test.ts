@@ -4,6 +4,7 @@ import { seededSequence } from "../../runtime/random.ts";
 import {
   append,
   completed,
+  control,
   create,
   event,
   message,
@@ -214,6 +215,28 @@ it.skipIf(ADDRESS === undefined)(
     expect(missing).toEqual([]);
     for (const [run, ids] of bustle.received) expect(new Set(ids).size, `${run}: ${ids}`).toBe(ids.length);
     expect(bustle.emitted.length).toBeGreaterThan(200);
+  },
+);
+
+it.skipIf(ADDRESS === undefined)(
+  "a run that is handed an event which lies in its inbox waits on for the next",
+  async () => {
+    const { store } = await faultyStore(() => 1);
+    const topic = TOPICS.find((name) => placeOf(name, COUNT) !== placeOf("r", COUNT)) ?? "";
+    await store.commit([create("r", { owner: "w" })]);
+    const copy = { kind: "event", id: "event:e1", name: topic, value: null, status: null, at: T0 } as const;
+    const restore = [{ ...copy, onTargetTerminated: "discard" } as const];
+    const journal = { seen: null, cutAfter: null, add: [], restore };
+    const state = { status: "reopened", at: T0, version: null, undo: "none" } as const;
+    await store.commit([control("r", { state, journal })]);
+    const [run] = await store.claim({ worker: "w", limit: 1, workflows: [{ name: "order", version: 1 }] });
+    const waits = { ...suspended({ topics: [topic] }), inboxSeen: run?.inboxLast ?? 0 };
+    await store.commit([append("r", { epoch: run?.epoch ?? 0, turn: 1, state: waits })]);
+    await store.commit([post(event(topic, "e1"))]);
+    expect(await store.due("w", 1)).toEqual([]);
+    await store.commit([post(event(topic, "e2"))]);
+    expect((await store.reader.inbox("r")).map(({ id }) => id)).toEqual(["event:e1", "event:e2"]);
+    expect(await store.due("w", 1)).toMatchObject([{ id: "r" }]);
   },
 );
 
