@@ -16,6 +16,7 @@ let last = 0;
 const WEAKER: ReadonlySet<string> = new Set([
   "the oldest pending event over all topics of a wait is delivered, one at a time",
   "due runs are claimed the longest due first, at most as many as asked",
+  "where it is asked for, those that became due last are claimed first",
   "of one workflow, only runs of the asked versions are claimed, and each stays what it was",
   "of runs claimed often without progress no more are given than asked for, and they hide none of the others",
   "due runs are listed the longest due first, by the store's clock, and stay due until they change",
