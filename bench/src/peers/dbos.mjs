@@ -2,7 +2,7 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { CONNECTIONS } from "./peer.mjs";
 
 /**
- * DBOS 5.3 on PostgreSQL. Workflows are started directly, which its documentation has as the fast way: a queue adds polls. Its
+ * DBOS 5.3 on PostgreSQL. Workflows are started directly, not through a queue, which would be polled. Its
  * pool is larger than the ten connections of its default, notifications are on, and tracing is off.
  *
  * @type {import("./peer.mjs").OpenPeer}

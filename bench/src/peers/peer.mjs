@@ -18,7 +18,7 @@
  * @typedef {(url: string, options: { inFlight: number, flows: Readonly<Record<string, Flow>> }) => Promise<Opened>} OpenPeer
  */
 
-/** Connections that each peer may use: more make none of them faster on two cores. */
+/** Connections that each peer may use: four times what their drivers open by themselves. */
 export const CONNECTIONS = 40;
 
 /** @param {string} name @returns {Promise<OpenPeer>} */
