@@ -21,7 +21,7 @@ import { redisStore } from "./index.ts";
 import { PartitionedStore } from "./partitioned-store.ts";
 import { partitionPrefixes, placeOf, slotOf } from "./partitions.ts";
 import { RedisStore } from "./redis-store.ts";
-import { sharedClient } from "./shared-client.ts";
+import { checkPartitions, sharedClient } from "./shared-client.ts";
 
 const ADDRESS = process.env.PAWL_TEST_REDIS_URL;
 const SEED = Number(process.env.SEED ?? 20_261_118);
@@ -269,4 +269,16 @@ it("partitions are spread evenly over the slots of a cluster, and runs over part
   for (let run = 0; run < 4_000; run += 1)
     counts[placeOf(`run-${run}`, 4)] = (counts[placeOf(`run-${run}`, 4)] ?? 0) + 1;
   expect(Math.min(...counts)).toBeGreaterThan(850);
+});
+
+it("a connection that breaks while a store is opened is a store that can't be reached", async () => {
+  const nothing = async (): Promise<undefined> => undefined;
+  const client: RedisClient = {
+    connect: nothing,
+    send: () => Promise.reject(new Error("the connection broke")),
+    subscribe: nothing,
+    onReady: () => undefined,
+    close: nothing,
+  };
+  await expect(checkPartitions(client, "shop", 1)).rejects.toBeInstanceOf(StoreError);
 });

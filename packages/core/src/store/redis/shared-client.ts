@@ -1,5 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 import type { RedisClient } from "./connection.ts";
+import { storeErrorOf } from "./store-error-of.ts";
 
 /** One client for all partitions of a store, and another when that one was closed: a store may be opened again. */
 export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {
@@ -37,9 +38,16 @@ export function sharedClient(client: RedisClient, onClosed: () => void): RedisCl
 /** The number of partitions says where a run is, so it is written down, and another number finds nothing of what is there. */
 export async function checkPartitions(client: RedisClient, prefix: string, count: number): Promise<void> {
   const key = `{${prefix}}`;
-  const isWhole = count > 1 && (await client.send(key, ["EXISTS", `${key}:c`])) === 1;
-  if (!isWhole) await client.send(key, ["SET", `${key}:n`, String(count), "NX"]);
-  const kept = isWhole ? 1 : Number(await client.send(key, ["GET", `${key}:n`]));
+  const ask = async (...args: readonly string[]): Promise<unknown> => {
+    try {
+      return await client.send(key, args);
+    } catch (error) {
+      throw storeErrorOf(error) ?? error;
+    }
+  };
+  const isWhole = count > 1 && (await ask("EXISTS", `${key}:c`)) === 1;
+  if (!isWhole) await ask("SET", `${key}:n`, String(count), "NX");
+  const kept = isWhole ? 1 : Number(await ask("GET", `${key}:n`));
   if (kept === count) return;
   throw new PawlError(
     "STORE_UNSUPPORTED",
