@@ -55,7 +55,7 @@ export async function startPostgres(settings, source = PACKAGE) {
     persistent: false,
     // The server refuses to be run by root; the package then makes the folder another user's.
     createPostgresUser: userInfo().uid === 0,
-    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--lc-messages=C"],
     postgresFlags: settingFlags(["listen_addresses=127.0.0.1", "unix_socket_directories=", ...settings]),
     onLog: keep,
     onError: keep,

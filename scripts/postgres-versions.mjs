@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -24,7 +24,9 @@ function newest(major) {
 
 /** Installs it into a folder of its own, and gives the file of the package. @param {string} version @param {string} folder */
 function install(version, folder) {
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  // The package for the system lays out its libraries in a script of its own.
+  const allowScripts = { [`@${PACKAGE}/${process.platform}-${process.arch}`]: true };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", allowScripts }));
   const args = ["install", "--no-audit", "--no-fund", `${PACKAGE}@${version}`];
   const { status, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
   if (status !== 0) return { file: null, why: stderr.slice(-300) };
@@ -36,6 +38,8 @@ async function tryOn(major) {
   const version = newest(major);
   if (version === null) return "not there";
   const folder = mkdtempSync(join(tmpdir(), `pawl-postgres-${major}-`));
+  // Where this is run by root, the server is another user's, who has to read it.
+  chmodSync(folder, 0o755);
   try {
     const { file, why } = install(version, folder);
     if (file === null) {
