@@ -67,7 +67,7 @@ class Backend {
   }
 
   static async open(url: URL): Promise<Backend> {
-    const socket = connect(Number(url.port), url.hostname);
+    const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
     const backend = new Backend(socket);
     const names = `user\0${url.username}\0database\0${url.pathname.slice(1)}\0\0`;
     const startup = Buffer.alloc(8 + names.length);
@@ -207,7 +207,7 @@ export async function transactionPooler(serverUrl: string): Promise<TransactionP
   const target = new URL(serverUrl);
   const all = await Promise.all(Array.from({ length: BACKENDS }, () => Backend.open(target)));
   const backends = new Backends(all);
-  const server: Server = createServer((socket) => new Caller(socket, backends));
+  const server: Server = createServer({ noDelay: true }, (socket) => new Caller(socket, backends));
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
