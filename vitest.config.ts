@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -26,6 +27,8 @@ export default defineConfig({
     ],
     globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],
     pool: "forks",
+    // Much of what tests do is waiting for servers: a process a core is not too many.
+    maxWorkers: Math.max(2, availableParallelism()),
     // An hour of a virtual world is thousands of answers from a server, and the machine may be busy.
     testTimeout: 120_000,
   },

@@ -32,28 +32,25 @@ function vitest(name, title, node, filters) {
   return { name, title, report, commands: [{ file: node, args, env: { NODE_OPTIONS: STRICT, NO_COLOR: "1" } }] };
 }
 
-/** The engine's behaviour on a server: slower than embedded, so only what the store has a part in. @returns {readonly Section[]} */
+/** Behaviour of the engine that the store has a part in. All of it runs on other stages by `PAWL_TEST_STAGE`. */
+const STORED = [
+  "engine.test",
+  "engine-messages",
+  "engine-events",
+  "engine-children",
+  "engine-control",
+  "engine-steps",
+].map((name) => `packages/core/src/${name}`);
+
+/** Slower than embedded. @returns {readonly Section[]} */
 function postgresSection() {
-  const names = [
-    "engine.test",
-    "engine-messages",
-    "engine-events",
-    "engine-children",
-    "engine-control",
-    "engine-steps",
-  ];
-  const section = vitest("postgres", "the engine on PostgreSQL", process.execPath, [
-    "--testTimeout=180000",
-    ...names.map((name) => `packages/core/src/${name}`),
-  ]);
-  return [staged(section, "postgres")];
+  const filters = ["--testTimeout=180000", ...STORED];
+  return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 
 /** In a host's namespace, where runs stay in memory and where they don't. @returns {readonly Section[]} */
 function hostSection() {
-  return [
-    staged(vitest("host", "the engine in a host's namespace", process.execPath, ["packages/core/src/engine"]), "host"),
-  ];
+  return [staged(vitest("host", "the engine in a host's namespace", process.execPath, STORED), "host")];
 }
 
 /** Where Node brings its own SQLite. Servers are the same whoever asks them. @param {string} node @returns {Section} */
