@@ -42,6 +42,14 @@ const STORED = [
   "engine-steps",
 ].map((name) => `packages/core/src/${name}`);
 
+const EXPLORE = "examples/src/explore.test.ts";
+
+/** Its faulty workflows reject where nobody listens, which must not end the process. @returns {readonly Section[]} */
+function exploreSection() {
+  const section = vitest("explore", "faulty workflows are found", process.execPath, [EXPLORE]);
+  return [{ ...section, commands: section.commands.map((command) => ({ ...command, env: { NO_COLOR: "1" } })) }];
+}
+
 /** Slower than embedded. @returns {readonly Section[]} */
 function postgresSection() {
   const filters = ["--testTimeout=180000", ...STORED];
@@ -88,7 +96,8 @@ const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
 const SECTIONS = {
   check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
   build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
-  unit: () => [vitest("unit", "tests", process.execPath, [])],
+  unit: () => [vitest("unit", "tests", process.execPath, [`--exclude=${EXPLORE}`])],
+  explore: exploreSection,
   package: () => [
     {
       name: "package",

@@ -18,8 +18,13 @@ function programsOf(page: string): readonly string[] {
   return [blocks.filter((text) => !named.includes(text)).join("\n"), ...named];
 }
 
+/** Its faults are there to be found. */
+const FAULTY = join("examples/src", "explore", "faulty.ts");
+
 const programs: readonly (readonly [string, string])[] = [
-  ...filesBelow("examples/src", ".ts").map((path) => [path, readFileSync(join(ROOT, path), "utf8")] as const),
+  ...filesBelow("examples/src", ".ts")
+    .filter((path) => path !== FAULTY)
+    .map((path) => [path, readFileSync(join(ROOT, path), "utf8")] as const),
   ...["README.md", ...filesBelow("docs", ".md")].flatMap((path) =>
     programsOf(readFileSync(join(ROOT, path), "utf8")).map((text, n) => [`${path} ${n}`, text] as const),
   ),

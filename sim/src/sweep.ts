@@ -3,7 +3,12 @@ import { generateCase } from "./generate.ts";
 import { MATRIX_FAULTS } from "./matrix.ts";
 
 /** Seeds whose programs, together, hold every kind of node; picked once, by their number. */
-export const SWEEP_SEEDS: readonly number[] = [...Array.from({ length: 20 }, (_, index) => 9001 + index), 9106, 9112];
+export const SWEEP_SEEDS: readonly number[] = [
+  ...Array.from({ length: 20 }, (_, index) => 9001 + index),
+  9106,
+  9112,
+  9146,
+];
 
 /** The case of a sweep: its programs, without any chance fault, on two workers. */
 export function sweepCase(seed: number): Case {
