@@ -123,29 +123,24 @@ const SECTIONS = {
           {
             name: "chaos-postgres",
             title: `real crashes on PostgreSQL, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
-            commands: [npmRun("chaos", "--store", "postgres", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
-          },
-          {
-            name: "chaos-redis",
-            title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
-            commands: [npmRun("chaos", "--store", "redis", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
-          },
-          {
-            name: "chaos-cluster",
-            title: `real crashes on a Redis Cluster, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of nodes`,
             commands: [
               npmRun(
                 "chaos",
                 "--store",
-                "redis",
-                "--cluster",
-                "--partitions",
-                "6",
+                "postgres",
+                "--no-proxy",
                 "--kills",
                 REDIS_KILLS,
                 "--server-kills",
                 SERVER_KILLS,
               ),
+            ],
+          },
+          {
+            name: "chaos-redis",
+            title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
+            commands: [
+              npmRun("chaos", "--store", "redis", "--no-proxy", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS),
             ],
           },
         ]
