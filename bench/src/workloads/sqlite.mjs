@@ -120,7 +120,6 @@ function memory(quick) {
   return {
     name: "W6",
     title: "W6 runs suspended on a message",
-    roundsMax: 1,
     parts: [
       { name: "hot", module: "pawl/memory", options: { runs: 10_000, hotRuns: 20_000, idleMs } },
       { name: "cold", module: "pawl/memory", options: { runs: cold, hotRuns: 100, idleMs } },
@@ -148,7 +147,6 @@ function rounds(quick) {
   return {
     name: "W7",
     title: `W7 ctx.loop: ${count.toLocaleString("en-US")} rounds of a step on one run`,
-    roundsMax: 1,
     parts: [{ name: "pawl", module: "pawl/rounds", options: { rounds: count } }],
     figures: ({ pawl }) => [
       figure("a round, p50", pawl.roundMs, "ms"),

@@ -19,6 +19,7 @@ import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
+import { surroundings } from "./surroundings.ts";
 import { startUndoRun } from "./undo-run.ts";
 
 /** Runs that are claimed at once. */
@@ -219,18 +220,11 @@ export class Worker {
   }
 
   #sessionWorld(): SessionWorld {
-    const { store, world, log } = this.#config;
+    const { store } = this.#config;
     return {
-      now: () => store.now(),
-      exactClock: store.exactClock,
+      ...surroundings(this.#config, this.clock, this.#codec),
       policyOf: (run) => this.#programs.policyOf(run),
-      clock: this.clock,
-      turns: world.turns,
-      random: world.random,
-      codec: this.#codec,
-      log,
       releases: this.#releases,
-      wakeAt: wakeBy(this.clock, () => store.now()),
       behind: (session) => this.#workshop.arrived(session.runId),
       within: (runId, call) => this.#strays.within(runId, call),
       beside: (runId, call) => this.#strays.beside(runId, call),
