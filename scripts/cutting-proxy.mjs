@@ -7,6 +7,7 @@ import { connect, createServer } from "node:net";
  * @typedef {object} CuttingProxy
  * @property {number} port
  * @property {() => void} loseAnswers From here on the server gets everything, and the client hears nothing.
+ * @property {{ readonly made: number, readonly open: number }} connections Of clients: all there were, and those that are there.
  * @property {() => void} cut Breaks every connection; the next ones pass as before.
  * @property {() => Promise<void>} stop
  */
@@ -16,7 +17,13 @@ export async function startProxy(port) {
   /** @type {Set<import("node:net").Socket>} */
   const sockets = new Set();
   let losing = false;
+  const connections = { made: 0, open: 0 };
   const server = createServer((client) => {
+    connections.made += 1;
+    connections.open += 1;
+    client.on("close", () => {
+      connections.open -= 1;
+    });
     const upstream = connect(port, "127.0.0.1");
     for (const [from, to, isAnswer] of /** @type {const} */ ([
       [client, upstream, false],
@@ -45,6 +52,7 @@ export async function startProxy(port) {
     loseAnswers: () => {
       losing = true;
     },
+    connections,
     cut,
     async stop() {
       server.close();

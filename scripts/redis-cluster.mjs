@@ -9,6 +9,7 @@ import { startRedis } from "./redis-server.mjs";
  * @property {string} url All of them, with commas.
  * @property {() => Promise<void>} kill Ends one of them at once, another each time.
  * @property {() => Promise<void>} start Starts it again.
+ * @property {() => void} freeze They keep their connections and say nothing.
  * @property {() => Promise<void>} stop
  */
 
@@ -41,6 +42,9 @@ export async function startCluster(settings = {}) {
     },
     start: async () => {
       await servers[victim % NODES]?.start();
+    },
+    freeze: () => {
+      for (const server of servers) server.freeze();
     },
     stop: async () => {
       await Promise.all(servers.map((server) => server.stop()));

@@ -14,6 +14,7 @@ import { findRedis } from "./redis-binary.mjs";
  * @property {number} port
  * @property {() => Promise<void>} kill Ends it at once, as a crash does. Its files stay.
  * @property {() => Promise<void>} start Starts it again, on the same port and files.
+ * @property {() => void} freeze It keeps its connections and says nothing.
  * @property {() => Promise<void>} stop Ends it, and its files are gone.
  */
 
@@ -50,6 +51,7 @@ export async function startRedis(settings = {}) {
     port,
     kill,
     start,
+    freeze: () => void child?.kill("SIGSTOP"),
     async stop() {
       await kill();
       process.off("exit", endWithParent);

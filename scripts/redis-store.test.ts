@@ -85,6 +85,60 @@ describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
     expect(await store.commit([create("r")]).catch((error: unknown) => error)).toMatchObject({ outcome: "unknown" });
   });
 
+  it("gives it up too when it is asked again and again, and sends nothing more on it", async () => {
+    const { port } = await server();
+    const proxy = await startProxy(port);
+    onTestFinished(() => proxy.stop());
+    const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: 400 }));
+    proxy.loseAnswers();
+    const refused = new Set<unknown>();
+    let first: unknown = null;
+    void store.held("w").catch((error: unknown) => {
+      first = error;
+    });
+    await vi.waitFor(
+      async () => {
+        void store.held("w").catch(({ outcome }: { readonly outcome: unknown }) => refused.add(outcome));
+        expect(first).toMatchObject({ name: "StoreError", outcome: "unknown" });
+      },
+      { timeout: 8_000, interval: 20 },
+    );
+    expect([...refused].sort()).toEqual(["notApplied", "unknown"]);
+    proxy.cut();
+    await vi.waitFor(() => store.held("w"), { timeout: 5_000 });
+  });
+
+  it("leaves nothing behind when it is closed while a connection is being made", async () => {
+    const { port } = await server();
+    const proxy = await startProxy(port);
+    onTestFinished(() => proxy.stop());
+    const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`));
+    proxy.loseAnswers();
+    const inFlight = store.held("w").catch((error: unknown) => error);
+    proxy.cut();
+    expect(await inFlight).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    await store.close();
+    await vi.waitFor(() => expect(proxy.connections).toEqual({ made: 2, open: 0 }));
+  });
+
+  it("lets an engine end while nothing comes through", async () => {
+    const { port } = await server();
+    const proxy = await startProxy(port);
+    onTestFinished(() => proxy.stop());
+    const store = redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: 400 });
+    const idle = workflow("idle", async (ctx) => await ctx.sleep("1 day"));
+    const engine = await createEngine({ store, workflows: [idle], poll: 50, log: () => undefined });
+    proxy.loseAnswers();
+    const started = engine.start(idle, undefined, { id: "r" }).catch((error: unknown) => error);
+    const result = engine
+      .run("r")
+      .result()
+      .catch((error: unknown) => error);
+    await engine.shutdown({ drainMs: 100 });
+    await vi.waitFor(() => expect(proxy.connections.open).toBe(0));
+    expect(await Promise.all([started, result])).toMatchObject([{ name: "PawlError" }, { name: "PawlError" }]);
+  }, 30_000);
+
   it("keeps what was committed when the server is killed, and goes on when it is back", async () => {
     const { url, kill, start } = await server({ appendfsync: "always" });
     const store = await opened(redisStore(url));
@@ -175,6 +229,20 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     ];
     return expect(Promise.all(wrong.map(code))).resolves.toEqual(wrong.map(() => "OPTION_INVALID"));
   });
+});
+
+describe.skipIf(!HAS_SERVER)("a cluster whose nodes say nothing", () => {
+  it("does not keep a store from being closed", async () => {
+    const { urls, freeze, stop } = await startCluster();
+    onTestFinished(stop);
+    const store = redisStore(urls, { prefix: "silent", partitions: 3, silenceMs: 500 });
+    await store.open(world);
+    freeze();
+    const inFlight = store.commit([create("r")]).catch((error: unknown) => error);
+    await new Promise(setImmediate);
+    await store.close();
+    expect(await inFlight).toMatchObject({ name: "StoreError", code: "STORE_UNAVAILABLE" });
+  }, 30_000);
 });
 
 describe.skipIf(!HAS_SERVER)("on a cluster of three nodes", () => {

@@ -55,12 +55,18 @@ function serverClient({ createClient }: Driver, url: string, options: ClientOpti
   // What is lost is told by the commands that fail; an event without a listener would end the process.
   client.on("error", () => undefined);
   client.on("ready", onConnected);
+  let closed = false;
+  // A connection that is being made can't be broken, and would be kept: it is broken when it is there.
+  client.on("connect", () => closed && client.destroy());
   return {
     connect: () => client.connect(),
     send: (_key, args) => client.sendCommand(args),
     subscribe: (channel, listener) => client.subscribe(channel, listener),
     onReady: (listener) => void client.on("ready", listener),
-    close: async () => client.destroy(),
+    close: async () => {
+      closed = true;
+      client.destroy();
+    },
   };
 }
 
@@ -79,8 +85,13 @@ function clusterClient({ createCluster }: Driver, urls: readonly string[], optio
     send: (key, args) => cluster.sendCommand(key, false, [...args]),
     subscribe: (channel, listener) => cluster.subscribe(channel, listener),
     onReady: (listener) => void cluster.on("node-ready", listener),
-    // To break a connection while it is being made would end the process: the client leaves a promise without a handler.
-    close: () => cluster.close().catch(() => cluster.destroy()),
+    close: async () => {
+      const nodes = [...cluster.masters, ...(cluster.pubSubNode === undefined ? [] : [cluster.pubSubNode])];
+      for (const { client } of nodes) client?.on("connect", () => client.destroy());
+      // To break a connection while it is being made would end the process: the client leaves a promise without a handler. And
+      // to wait for one that is silent would take for ever: it is given up by itself, and nobody is told.
+      void cluster.close().catch(() => cluster.destroy());
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
 import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script-text.ts";
+import type { Silence } from "./silence.ts";
 import { storeErrorOf } from "./store-error-of.ts";
 
 /** The part of `@redis/client` that is used, the same for one server and for a cluster. */
@@ -38,6 +39,7 @@ const READ = scriptOf(READ_SCRIPT);
  *
  * X1. A command is sent once. When its connection breaks before the answer its outcome is unknown, and whoever sent it hears so.
  * X2. While there is no connection a command fails at once: nothing waits in a queue that nobody can look into.
+ * X3. On a connection that is silent nothing is sent, so that the client gives it up.
  */
 export class RedisConnection {
   readonly #client: RedisClient;
@@ -45,6 +47,8 @@ export class RedisConnection {
   readonly #place: readonly string[];
   /** Tells this store's hints from those of others. */
   #origin = NO_ORIGIN;
+  /** Null: whoever has made the store has another clock than connections. */
+  #silence: Silence | null = null;
 
   constructor(client: RedisClient, prefix: string, place: Place) {
     this.#client = client;
@@ -52,7 +56,8 @@ export class RedisConnection {
     this.#place = [String(place.index), String(place.count)];
   }
 
-  async open(): Promise<void> {
+  async open(silence: Silence | null): Promise<void> {
+    this.#silence = silence;
     await this.#reaching(() => this.#client.connect());
     const [number] = (await this.write("join", "", [])) as [number];
     this.#origin = String(number).padStart(ORIGIN_LENGTH, "0");
@@ -67,7 +72,7 @@ export class RedisConnection {
   }
 
   command(...args: readonly string[]): Promise<unknown> {
-    return this.#reaching(() => this.#client.send(this.#prefix, args));
+    return this.#reaching(() => this.#send(args));
   }
 
   /** Tells what others have changed: ids of runs, or null for any. */
@@ -90,12 +95,17 @@ export class RedisConnection {
     const call = ["1", this.#prefix, operation, now, this.#origin, ...this.#place, ...args];
     return await this.#reaching(async () => {
       try {
-        return await this.#client.send(this.#prefix, ["EVALSHA", script.sha, ...call]);
+        return await this.#send(["EVALSHA", script.sha, ...call]);
       } catch (error) {
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-        return await this.#client.send(this.#prefix, ["EVAL", script.text, ...call]);
+        return await this.#send(["EVAL", script.text, ...call]);
       }
     });
+  }
+
+  #send(args: readonly string[]): Promise<unknown> {
+    const send = () => this.#client.send(this.#prefix, args);
+    return this.#silence === null ? send() : this.#silence.during(send);
   }
 
   async #reaching<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -58,7 +58,7 @@ export function redisStore(source: string | readonly string[], options: RedisSto
   const check = async (): Promise<void> => checkPartitions(await client(), prefix, partitions);
   const parts = partitionPrefixes(prefix, partitions).map((keys, index) => {
     const connect = async () => new RedisConnection(await client(), keys, { index, count: partitions });
-    return new RedisStore({ connect, check, allow, clock });
+    return new RedisStore({ connect, check, allow, clock, silenceMs });
   });
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : new PartitionedStore(parts);

@@ -62,7 +62,7 @@ async function faultyStore(next: () => number): Promise<Faulty> {
   const through = losing(client, next, () => state.share);
   const partitions = partitionPrefixes(freshPrefix(), COUNT).map((prefix, index) => {
     const connect = async () => new RedisConnection(through, prefix, { index, count: COUNT });
-    return new RedisStore({ connect, check: async () => undefined, allow: [], clock: "process" });
+    return new RedisStore({ connect, check: async () => undefined, allow: [], clock: "process", silenceMs: 10_000 });
   });
   const store = new PartitionedStore(partitions);
   await store.open(new ManualWorld(T0));

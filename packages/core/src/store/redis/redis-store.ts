@@ -35,6 +35,7 @@ import {
 } from "./read-reply.ts";
 import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
+import { Silence } from "./silence.ts";
 import { fromWire, toWire, toWireOrNull } from "./text.ts";
 import { writeBatch } from "./write-batch.ts";
 
@@ -62,6 +63,8 @@ export interface RedisStoreParts {
   readonly check: () => Promise<void>;
   readonly allow: readonly RedisRisk[];
   readonly clock: "server" | "process";
+  /** Of the client: a connection on which nothing has passed for so long is given up. */
+  readonly silenceMs: number;
 }
 
 /**
@@ -91,7 +94,8 @@ export class RedisStore implements Store {
     const connection = await this.#parts.connect();
     this.#connection = connection;
     try {
-      await connection.open();
+      const { clock, silenceMs } = this.#parts;
+      await connection.open(clock === "server" ? new Silence(() => world.now(), silenceMs / 2) : null);
       await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
