@@ -139,9 +139,7 @@ const SECTIONS = {
           {
             name: "chaos-redis",
             title: `real crashes on Redis, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
-            commands: [
-              npmRun("chaos", "--store", "redis", "--no-proxy", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS),
-            ],
+            commands: [npmRun("chaos", "--store", "redis", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
           },
         ]
       : [],
