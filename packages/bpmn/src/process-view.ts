@@ -2,6 +2,7 @@ import type { RecordView, RunSummary } from "pawl";
 import type { Evaluate } from "./expressions.ts";
 import { elementOf, ROOT } from "./machine/live.ts";
 import type { IncidentKind, Variables } from "./machine/state.ts";
+import { visibleFrom } from "./machine/variables.ts";
 import type { Process } from "./model/process.ts";
 import type { ProcessInput } from "./program/process-input.ts";
 import { rebuild } from "./program/rebuild.ts";
@@ -75,7 +76,9 @@ export function viewOf(
     completedNodes: [...live.completed].map(([element, times]) => ({ element, times })),
     variables: live.rows.get(ROOT)?.variables ?? {},
     tasks: [...live.commands.values()].flatMap((command) =>
-      command.kind === "task" ? [{ place: command.place, ...named(command.row), variables: command.variables }] : [],
+      command.kind === "task"
+        ? [{ place: command.place, ...named(command.row), variables: visibleFrom(live, command.row) }]
+        : [],
     ),
     incidents: active.flatMap(({ id, element, incident }) => {
       if (incident === null) return [];

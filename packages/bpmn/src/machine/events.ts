@@ -1,5 +1,5 @@
 import type { EventElement, EventTrigger } from "../model/process.ts";
-import { count, issue, type Live, newPlace, push, Stuck } from "./live.ts";
+import { count, issue, type Live, newPlaceOf, push, Stuck } from "./live.ts";
 import { clearScope, removeRow, upward } from "./rows.ts";
 import type { Row } from "./state.ts";
 import { subscribeAll, textOf } from "./subscribe.ts";
@@ -24,8 +24,8 @@ export function beginEvent(live: Live, row: Row, event: EventElement): void {
     case "intermediateThrowEvent":
     case "endEvent":
       if (event.handler !== null) {
-        const place = newPlace(live, `${row.place}/work`);
-        issue(live, { kind: "work", place, row: row.id, variables: visible(live, row) });
+        const place = newPlaceOf(row, "work");
+        issue(live, { kind: "work", place, row: row.id });
       } else if (bringAbout(live, row, event)) {
         push(live, { kind: "leave", row: row.id });
       }
@@ -76,7 +76,7 @@ function bring(live: Live, row: Row, event: EventElement, trigger: EventTrigger)
 function broadcast(live: Live, row: Row, name: string): void {
   const variables = visible(live, row);
   push(live, { kind: "signal", name, variables });
-  issue(live, { kind: "broadcast", place: newPlace(live, `${row.place}/signal`), name, variables });
+  issue(live, { kind: "broadcast", place: newPlaceOf(row, "signal"), name, variables });
 }
 
 /** An error that no event catches ends the process; whoever has called it gets it. */
@@ -95,7 +95,7 @@ function escalate(live: Live, row: Row, code: string | null): boolean {
   const variables = row.result ?? {};
   const outcome = throwEscalation(live, row, code, variables);
   if (outcome === "uncaught") {
-    issue(live, { kind: "escalate", place: newPlace(live, `${row.place}/escalate`), code, variables });
+    issue(live, { kind: "escalate", place: newPlaceOf(row, "escalate"), code, variables });
   }
   return outcome !== "interrupted";
 }

@@ -1,5 +1,5 @@
 import type { Element, Expression, Process } from "../model/process.ts";
-import type { Command, Ending, Row, State, Subscription, Variables } from "./state.ts";
+import type { Command, Ending, OfRow, Row, State, Subscription, Variables } from "./state.ts";
 
 /** What the machine needs of the world: pure, so that the same state and event give the same. */
 export interface Environment {
@@ -97,8 +97,14 @@ export function thaw(process: Process, environment: Environment, state: State): 
   return live;
 }
 
+/** A copy of the state. */
 export function freeze(live: Live): State {
-  return structuredClone({
+  return structuredClone(stateOf(live));
+}
+
+/** The state as it is, for those who write it down before anything else happens. */
+export function stateOf(live: Live): State {
+  return {
     rows: [...live.rows.values()],
     subscriptions: [...live.subscriptions.values()],
     commands: [...live.commands.values()],
@@ -106,7 +112,7 @@ export function freeze(live: Live): State {
     completed: Object.fromEntries(live.completed),
     nextId: live.nextId,
     ending: live.ending,
-  });
+  };
 }
 
 function holdsTokens({ joins, resets }: { joins: object; resets: object }): boolean {
@@ -118,6 +124,13 @@ export function newPlace(live: Live, name: string): string {
   const count = (live.places.get(name) ?? 0) + 1;
   live.places.set(name, count);
   return count === 1 ? name : `${name}#${count}`;
+}
+
+/** What a row asks the kernel for is named after the row; when that is gone, nothing has to be remembered of it. */
+export function newPlaceOf(row: Row, what: OfRow): string {
+  const count = (row.asked?.[what] ?? 0) + 1;
+  row.asked = { ...row.asked, [what]: count };
+  return `${row.place}/${what}${count === 1 ? "" : `#${count}`}`;
 }
 
 export function push(live: Live, work: Work): void {

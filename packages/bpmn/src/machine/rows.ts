@@ -31,6 +31,7 @@ export function addRow(live: Live, { parent, element, role, variables, result, i
     variables: variables ?? null,
     result: result ?? null,
     instance: instance ?? null,
+    asked: null,
     incident: null,
     role,
   };

@@ -42,11 +42,16 @@ export interface Row {
   variables: Record<string, unknown> | null;
   /** What came with its trigger, or what its handler gave; null: nothing yet. */
   result: Variables | null;
+  /** How often it has asked the kernel for something of a kind; null: never. */
+  asked: Partial<Record<OfRow, number>> | null;
   /** Which of a loop's instances it is, from 0; null: it is none. */
   instance: number | null;
   incident: Incident | null;
   role: Role;
 }
+
+/** What a row asks the kernel for, as the last part of its name in the journal. */
+export type OfRow = "work" | "task" | "call" | "event" | "publish" | "send" | "signal" | "escalate";
 
 /** Something that can be undone: by an activity of the model, or inside a scope that has completed. */
 export interface Undoable {
@@ -133,19 +138,19 @@ export type Again = "begin" | "work" | "complete" | "leave";
 
 /** What the machine asks of the kernel. Each is open until its completion comes back, or it is withdrawn. */
 export type Command =
-  | { readonly kind: "work"; readonly place: string; readonly row: number; readonly variables: Variables }
+  /** What the handler sees is what its row sees when it is called. */
+  | { readonly kind: "work"; readonly place: string; readonly row: number }
   | { readonly kind: "timer"; readonly place: string; readonly dueAt: number }
   | { readonly kind: "message"; readonly place: string; readonly name: string; readonly key: string }
   /** Signals that were sent before `since` are not meant. */
   | { readonly kind: "signal"; readonly place: string; readonly name: string; readonly since: number }
-  | { readonly kind: "task"; readonly place: string; readonly row: number; readonly variables: Variables }
+  | { readonly kind: "task"; readonly place: string; readonly row: number }
   | {
       readonly kind: "call";
       readonly place: string;
       readonly row: number;
       readonly called: string;
       readonly version: number | null;
-      readonly variables: Variables;
     }
   | Told;
 

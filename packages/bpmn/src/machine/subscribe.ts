@@ -1,6 +1,6 @@
 import type { Element, EventTrigger } from "../model/process.ts";
 import { firstDue, nextDue, type ParsedTimer, parseTimer } from "../model/timer.ts";
-import { index, issue, type Live, newPlace, push, Stuck } from "./live.ts";
+import { index, issue, type Live, newPlace, newPlaceOf, push, Stuck } from "./live.ts";
 import type { Row, Subscription } from "./state.ts";
 import { evaluate, isTrue } from "./variables.ts";
 
@@ -25,25 +25,25 @@ function subscribe(live: Live, row: Row, element: Element, trigger: EventTrigger
   switch (trigger.kind) {
     case "message": {
       const key = trigger.key === null ? "" : textOf(evaluate(live, row, trigger.key));
-      const place = newPlace(live, placeName(row, element));
+      const place = placeFor(live, row, element);
       index(live, { ...made, place, name: null, due: null });
       issue(live, { kind: "message", place, name: trigger.name, key });
       return;
     }
     case "signal": {
       const name = textOf(evaluate(live, row, trigger.name));
-      const place = newPlace(live, placeName(row, element));
+      const place = placeFor(live, row, element);
       index(live, { ...made, place, name, due: null });
       issue(live, { kind: "signal", place, name, since: live.at });
       return;
     }
     case "timer": {
       const due = firstDue(timerOf(live, row, trigger), live.at);
-      if (due !== null) arm(live, { ...made, name: null, due }, placeName(row, element));
+      if (due !== null) arm(live, { ...made, name: null, due, place: placeFor(live, row, element) });
       return;
     }
     case "conditional": {
-      const place = newPlace(live, placeName(row, element));
+      const place = placeFor(live, row, element);
       const wasTrue = isTrue(live, row, trigger.condition);
       index(live, { ...made, place, name: null, due: null, wasTrue });
       if (wasTrue) push(live, { kind: "trigger", place, variables: {} });
@@ -68,14 +68,13 @@ export function subscribeAgain(
   const next = due === null ? null : nextDue(timerOf(live, row, trigger), due);
   if (next === null) return false;
   const again = { row: row.id, element: element.id, index: i, trigger, name: null, wasTrue: false, due: next };
-  arm(live, again, placeName(row, element));
+  arm(live, { ...again, place: placeFor(live, row, element) });
   return true;
 }
 
-function arm(live: Live, timer: Omit<Subscription, "place">, name: string): void {
-  const place = newPlace(live, name);
-  index(live, { ...timer, place });
-  if (timer.due !== null) issue(live, { kind: "timer", place, dueAt: timer.due.at });
+function arm(live: Live, timer: Subscription): void {
+  index(live, timer);
+  if (timer.due !== null) issue(live, { kind: "timer", place: timer.place, dueAt: timer.due.at });
 }
 
 function timerOf(live: Live, row: Row, trigger: Extract<EventTrigger, { kind: "timer" }>): ParsedTimer {
@@ -86,8 +85,8 @@ function timerOf(live: Live, row: Row, trigger: Extract<EventTrigger, { kind: "t
 }
 
 /** The event's own name in the journal; under its row's where that has the same element. */
-function placeName(row: Row, element: Element): string {
-  return row.element === element.id ? `${row.place}/event` : element.id;
+function placeFor(live: Live, row: Row, element: Element): string {
+  return row.element === element.id ? newPlaceOf(row, "event") : newPlace(live, element.id);
 }
 
 export function textOf(value: unknown): string {

@@ -1,6 +1,6 @@
 import type { ActivityElement, TaskElement } from "../model/process.ts";
 import type { Begin } from "./activities.ts";
-import { issue, type Live, newPlace, push } from "./live.ts";
+import { issue, type Live, newPlaceOf, push } from "./live.ts";
 import type { Row } from "./state.ts";
 import { subscribeAll, textOf } from "./subscribe.ts";
 import { evaluate, visible } from "./variables.ts";
@@ -10,12 +10,12 @@ export const passThrough: Begin = (live, row) => push(live, { kind: "complete", 
 
 /** Work for a handler. */
 export const work: Begin = (live, row) => {
-  issue(live, { kind: "work", place: newPlace(live, `${row.place}/work`), row: row.id, variables: visible(live, row) });
+  issue(live, { kind: "work", place: newPlaceOf(row, "work"), row: row.id });
 };
 
 /** Work for a human. */
 export const task: Begin = (live, row) => {
-  issue(live, { kind: "task", place: newPlace(live, `${row.place}/task`), row: row.id, variables: visible(live, row) });
+  issue(live, { kind: "task", place: newPlaceOf(row, "task"), row: row.id });
 };
 
 /** A script in the language of expressions is one; another is work. */
@@ -50,16 +50,16 @@ export const call: Begin = (live, row, element) => {
   if (element.type !== "callActivity") return;
   const called = textOf(evaluate(live, row, element.called));
   const { version } = element;
-  const place = newPlace(live, `${row.place}/call`);
-  issue(live, { kind: "call", place, row: row.id, called, version, variables: visible(live, row) });
+  const place = newPlaceOf(row, "call");
+  issue(live, { kind: "call", place, row: row.id, called, version });
 };
 
 export function publish(live: Live, row: Row, message: NonNullable<TaskElement["message"]>): void {
   const key = message.key === null ? "" : textOf(evaluate(live, row, message.key));
   const { name } = message;
   const variables = visible(live, row);
-  issue(live, { kind: "publish", place: newPlace(live, `${row.place}/publish`), name, variables });
-  issue(live, { kind: "correlate", place: newPlace(live, `${row.place}/send`), name, key, variables });
+  issue(live, { kind: "publish", place: newPlaceOf(row, "publish"), name, variables });
+  issue(live, { kind: "correlate", place: newPlaceOf(row, "send"), name, key, variables });
 }
 
 /** What a handler gave, as variables. */

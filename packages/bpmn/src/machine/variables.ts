@@ -11,6 +11,12 @@ export function visible(live: Live, row: Row): Variables {
   return Object.assign({}, ...own.reverse()) as Variables;
 }
 
+/** As `visible`, of the row with this id; one that is gone sees nothing. */
+export function visibleFrom(live: Live, id: number): Variables {
+  const row = live.rows.get(id);
+  return row === undefined ? {} : visible(live, row);
+}
+
 /** Sets variables where the nearest row upward has them; those that none has become the process's. */
 export function assign(live: Live, row: Row | undefined, variables: Variables): void {
   for (const [name, value] of Object.entries(variables)) {

@@ -1,5 +1,5 @@
 import { type Completion, childPost, type Failure, type Post, type ProgramHost, type WorkflowRef } from "pawl";
-import type { Command } from "../machine/state.ts";
+import type { Command, Variables } from "../machine/state.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { post } from "./telling.ts";
 
@@ -14,10 +14,24 @@ export type Called = WorkflowRef & { readonly isProcess: boolean };
  */
 export type CallState =
   | { readonly stage: "asked"; readonly call: Call }
-  | { readonly stage: "starting" | "started"; readonly call: Call; readonly called: Called; readonly child: string }
+  | { readonly stage: "starting"; readonly call: Call; readonly child: string; readonly begins: Begins }
+  | { readonly stage: "started"; readonly call: Call; readonly child: string }
   | { readonly stage: "left"; readonly call: Call; readonly child: string };
 
-type Running = Extract<CallState, { stage: "starting" | "started" }>;
+/** What is called, and with what: needed until it has been told to start. */
+interface Begins {
+  readonly called: Called;
+  readonly variables: Variables;
+}
+
+type Starting = Extract<CallState, { stage: "starting" }>;
+
+export interface CallParts {
+  resolve(called: string, version: number | null): Promise<Called> | Called;
+  /** What a row sees. */
+  variablesOf(row: number): Variables;
+  onEnd(place: string, completion: Completion): void;
+}
 
 /**
  * Calls of other processes and workflows. Which version is meant is found out in a step, whose record keeps it; then the child
@@ -25,18 +39,12 @@ type Running = Extract<CallState, { stage: "starting" | "started" }>;
  */
 export class Calls {
   readonly #host: ProgramHost;
-  readonly #resolve: (called: string, version: number | null) => Promise<Called> | Called;
-  readonly #onEnd: (place: string, completion: Completion) => void;
+  readonly #parts: CallParts;
   readonly #open = new Map<string, CallState>();
 
-  constructor(
-    host: ProgramHost,
-    resolve: (called: string, version: number | null) => Promise<Called> | Called,
-    onEnd: (place: string, completion: Completion) => void,
-  ) {
+  constructor(host: ProgramHost, parts: CallParts) {
     this.#host = host;
-    this.#resolve = resolve;
-    this.#onEnd = onEnd;
+    this.#parts = parts;
   }
 
   get state(): readonly CallState[] {
@@ -91,7 +99,7 @@ export class Calls {
       location: call.place,
       issuedAt: this.#host.now(),
       body: async () => {
-        const { name, version, isProcess } = await this.#resolve(call.called, call.version);
+        const { name, version, isProcess } = await this.#parts.resolve(call.called, call.version);
         return { name, version, isProcess };
       },
       retry: { maxAttempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 },
@@ -112,30 +120,29 @@ export class Calls {
       this.#end(call.place, completion);
       return;
     }
-    const called = completion.value as Called;
-    const child = this.#post(call, called).run.id;
-    const state: Running = { stage: "starting", call, called, child };
+    const begins = { called: completion.value as Called, variables: this.#parts.variablesOf(call.row) };
+    const state: Starting = { stage: "starting", call, child: this.#post(call, begins).run.id, begins };
     this.#open.set(call.place, state);
     this.#start(state);
     this.#await(state);
   }
 
-  #post(call: Call, workflow: Called): Extract<Post, { kind: "start" }> {
-    const input: ProcessInput = { variables: call.variables, startedBy: null };
+  #post(call: Call, { called, variables }: Begins): Extract<Post, { kind: "start" }> {
+    const input: ProcessInput = { variables, startedBy: null };
     return childPost(this.#host, `${call.place}/start`, {
-      workflow,
-      input: workflow.isProcess ? input : call.variables,
+      workflow: called,
+      input: called.isProcess ? input : variables,
     });
   }
 
-  #start({ call, called }: Running): void {
-    post(this.#host, `${call.place}/start`, "spawn", this.#post(call, called), () => {
+  #start({ call, child, begins }: Starting): void {
+    post(this.#host, `${call.place}/start`, "spawn", this.#post(call, begins), () => {
       const known = this.#open.get(call.place);
-      if (known?.stage === "starting") this.#open.set(call.place, { ...known, stage: "started" });
+      if (known?.stage === "starting") this.#open.set(call.place, { stage: "started", call, child });
     });
   }
 
-  #await({ call, child }: Running): void {
+  #await({ call, child }: Pick<Starting, "call" | "child">): void {
     this.#host.issue({
       kind: "wait",
       record: "child",
@@ -151,7 +158,7 @@ export class Calls {
   }
 
   #end(place: string, completion: Completion): void {
-    if (this.#open.delete(place)) this.#onEnd(place, completion);
+    if (this.#open.delete(place)) this.#parts.onEnd(place, completion);
   }
 
   #cancel(place: string, to: string): void {

@@ -1,14 +1,15 @@
 import type { Completion, ProgramFactory, ProgramHost } from "pawl";
 import { PawlError } from "pawl";
 import { take } from "../machine/advance.ts";
-import { createLive, freeze, type Live, thaw } from "../machine/live.ts";
-import type { Command, Ending, MachineEvent, State, Variables } from "../machine/state.ts";
+import { createLive, type Live, stateOf, thaw } from "../machine/live.ts";
+import type { Command, Ending, MachineEvent, Variables } from "../machine/state.ts";
+import { visibleFrom } from "../machine/variables.ts";
 import type { Expression, Process, RetrySetting } from "../model/process.ts";
-import type { Called } from "./calls.ts";
-import { type CallState, Calls } from "./calls.ts";
+import { type Called, Calls } from "./calls.ts";
 import { eventOf } from "./event-of.ts";
 import type { HandlerTable } from "./handlers.ts";
 import { type Acted, Inbox } from "./inbox.ts";
+import { type Kept, keep, keptState, stateIn } from "./kept.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { tell } from "./telling.ts";
 import { issueWait } from "./waiting.ts";
@@ -23,13 +24,6 @@ export interface ProgramParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
   /** A snapshot is kept after so many records. */
   readonly snapshotEvery: number;
-}
-
-/** All of a process run, as its snapshots have it. */
-interface Kept {
-  readonly machine: State;
-  readonly calls: readonly CallState[];
-  readonly acts: number;
 }
 
 const NOT_NEEDED = new Error("the element was left: nobody waits for this any more");
@@ -55,7 +49,11 @@ class ProcessProgram {
     this.#host = host;
     const environment = { evaluate: parts.evaluate, isCalled: host.run.parent !== null };
     this.#live = createLive(parts.process, environment);
-    this.#calls = new Calls(host, parts.resolve, (place, completion) => this.#settle(place, completion));
+    this.#calls = new Calls(host, {
+      resolve: parts.resolve,
+      variablesOf: (row) => visibleFrom(this.#live, row),
+      onEnd: (place, completion) => this.#settle(place, completion),
+    });
     this.#inbox = new Inbox(host, (acted) => this.#acted(acted));
   }
 
@@ -66,7 +64,7 @@ class ProcessProgram {
       return;
     }
     const kept = snapshot.state as Kept;
-    this.#live = thaw(this.#parts.process, this.#live.environment, kept.machine);
+    this.#live = thaw(this.#parts.process, this.#live.environment, stateIn(kept.machine));
     this.#calls.restore(kept.calls);
     this.#inbox.open(kept.acts);
     for (const command of this.#live.commands.values()) this.#issue(command);
@@ -87,9 +85,9 @@ class ProcessProgram {
     this.#records += 1;
     const { rows } = this.#live;
     if (this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
-    this.#records = 0;
-    const kept: Kept = { machine: freeze(this.#live), calls: this.#calls.state, acts: this.#inbox.count };
-    this.#host.snapshot(kept);
+    const kept: Kept = { machine: keptState(stateOf(this.#live)), calls: this.#calls.state, acts: this.#inbox.count };
+    // One that could not be kept may be smaller when about as much again has happened.
+    this.#records = keep(this.#host, kept) ? 0 : -rows.size;
   }
 
   #issue(command: Command): void {

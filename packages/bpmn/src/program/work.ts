@@ -2,6 +2,7 @@ import type { Completion, ProgramHost, StepInfo } from "pawl";
 import { BpmnError } from "../bpmn-error.ts";
 import type { Live } from "../machine/live.ts";
 import type { Command, Variables } from "../machine/state.ts";
+import { visibleFrom } from "../machine/variables.ts";
 import type { Process, RetrySetting } from "../model/process.ts";
 import { type HandlerTable, handlerOf } from "./handlers.ts";
 
@@ -32,7 +33,7 @@ export function issueStep(
     record: "step",
     location: command.place,
     issuedAt: host.now(),
-    body: (info) => work(host.runId, parts, id, command.variables, info),
+    body: (info) => work(host.runId, parts, id, seenFrom(live, command.row), info),
     retry: {
       maxAttempts: setting.tries,
       initialMs: setting.initialMs,
@@ -49,6 +50,21 @@ export function issueStep(
     retryAt: 0,
     settle,
   });
+}
+
+/** What a handler is given is its own: what it does to it changes nothing here. Large values are copied when they are looked at. */
+function seenFrom(live: Live, id: number): Variables {
+  const seen: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(visibleFrom(live, id))) {
+    Object.defineProperty(seen, name, { ...given(value), enumerable: true, configurable: true });
+  }
+  return seen;
+}
+
+function given(value: unknown): PropertyDescriptor {
+  if (typeof value !== "object" || value === null) return { value, writable: true };
+  let copy: unknown;
+  return { get: () => (copy ??= structuredClone(value)) };
 }
 
 /** An error of the model is an outcome of the work, not a failure of it. */

@@ -1,7 +1,9 @@
 import { readBpmn } from "../definition/read-bpmn.ts";
 import { evaluateExpression } from "../expressions.ts";
 import { advance } from "../machine/advance.ts";
+import { thaw } from "../machine/live.ts";
 import type { Command, MachineEvent, State, Variables } from "../machine/state.ts";
+import { visibleFrom } from "../machine/variables.ts";
 import type { Process } from "../model/process.ts";
 
 type Happening = MachineEvent extends infer Event ? (Event extends MachineEvent ? Omit<Event, "at"> : never) : never;
@@ -66,6 +68,12 @@ export class MachineBench {
   /** Open commands of a kind, by place. */
   open(kind: Command["kind"]): readonly string[] {
     return this.state.commands.filter((command) => command.kind === kind).map(({ place }) => place);
+  }
+
+  /** What the rows of open commands see, in their order. */
+  get seen(): readonly Variables[] {
+    const live = thaw(this.process, ENVIRONMENT, this.state);
+    return this.state.commands.flatMap((command) => ("row" in command ? [visibleFrom(live, command.row)] : []));
   }
 
   start(variables: Variables = {}): this {
