@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
-if (!existsSync(new URL("node_modules/absurd-sdk", import.meta.url))) {
+if (!existsSync(new URL("node_modules/bpmn-engine", import.meta.url))) {
   console.log("installing what is measured beside pawl…");
   const result = spawnSync("npm", ["install"], { cwd: FOLDER, env: ownEnvironment(), stdio: "inherit" });
   if (result.status !== 0) process.exit(1);

@@ -3,7 +3,7 @@ import { STORES, workloads } from "./workloads.mjs";
 
 /**
  * @typedef {object} Options
- * @property {"sqlite" | "postgres" | "redis"} store
+ * @property {"sqlite" | "postgres" | "redis" | "bpmn"} store `bpmn`: processes, in memory and on SQLite.
  * @property {string | null} url Of the server, where the store has one.
  * @property {boolean} quick
  * @property {number} rounds

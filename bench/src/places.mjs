@@ -15,10 +15,11 @@ import pg from "pg";
  * @property {() => Promise<void>} close
  */
 
-/** @param {"sqlite" | "postgres" | "redis"} store @param {{ folder: string, url: string | null }} where @returns {Promise<Places>} */
+/** @param {"sqlite" | "postgres" | "redis" | "bpmn"} store @param {{ folder: string, url: string | null }} where @returns {Promise<Places>} */
 export async function openPlaces(store, { folder, url }) {
   switch (store) {
     case "sqlite":
+    case "bpmn":
       return folders(folder);
     case "postgres":
       return await databases(addressOf(store, url));

@@ -1,3 +1,4 @@
+import { bpmnWorkloads } from "./workloads/bpmn.mjs";
 import { postgresWorkloads } from "./workloads/postgres.mjs";
 import { redisWorkloads } from "./workloads/redis.mjs";
 import { sqliteWorkloads } from "./workloads/sqlite.mjs";
@@ -6,7 +7,7 @@ import { sqliteWorkloads } from "./workloads/sqlite.mjs";
  * @import { Workload } from "./workloads/workload.mjs"
  */
 
-const BY_STORE = { sqlite: sqliteWorkloads, postgres: postgresWorkloads, redis: redisWorkloads };
+const BY_STORE = { sqlite: sqliteWorkloads, postgres: postgresWorkloads, redis: redisWorkloads, bpmn: bpmnWorkloads };
 
 export const STORES = Object.keys(BY_STORE);
 

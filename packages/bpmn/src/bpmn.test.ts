@@ -1,71 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createEngine, type Engine, memoryStore, type RunHandle, type Store, workflow } from "pawl";
-import { sqliteStore } from "pawl/sqlite";
-import { type Crashable, crashable, intercepted, type VirtualWorld, virtualWorld } from "pawl/testing";
+import { memoryStore, type Store, workflow } from "pawl";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type Bpmn, BpmnError, type BpmnOptions, createBpmn, problemsOf } from "./index.ts";
+import { BpmnError, problemsOf } from "./index.ts";
 import { documentOf, flows } from "./testing/document.ts";
+import { ended, type Options, type Site, STORES, siteOf, TAKE_OVER } from "./testing/site.ts";
 
-type Options = Omit<BpmnOptions, "engine">;
-
-/** One world, one store, and the engines that work on it. */
-interface Site {
-  readonly world: VirtualWorld;
-  open(options?: Options, crashAt?: Parameters<typeof crashable>[1]): Promise<Desk>;
-}
-
-interface Desk {
-  readonly engine: Engine;
-  readonly bpmn: Bpmn;
-  readonly process: Crashable;
-}
-
-const LEASE = "3 s";
-const TAKE_OVER = "6 s";
-
-async function site(store: Store): Promise<Site> {
-  const world = virtualWorld();
-  const shared = intercepted(store, async (call, proceed) =>
-    call.method === "close" ? (undefined as never) : await proceed(),
-  );
-  onTestFinished(() => store.close());
-  return {
-    world,
-    async open(options = {}, crashAt = null) {
-      const process = crashable(shared, crashAt);
-      const inWorld = process.inWorld(world);
-      const engine = await createEngine({ store: process.store, world: inWorld, lease: LEASE, log: () => undefined });
-      return { engine, process, bpmn: await createBpmn({ engine, ...options }) };
-    },
-  };
-}
-
-const STORES: ReadonlyArray<readonly [string, () => Promise<Store>]> = [
-  ["memory", async () => memoryStore()],
-  [
-    "sqlite",
-    async () => {
-      const folder = await mkdtemp(join(tmpdir(), "pawl-bpmn-"));
-      onTestFinished(() => rm(folder, { recursive: true, force: true }));
-      return sqliteStore(join(folder, "test.db"), { synchronous: "NORMAL" });
-    },
-  ],
-];
-
-async function ended(world: VirtualWorld, run: RunHandle): Promise<unknown> {
-  await world.settle();
-  expect(await run.status()).toBe("completed");
-  return await run.result();
-}
+const site = (store: Store): Promise<Site> => siteOf(store, onTestFinished);
 
 const process = (inside: string, text: string, beside = ""): string =>
   documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(text)}`, beside);
 
 describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   test("run with handlers by name, by element and by type; what they give is there for the next one", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open({
       handlers: { charge: ({ variables }) => ({ paid: Number(variables.cents) }), mail: () => ({ mailed: true }) },
       tasks: { scriptTask: ({ element }) => ({ script: "script" in element ? element.script?.text : null }) },
@@ -81,7 +27,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("stay on the version that they were started with; the same model again is no other version", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     const first = process('<userTask id="a"/>', "s -> a\na -> e");
     const second = process('<userTask id="b"/>', "s -> b\nb -> e");
@@ -100,7 +46,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("are found by an engine that comes later, in the very state in which they were", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const before = await open();
     await before.bpmn.deploy(process('<userTask id="a"/><serviceTask id="b"/>', "s -> a\na -> b\nb -> e"));
     const run = await before.bpmn.start("p", { x: 1 });
@@ -114,7 +60,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("a failure is tried again by its policy, then an incident; an error of the model never is", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     let tries = 0;
     let isUp = false;
     const { bpmn } = await open({
@@ -147,7 +93,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("an element without a handler is an incident that says so", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(process('<serviceTask id="a" pawl:handler="charge"/>', "s -> a\na -> e"));
     const run = await bpmn.start("p");
@@ -159,7 +105,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("messages find the one instance by their key, wait for it, and are the same by their id; others begin instances", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const message =
       '<message id="M" name="paid"><extensionElements><pawl:subscription correlationKey="= order"/></extensionElements></message><message id="N" name="ordered"/>';
@@ -198,7 +144,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("two signals at once are both heard by an instance that waits for both", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     const catching = (id: string, ref: string): string =>
       `<intermediateCatchEvent id="${id}"><signalEventDefinition signalRef="${ref}"/></intermediateCatchEvent>`;
@@ -220,7 +166,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("processes call processes and workflows; errors come back, and who is interrupted cancels whom it called", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const double = workflow("double", async (ctx, input: { n: number }) => ({
       n: await ctx.step("x2", () => input.n * 2),
     }));
@@ -256,7 +202,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 
   test("a call of what does not exist is an incident that can be retried when it does", async () => {
-    const { open, world } = await site(await openStore());
+    const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(process('<callActivity id="a" calledElement="q"/>', "s -> a\na -> e"));
     const run = await bpmn.start("p", { x: 1 });
@@ -285,7 +231,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     let crashes = 0;
     for (const applied of [true, false]) {
       for (let commit = 1; commit < 60; commit += 1) {
-        const { open, world } = await site(await openStore());
+        const { open, world } = await site(await openStore(onTestFinished));
         const effects = new Set<string>();
         const handle = ({ element, idempotencyKey }: { element: { id: string }; idempotencyKey: string }): object => {
           effects.add(idempotencyKey);

@@ -148,6 +148,6 @@ export class Bpmn {
     const run = await this.#engine.get(runId);
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
     const { process } = await this.#definitions.version(run.workflow, run.version);
-    return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).journal());
+    return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).sinceSnapshot());
   }
 }

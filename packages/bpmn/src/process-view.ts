@@ -1,4 +1,4 @@
-import type { RecordView, RunSummary } from "pawl";
+import type { RunSummary, SinceSnapshot } from "pawl";
 import type { Evaluate } from "./expressions.ts";
 import { elementOf, ROOT } from "./machine/live.ts";
 import type { IncidentKind, Variables } from "./machine/state.ts";
@@ -50,13 +50,8 @@ export interface ProcessView {
   readonly progress: number;
 }
 
-export function viewOf(
-  process: Process,
-  evaluate: Evaluate,
-  run: RunSummary,
-  records: readonly RecordView[],
-): ProcessView {
-  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, records);
+export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, since: SinceSnapshot): ProcessView {
+  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, since);
   const rows = [...live.rows.values()];
   const active = rows.filter(({ id }) => id !== ROOT);
   const named = (row: number) => {

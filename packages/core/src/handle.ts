@@ -8,6 +8,7 @@ import type { Codec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
 import { rollbackFailures } from "./model/rollback-failure.ts";
 import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
+import { readSnapshot } from "./runner/snapshot.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "./store/store.ts";
 import type { SendOptions } from "./workflow/ctx.ts";
@@ -24,6 +25,14 @@ export type RunSummary = Omit<Run, "input" | "outcome"> & {
 
 /** A record with its value decoded. */
 export type RecordView = Omit<JournalRecord, "payload"> & { readonly value: unknown; readonly error: Error | null };
+
+/** What a session of a run would begin with. */
+export interface SinceSnapshot {
+  /** What the run's program has kept, after the record `seq`; null: nothing. */
+  readonly snapshot: { readonly seq: number; readonly at: number; readonly state: unknown } | null;
+  /** The records after it; all of them if there is none. */
+  readonly records: readonly RecordView[];
+}
 
 /** One run, by id. */
 export interface RunHandle<Output = unknown> {
@@ -42,6 +51,8 @@ export interface RunHandle<Output = unknown> {
   retry(options?: RewindOptions): Promise<Rewound>;
   /** Its records, oldest first. */
   journal(): Promise<readonly RecordView[]>;
+  /** Its newest snapshot and the records after it, read at one moment: enough to know where a run is, however long it has gone on. */
+  sinceSnapshot(): Promise<SinceSnapshot>;
   /** Its records as they are committed, from the first on; ends when the run does. */
   watch(): AsyncIterable<RecordView>;
 }
@@ -134,6 +145,7 @@ export class Runs {
       rewind: (at, options) => rewind(id, at, options),
       retry: (options) => retry(id, options),
       journal: () => this.#journal(id),
+      sinceSnapshot: () => this.#sinceSnapshot(id),
       watch: () => this.#watchRun(id),
     };
   }
@@ -210,6 +222,16 @@ export class Runs {
       afterSeq = records.at(-1)?.seq ?? afterSeq;
       if (records.length < JOURNAL_PAGE) return all;
     }
+  }
+
+  async #sinceSnapshot(runId: string): Promise<SinceSnapshot> {
+    const { store, codec, reaching } = this.#parts;
+    const loaded = await reaching(() => store.load(runId));
+    if (loaded === null) throw runNotFound(runId);
+    const records = loaded.records.map((record) => this.#record(record));
+    if (loaded.snapshot === null) return { snapshot: null, records };
+    const { seq, at, state } = readSnapshot(codec, loaded.snapshot);
+    return { snapshot: { seq, at, state }, records };
   }
 
   async *#watchRun(runId: string): AsyncGenerator<RecordView> {

@@ -8,7 +8,7 @@ export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
 export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./explanation.ts";
 export type { ForkOptions } from "./fork.ts";
-export type { RecordView, RunHandle, RunSummary } from "./handle.ts";
+export type { RecordView, RunHandle, RunSummary, SinceSnapshot } from "./handle.ts";
 export { diff, type JournalDiff } from "./journal-diff.ts";
 export type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 export { JoinError, RaceError } from "./model/branch-errors.ts";

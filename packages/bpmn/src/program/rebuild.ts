@@ -1,9 +1,10 @@
-import type { Completion, Parent, RecordView } from "pawl";
+import type { Completion, Parent, RecordView, SinceSnapshot } from "pawl";
 import { take } from "../machine/advance.ts";
-import { createLive, type Live } from "../machine/live.ts";
+import { createLive, type Live, thaw } from "../machine/live.ts";
 import type { Act, MachineEvent, Variables } from "../machine/state.ts";
 import type { Expression, Process } from "../model/process.ts";
 import { eventOf } from "./event-of.ts";
+import { type Kept, stateIn } from "./kept.ts";
 import type { ProcessInput } from "./process-input.ts";
 
 export interface Rebuilt {
@@ -13,15 +14,19 @@ export interface Rebuilt {
   readonly parent: Parent | null;
 }
 
-/** The state of a run, from its journal alone: what its program has been fed is fed to the machine again. */
+/** The state of a run, from its snapshot and its journal: what its program has been fed since is fed to the machine again. */
 export function rebuild(
   process: Process,
   evaluate: (expression: Expression, variables: Variables) => unknown,
   run: Rebuilt,
-  records: readonly RecordView[],
+  { snapshot, records }: SinceSnapshot,
 ): Live {
-  const live = createLive(process, { evaluate, isCalled: run.parent !== null });
-  take(live, { kind: "started", at: run.createdAt, ...run.input });
+  const environment = { evaluate, isCalled: run.parent !== null };
+  const live =
+    snapshot === null
+      ? createLive(process, environment)
+      : thaw(process, environment, stateIn((snapshot.state as Kept).machine));
+  if (snapshot === null) take(live, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {
     const event = eventIn(live, run.id, record);
     if (event !== null) take(live, event);

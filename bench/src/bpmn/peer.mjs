@@ -1,0 +1,42 @@
+import * as elements from "bpmn-elements";
+import { Engine } from "bpmn-engine";
+import BpmnModdle from "bpmn-moddle";
+import { Serializer, TypeResolver } from "moddle-context-serializer";
+import { overWindow, pause } from "../stats.mjs";
+import { TEN_TASKS } from "./model.mjs";
+
+/**
+ * bpmn-engine 25 in memory, which keeps nothing. The document is read once, outside of what is measured, and every instance is
+ * made from what was read. Its services answer at once.
+ */
+
+/** @param {{ inFlight: number, warmMs: number, windowMs: number }} options */
+export async function measure({ inFlight, warmMs, windowMs }) {
+  const sourceContext = Serializer(await new BpmnModdle().fromXML(TEN_TASKS), TypeResolver(elements));
+  let tasks = 0;
+  let going = true;
+  const services = {
+    work(_scope, callback) {
+      tasks += 1;
+      callback(null, { ok: true });
+    },
+  };
+  const runOne = () =>
+    new Promise((resolve, reject) => {
+      const engine = new Engine({ name: "ten", sourceContext, services });
+      engine.once("end", resolve);
+      engine.once("error", reject);
+      engine.execute();
+    });
+  const clients = Array.from({ length: inFlight }, async () => {
+    while (going) {
+      await runOne();
+      await new Promise(setImmediate);
+    }
+  });
+  await pause(warmMs);
+  const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
+  going = false;
+  await Promise.all(clients);
+  return { tasksPerSecond: perSecond, cpuMicrosPerTask: cpuMicros / done };
+}

@@ -1,0 +1,63 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { openProcesses } from "./engine.mjs";
+import { CIRCLE } from "./model.mjs";
+
+/** A process that has gone in a circle for long is taken over by another engine: how much that reads, and how long it takes. */
+
+/** @param {{ place: import("../place.mjs").SqlitePlace, counts: readonly number[] }} options */
+export async function measure({ place, counts }) {
+  const resumed = [];
+  for (const rounds of counts) {
+    const folder = join(place.folder, String(rounds));
+    mkdirSync(folder);
+    const runId = await record(folder, rounds);
+    await resume(folder, runId);
+    resumed.push({ rounds, ...(await resume(folder, runId)) });
+  }
+  return { resumed };
+}
+
+const tasks = { serviceTask: ({ variables }) => ({ n: variables.n + 1 }) };
+
+/** @param {string} folder @param {number} rounds */
+async function record(folder, rounds) {
+  const { engine, bpmn } = await openProcesses({ store: "sqlite", folder, synchronous: "NORMAL" }, tasks);
+  await bpmn.deploy(CIRCLE);
+  const run = await bpmn.start("circle", { n: 0, rounds });
+  for await (const record of run.watch()) if (record.seq >= rounds) break;
+  await engine.shutdown();
+  return run.id;
+}
+
+/** The run is asked for something that changes nothing, so that it has to be read. @param {string} folder @param {string} runId */
+async function resume(folder, runId) {
+  const reading = { records: 0, bytes: 0 };
+  const wrap = (store) => counted(store, runId, reading);
+  const { engine, bpmn } = await openProcesses({ store: "sqlite", folder, synchronous: "NORMAL", wrap }, tasks);
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  await bpmn.operate.setVariables(runId, { asked: startedAt });
+  for (;;) {
+    const { variables } = await bpmn.view(runId);
+    if (variables.asked === startedAt) break;
+  }
+  const tookMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(before);
+  await engine.shutdown();
+  return { tookMs, cpuMs: (user + system) / 1_000, ...reading };
+}
+
+/** Counts what is read of a run. @param {any} store @param {string} runId @param {{ records: number, bytes: number }} reading */
+function counted(store, runId, reading) {
+  const load = store.load.bind(store);
+  store.load = async (id, afterSeq) => {
+    const loaded = await load(id, afterSeq);
+    if (id === runId) {
+      reading.records = Math.max(reading.records, loaded?.records.length ?? 0);
+      reading.bytes = Math.max(reading.bytes, loaded?.snapshot?.body?.length ?? 0);
+    }
+    return loaded;
+  };
+  return store;
+}

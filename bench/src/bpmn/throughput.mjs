@@ -1,0 +1,26 @@
+import { overWindow, pause } from "../stats.mjs";
+import { openProcesses } from "./engine.mjs";
+import { TEN_TASKS } from "./model.mjs";
+
+/** Processes of ten service tasks, a fixed number of them in flight. */
+
+/** @param {{ place: import("../place.mjs").SqlitePlace, store: "memory" | "sqlite", inFlight: number, warmMs: number, windowMs: number }} options */
+export async function measure({ place, store, inFlight, warmMs, windowMs }) {
+  let tasks = 0;
+  const serviceTask = () => {
+    tasks += 1;
+    return { ok: true };
+  };
+  const { engine, bpmn } = await openProcesses({ store, folder: place.folder }, { serviceTask });
+  await bpmn.deploy(TEN_TASKS);
+  let going = true;
+  const clients = Array.from({ length: inFlight }, async (_, id) => {
+    while (going) await (await bpmn.start("ten", { id })).result();
+  });
+  await pause(warmMs);
+  const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
+  going = false;
+  await Promise.all(clients);
+  await engine.shutdown();
+  return { tasksPerSecond: perSecond, cpuMicrosPerTask: cpuMicros / done };
+}

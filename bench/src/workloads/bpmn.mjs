@@ -1,0 +1,88 @@
+import { atLeast, atMost, figure } from "../figure.mjs";
+
+/**
+ * What is measured of processes: in memory, and on SQLite with `synchronous=FULL`, beside bpmn-engine in memory, which keeps
+ * nothing.
+ *
+ * @import { Workload } from "./workload.mjs"
+ */
+
+/** @param {{ quick: boolean }} options @returns {readonly Workload[]} */
+export function bpmnWorkloads({ quick }) {
+  return [throughput(quick), instances(), resumption(quick)];
+}
+
+/** @param {boolean} quick @returns {Workload} */
+function throughput(quick) {
+  const times = { warmMs: 2_000, windowMs: quick ? 2_000 : 4_000 };
+  const peer = (name, inFlight) => ({ name, module: "bpmn/peer", options: { ...times, inFlight } });
+  const pawl = (store) => ({ name: store, module: "bpmn/throughput", options: { ...times, store, inFlight: 1_000 } });
+  return {
+    name: "B1",
+    title: "B1 throughput: processes of 10 service tasks",
+    parts: [peer("peer", 1), pawl("memory"), peer("peer10", 10), pawl("sqlite"), peer("peerAfter", 1)],
+    figures: ({ peer: before, peer10, peerAfter, memory, sqlite }) => {
+      const alone = (before.tasksPerSecond + peerAfter.tasksPerSecond) / 2;
+      const best = Math.max(alone, peer10.tasksPerSecond);
+      return [
+        figure("bpmn-engine tasks/s, 1 in flight", alone, "count"),
+        figure("bpmn-engine tasks/s, 10 in flight", peer10.tasksPerSecond, "count"),
+        figure("  CPU a task", before.cpuMicrosPerTask, "micros"),
+        figure("pawl tasks/s in memory", memory.tasksPerSecond, "count"),
+        figure("  ÷ bpmn-engine's better", memory.tasksPerSecond / best, "ratio", atLeast(50)),
+        figure("  CPU a task", memory.cpuMicrosPerTask, "micros"),
+        figure("pawl tasks/s on SQLite, FULL", sqlite.tasksPerSecond, "count"),
+        figure("  ÷ bpmn-engine's better, in memory", sqlite.tasksPerSecond / best, "ratio", atLeast(25)),
+        figure("  CPU a task", sqlite.cpuMicrosPerTask, "micros"),
+      ];
+    },
+  };
+}
+
+const COUNTS = [1_000, 3_000, 10_000];
+
+/** @returns {Workload} */
+function instances() {
+  const part = (store) => ({ name: store, module: "bpmn/instances", options: { store, counts: COUNTS } });
+  return {
+    name: "B2",
+    title: "B2 parallel instances over a list: CPU time an item",
+    parts: [part("memory"), part("sqlite")],
+    figures: (results) =>
+      ["memory", "sqlite"].flatMap((store) => {
+        const [first, ...more] = results[store].items;
+        return [
+          figure(`${store}: ${shown(first.count)} items`, first.microsPerItem, "micros"),
+          ...more.map(({ count, microsPerItem }) => figure(`  ${shown(count)} items`, microsPerItem, "micros")),
+          figure("  the most ÷ the fewest", more.at(-1).microsPerItem / first.microsPerItem, "ratio", atMost(1.5)),
+        ];
+      }),
+  };
+}
+
+/** @param {boolean} quick @returns {Workload} */
+function resumption(quick) {
+  const counts = [500, quick ? 10_000 : 50_000];
+  return {
+    name: "B3",
+    title: "B3 a process that has gone in a circle, taken over by another engine",
+    roundsMax: quick ? 1 : 3,
+    parts: [{ name: "pawl", module: "bpmn/resume", options: { counts } }],
+    figures: ({ pawl: { resumed } }) => {
+      const [short, long] = resumed;
+      return [
+        figure(`after ${shown(short.rounds)} steps`, short.tookMs, "ms"),
+        figure("  records read", short.records, "count"),
+        figure(`after ${shown(long.rounds)} steps`, long.tookMs, "ms"),
+        figure("  records read", long.records, "count", atMost(150)),
+        figure("  size of the snapshot", long.bytes, "bytes", atMost(short.bytes * 1.2)),
+        figure("  CPU time ÷ that after the fewer", long.cpuMs / short.cpuMs, "ratio", atMost(1.5)),
+      ];
+    },
+  };
+}
+
+/** @param {number} count */
+function shown(count) {
+  return count.toLocaleString("en-US");
+}

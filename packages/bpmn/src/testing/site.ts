@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEngine, type Engine, memoryStore, type RunHandle, type Store } from "pawl";
+import { sqliteStore } from "pawl/sqlite";
+import { type Crashable, crashable, intercepted, type VirtualWorld, virtualWorld } from "pawl/testing";
+import { type Bpmn, type BpmnOptions, createBpmn } from "../index.ts";
+
+export type Options = Omit<BpmnOptions, "engine">;
+
+/** One world, one store, and the engines that work on it. */
+export interface Site {
+  readonly world: VirtualWorld;
+  open(options?: Options, crashAt?: Parameters<typeof crashable>[1]): Promise<Desk>;
+}
+
+export interface Desk {
+  readonly engine: Engine;
+  readonly bpmn: Bpmn;
+  readonly process: Crashable;
+}
+
+const LEASE = "3 s";
+/** After so long another engine has what a crashed one had. */
+export const TAKE_OVER = "6 s";
+
+/** Has something done when the test is over. */
+type AtEnd = (cleanUp: () => Promise<void>) => void;
+
+export async function siteOf(store: Store, atEnd: AtEnd): Promise<Site> {
+  const world = virtualWorld();
+  const shared = intercepted(store, async (call, proceed) =>
+    call.method === "close" ? (undefined as never) : await proceed(),
+  );
+  atEnd(() => store.close());
+  return {
+    world,
+    async open(options = {}, crashAt = null) {
+      const process = crashable(shared, crashAt);
+      const inWorld = process.inWorld(world);
+      const engine = await createEngine({ store: process.store, world: inWorld, lease: LEASE, log: () => undefined });
+      return { engine, process, bpmn: await createBpmn({ engine, ...options }) };
+    },
+  };
+}
+
+export const STORES: ReadonlyArray<readonly [string, (atEnd: AtEnd) => Promise<Store>]> = [
+  ["memory", async () => memoryStore()],
+  [
+    "sqlite",
+    async (atEnd) => {
+      const folder = await mkdtemp(join(tmpdir(), "pawl-bpmn-"));
+      atEnd(() => rm(folder, { recursive: true, force: true }));
+      return sqliteStore(join(folder, "test.db"), { synchronous: "NORMAL" });
+    },
+  ],
+];
+
+/** What a run gave; it has to have completed by itself. */
+export async function ended(world: VirtualWorld, run: RunHandle): Promise<unknown> {
+  await world.settle();
+  const status = await run.status();
+  if (status !== "completed") throw new Error(`run ${run.id} is ${status}`);
+  return await run.result();
+}
