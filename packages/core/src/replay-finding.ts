@@ -1,5 +1,6 @@
 import { PawlError } from "./model/errors.ts";
 import type { OpenWait, Run } from "./model/run.ts";
+import type { Asked } from "./runner/by-location.ts";
 import { describe, describeOpen } from "./runner/divergence.ts";
 import type { Programs } from "./runner/programs.ts";
 import { type RehearsalWorld, type Rehearsed, rehearse } from "./runner/rehearsal.ts";
@@ -80,7 +81,7 @@ function judge(run: Run, rehearsed: Rehearsed): What | null {
 }
 
 /** The first thing that the run waits for and the code does not. */
-function missed(run: Run, open: ReadonlyMap<string, Command>, asked: string): What | null {
+function missed(run: Run, open: Pick<Asked, "get">, asked: string): What | null {
   for (const wait of run.wait?.open ?? []) {
     const command = open.get(wait.location);
     const what = { kind: "wait", location: wait.location, seq: null, recorded: described(wait) } as const;

@@ -1,6 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import type { JournalRecord, RecordKind } from "../model/record.ts";
 import type { Command } from "../workflow/command.ts";
+import type { Asked } from "./by-location.ts";
 
 /** How many open commands a message lists before it counts the rest. */
 const ASKED_MAX = 5;
@@ -24,7 +25,7 @@ export function divergenceOf(error: PawlError): Divergence | null {
 }
 
 /** The journal's next record is not what the code asks for. */
-export function divergedAtRecord(runId: string, record: JournalRecord, open: ReadonlyMap<string, Command>): PawlError {
+export function divergedAtRecord(runId: string, record: JournalRecord, open: Asked): PawlError {
   const there = open.get(record.location);
   const asked = there === undefined ? describeOpen(open) : describe(there);
   return diverged(runId, record, asked, `the code asks for ${asked}`);
@@ -53,7 +54,7 @@ function diverged(runId: string, record: Recorded, asked: string, saying: string
   return error;
 }
 
-export function describeOpen(open: ReadonlyMap<string, Command>): string {
+export function describeOpen(open: Asked): string {
   if (open.size === 0) return "nothing";
   const some = [...open.values()].slice(0, ASKED_MAX).map(describe);
   return open.size > ASKED_MAX ? `${some.join(", ")} and ${open.size - ASKED_MAX} more` : some.join(", ");

@@ -2,6 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, type Run, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
+import { type Asked, ByLocation } from "./by-location.ts";
 import type { Stand } from "./standstill.ts";
 import { type Match, Waits } from "./waits.ts";
 
@@ -16,7 +17,7 @@ const NO_WAIT: Omit<Wait, "until" | "since" | "seq"> = {
 
 /** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
 export class OpenCommands {
-  readonly #byLocation = new Map<string, Command>();
+  readonly #byLocation = new ByLocation();
   readonly #waits = new Waits();
   /** Made with the first: many runs wait for a message alone. */
   #deadlines: Deadlines<StepCommand | WaitCommand> | null = null;
@@ -49,12 +50,12 @@ export class OpenCommands {
     return at === null ? this.limitAt : Math.min(at, this.limitAt);
   }
 
-  get byLocation(): ReadonlyMap<string, Command> {
+  get byLocation(): Asked {
     return this.#byLocation;
   }
 
   add(command: Command): void {
-    this.#byLocation.set(command.location, command);
+    this.#byLocation.add(command);
   }
 
   holds(command: Command): boolean {
@@ -83,7 +84,7 @@ export class OpenCommands {
   }
 
   close(command: Command): void {
-    this.#byLocation.delete(command.location);
+    this.#byLocation.remove(command.location);
   }
 
   /** Opens a wait: from here on the inbox or its deadline can end it. */

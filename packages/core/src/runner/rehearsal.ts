@@ -2,8 +2,8 @@ import type { Codec } from "../model/payload.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Loaded } from "../store/store.ts";
-import type { Command } from "../workflow/command.ts";
 import type { Ending, ProgramFactory } from "../workflow/program.ts";
+import type { Asked } from "./by-location.ts";
 import { Course } from "./course.ts";
 import { createDesk } from "./create-desk.ts";
 import { type Divergence, divergenceOf } from "./divergence.ts";
@@ -14,7 +14,7 @@ import { readSnapshot } from "./snapshot.ts";
 export type Rehearsed =
   | { readonly kind: "diverged"; readonly divergence: Divergence }
   /** All records were delivered: this is what it asks for then. */
-  | { readonly kind: "asks"; readonly open: ReadonlyMap<string, Command> }
+  | { readonly kind: "asks"; readonly open: Asked }
   | { readonly kind: "ended"; readonly ending: Ending }
   /** What it did is being undone. */
   | { readonly kind: "undoing" };
@@ -76,7 +76,7 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
 }
 
 /** Moves the program on once; null: it goes on. */
-function moved(course: Course, open: ReadonlyMap<string, Command>, movesLeft: number): Rehearsed | null {
+function moved(course: Course, open: Asked, movesLeft: number): Rehearsed | null {
   const move = course.move();
   switch (move.kind) {
     case "handed":
@@ -93,7 +93,7 @@ function moved(course: Course, open: ReadonlyMap<string, Command>, movesLeft: nu
         ? { kind: "ended", ending: move.ending as Ending }
         : { kind: "undoing" };
     case "idle":
-      return course.undoes ? { kind: "undoing" } : { kind: "asks", open: new Map(open) };
+      return course.undoes ? { kind: "undoing" } : { kind: "asks", open };
   }
 }
 
