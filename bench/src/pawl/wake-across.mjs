@@ -5,7 +5,8 @@ import { openEngine } from "./engine.mjs";
 
 /** W4 across processes: the runs are hot in one process, their messages come from another. Times are of the clock that both share. */
 
-const WARM_ROUNDS = 3;
+/** 500 messages each. */
+const WARM_ROUNDS = 8;
 
 /** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
 export async function measure({ place, runs, atATime }) {

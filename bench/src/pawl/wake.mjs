@@ -5,7 +5,8 @@ import { startSuspended, waiting } from "./suspended.mjs";
 
 /** W4: runs wait for a message each, and get it, so many at a time; in between, a raw commit. */
 
-const WARM_ROUNDS = 3;
+/** 500 messages each. */
+const WARM_ROUNDS = 8;
 
 /** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
 export async function measure({ place, runs, atATime }) {

@@ -103,7 +103,7 @@ function loop(quick) {
   return {
     name: "W5loop",
     title: "W5loop 490 rounds of a step and sleep(1) on one run",
-    parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: quick ? 4 : 8 } }],
+    parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: quick ? 6 : 12 } }],
     figures: ({ pawl }) => [
       figure("a round, p50", pawl.roundMs, "ms"),
       figure("a round of the first tenth, p50", pawl.firstMs, "ms"),

@@ -32,6 +32,7 @@ export class Engine {
   readonly deadLetters: DeadLetters;
   readonly #config: EngineConfig;
   readonly #codec: Codec;
+  readonly #posting: PostingConfig;
   readonly #hub: EventHub;
   readonly #news: EngineNews;
   readonly #worker: Worker;
@@ -50,6 +51,7 @@ export class Engine {
       onLarge: (what, bytes) =>
         log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
     });
+    this.#posting = { ...config, codecInUse: this.#codec };
     this.#hub = new EventHub(log);
     this.#news = new EngineNews(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
     this.#worker = new Worker(config, this.#codec, this.#news);
@@ -267,15 +269,11 @@ export class Engine {
     return this.#stopped;
   }
 
-  get #posting(): PostingConfig {
-    return { ...this.#config, codecInUse: this.#codec };
-  }
-
   /** Does it by itself, or inside the caller's transaction. */
-  async #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
-    if (tx === undefined) return await this.submit(build());
+  #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
+    if (tx === undefined) return this.submit(build());
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
-    return await submitWithin(this.#config, tx, build);
+    return submitWithin(this.#config, tx, build);
   }
 
   async #stop(drainMs: number): Promise<void> {
