@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -267,4 +267,18 @@ it("no statement on runs looks at all of them", async () => {
   ]);
   database.close();
   await store.close();
+});
+
+it("the file of a closed store holds everything by itself", async () => {
+  const store = sqliteStore(path);
+  await store.open(world);
+  await store.commit([create("kept")]);
+  await store.close();
+  expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+  const copy = join(folder, "copy.db");
+  copyFileSync(path, copy);
+  const copied = sqliteStore(copy);
+  await copied.open(world);
+  expect((await copied.reader.get("kept"))?.id).toBe("kept");
+  await copied.close();
 });

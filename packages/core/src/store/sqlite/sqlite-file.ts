@@ -80,7 +80,9 @@ export class SqliteFile {
     this.#isClosed = true;
     const connection = this.#connection;
     this.#connection = null;
-    if (typeof this.#source === "string") connection?.database.close();
+    if (typeof this.#source !== "string" || connection === null) return;
+    mergeLog(connection);
+    connection.database.close();
   }
 
   #connect(): Connection {
@@ -130,5 +132,14 @@ export class SqliteFile {
     if (this.#walPath === null) return;
     const stat = statSync(this.#walPath, { throwIfNoEntry: false });
     if (stat !== undefined && stat.size > this.#options.walBytesMax) connection.truncateWal();
+  }
+}
+
+/** So that the file alone holds everything. What can't be moved stays in the log, where the next to open the file finds it. */
+function mergeLog(connection: Connection): void {
+  try {
+    connection.truncateWal();
+  } catch {
+    // The disk is full, or the file is gone: closing goes on.
   }
 }
