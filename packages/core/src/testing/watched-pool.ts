@@ -22,6 +22,6 @@ export function watchedPool(pool: PostgresPool, watch: (text: string) => void): 
   return {
     connect: async () => wrap(await pool.connect()),
     end: () => pool.end(),
-    on: (event, listener) => pool.on(event, listener),
+    on: pool.on.bind(pool),
   };
 }

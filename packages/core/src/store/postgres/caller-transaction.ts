@@ -1,6 +1,7 @@
 import { PawlError } from "../../model/errors.ts";
 import { Connection } from "./database.ts";
 import type { PostgresClient } from "./driver.ts";
+import { hearClient } from "./heard.ts";
 import { KnownRows, Wanted } from "./known-rows.ts";
 import { isConflict } from "./store-error-of.ts";
 import type { Decide, Decision, Writing } from "./writing.ts";
@@ -12,7 +13,7 @@ const ROUNDS_MAX = 100;
  * the caller may commit after an error. What it has locked stays locked until then.
  */
 export async function writeWithin<Result>(writing: Writing, tx: unknown, decide: Decide<Result>): Promise<Result> {
-  const connection = new Connection(writing.database, checkClient(tx));
+  const connection = new Connection(writing.database, hearClient(checkClient(tx)));
   await begin(connection);
   const asked = new Wanted();
   try {

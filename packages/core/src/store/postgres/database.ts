@@ -1,5 +1,6 @@
 import { StoreError } from "../store-error.ts";
 import { createPool, type PostgresClient, type PostgresPool, type PostgresResult } from "./driver.ts";
+import { hearClient, hearPool } from "./heard.ts";
 import { breaksConnection, storeErrorOf } from "./store-error-of.ts";
 
 export interface DatabaseOptions {
@@ -8,9 +9,6 @@ export interface DatabaseOptions {
   /** The schema, not quoted. */
   readonly schema: string;
 }
-
-/** Connections whose errors are listened to; several stores may share a pool. */
-const HEARD = new WeakSet<PostgresClient>();
 
 /** How many statements are kept with the schema's name in them. */
 const TEXTS_MAX = 200;
@@ -34,13 +32,7 @@ export class Database {
   }
 
   async open(): Promise<void> {
-    if (this.#pool !== null) return;
-    if ("pool" in this.#source) this.#pool = this.#source.pool;
-    else {
-      this.#pool = await createPool(this.#source.config);
-      // A connection that breaks while nobody uses it is replaced when the next one is asked for.
-      this.#pool.on("error", () => undefined);
-    }
+    this.#pool ??= hearPool("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
   }
 
   /** SQL in which `@` stands for the schema. */
@@ -74,17 +66,10 @@ export class Database {
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is closed");
     }
     try {
-      return this.#heard(await this.#pool.connect());
+      return hearClient(await this.#pool.connect());
     } catch (error) {
       throw storeErrorOf(error, false);
     }
-  }
-
-  /** A connection that breaks between two statements says so, and ends the process if nobody listens. The next statement fails. */
-  #heard(client: PostgresClient): PostgresClient {
-    if (!HEARD.has(client)) client.on("error", () => undefined);
-    HEARD.add(client);
-    return client;
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "acquire", listener: (client: PostgresClient) => void): unknown;
 }
 
 export interface PostgresClient {

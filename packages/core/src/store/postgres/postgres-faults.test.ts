@@ -51,7 +51,7 @@ function breaking(pool: PostgresPool, when: (text: string) => boolean): Postgres
   return {
     connect: async () => wrapped(await pool.connect()),
     end: () => pool.end(),
-    on: (event, listener) => pool.on(event, listener),
+    on: pool.on.bind(pool),
   };
 }
 
