@@ -33,4 +33,30 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
     expect(undone).toEqual(["charge"]);
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
+
+  it("comes after the store has heard that the worker lives, whatever hints come before", async () => {
+    const stage = await create(onTestFinished);
+    const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
+    const client = await stage.engine();
+    await client.start(order, undefined, { id: "o-1" });
+    const calls: string[] = [];
+    let hear: (() => void) | null = null;
+    const slow = (store: Store): Store => ({
+      ...intercepted(store, async ({ method }, proceed) => {
+        if (method === "heartbeat" && hear === null) await new Promise<void>((resolve) => (hear = resolve));
+        calls.push(method);
+        return await proceed();
+      }),
+      watch(listener) {
+        listener({ runIds: null });
+        return () => undefined;
+      },
+    });
+    const opened = stage.engine({ workflows: [order], through: slow });
+    await stage.world.settle();
+    expect(calls).not.toContain("claim");
+    (hear as (() => void) | null)?.();
+    await opened;
+    expect(await stage.result(client.run("o-1"))).toBe(1);
+  });
 });

@@ -56,6 +56,7 @@ export interface Round {
  * O2. Hints make the worker look sooner; the poll makes it look in any case. One at rest asks once a poll, and nothing else.
  * O3. A failure to reach the store ends no loop: it is tried again at the next beat or poll.
  * O4. A worker whose lease is over leaves its runs to the others when that is so, not at their next beat.
+ * O5. Nothing is claimed before the worker is known to live: what it had would be free for others at once.
  */
 export class Ownership {
   readonly #settings: OwnershipSettings;
@@ -86,23 +87,26 @@ export class Ownership {
 
   /** Begins; asked again, it says what the worker can run by then, and looks for it. */
   async start(): Promise<void> {
-    const { store, reaching } = this.#parts;
-    const { worker, leaseMs, pollMs, workflows } = this.#settings;
-    const isFirst = !this.#started;
-    this.#started = true;
-    this.#beatenAt = this.#parts.clock.now();
-    const { nextExpiryAt } = await reaching(() => store.heartbeat(worker, leaseMs, workflows));
-    this.#armExpiry(nextExpiryAt);
-    if (isFirst) {
-      this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
-      this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
-    }
+    if (this.#started) await this.beat();
+    else await this.#begin();
     this.kick();
   }
 
-  /** Looks at the end of this turn, if there is anything that this worker could run. */
+  async #begin(): Promise<void> {
+    const { store, reaching, clock } = this.#parts;
+    const { worker, leaseMs, pollMs, workflows } = this.#settings;
+    this.#beatenAt = clock.now();
+    const { nextExpiryAt } = await reaching(() => store.heartbeat(worker, leaseMs, workflows));
+    if (this.#started) return;
+    this.#started = true;
+    this.#armExpiry(nextExpiryAt);
+    this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
+    this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
+  }
+
+  /** Looks at the end of this turn, if the worker has said that it lives: it does when there is anything that it could run. */
   kick(): void {
-    if (this.#kicked || this.#stopped || this.#settings.workflows.length === 0) return;
+    if (this.#kicked || this.#stopped || !this.#started) return;
     this.#kicked = true;
     this.#parts.turns.atTurnEnd(() => {
       this.#kicked = false;
@@ -192,7 +196,7 @@ export class Ownership {
 
   /** Claims what there is room for, and hears what is due. */
   async look(): Promise<Round> {
-    if (this.#stopped || this.#holding) return { claimed: 0, due: 0 };
+    if (this.#stopped || this.#holding || !this.#started) return { claimed: 0, due: 0 };
     if (this.#looking) {
       this.#lookAgain = true;
       return { claimed: 0, due: 0 };
