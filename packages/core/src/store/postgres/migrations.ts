@@ -3,6 +3,7 @@ import { BEAT_SQL } from "./beat-sql.ts";
 import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
+import { OWNERS_SQL } from "./owners-sql.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
 import { ROWS_SQL } from "./rows-sql.ts";
 import { TABLES_SQL } from "./tables-sql.ts";
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly string[] = [
   BEAT_SQL,
   CLAIM_NEWEST_SQL,
   CLAIM_OF_MANY_SQL,
+  OWNERS_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -26,7 +26,7 @@ export const STORE_SQL = {
     'name', nextval('@.places')::text)::text AS json`,
   claim: "SELECT @.claim_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   claimNewest: "SELECT @.claim_newest_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  beat: "SELECT @.beat_2($1, $2, $3, $4, $5, $6, $7)::text AS json",
+  beat: "SELECT @.beat_5($1, $2, $3, $4, $5, $6, $7)::text AS json",
   retire: "SELECT @.retire_1($1, $2)::text AS json",
   prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
