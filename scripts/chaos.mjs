@@ -28,7 +28,7 @@ const DOWN_MS = { least: 0, most: 700 };
 /** Between two faults of the network. */
 const FAULT_GAP_MS = { least: 300, most: 1_500 };
 /** The load has to be under way before the first. */
-const CALM_MS = 2_500;
+const CALM_MS = 1_500;
 
 const OURS = /** @type {const} */ ({
   "server-kills": { type: "string", default: "0" },
@@ -51,9 +51,13 @@ function run(args) {
   const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"] });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.on(signal, () => child.kill(signal));
   const state = { over: false, struck: false };
-  // Its one message: the last worker was struck, and everything is to come to its end.
-  child.on("message", () => {
-    state.struck = true;
+  /** Its two messages: the load is under way; the last worker was struck, and everything is to come to its end. */
+  const begun = new Promise((resolve) => {
+    child.on("message", (message) => {
+      if (message === "begun") resolve(null);
+      else state.struck = true;
+    });
+    child.on("exit", resolve);
   });
   /** @type {Promise<number>} */
   const ended = new Promise((resolve) => {
@@ -62,7 +66,7 @@ function run(args) {
       resolve(code ?? 1);
     });
   });
-  return { ended, state };
+  return { begun, ended, state };
 }
 
 /** @param {{ least: number, most: number }} range */
@@ -105,7 +109,8 @@ async function onServer(server) {
   const suffix = Number(values.partitions) > 1 ? `#${values.partitions}` : "";
   try {
     const through = proxy === null ? server.url : server.url.replace(/:\d+(?=\/|$)/, `:${proxy.port}`);
-    const { ended, state } = run([...rest, "--address", server.url + suffix, "--through", through + suffix]);
+    const { begun, ended, state } = run([...rest, "--address", server.url + suffix, "--through", through + suffix]);
+    await begun;
     const disturbed = proxy === null ? null : disturb(proxy, state);
     const kills = await killServer(server, state);
     const code = await ended;

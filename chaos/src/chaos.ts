@@ -45,6 +45,8 @@ export async function chaos(options: Options, folder: string, say: (text: string
   try {
     await makeBooks(address);
     fleet.open();
+    await eventually(Date.now() + SETTLE_MS, async () => fleet.up.length > 0);
+    process.send?.("begun");
     await delay(CALM_MS);
     await killer.strike(options.kills);
     process.send?.("struck");

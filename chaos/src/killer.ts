@@ -16,6 +16,9 @@ const STOP_MS = { least: LEASE_MS * 1.3, most: LEASE_MS * 2.5 };
 /** Parts of the stopped ones: killed as they are; killed soon after they go on. */
 const DIES_STOPPED = 0.15;
 const DIES_SOON = 0.25;
+/** How often a blow waits until another worker is up, and how long: else a busy machine, where they start slowly, has none at work. */
+const WITH_ANOTHER = 0.75;
+const ANOTHER_MS = 10_000;
 /** How long to wait for the moment that a blow is meant for. */
 const MOMENT_MS = 400;
 /** About how long what follows such a moment takes. */
@@ -44,6 +47,7 @@ export class Killer {
     this.#wanted = count;
     while (this.#wantsMore) {
       await delay(this.#between(GAP_MS.least, GAP_MS.most));
+      if (this.#random.next() < WITH_ANOTHER) await this.#another();
       const victim = await this.#victim();
       if (this.#random.next() < 0.6) await moment(victim);
       if (this.#random.next() < 0.5) await delay(this.#between(0, COMMIT_MS));
@@ -57,6 +61,11 @@ export class Killer {
 
   get #wantsMore(): boolean {
     return this.count < this.#wanted;
+  }
+
+  async #another(): Promise<void> {
+    const until = Date.now() + ANOTHER_MS;
+    while (this.#fleet.up.length < 2 && Date.now() < until) await delay(20);
   }
 
   async #victim(): Promise<Member> {

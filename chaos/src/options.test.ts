@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { parseOptions } from "./options.ts";
 
-test("without arguments it is 200 kills over 3 workers, with the seed that was drawn", () => {
+test("without arguments it is 200 kills over 4 workers, with the seed that was drawn", () => {
   expect(parseOptions([], 7)).toEqual({
     kind: "options",
-    options: { kills: 200, seed: 7, workers: 3, address: null, through: null, keep: false },
+    options: { kills: 200, seed: 7, workers: 4, address: null, through: null, keep: false },
   });
 });
 
@@ -12,7 +12,7 @@ test("a seed that is named is used", () => {
   const parsed = parseOptions(["--store", "sqlite", "--kills", "20", "--seed", "5", "--keep"], 7);
   expect(parsed).toEqual({
     kind: "options",
-    options: { kills: 20, seed: 5, workers: 3, address: null, through: null, keep: true },
+    options: { kills: 20, seed: 5, workers: 4, address: null, through: null, keep: true },
   });
 });
 

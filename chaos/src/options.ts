@@ -29,7 +29,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
         seed: { type: "string", default: String(randomSeed) },
         address: { type: "string" },
         through: { type: "string" },
-        workers: { type: "string", default: "3" },
+        workers: { type: "string", default: "4" },
         keep: { type: "boolean", default: false },
       },
     });

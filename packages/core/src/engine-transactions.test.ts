@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Engine, type MemoryTx, type SqliteTx, type Store, workflow } from "./index.ts";
+import { type Engine, type MemoryTx, type SqliteTx, type Store, StoreError, workflow } from "./index.ts";
 import { atEachCommit } from "./testing/at-each-commit.ts";
 import { intercepted } from "./testing/intercepted.ts";
 import { ledger } from "./testing/ledger.ts";
@@ -423,5 +423,38 @@ describe.each(STAGES)("the store $name", ({ create, transactions }) => {
     const stage = await create(onTestFinished);
     await stage.engine();
     expect(stage.connect().transactions).toBe(transactions === "none" ? "batched" : transactions);
+  });
+});
+
+/** The memory store loses no answer, and keeps the record itself, which a second call would change. */
+const UNSURE = TRANSACTIONAL.filter(({ name }) => name !== "memory");
+
+describe.each(UNSURE)("a transaction whose commit was answered to nobody, on the store $name", ({ create }) => {
+  it("gives what is in the journal where its body was called again before the commit of the first call was seen", async () => {
+    const stage = await create(onTestFinished);
+    let calls = 0;
+    const late = (store: Store): Store => {
+      let isUnknown = true;
+      return intercepted(store, async ({ batch }, proceed) => {
+        const code = batch
+          .map((each) => (each.kind === "append" ? each.transaction : null))
+          .find((each) => each !== null);
+        if (code === undefined || code === null) return await proceed();
+        if (!isUnknown) code({});
+        const answer = await proceed();
+        if (!isUnknown) return answer;
+        isUnknown = false;
+        throw new StoreError("STORE_UNAVAILABLE", "unknown", "broke before the answer");
+      });
+    };
+    const book = workflow("book", async (ctx) => {
+      const call = await ctx.transaction("book", () => ++calls);
+      return [call, await ctx.step("after", () => call)];
+    });
+    const engine = await stage.engine({ workflows: [book], through: late });
+    const run = await engine.start(book, undefined);
+    expect(await stage.finish(run)).toEqual([1, 1]);
+    expect(calls).toBe(2);
+    expect((await run.journal()).map(({ value }) => value)).toEqual([1, 1]);
   });
 });

@@ -91,14 +91,18 @@ export type ControlOutcome =
   /** The run is in a status that this op does not apply to. */
   | { readonly kind: "refused"; readonly status: Status };
 
-/** Why an owner's append was not applied: it owns the run no longer, or what it decided on has changed. */
-export type LostReason = "fenced" | "ended" | "gone" | "inbox" | "early";
+/**
+ * Why an owner's append was not applied: it owns the run no longer, or what it decided on has changed. `unsure`: it was applied,
+ * and only the journal knows how.
+ */
+export type LostReason = "fenced" | "ended" | "gone" | "inbox" | "early" | "unsure";
 
 /** The answer to each kind of op. */
 export interface Outcomes {
   start: { readonly kind: "started" } | { readonly kind: "exists"; readonly status: Status };
+  /** `again`: it was there already, brought by an earlier sending. */
   append:
-    | { readonly kind: "appended" }
+    | { readonly kind: "appended"; readonly again: boolean }
     | { readonly kind: "lost"; readonly reason: LostReason }
     /** Its code threw: nothing changed. */
     | { readonly kind: "threw"; readonly error: unknown };

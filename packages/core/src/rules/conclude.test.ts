@@ -39,7 +39,7 @@ const outcome = (value: object): object => ({ kind: "outcome", outcome: value })
 describe("an answer that is applied means the same the first time and again", () => {
   it.each([false, true])("again: %s", (again) => {
     expect(conclude(start, applied(null, again), again)).toEqual(outcome({ kind: "started" }));
-    expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended" }));
+    expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended", again }));
     for (const op of controls) expect(conclude(op, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
     expect(conclude(rewrite, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
     expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));

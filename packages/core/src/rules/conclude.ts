@@ -17,7 +17,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
       if (answer.reason === "exists") return outcome({ kind: "exists", status: answer.status });
       return impossible(op, answer);
     case "append":
-      return answer.kind === "applied" ? APPENDED : outcome(concludeLost(op, answer));
+      return answer.kind === "applied" ? (answer.again ? APPENDED_AGAIN : APPENDED) : outcome(concludeLost(op, answer));
     case "send":
       return outcome(sendOutcome(op.post, posted(op, answer, resent)));
     case "emit":
@@ -44,7 +44,8 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
 }
 
 const COMPENSATING: Conclusion = { kind: "outcome", outcome: { kind: "compensating" } };
-const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended" } };
+const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: false } };
+const APPENDED_AGAIN: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: true } };
 
 function isStop(asked: Transition | null): boolean {
   return asked?.kind === "control" && asked.state.status === "compensating";

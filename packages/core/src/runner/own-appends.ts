@@ -1,4 +1,4 @@
-import type { AppendOp, Outcomes } from "../model/op.ts";
+import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
 import type { Desk } from "./desk.ts";
 import { TimeUp } from "./time-up.ts";
@@ -17,7 +17,7 @@ export type OwnAnswer =
   | { readonly kind: "behind" | "early" }
   /** Nothing changed, and its step knows. */
   | { readonly kind: "failed" }
-  | { readonly kind: "lost" };
+  | { readonly kind: "lost"; readonly reason: LostReason };
 
 /** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
 export class OwnAppends {
@@ -47,6 +47,7 @@ export class OwnAppends {
     const rowTold = this.timeUp.underWay;
     switch (outcome.kind) {
       case "appended":
+        if (outcome.again && this.transactions.isUnsure) return { kind: "lost", reason: "unsure" };
         if (rowTold) this.timeUp.accepted();
         if (this.transactions.underWay) this.transactions.accepted();
         return { kind: "durable", rowTold };
@@ -54,7 +55,7 @@ export class OwnAppends {
         this.transactions.threw(outcome.error);
         return { kind: "failed" };
       case "lost":
-        if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early")) return { kind: "lost" };
+        if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
         this.timeUp.refused(outcome.reason);
         return { kind: outcome.reason === "inbox" ? "behind" : "early" };
     }

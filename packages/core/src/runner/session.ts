@@ -161,8 +161,8 @@ export class Session implements Interpreter {
       this.#catchUp();
     } else if (answer.kind === "early") {
       this.#world.wakeAt(this.#world.now() + EARLY_MS, () => this.wake());
-    } else if (answer.kind === "lost" && outcome.kind === "lost") {
-      this.#world.lost(this, outcome.reason);
+    } else if (answer.kind === "lost") {
+      this.#world.lost(this, answer.reason);
     }
   }
 

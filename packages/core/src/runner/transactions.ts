@@ -11,6 +11,8 @@ interface Asked {
   readonly body: Body;
   readonly record: RecordDraft;
   completion: Completion;
+  /** How often the store has called the body. */
+  calls: number;
 }
 
 const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
@@ -21,7 +23,7 @@ const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
  *
  * X3. The record is committed with what the body did, or neither is.
  * X4. The value that the program gets is that of the call that was committed: a body is called again only when the call
- *     before it was not.
+ *     before it was not. Where that can't be known, the journal is read for it.
  */
 export class Transactions {
   readonly #desk: Desk;
@@ -37,6 +39,14 @@ export class Transactions {
   /** Whether the store has been asked and has not answered. */
   get underWay(): boolean {
     return this.#asked !== null;
+  }
+
+  /**
+   * Whether a record that is there already may be of another call than the last. The answer to the first may have been lost, and
+   * the body called again before its commit was to be seen.
+   */
+  get isUnsure(): boolean {
+    return this.#asked !== null && this.#asked.calls > 1;
   }
 
   /** Whether there is something to put to the store. */
@@ -55,7 +65,7 @@ export class Transactions {
     this.#queue = this.#queue.filter((body) => steps.has(body));
     const body = this.#queue.shift();
     if (body === undefined) return null;
-    const asked: Asked = { body, record: recordOf(body, draft.seq + 1, draft.at), completion: NOTHING };
+    const asked: Asked = { body, record: recordOf(body, draft.seq + 1, draft.at), completion: NOTHING, calls: 0 };
     this.#asked = asked;
     completions.keepBack();
     return {
@@ -104,6 +114,7 @@ export class Transactions {
 
   #run(asked: Asked, tx: unknown): void | Promise<void> {
     const { step } = asked.body;
+    asked.calls += 1;
     let value: unknown;
     this.#within(() => {
       value = step.transact?.(tx, asked.body);

@@ -134,7 +134,7 @@ export class Workshop {
     for (const runId of epochs.keys()) this.arrived(runId);
   }
 
-  /** Its last append was refused: another has the run, or it has ended. */
+  /** Its last append was refused: another has the run, or it has ended. Or it is not known what was added: it is read. */
   lost(session: Interpreter, reason: LostReason): void {
     const { run } = session;
     this.forget(
@@ -145,6 +145,7 @@ export class Workshop {
       ),
     );
     this.#parts.onLost(run, reason);
+    if (reason === "unsure") this.arrived(run.id);
   }
 
   forget(runId: string, reason: Error): void {

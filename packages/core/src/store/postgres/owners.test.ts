@@ -46,20 +46,23 @@ describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL
   it.each([
     ["claim", (store: Store) => store.claim({ worker: "w", limit: 1, workflows: ORDER })],
     ["commit", (store: Store) => store.commit([create("made", { owner: "w" })])],
-  ] as const)("a %s under way while its worker is taken for dead leaves no run to a worker that nobody knows", async (kind, act) => {
-    const { store, schema } = await open();
-    await store.commit([create("r")]);
-    await store.heartbeat("w", LEASE_MS);
-    const reap = await beside(`SELECT 1 FROM ${schema}.workers WHERE id = 'w' FOR UPDATE`);
-    const acted = act(store);
-    await blocked(kind);
-    await reap(`DELETE FROM ${schema}.workers WHERE id = 'w'`);
-    await acted;
-    const { freed } = await store.heartbeat("v", LEASE_MS);
-    expect(freed).toBe(1);
-    const claimed = await store.claim({ worker: "v", limit: 9, workflows: ORDER });
-    expect(claimed.map(({ id }) => id)).toContain(kind === "claim" ? "r" : "made");
-  });
+  ] as const)(
+    "a %s under way while its worker is taken for dead leaves no run to a worker that nobody knows",
+    async (kind, act) => {
+      const { store, schema } = await open();
+      await store.commit([create("r")]);
+      await store.heartbeat("w", LEASE_MS);
+      const reap = await beside(`SELECT 1 FROM ${schema}.workers WHERE id = 'w' FOR UPDATE`);
+      const acted = act(store);
+      await blocked(kind);
+      await reap(`DELETE FROM ${schema}.workers WHERE id = 'w'`);
+      await acted;
+      const { freed } = await store.heartbeat("v", LEASE_MS);
+      expect(freed).toBe(1);
+      const claimed = await store.claim({ worker: "v", limit: 9, workflows: ORDER });
+      expect(claimed.map(({ id }) => id)).toContain(kind === "claim" ? "r" : "made");
+    },
+  );
 
   it("a beat does not wait for a run that another session has locked: it is free at the next", async () => {
     const { store, schema } = await open();

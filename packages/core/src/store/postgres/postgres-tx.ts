@@ -5,6 +5,7 @@ import { type TransactionEnd, TxDesk } from "../tx-desk.ts";
 import type { Connection } from "./database.ts";
 import { checkStatement } from "./statement-text.ts";
 import { storeErrorOf } from "./store-error-of.ts";
+import { BRIEFLY } from "./writing.ts";
 
 /**
  * Runs user code inside the transaction that is open on the connection. What it did stays if it returned; else it is undone alone.
@@ -27,14 +28,14 @@ export async function runCode(connection: Connection, code: InTransaction): Prom
 }
 
 async function undone(connection: Connection, end: TransactionEnd): Promise<TransactionEnd> {
-  await connection.query("ROLLBACK TO SAVEPOINT pawl_transaction; RELEASE SAVEPOINT pawl_transaction");
+  await connection.query(`ROLLBACK TO SAVEPOINT pawl_transaction; RELEASE SAVEPOINT pawl_transaction; ${BRIEFLY}`);
   return end;
 }
 
 /** A statement that failed has spoiled what came before it, even if the code made nothing of it. */
 async function kept(connection: Connection, end: TransactionEnd): Promise<TransactionEnd> {
   try {
-    await connection.query("RELEASE SAVEPOINT pawl_transaction");
+    await connection.query(`RELEASE SAVEPOINT pawl_transaction; ${BRIEFLY}`);
     return end;
   } catch (cause) {
     if (connection.broken !== null) throw cause;

@@ -48,7 +48,8 @@ export interface Decided<Result> {
 const CONFLICTS_MAX = 100;
 const ROUNDS_MAX = 100;
 
-const BEGIN = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 15000; SET LOCAL lock_timeout = 15000";
+/** For a transaction that has locked rows, or is about to: one that is stopped in the middle must not keep others waiting for ever. */
+export const BRIEFLY = "SET LOCAL idle_in_transaction_session_timeout = 15000; SET LOCAL lock_timeout = 15000";
 
 /**
  * Decides and writes, until what was decided is what was true.
@@ -166,7 +167,7 @@ export class Writing {
     asked: Wanted,
   ): Promise<Decision<Result> | null> {
     const rows = new KnownRows(null);
-    await connection.query(BEGIN);
+    await connection.query(`BEGIN; ${BRIEFLY}`);
     try {
       await this.lock(connection, asked);
       await this.read(connection, rows, asked);
