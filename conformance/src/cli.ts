@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { memoryStore, type Store } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { runBetsy } from "./betsy.ts";
+import { runMiwg } from "./miwg.ts";
 import { suiteFolder } from "./suites.ts";
 
 /** `npm run conformance [-- --store sqlite] [--crashes]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
 
 const BETSY_MIN = 130;
+const FLAWS_SHOWN = 10;
 const isSqlite = process.argv.includes("sqlite");
 const files = mkdtempSync(join(tmpdir(), "pawl-conformance-"));
 let opened = 0;
@@ -35,8 +37,24 @@ async function betsy(): Promise<boolean> {
   return passed >= BETSY_MIN;
 }
 
+async function miwg(): Promise<boolean> {
+  const folder = suiteFolder("miwg");
+  if (folder === null) {
+    console.log("!! SKIPPED: MIWG is not here; name the folder of the suites in PAWL_CONFORMANCE");
+    return true;
+  }
+  const outcomes = await runMiwg(folder);
+  const failed = outcomes.filter(({ flaws }) => flaws.length > 0);
+  for (const { model, flaws } of failed) console.log(`failed: ${model}\n  ${flaws.slice(0, FLAWS_SHOWN).join("\n  ")}`);
+  console.log(
+    `MIWG: ${outcomes.length - failed.length} of ${outcomes.length} models are the same when they are written again`,
+  );
+  return failed.length === 0;
+}
+
 try {
-  if (!(await betsy())) process.exitCode = 1;
+  const met = [await miwg(), await betsy()];
+  if (met.includes(false)) process.exitCode = 1;
 } finally {
   rmSync(files, { recursive: true, force: true });
 }

@@ -3,6 +3,7 @@ export { BpmnError } from "./bpmn-error.ts";
 export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
+export { rewriteBpmn } from "./definition/rewrite-bpmn.ts";
 export type { Deployed } from "./definitions.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";

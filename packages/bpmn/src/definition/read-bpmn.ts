@@ -4,6 +4,7 @@ import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
+import { withoutEncoding } from "./document-text.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
 import { flagIn, idIn, isModel, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
@@ -66,12 +67,6 @@ function surveyed(tree: XmlElement, problems: Problems) {
     problems.add(null, null, text);
   }
   return { lines, scripts };
-}
-
-/** The text is decoded already: what it says of its encoding would only mislead. */
-function withoutEncoding(text: string): string {
-  const start = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  return start.replace(/^<\?xml[^>]*\?>/, "");
 }
 
 /** Content that was not understood is never passed over in silence. */

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { flawsOf, runMiwg } from "./miwg.ts";
+import { suiteFolder } from "./suites.ts";
+
+const folder = suiteFolder("miwg");
+
+test.skipIf(folder === null)(
+  `interchange models lose nothing when they are read and written again${folder === null ? " (skipped: the models are not here)" : ""}`,
+  async () => {
+    const outcomes = await runMiwg(folder ?? "");
+    expect(outcomes.filter(({ flaws }) => flaws.length > 0)).toEqual([]);
+    expect(outcomes.length).toBeGreaterThan(0);
+  },
+);
+
+const document = (inside: string): string =>
+  `<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:x="urn:x" targetNamespace="urn:t">
+   <process id="p"><startEvent id="s"/>${inside}</process></definitions>`;
+
+test("extensions, whole texts and line ends in names are kept", async () => {
+  const inside = `<documentation>a &lt;b&gt; &amp; c</documentation><task id="t" name="two&#13;&#10;lines" x:own="1">
+    <extensionElements><x:more deep="2"><x:inner>text</x:inner></x:more></extensionElements></task>`;
+  expect(await flawsOf(document(inside))).toEqual([]);
+});
+
+test("what is lost is found", async () => {
+  expect(await flawsOf(document('<task id="t"><wonder/></task>'))).not.toEqual([]);
+});

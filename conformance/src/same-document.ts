@@ -1,0 +1,108 @@
+import type { XmlElement } from "@pawl/bpmn";
+
+/**
+ * Compares two XML documents by what they say: prefixes, layout, the order of attributes, how numbers are written, and what only
+ * repeats a default of the standard's schema make no difference. Children are compared in order among those of one name.
+ */
+export function differences(left: XmlElement, right: XmlElement): readonly string[] {
+  const found: string[] = [];
+  const waiting: Array<readonly [XmlElement, XmlElement, string]> = [[left, right, left.name]];
+  for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
+    const [a, b, path] = pair;
+    if (textOf(a) !== textOf(b)) found.push(`${path}: the text ${textOf(a)} became ${textOf(b)}`);
+    found.push(...attributeDifferences(a, b).map((text) => `${path}: ${text}`));
+    const inRight = byName(b.children);
+    const names = new Set([...byName(a.children).keys(), ...inRight.keys()]);
+    for (const name of names) {
+      const mine = byName(a.children).get(name) ?? [];
+      const theirs = inRight.get(name) ?? [];
+      if (mine.length !== theirs.length) found.push(`${path}: ${mine.length} of ${name} became ${theirs.length}`);
+      mine.forEach((child, i) => {
+        const other = theirs[i];
+        if (other !== undefined) waiting.push([child, other, `${path}/${child.attributes.get("id") ?? child.name}`]);
+      });
+    }
+  }
+  return found;
+}
+
+function byName(elements: readonly XmlElement[]): ReadonlyMap<string, readonly XmlElement[]> {
+  const groups = new Map<string, XmlElement[]>();
+  for (const element of elements) {
+    const name = `{${element.namespace}}${element.name}`;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [element]);
+    else group.push(element);
+  }
+  return groups;
+}
+
+function textOf(element: XmlElement): string {
+  const text = element.text.trim().replaceAll(/\s+/g, " ");
+  // A text may be a reference to an element, and that a qualified name.
+  return element.children.length === 0 ? qualified(element, text) : text;
+}
+
+function attributeDifferences(a: XmlElement, b: XmlElement): readonly string[] {
+  const [before, after] = [attributesOf(a), attributesOf(b)];
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].flatMap((name) => {
+    const [was, is] = [before.get(name), after.get(name)];
+    return was === is ? [] : [`${name} was ${was ?? "not there"} and is ${is ?? "not there"}`];
+  });
+}
+
+const XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type";
+const POINT = "{http://www.omg.org/spec/DD/20100524/DC}Point";
+
+function attributesOf(element: XmlElement): ReadonlyMap<string, string> {
+  const all = new Map<string, string>();
+  for (const [name, value] of element.attributes) {
+    const full = name.includes(":") ? qualified(element, name) : name;
+    const meant = numberOf(qualified(element, value));
+    // Points of a line have no other type than the schema's.
+    if (DEFAULTS[full] === meant || (full === XSI_TYPE && meant === POINT)) continue;
+    all.set(full, meant);
+  }
+  return all;
+}
+
+function qualified(element: XmlElement, text: string): string {
+  const [, prefix = "", name] = /^([\w.-]+):(\S+)$/.exec(text) ?? [];
+  const namespace = element.prefixes.get(prefix);
+  return name === undefined || namespace === undefined ? text : `{${namespace}}${name}`;
+}
+
+function numberOf(text: string): string {
+  return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? String(Number(text)) : text;
+}
+
+/** Of the schema of BPMN 2.0. */
+const DEFAULTS: Readonly<Record<string, string>> = {
+  associationDirection: "None",
+  behavior: "All",
+  cancelActivity: "true",
+  cancelRemainingInstances: "true",
+  completionQuantity: "1",
+  eventGatewayType: "Exclusive",
+  expressionLanguage: "http://www.w3.org/1999/XPath",
+  gatewayDirection: "Unspecified",
+  instantiate: "false",
+  isClosed: "false",
+  isCollection: "false",
+  isForCompensation: "false",
+  isInterrupting: "true",
+  isSequential: "false",
+  isUnlimited: "true",
+  itemKind: "Information",
+  mustUnderstand: "false",
+  ordering: "Parallel",
+  parallelMultiple: "false",
+  processType: "None",
+  startQuantity: "1",
+  testBefore: "false",
+  textFormat: "text/plain",
+  triggeredByEvent: "false",
+  typeLanguage: "http://www.w3.org/2001/XMLSchema",
+  waitForCompletion: "true",
+};
