@@ -2,16 +2,17 @@ import * as elements from "bpmn-elements";
 import { Engine } from "bpmn-engine";
 import BpmnModdle from "bpmn-moddle";
 import { Serializer, TypeResolver } from "moddle-context-serializer";
-import { overWindow, pause } from "../stats.mjs";
+import { overWindow } from "../stats.mjs";
 import { TEN_TASKS } from "./model.mjs";
+import { warmed } from "./warm.mjs";
 
 /**
  * bpmn-engine 25 in memory, which keeps nothing. The document is read once, outside of what is measured, and every instance is
  * made from what was read. Its services answer at once.
  */
 
-/** @param {{ inFlight: number, warmMs: number, windowMs: number }} options */
-export async function measure({ inFlight, warmMs, windowMs }) {
+/** @param {{ inFlight: number, warmMs: number, warmTasks: number, windowMs: number }} options */
+export async function measure({ inFlight, warmMs, warmTasks, windowMs }) {
   const sourceContext = Serializer(await new BpmnModdle().fromXML(TEN_TASKS), TypeResolver(elements));
   let tasks = 0;
   let going = true;
@@ -34,7 +35,7 @@ export async function measure({ inFlight, warmMs, windowMs }) {
       await new Promise(setImmediate);
     }
   });
-  await pause(warmMs);
+  await warmed(() => tasks, { warmMs, warmTasks });
   const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
   going = false;
   await Promise.all(clients);

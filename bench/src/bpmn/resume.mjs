@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { pause } from "../stats.mjs";
 import { openProcesses } from "./engine.mjs";
 import { CIRCLE } from "./model.mjs";
 
@@ -18,14 +19,13 @@ export async function measure({ place, counts }) {
   return { resumed };
 }
 
-const tasks = { serviceTask: ({ variables }) => ({ n: variables.n + 1 }) };
-
 /** @param {string} folder @param {number} rounds */
 async function record(folder, rounds) {
-  const { engine, bpmn } = await openProcesses({ store: "sqlite", folder, synchronous: "NORMAL" }, tasks);
+  const where = { store: "sqlite", folder, synchronous: "NORMAL" };
+  const { engine, bpmn } = await openProcesses(where, { serviceTask: ({ variables }) => ({ n: variables.n + 1 }) });
   await bpmn.deploy(CIRCLE);
   const run = await bpmn.start("circle", { n: 0, rounds });
-  for await (const record of run.watch()) if (record.seq >= rounds) break;
+  while ((await run.status()) !== "suspended") await pause(50);
   await engine.shutdown();
   return run.id;
 }
@@ -34,7 +34,7 @@ async function record(folder, rounds) {
 async function resume(folder, runId) {
   const reading = { records: 0, bytes: 0 };
   const wrap = (store) => counted(store, runId, reading);
-  const { engine, bpmn } = await openProcesses({ store: "sqlite", folder, synchronous: "NORMAL", wrap }, tasks);
+  const { engine, bpmn } = await openProcesses({ store: "sqlite", folder, synchronous: "NORMAL", wrap }, {});
   const startedAt = performance.now();
   const before = process.cpuUsage();
   await bpmn.operate.setVariables(runId, { asked: startedAt });

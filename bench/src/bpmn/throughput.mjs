@@ -1,11 +1,12 @@
-import { overWindow, pause } from "../stats.mjs";
+import { overWindow } from "../stats.mjs";
 import { openProcesses } from "./engine.mjs";
 import { TEN_TASKS } from "./model.mjs";
+import { warmed } from "./warm.mjs";
 
 /** Processes of ten service tasks, a fixed number of them in flight. */
 
-/** @param {{ place: import("../place.mjs").SqlitePlace, store: "memory" | "sqlite", inFlight: number, warmMs: number, windowMs: number }} options */
-export async function measure({ place, store, inFlight, warmMs, windowMs }) {
+/** @param {{ place: import("../place.mjs").SqlitePlace, store: "memory" | "sqlite", inFlight: number, warmMs: number, warmTasks: number, windowMs: number }} options */
+export async function measure({ place, store, inFlight, warmMs, warmTasks, windowMs }) {
   let tasks = 0;
   const serviceTask = () => {
     tasks += 1;
@@ -17,7 +18,7 @@ export async function measure({ place, store, inFlight, warmMs, windowMs }) {
   const clients = Array.from({ length: inFlight }, async (_, id) => {
     while (going) await (await bpmn.start("ten", { id })).result();
   });
-  await pause(warmMs);
+  await warmed(() => tasks, { warmMs, warmTasks });
   const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
   going = false;
   await Promise.all(clients);

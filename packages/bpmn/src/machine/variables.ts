@@ -38,7 +38,8 @@ export function assignLocal(live: Live, row: Row, name: string, value: unknown):
 
 /** No name, whatever it is, reaches the prototype. */
 function put(variables: Record<string, unknown>, name: string, value: unknown): void {
-  Object.defineProperty(variables, name, { value, writable: true, enumerable: true, configurable: true });
+  if (name !== "__proto__") variables[name] = value;
+  else Object.defineProperty(variables, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
 function holderOf(live: Live, row: Row, name: string): Row | undefined {

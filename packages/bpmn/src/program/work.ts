@@ -54,17 +54,15 @@ export function issueStep(
 
 /** What a handler is given is its own: what it does to it changes nothing here. Large values are copied when they are looked at. */
 function seenFrom(live: Live, id: number): Variables {
-  const seen: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(visibleFrom(live, id))) {
-    Object.defineProperty(seen, name, { ...given(value), enumerable: true, configurable: true });
+  const seen: Record<string, unknown> = { ...visibleFrom(live, id) };
+  for (const name of Object.keys(seen)) {
+    const value = seen[name];
+    if (typeof value !== "object" || value === null) continue;
+    let copy: unknown;
+    const get = (): unknown => (copy ??= structuredClone(value));
+    Object.defineProperty(seen, name, { get, enumerable: true, configurable: true });
   }
   return seen;
-}
-
-function given(value: unknown): PropertyDescriptor {
-  if (typeof value !== "object" || value === null) return { value, writable: true };
-  let copy: unknown;
-  return { get: () => (copy ??= structuredClone(value)) };
 }
 
 /** An error of the model is an outcome of the work, not a failure of it. */
