@@ -13,20 +13,6 @@ export interface StoreCall {
 /** Answers a call: by `proceed`, or instead of it. */
 export type Intercept = <T>(call: StoreCall, proceed: () => Promise<T>) => Promise<T>;
 
-const READS = [
-  "get",
-  "list",
-  "count",
-  "journal",
-  "inbox",
-  "children",
-  "deadLetters",
-  "deadLetter",
-  "documents",
-  "document",
-  "workers",
-] as const satisfies readonly (keyof Reader)[];
-
 /** A store whose calls pass through `intercept`, which may count, delay, fail or swallow them. */
 export function intercepted(store: Store, intercept: Intercept): Store {
   const through = <T>(
@@ -62,9 +48,17 @@ export function intercepted(store: Store, intercept: Intercept): Store {
 }
 
 function readerThrough(reader: Reader, through: <T>(proceed: () => Promise<T>) => Promise<T>): Reader {
-  const calls = READS.map((name) => {
-    const call = reader[name].bind(reader) as (...args: unknown[]) => Promise<unknown>;
-    return [name, (...args: unknown[]) => through(() => call(...args))] as const;
-  });
-  return Object.fromEntries(calls) as unknown as Reader;
+  return {
+    get: (...args) => through(() => reader.get(...args)),
+    list: (...args) => through(() => reader.list(...args)),
+    count: (...args) => through(() => reader.count(...args)),
+    journal: (...args) => through(() => reader.journal(...args)),
+    inbox: (...args) => through(() => reader.inbox(...args)),
+    children: (...args) => through(() => reader.children(...args)),
+    deadLetters: (...args) => through(() => reader.deadLetters(...args)),
+    deadLetter: (...args) => through(() => reader.deadLetter(...args)),
+    documents: (...args) => through(() => reader.documents(...args)),
+    document: (...args) => through(() => reader.document(...args)),
+    workers: (...args) => through(() => reader.workers(...args)),
+  };
 }

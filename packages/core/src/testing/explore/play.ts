@@ -41,7 +41,8 @@ export const RUN_ID = "explored";
 const FAR_MS = 12_000 * 86_400_000;
 /** How often processes look for work at one time. */
 const NUDGES_MAX = 2;
-const SECOND_MS = 1_000;
+/** Processes look by themselves when nothing happens for so long. */
+const LOOK_MS = 1_000;
 const OPEN: readonly Status[] = ["pending", "running", "suspended", "compensating"];
 /** Faults after which a process may not hear of what there is to do. */
 const DEAFENS: ReadonlySet<Fault["kind"]> = new Set([
@@ -104,11 +105,11 @@ class Performance {
       const run = await this.#store.reader.get(RUN_ID);
       if (run !== null && (isTerminal(run.status) || run.status === "paused")) return run;
       if (run?.status === "suspended" && this.#rests(client)) continue;
-      const due = this.#isDeaf ? await this.#dueAt() : (run?.wakeAt ?? null);
+      const due = this.#byStore(this.#isDeaf ? await this.#dueAt() : (run?.wakeAt ?? null));
       const isIdle = run === null || run.status === "suspended" || due !== null;
-      if ((!isIdle || (due !== null && due <= clock.now())) && this.#nudge()) continue;
       const next = nextOf(clock.now(), [clock.nextAt, acts.nextAt], due);
-      if (next === null && this.#nudge()) continue;
+      const isDue = !isIdle || (due !== null && due <= clock.now());
+      if ((next === null || (isDue && next - clock.now() >= LOOK_MS)) && this.#nudge()) continue;
       if (next === null) return run;
       this.#nudges = 0;
       clock.set(next);
@@ -116,6 +117,11 @@ class Performance {
       else clock.fire();
     }
     throw new Error(`the run has not ended after ${ROUNDS_MAX} rounds, in ${JSON.stringify(this.#schedule)}`);
+  }
+
+  /** What is due at this time by the store's clock: when that is. */
+  #byStore(at: number | null): number | null {
+    return at === null ? null : at - this.#storeMs;
   }
 
   /** When the first of all runs is due. */
@@ -269,6 +275,6 @@ class Performance {
 /** The earliest of these times; null: nothing is to come. A run that is due already is looked at again in a while. */
 function nextOf(now: number, timers: ReadonlyArray<number | null>, due: number | null): number | null {
   const times = timers.flatMap((at) => (at === null || at - now > FAR_MS ? [] : [Math.max(at, now)]));
-  if (due !== null) times.push(due > now ? due : now + SECOND_MS);
+  if (due !== null) times.push(due > now ? due : now + LOOK_MS);
   return times.length === 0 ? null : Math.min(...times);
 }

@@ -9,14 +9,16 @@ import { type Caller, faultyStore } from "./faulty-store.ts";
 import type { Notes } from "./notes.ts";
 import type { CallFault, Fault, Schedule } from "./schedule.ts";
 
+const DAY_MS = 86_400_000;
 /** Longer than workflows sleep: beats and polls would be timers like any other. */
-const SELDOM = "36500 days";
+const SELDOM_MS = 36_500 * DAY_MS;
 const LATE_MS = 5_000;
 
-/** How engines are set up in a world where nobody has to wait for a lease to end. */
+/** How engines are set up in a world where nobody has to wait for a lease to end. In ms: each schedule makes several engines. */
 export const SETTINGS: Omit<EngineOptions, "store"> = {
-  poll: SELDOM,
-  lease: SELDOM,
+  poll: SELDOM_MS,
+  lease: SELDOM_MS,
+  eventRetention: 7 * DAY_MS,
   claimsMax: 1_000,
   log: () => undefined,
 };
