@@ -9,6 +9,7 @@ import { type RetentionOptions, resolveRetention } from "./retention.ts";
 import { type Clock, systemClock } from "./runtime/clock.ts";
 import { consoleLog, type Log } from "./runtime/log.ts";
 import { type Random, systemRandom } from "./runtime/random.ts";
+import { type CatchStrays, catchStrays } from "./runtime/stray.ts";
 import { systemTurns, type Turns } from "./runtime/turns.ts";
 import type { Store } from "./store/store.ts";
 import type { AnyWorkflow } from "./workflow/ctx.ts";
@@ -54,6 +55,8 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly turns: Turns;
+  /** How a rejection that nobody handles is known to be a run's. */
+  readonly catchStrays?: CatchStrays;
 }
 
 export interface EngineConfig {
@@ -76,7 +79,7 @@ export interface EngineConfig {
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
   readonly log: Log;
-  readonly world: World;
+  readonly world: Required<World>;
 }
 
 const STORAGE_RETRY: ResolvedRetry = {
@@ -115,6 +118,7 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
       clock: world.clock ?? systemClock(),
       random: world.random ?? systemRandom(),
       turns: world.turns ?? systemTurns(),
+      catchStrays: world.catchStrays ?? catchStrays,
     },
   };
 }

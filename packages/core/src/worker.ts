@@ -17,7 +17,7 @@ import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
-import { catchStrays, type StrayRejections } from "./runtime/stray.ts";
+import type { StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
 import { surroundings } from "./surroundings.ts";
 import { startUndoRun } from "./undo-run.ts";
@@ -67,7 +67,7 @@ export class Worker {
       },
     );
     this.#programs = new Programs(config.workflows.values(), { ...config, codec, log }, config.policy);
-    this.#strays = catchStrays((runId, error) => {
+    this.#strays = world.catchStrays((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
     });

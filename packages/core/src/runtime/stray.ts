@@ -24,6 +24,8 @@ export interface StrayRejections {
   stop(): void;
 }
 
+export type CatchStrays = (onStray: (runId: string, error: unknown) => void) => StrayRejections;
+
 /** Listens from the first call of user code on: a process that makes none is not touched. */
 export function catchStrays(onStray: Place["onStray"]): StrayRejections {
   let state: "idle" | "listening" | "stopped" = "idle";
@@ -52,7 +54,10 @@ export function catchStrays(onStray: Place["onStray"]): StrayRejections {
       if (!wasListening) return;
       for (const there of unwatched) if (there.onStray === onStray) unwatched.delete(there);
       users -= 1;
-      if (users === 0) nodeProcess?.off("unhandledRejection", caught);
+      if (users > 0) return;
+      nodeProcess?.off("unhandledRejection", caught);
+      // Where it is done by hooks, every promise of the process pays for them.
+      place?.disable();
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Command, StepCommand } from "../../workflow/command.ts";
 import { stepName } from "../stand-ins.ts";
 import type { ExploreWorld } from "./explore-world.ts";
 import type { Notes } from "./notes.ts";
-import { atPlace, type Place } from "./place.ts";
+import type { Attribution, Place } from "./place.ts";
 import type { Process } from "./process.ts";
 import { type BodyFault, IN_ORDER, type Schedule } from "./schedule.ts";
 
@@ -14,6 +14,7 @@ export interface BodiesParts {
   readonly world: ExploreWorld;
   readonly schedule: Schedule;
   readonly notes: Notes;
+  readonly whose: Attribution;
   /** Whether a body that runs again gets the same randomness. */
   readonly isPinned: boolean;
 }
@@ -61,7 +62,7 @@ export class Bodies {
   /** It runs in the middle of a commit: nothing goes wrong in it but what it does itself. */
   #transact(location: string, call: () => unknown): unknown {
     this.#failFor(location);
-    return atPlace(this.#place(location), call);
+    return this.#parts.whose.at(this.#place(location), call);
   }
 
   #run(process: Process, body: Notes["bodies"][number], call: () => unknown): unknown {
@@ -79,7 +80,7 @@ export class Bodies {
   }
 
   #begin(process: Process, location: string, faults: ReadonlyArray<BodyFault>, call: () => unknown): unknown {
-    const { notes, world } = this.#parts;
+    const { notes, world, whose } = this.#parts;
     for (const fault of faults) {
       if (fault.kind === "hang") {
         process.isHung = true;
@@ -97,7 +98,7 @@ export class Bodies {
     const count = (notes.ran.get(location) ?? 0) + 1;
     notes.ran.set(location, count);
     notes.tell(() => `${said(location)} runs${count > 1 ? " again" : ""}`);
-    const value = atPlace(this.#place(location, count), call);
+    const value = whose.at(this.#place(location, count), call);
     if (!isThenable(value)) return this.#after(process, location, faults, value);
     const release = world.hold();
     return Promise.resolve(value)
@@ -136,6 +137,7 @@ export class Bodies {
       random,
       strayed: () => undefined,
       note: (what) => notes.tell(() => `  → ${what}`),
+      unhandled: (error) => notes.unhandled.push(String(error)),
     };
   }
 }

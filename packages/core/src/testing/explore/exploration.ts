@@ -1,10 +1,10 @@
 import { PawlError } from "../../model/errors.ts";
 import { effectTexts } from "./effects.ts";
 import type { ExploreOptions } from "./explore-options.ts";
-import { turn } from "./explore-world.ts";
 import { type Fact, FIXES, type Finding, type FindingKind } from "./finding.ts";
 import { judge, type Measure } from "./judge.ts";
 import type { Played } from "./notes.ts";
+import { type Attribution, followed, guessed } from "./place.ts";
 import { coursesOf, crashes, drawn, singleFaults } from "./plan.ts";
 import { type PlayOptions, play, type Subject } from "./play.ts";
 import { reportText } from "./report-text.ts";
@@ -21,8 +21,6 @@ export interface ExploreReport {
 const CALM: Course = { kind: "calm" };
 /** More would be read by nobody. */
 const FINDINGS_MAX = 12;
-/** One turn of the event loop for so many schedules: others want to live. */
-const BREATH_EVERY = 20;
 
 /** What makes what: a finding says nothing more where one of these was found. */
 const CAUSES: Partial<Record<FindingKind, readonly FindingKind[]>> = {
@@ -40,6 +38,9 @@ export class Exploration {
   readonly #options: Omit<ExploreOptions<never>, "compare"> & { readonly compare?: (output: never) => unknown };
   readonly #bases = new Map<string, Played>();
   readonly #findings = new Map<string, Finding>();
+  /** Guessed until there is a doubt: then the schedule at hand is played again, and it and all others are followed. */
+  #whose: Attribution = guessed((rejected) => this.#doubt(rejected));
+  #doubted: unknown[] | null = null;
   #played = 0;
   #initial: readonly string[] = [];
   #isTimed = false;
@@ -51,6 +52,14 @@ export class Exploration {
   }
 
   async run(schedulesMax: number, seed: number, only: Schedule | null): Promise<ExploreReport> {
+    try {
+      return await this.#run(schedulesMax, seed, only);
+    } finally {
+      this.#whose.end();
+    }
+  }
+
+  async #run(schedulesMax: number, seed: number, only: Schedule | null): Promise<ExploreReport> {
     await this.#begin();
     if (only !== null) await this.#look(only);
     else
@@ -164,10 +173,22 @@ export class Exploration {
     return { ...fact, fix: FIXES[fact.kind], schedule: small, story: notes.story };
   }
 
-  async #play(schedule: Schedule, options: PlayOptions = {}): Promise<Played> {
+  async #play(schedule: Schedule, options: Omit<PlayOptions, "whose"> = {}): Promise<Played> {
     this.#played += 1;
-    if (this.#played % BREATH_EVERY === 0) await turn();
-    return await play(this.#subject, schedule, options);
+    const played = await play(this.#subject, schedule, { ...options, whose: this.#whose });
+    const rejected = this.#doubted;
+    if (rejected === null) return played;
+    this.#doubted = null;
+    this.#whose.end();
+    this.#whose = followed();
+    const again = await play(this.#subject, schedule, { ...options, whose: this.#whose });
+    // What is not the workflow's goes its usual way.
+    if (again.notes.unhandled.length === 0) for (const error of rejected) void Promise.reject(error);
+    return again;
+  }
+
+  #doubt(rejected: readonly unknown[]): void {
+    this.#doubted = [...(this.#doubted ?? []), ...rejected];
   }
 }
 

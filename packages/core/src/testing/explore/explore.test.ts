@@ -3,6 +3,7 @@ import { workflow } from "../../workflow/workflow.ts";
 import { effectLog } from "./effects.ts";
 import { type ExploreError, explore } from "./explore.ts";
 import { type ExploreOptions, subjectOf } from "./explore-options.ts";
+import { followed } from "./place.ts";
 import { drawn } from "./plan.ts";
 import { play } from "./play.ts";
 
@@ -61,7 +62,9 @@ describe("exploring a workflow", () => {
   it("draws other schedules with another seed", async () => {
     const drawing = async (seed: number): Promise<readonly unknown[]> => {
       const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
-      const played = await play(subjectOf(one, undefined, {}), { course: { kind: "calm" }, faults: [] });
+      const whose = followed();
+      const played = await play(subjectOf(one, undefined, {}), { course: { kind: "calm" }, faults: [] }, { whose });
+      whose.end();
       const schedules = drawn(seed, [{ course: { kind: "calm" }, played }]);
       return Array.from({ length: 20 }, () => schedules.next().value);
     };
@@ -133,6 +136,52 @@ describe("exploring a workflow", () => {
     });
     const { report } = await found(explore(stray, undefined, SOME));
     expect(report.findings.map(({ kind }) => kind)).toContain("swallowed");
+  });
+
+  it("leaves no listener behind, whether it finds something or not", async () => {
+    const before = process.listeners("unhandledRejection");
+    const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
+    await explore(one, undefined, SOME);
+    const astray = workflow("astray", async (ctx) => {
+      void ctx.step("mail", () => "sent").then((text) => text.length);
+      return await ctx.step("note", () => "noted");
+    });
+    await found(explore(astray, undefined, SOME));
+    expect(process.listeners("unhandledRejection")).toEqual(before);
+  });
+
+  it("takes nothing for the workflow's that is done beside it", async () => {
+    const one = workflow("one", async (ctx) => {
+      const id = await ctx.step("one", async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        return `${Date.now()} ${Math.random()}`;
+      });
+      return await ctx.step("two", () => id.length);
+    });
+    const others: number[] = [];
+    const beside = setInterval(() => others.push(Date.now() + Math.random()), 1);
+    const report = await explore(one, undefined, { schedules: 40, compare: () => null });
+    clearInterval(beside);
+    expect(report.findings).toEqual([]);
+    expect(others).not.toEqual([]);
+  });
+
+  it("finds what a body does after its first wait, and what code does that only a fault leads to", async () => {
+    const effects = effectLog();
+    const late = workflow("late", async (ctx) => {
+      await ctx.step("charge", async () => {
+        await Promise.resolve();
+        effects.happened("charge");
+      });
+    });
+    const { report } = await found(explore(late, undefined, { effects, ...SOME }));
+    expect(report.findings.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual(["twice charge"]);
+    const caught = workflow("caught", async (ctx) => {
+      const at = await ctx.step("charge", () => 1).catch(() => Date.now());
+      return at > 0;
+    });
+    const { report: second } = await found(explore(caught, undefined, { ...SOME, mayFail: ["charge"] }));
+    expect(second.findings.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual(["nondeterminism Date.now()"]);
   });
 
   it("lets a failure come to nothing where it may", async () => {

@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { catchStrays, type StrayRejections } from "../../runtime/stray.ts";
 
-/** Where user code is at work: in a workflow's function, or in the body of a step. */
+/** Where user code is at work: in a workflow's function, in the body of a step, or in what else an engine calls. */
 export interface Place {
-  readonly kind: "code" | "body";
+  readonly kind: "code" | "body" | "other";
   /** Time, as it is there. */
   now(): number;
   /** In [0, 1). In a body: repeatable. */
@@ -11,14 +12,77 @@ export interface Place {
   strayed(what: string): void;
   /** An effect happened there. */
   note(what: string): void;
+  /** Something was rejected there, and nobody handles it. */
+  unhandled(error: unknown): void;
+}
+
+/** How it is known at which place a call is made. */
+export interface Attribution {
+  at<Value>(place: Place, call: () => Value): Value;
+  readonly strays: StrayRejections;
+  end(): void;
 }
 
 const places = new AsyncLocalStorage<Place>();
+let followers = 0;
+/** The body that is at work, as far as its first wait. */
+let running: Place | undefined;
+/** Told when a call is made and it is not known where. */
+const doubts = new Set<(rejected: readonly unknown[]) => void>();
 
 export function currentPlace(): Place | undefined {
-  return places.getStore();
+  return places.getStore() ?? running ?? (doubts.size === 0 ? undefined : DOUBTFUL);
 }
 
-export function atPlace<Value>(place: Place, call: () => Value): Value {
-  return places.run(place, call);
+/** Code is followed through all that it waits for. It is exact; and where the platform does it by hooks, promises cost much more. */
+export function followed(): Attribution {
+  followers += 1;
+  return {
+    at: (place, call) => places.run(place, call),
+    strays: catchStrays((_, error) => currentPlace()?.unhandled(error)),
+    end() {
+      this.strays.stop();
+      followers -= 1;
+      if (followers === 0) places.disable();
+    },
+  };
+}
+
+/** A body is known as far as its first wait. Any other call, and a rejection that nobody handles, is in doubt. */
+export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attribution {
+  const strays = catchStrays((_, error) => onDoubt([error]));
+  const over = strays.beside("explored", () => undefined);
+  doubts.add(onDoubt);
+  return {
+    at: (place, call) => (place.kind === "body" ? asFarAsItsFirstWait(place, call) : call()),
+    strays: { within: (_, call) => call(), beside: (_, call) => (call(), () => undefined), stop: () => undefined },
+    end() {
+      doubts.delete(onDoubt);
+      over();
+      strays.stop();
+    },
+  };
+}
+
+function asFarAsItsFirstWait<Value>(place: Place, call: () => Value): Value {
+  const before = running;
+  running = place;
+  try {
+    return call();
+  } finally {
+    running = before;
+  }
+}
+
+const DOUBTFUL: Place = {
+  kind: "code",
+  now: () => 0,
+  random: () => 0,
+  strayed: doubt,
+  note: doubt,
+  unhandled: doubt,
+};
+
+function doubt(): void {
+  for (const onDoubt of doubts) onDoubt([]);
 }

@@ -11,9 +11,9 @@ import { type StandIns, withStandIn } from "../stand-ins.ts";
 import { Bodies } from "./bodies.ts";
 import { ClientActs, type ClientScript } from "./client-acts.ts";
 import { type Effects, effectTexts } from "./effects.ts";
-import { ExploreWorld } from "./explore-world.ts";
+import { ExploreWorld, turn } from "./explore-world.ts";
 import { Notes, type Played } from "./notes.ts";
-import { atPlace, type Place } from "./place.ts";
+import type { Attribution, Place } from "./place.ts";
 import { Process, SETTINGS } from "./process.ts";
 import type { Fault, Schedule } from "./schedule.ts";
 import { type CtxWatch, watchedCtx } from "./watched-ctx.ts";
@@ -31,6 +31,7 @@ export interface Subject {
 }
 
 export interface PlayOptions {
+  readonly whose: Attribution;
   /** Whether a story is written. */
   readonly told?: boolean;
   readonly isPinned?: boolean;
@@ -58,7 +59,7 @@ const ROUNDS_MAX = 20_000;
 const PROCESSES_MAX = 100;
 
 /** Plays one schedule from the start of the run to its end. */
-export async function play(subject: Subject, schedule: Schedule, options: PlayOptions = {}): Promise<Played> {
+export async function play(subject: Subject, schedule: Schedule, options: PlayOptions): Promise<Played> {
   subject.effects?.reset();
   const performance = new Performance(subject, schedule, options);
   return await performance.run();
@@ -71,6 +72,7 @@ class Performance {
   readonly #store: Store = memoryStore();
   readonly #notes: Notes;
   readonly #bodies: Bodies;
+  readonly #whose: Attribution;
   #processes: Process[] = [];
   #started = 0;
   #storeMs = 0;
@@ -78,12 +80,13 @@ class Performance {
   #nudges = 0;
   readonly #isDeaf: boolean;
 
-  constructor(subject: Subject, schedule: Schedule, { told = false, isPinned = false }: PlayOptions) {
+  constructor(subject: Subject, schedule: Schedule, { whose, told = false, isPinned = false }: PlayOptions) {
     this.#subject = subject;
     this.#schedule = schedule;
     this.#isDeaf = schedule.faults.some(({ kind }) => DEAFENS.has(kind));
     this.#notes = new Notes({ told });
-    this.#bodies = new Bodies({ world: this.#world, schedule, notes: this.#notes, isPinned });
+    this.#whose = whose;
+    this.#bodies = new Bodies({ world: this.#world, schedule, notes: this.#notes, whose, isPinned });
   }
 
   async run(): Promise<Played> {
@@ -92,6 +95,8 @@ class Performance {
     const acts = new ClientActs(client, this.#subject, this.#schedule, this.#notes, this.#world.clock);
     acts.start();
     const run = await this.#drive(client, acts);
+    // Rejections that nobody handles are told of at the end of a turn, and others want to live.
+    await turn();
     for (const process of this.#processes) process.isDead = true;
     return await this.#played(client, run);
   }
@@ -172,6 +177,8 @@ class Performance {
       store: this.#store,
       schedule: this.#schedule,
       notes: this.#notes,
+      whose: this.#whose,
+      elsewhere: this.#place("other"),
       setClock: (ms) => {
         this.#storeMs += ms;
       },
@@ -225,7 +232,7 @@ class Performance {
           return () => asked.delete(id);
         },
       };
-      return atPlace(this.#codePlace(), () => workflow.run(watchedCtx(ctx, watch), input));
+      return this.#whose.at(this.#place("code"), () => workflow.run(watchedCtx(ctx, watch), input));
     };
   }
 
@@ -239,17 +246,19 @@ class Performance {
     }
   }
 
-  #codePlace(): Place {
+  #place(kind: "code" | "other"): Place {
     const notes = this.#notes;
     return {
-      kind: "code",
+      kind,
       now: () => this.#world.clock.now(),
       random: () => 0,
       strayed: (what) => notes.strayed.push({ what, after: notes.last }),
       note: (what) => {
+        if (kind === "other") return;
         notes.outside.add(what);
         notes.tell(() => `  → ${what}, outside of every step`);
       },
+      unhandled: (error) => notes.unhandled.push(String(error)),
     };
   }
 

@@ -7,6 +7,7 @@ import type { StoreCall } from "../intercepted.ts";
 import type { ExploreWorld } from "./explore-world.ts";
 import { type Caller, faultyStore } from "./faulty-store.ts";
 import type { Notes } from "./notes.ts";
+import type { Attribution, Place } from "./place.ts";
 import type { CallFault, Fault, Schedule } from "./schedule.ts";
 
 const DAY_MS = 86_400_000;
@@ -28,6 +29,9 @@ export interface ProcessParts {
   readonly store: Store;
   readonly schedule: Schedule;
   readonly notes: Notes;
+  readonly whose: Attribution;
+  /** Where user code is at work that is neither a workflow's function nor a body. */
+  readonly elsewhere: Place;
   /** The store's clock is set. */
   setClock(ms: number): void;
 }
@@ -52,7 +56,7 @@ export class Process implements Caller {
   }
 
   start(workflows: readonly AnyWorkflow[]): void {
-    const { store, schedule, notes } = this.#parts;
+    const { store, schedule } = this.#parts;
     const { faults } = schedule;
     void createEngine({
       ...SETTINGS,
@@ -61,7 +65,6 @@ export class Process implements Caller {
       world: this.#world(),
     }).then((engine) => {
       this.#engine = engine;
-      engine.on("unhandledRejection", ({ error }) => notes.unhandled.push(String(error)));
     });
   }
 
@@ -135,7 +138,8 @@ export class Process implements Caller {
   }
 
   #world(): World {
-    const { world, schedule } = this.#parts;
+    const { world, schedule, whose, elsewhere } = this.#parts;
+    const { strays } = whose;
     const skewMs = schedule.faults.find((fault) => fault.kind === "skew")?.ms ?? 0;
     const alive = (callback: () => void) => (): void => (this.isDead ? undefined : callback());
     return {
@@ -148,6 +152,11 @@ export class Process implements Caller {
         atRest: (callback) => world.turns.atRest(alive(callback)),
         atTurnEnd: (callback) => world.turns.atTurnEnd(alive(callback)),
       },
+      catchStrays: () => ({
+        within: (runId, call) => strays.within(runId, () => whose.at(elsewhere, call)),
+        beside: (runId, call) => strays.beside(runId, () => whose.at(elsewhere, call)),
+        stop: () => undefined,
+      }),
     };
   }
 }
