@@ -32,6 +32,7 @@ const FAULTY: ReadonlyArray<readonly [Case, FindingKind, RegExp]> = [
   [of(faulty.countsDown, "salt", { effects: shelf }), "twice", /because step take ran again/],
   [of(faulty.byTheClock, undefined), "nondeterminism", /calls Date\.now\(\) at its beginning/],
   [of(faulty.byLot, ["ann", "bob"]), "nondeterminism", /calls Math\.random\(\)/],
+  [of(faulty.namesItself, undefined), "nondeterminism", /calls randomUUID\(\) at its beginning/],
   [of(faulty.remembers, "ann"), "nondeterminism", /a replay went another way/],
   [
     of(faulty.inOrderOfAnswer, ["north", "south", "east"]),
@@ -65,7 +66,7 @@ const CORRECT: readonly Case[] = [
   }),
 ];
 
-describe("twelve faulty workflows", () => {
+describe("faulty workflows", () => {
   for (const [{ workflow, input, options }, kind, says] of FAULTY) {
     it(`${workflow.name}: ${kind}`, async () => {
       const found = await explore(workflow, input, { effects: faulty.effects, schedules: 250, ...options }).then(
@@ -84,7 +85,7 @@ describe("twelve faulty workflows", () => {
 /** `EXPLORE_SCHEDULES=5000` looks longer. */
 const schedules = Number(process.env.EXPLORE_SCHEDULES ?? 400);
 
-describe("twelve correct workflows", () => {
+describe("correct workflows", () => {
   for (const { workflow, input, options } of CORRECT) {
     it(`${workflow.name}: nothing is found`, async () => {
       const report = await explore(workflow, input, { effects: correct.effects, schedules, ...options });

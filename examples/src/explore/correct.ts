@@ -1,4 +1,5 @@
-/** The same twelve as in faulty.ts, mended. */
+/** Those of faulty.ts, mended. */
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { workflow } from "pawl";
 import { effectLog } from "pawl/testing";
 
@@ -40,7 +41,11 @@ export const byKeptLot = workflow("by kept lot", async (ctx, names: readonly str
   const winner = names[Math.floor(ctx.random() * names.length)] ?? "nobody";
   await ctx.step(`tell ${winner}`, () => "told");
   const second = await ctx.step("second", () => Math.floor(Math.random() * 1_000));
-  return { winner, second, id: ctx.uuid() };
+  const ticket = await ctx.step(
+    "ticket",
+    () => `${randomUUID()} ${randomInt(1_000)} ${randomBytes(4).toString("hex")}`,
+  );
+  return { winner, second, ticket, id: ctx.uuid() };
 });
 
 /** What it has to remember, it keeps in its own journal. */

@@ -1,4 +1,5 @@
-/** Twelve workflows, each with a mistake that a plain test does not see. */
+/** Workflows, each with a mistake that a plain test does not see. */
+import { randomUUID } from "node:crypto";
 import { workflow } from "pawl";
 import { effectLog } from "pawl/testing";
 
@@ -37,6 +38,13 @@ export const byLot = workflow("by lot", async (ctx, names: readonly string[]) =>
   const winner = names[Math.floor(Math.random() * names.length)] ?? "nobody";
   await ctx.step(`tell ${winner}`, () => "told");
   return winner;
+});
+
+/** Another name in each replay, from a module of the platform. */
+export const namesItself = workflow("names itself", async (ctx) => {
+  const id = randomUUID();
+  await ctx.step("announce", () => "told");
+  return await ctx.step("end", () => id.length);
 });
 
 /** What one replay leaves in the map, the next one finds there. */

@@ -1,3 +1,6 @@
+import nodeCrypto, { randomBytes, randomInt, randomUUID } from "node:crypto";
+import timers from "node:timers";
+import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { workflow } from "../../workflow/workflow.ts";
 import { effectLog } from "./effects.ts";
@@ -117,9 +120,33 @@ describe("exploring a workflow", () => {
     expect([Date, Date.now, Math.random, globalThis.setTimeout, Error.stackTraceLimit]).toEqual(before);
   });
 
+  it("sees what is imported from modules of the platform, and puts it back", async () => {
+    const before = [nodeCrypto.randomUUID, timers.setTimeout, process.hrtime];
+    const sources: ReadonlyArray<readonly [string, () => unknown]> = [
+      ["randomUUID()", () => randomUUID()],
+      ["randomBytes()", () => randomBytes(4)],
+      ["randomInt()", () => randomInt(10)],
+      ["crypto.getRandomValues()", () => crypto.getRandomValues(new Uint8Array(4))],
+      ["process.hrtime.bigint()", () => process.hrtime.bigint()],
+      ["process.hrtime()", () => process.hrtime()],
+      ["performance.now()", () => performance.now()],
+      ["setTimeout()", () => void wait(1)],
+    ];
+    for (const [name, draw] of sources) {
+      const draws = workflow(name, async (ctx) => {
+        draw();
+        await ctx.step("one", () => 1);
+      });
+      const { report } = await found(explore(draws, undefined, { schedules: 1 }));
+      expect(report.findings.map(({ kind, subject }) => `${kind} ${subject}`)).toEqual([`nondeterminism ${name}`]);
+    }
+    expect([nodeCrypto.randomUUID, timers.setTimeout, process.hrtime]).toEqual(before);
+    expect(randomUUID).toBe(nodeCrypto.randomUUID);
+  });
+
   it("lets bodies have times and randomness of their own, and wait for the machine", async () => {
     const free = workflow("free", async (ctx) => {
-      const id = await ctx.step("id", () => `${crypto.randomUUID()} ${Math.random()} ${Date.now()}`);
+      const id = await ctx.step("id", () => `${crypto.randomUUID()} ${Math.random()} ${Date.now()} ${randomUUID()}`);
       await ctx.step("wait", () => new Promise((resolve) => setTimeout(resolve, 1)));
       return { id, at: ctx.now() };
     });

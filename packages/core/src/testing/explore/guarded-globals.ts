@@ -1,4 +1,6 @@
+import { builtin } from "../../runtime/machine.ts";
 import { currentPlace, type Place } from "./place.ts";
+import { bytesFor, filledFor, intFor, uuidFor } from "./place-random.ts";
 
 /** A global function, and how it is put back. */
 interface Guard {
@@ -30,14 +32,19 @@ let restore: Array<() => void> = [];
  * bodies of steps get those of the world they are in. Gives what ends it.
  */
 export function guardGlobals(): () => void {
-  if (users === 0) restore = GUARDS.map((guard) => guard.install());
+  if (users === 0) {
+    restore = GUARDS.map((guard) => guard.install());
+    syncNames?.();
+  }
   users += 1;
   let isOn = true;
   return () => {
     if (!isOn) return;
     isOn = false;
     users -= 1;
-    if (users === 0) for (const each of restore.splice(0).reverse()) each();
+    if (users > 0) return;
+    for (const each of restore.splice(0).reverse()) each();
+    syncNames?.();
   };
 }
 
@@ -58,24 +65,31 @@ function stackHere(): string {
   return stack;
 }
 
-/** In code it is told of and done; in a body `inBody` does it. */
+/**
+ * In code it is told of and done; in a body `inBody` does it, unless it gives undefined. Without an owner there is nothing to
+ * guard: not every platform has all of them.
+ */
 function guarded<Args extends readonly unknown[], Value>(
-  owner: object,
+  owner: object | null | undefined,
   name: string,
   says: string,
-  inBody: ((place: Place, args: Args) => Value) | null,
+  inBody: ((place: Place, ...args: Args) => Value | undefined) | null = null,
 ): Guard {
   return {
     install() {
+      if (owner === null || owner === undefined) return () => undefined;
       const before = Object.getOwnPropertyDescriptor(owner, name);
       const original = Reflect.get(owner, name) as unknown;
       if (typeof original !== "function") return () => undefined;
       const value = function (this: unknown, ...args: Args): unknown {
         const place = callersPlace();
         if (place?.kind === "code") place.strayed(says);
-        if (place?.kind === "body" && inBody !== null) return inBody(place, args);
-        return Reflect.apply(original, this === undefined ? owner : this, args);
+        const own = place?.kind === "body" ? inBody?.(place, ...args) : undefined;
+        return own ?? (Reflect.apply(original, this === undefined ? owner : this, args) as unknown);
       };
+      // What hangs on it: `process.hrtime.bigint`, and what makes promises of timers.
+      for (const key of Reflect.ownKeys(original))
+        if (!Object.hasOwn(value, key)) Reflect.set(value, key, Reflect.get(original, key));
       Object.defineProperty(owner, name, { value, configurable: true, writable: true });
       return () => {
         if (before === undefined) Reflect.deleteProperty(owner, name);
@@ -111,20 +125,33 @@ const dateGuard: Guard = {
   },
 };
 
-function uuid(place: Place): string {
-  const hex = Array.from({ length: 32 }, () => Math.floor(place.random() * 16).toString(16)).join("");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
-}
+/** Names that were imported from a module of the platform are those that its object has at this moment. */
+const syncNames = builtin<typeof import("node:module")>("node:module")?.syncBuiltinESMExports;
+const nodeCrypto = builtin<typeof import("node:crypto")>("node:crypto");
+const timers = builtin<typeof import("node:timers")>("node:timers");
+const timerPromises = builtin<typeof import("node:timers/promises")>("node:timers/promises");
 
 const GUARDS: readonly Guard[] = [
   stackGuard,
   dateGuard,
   guarded(Math, "random", "Math.random()", (place) => place.random()),
   guarded(performance, "now", "performance.now()", (place) => place.now()),
-  guarded(globalThis.crypto, "randomUUID", "crypto.randomUUID()", (place) => uuid(place)),
-  guarded(globalThis.crypto, "getRandomValues", "crypto.getRandomValues()", null),
-  guarded(globalThis, "setTimeout", "setTimeout()", null),
-  guarded(globalThis, "setInterval", "setInterval()", null),
-  guarded(globalThis, "setImmediate", "setImmediate()", null),
-  guarded(globalThis, "fetch", "fetch()", null),
+  guarded(process.hrtime, "bigint", "process.hrtime.bigint()"),
+  guarded(process, "hrtime", "process.hrtime()"),
+  guarded(globalThis.crypto, "randomUUID", "crypto.randomUUID()", uuidFor),
+  guarded(globalThis.crypto, "getRandomValues", "crypto.getRandomValues()", filledFor),
+  guarded(nodeCrypto, "randomUUID", "randomUUID()", uuidFor),
+  guarded(nodeCrypto, "randomBytes", "randomBytes()", bytesFor),
+  guarded(nodeCrypto, "randomInt", "randomInt()", intFor),
+  guarded(nodeCrypto, "randomFillSync", "randomFillSync()"),
+  guarded(nodeCrypto, "randomFill", "randomFill()"),
+  guarded(globalThis, "setTimeout", "setTimeout()"),
+  guarded(globalThis, "setInterval", "setInterval()"),
+  guarded(globalThis, "setImmediate", "setImmediate()"),
+  guarded(timers, "setTimeout", "setTimeout()"),
+  guarded(timers, "setInterval", "setInterval()"),
+  guarded(timers, "setImmediate", "setImmediate()"),
+  guarded(timerPromises, "setTimeout", "setTimeout()"),
+  guarded(timerPromises, "setImmediate", "setImmediate()"),
+  guarded(globalThis, "fetch", "fetch()"),
 ];

@@ -55,7 +55,7 @@ export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attrib
   doubts.add(onDoubt);
   return {
     at: (place, call) => (place.kind === "body" ? asFarAsItsFirstWait(place, call) : call()),
-    strays: { within: (_, call) => call(), beside: (_, call) => (call(), () => undefined), stop: () => undefined },
+    strays: UNWATCHED,
     end() {
       doubts.delete(onDoubt);
       over();
@@ -63,6 +63,15 @@ export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attrib
     },
   };
 }
+
+const UNWATCHED: StrayRejections = {
+  within: (_, call) => call(),
+  beside(_, call) {
+    call();
+    return () => undefined;
+  },
+  stop: () => undefined,
+};
 
 function asFarAsItsFirstWait<Value>(place: Place, call: () => Value): Value {
   const before = running;
