@@ -244,6 +244,7 @@ function labelOf(transition: Transition): string {
         : `post ${transition.post.to} ${transition.post.id}`;
     case "letter":
     case "documents":
+    case "revise":
       return transition.kind;
   }
 }

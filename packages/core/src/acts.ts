@@ -1,6 +1,7 @@
 import { type Act, type ActKind, actOf, actRecord } from "./model/act.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkName } from "./model/names.ts";
+import type { RewriteOp } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord, NewRecord } from "./model/record.ts";
 import type { Undo } from "./model/run.ts";
@@ -42,6 +43,8 @@ export interface Planned<Result> {
   readonly version: number | null;
   readonly undo: Undo;
   readonly result: Result;
+  /** The run begins again, with this. */
+  readonly restart?: NonNullable<RewriteOp["restart"]>;
 }
 
 export function actId(options: ActOptions, fresh: () => string): string {

@@ -34,6 +34,8 @@ export interface Client
     | "fork"
     | "explain"
     | "deadLetters"
+    | "documents"
+    | "restart"
   > {
   /** Lets go of the store; whoever still waits for a result is told, code `ENGINE_STOPPED`. Runs go on. */
   close(): Promise<void>;
@@ -65,6 +67,8 @@ export async function createClient(options: ClientOptions): Promise<Client> {
     fork: (runId, at, rest) => engine.fork(runId, at, rest),
     explain: (runId) => engine.explain(runId),
     deadLetters: engine.deadLetters,
+    documents: engine.documents,
+    restart: (runId, version, rest) => engine.restart(runId, version, rest),
     close: () => engine.shutdown(),
   };
 }

@@ -1,6 +1,7 @@
 import type { RewindOptions, Rewound } from "./acts.ts";
 import { type ControlParts, Controls } from "./controls.ts";
 import { DeadLetters } from "./dead-letters.ts";
+import { Documents } from "./documents.ts";
 import { addWorkflow, type EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
@@ -20,7 +21,8 @@ import { emitOp, type PostingConfig, sendOp } from "./posting.ts";
 import { pruneAll } from "./prune.ts";
 import { type RecoveryReport, recoverNow } from "./recovery.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
-import { createdRun, isSameStart, newRun, type StartOptions } from "./start.ts";
+import type { RestartOptions } from "./restart.ts";
+import { checkConflict, createdRun, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
 import { Worker } from "./worker.ts";
@@ -30,6 +32,7 @@ import type { EventOptions, MessageType, TopicType } from "./workflow/messages.t
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
 export class Engine {
   readonly deadLetters: DeadLetters;
+  readonly documents: Documents;
   readonly #config: EngineConfig;
   readonly #codec: Codec;
   readonly #posting: PostingConfig;
@@ -81,6 +84,7 @@ export class Engine {
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
     this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));
+    this.documents = new Documents(parts);
   }
 
   /** The id of this engine as a worker. */
@@ -236,6 +240,11 @@ export class Engine {
     return await this.#history.migrate(runId, version, map, options);
   }
 
+  /** Lets an open run begin again in a version of its workflow, with an input that `plan` makes of what the run is. */
+  async restart<Result>(runId: string, version: number, options: RestartOptions<Result>): Promise<Result> {
+    return await this.#history.restart(runId, version, options);
+  }
+
   /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */
   async recover(): Promise<RecoveryReport> {
     return await recoverNow(this.#worker, this.#config.store.reader);
@@ -286,9 +295,6 @@ export class Engine {
   async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
     const run = await this.#worker.reaching(() => this.#config.store.reader.get(asked.id));
     if (run === null) throw runNotFound(asked.id);
-    if (onConflict === "use" && isSameStart(this.#codec, run, asked)) return;
-    const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;
-    const why = onConflict === "fail" ? "onConflict is fail" : other;
-    throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
+    checkConflict(this.#codec, run, asked, onConflict);
   }
 }

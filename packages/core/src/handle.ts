@@ -271,22 +271,29 @@ export class Runs {
   }
 
   #summary(run: Run): RunSummary {
-    const { input, outcome, ...rest } = run;
-    const { codec } = this.#parts;
-    const value = codec.decode(outcome);
-    const error = run.status === "completed" || outcome === null ? null : toError(value as Failure);
-    return { ...rest, input: codec.decode(input), output: run.status === "completed" ? value : undefined, error };
+    return runSummary(this.#parts.codec, run);
   }
 
   #record(record: JournalRecord): RecordView {
-    const { payload, ...rest } = record;
-    const value = this.#parts.codec.decode(payload as Payload);
-    return {
-      ...rest,
-      value: record.outcome === "failed" ? undefined : value,
-      error: record.outcome === "failed" && value !== undefined ? toError(value as Failure) : null,
-    };
+    return recordView(this.#parts.codec, record);
   }
+}
+
+export function runSummary(codec: Codec, run: Run): RunSummary {
+  const { input, outcome, ...rest } = run;
+  const value = codec.decode(outcome);
+  const error = run.status === "completed" || outcome === null ? null : toError(value as Failure);
+  return { ...rest, input: codec.decode(input), output: run.status === "completed" ? value : undefined, error };
+}
+
+export function recordView(codec: Codec, record: JournalRecord): RecordView {
+  const { payload, ...rest } = record;
+  const value = codec.decode(payload as Payload);
+  return {
+    ...rest,
+    value: record.outcome === "failed" ? undefined : value,
+    error: record.outcome === "failed" && value !== undefined ? toError(value as Failure) : null,
+  };
 }
 
 export function runNotFound(runId: string): PawlError {

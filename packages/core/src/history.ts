@@ -22,6 +22,7 @@ import {
   undoAfter,
 } from "./rewind-plan.ts";
 import type { Cut } from "./rules/cut.ts";
+import { planRestart, type RestartOptions } from "./restart.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Loaded } from "./store/store.ts";
 
@@ -69,13 +70,20 @@ export class History {
   }
 
   async migrate(runId: string, version: number, map: LocationMap, options: MigrateOptions): Promise<Migration> {
-    if (!Number.isSafeInteger(version) || version < 1)
-      throw new PawlError("OPTION_INVALID", `version is ${String(version)}; it has to be a whole number from 1 on`);
+    checkVersion(version);
     const target = `version ${version}`;
     const plan = (loaded: Loaded, id: string): Promise<Planned<Migration>> =>
       planMigration(this.#parts, loaded, { version, map, id, target }, options);
     if (options.dryRun === true) return (await plan(await this.#load(checkTarget(runId)), "dry run")).result;
     return await this.act(runId, { kind: "migrate", target }, options, plan);
+  }
+
+  async restart<Result>(runId: string, version: number, options: RestartOptions<Result>): Promise<Result> {
+    checkVersion(version);
+    const target = `restart in version ${version}`;
+    return await this.act(runId, { kind: "migrate", target }, options, (loaded, id) =>
+      planRestart(this.#parts, loaded, { version, id, target }, options),
+    );
   }
 
   /** Changes the journal of a run as `plan` says, under what was read of it; done again under the same id it answers as before. */
@@ -95,13 +103,14 @@ export class History {
       if (before !== null) return before;
       if (loaded.run.undo === "underWay" && !isTerminal(loaded.run.status))
         throw new PawlError("RUN_UNDOING", `run ${run} undoes what it has done; ${kind} it when it has ended`);
-      const { change, posts, version, undo, result } = await plan(loaded, id);
+      const { change, posts, version, undo, result, restart } = await plan(loaded, id);
       const journal = { ...change, seen: seenOf(loaded) };
       const { epoch } = loaded.run;
       // Each call is an op of its own: one that another call under the same id was faster than reads what that one did.
       const opId = config.world.random.id(config.store.now());
       const letGo = worker.grip(run);
-      const outcome = await submit({ kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts });
+      const op = { kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts } as const;
+      const outcome = await submit(restart === undefined ? op : { ...op, restart });
       if (outcome.kind === "notFound") throw runNotFound(run);
       if (outcome.kind === "done") {
         this.#reopened(loaded.run, kind, letGo);
@@ -168,4 +177,9 @@ export class History {
     news.plain("run.reopened", run);
     worker.kick();
   }
+}
+
+function checkVersion(version: number): void {
+  if (Number.isSafeInteger(version) && version >= 1) return;
+  throw new PawlError("OPTION_INVALID", `version is ${String(version)}; it has to be a whole number from 1 on`);
 }

@@ -3,6 +3,7 @@ export { type CheckProgress, type CheckReplayOptions, checkReplay, type ReplayRe
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export { createEngine } from "./create-engine.ts";
 export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
+export type { Documents, DocumentView, NewDocument, Telling } from "./documents.ts";
 export type { Engine } from "./engine.ts";
 export type { EngineOptions, World } from "./engine-config.ts";
 export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
@@ -40,6 +41,7 @@ export type {
   Answer,
   ConsumePolicy,
   DeliverPolicy,
+  DocumentAttributes,
   DocumentChange,
   EventPost,
   InTransaction,
@@ -59,6 +61,7 @@ export type { WorkflowRef } from "./model/workflow-ref.ts";
 export { exportRun, type ImportReport, importRun, type MoveOptions } from "./move-run.ts";
 export type { RecoveryReport } from "./recovery.ts";
 export type { ReplayFinding } from "./replay-finding.ts";
+export type { ReadRun, RestartOptions, RestartPlan } from "./restart.ts";
 export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
 export type { ExportedEntry, ExportedRecord, ExportedRun, RunExport } from "./run-export.ts";
 export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";

@@ -1,5 +1,6 @@
 import type { EngineConfig } from "./engine-config.ts";
 import { type Duration, parseDuration } from "./model/duration.ts";
+import { PawlError } from "./model/errors.ts";
 import { checkName, checkRunId } from "./model/names.ts";
 import { type Codec, createCodec } from "./model/payload.ts";
 import type { NewRun, Run } from "./model/run.ts";
@@ -83,9 +84,17 @@ const PLAIN = createCodec(null, {
 });
 
 /** Whether a run that exists is what the call asks for. A continued run has another input by now. */
-export function isSameStart(codec: Codec, run: Run, asked: NewRun): boolean {
+function isSameStart(codec: Codec, run: Run, asked: NewRun): boolean {
   if (run.workflow !== asked.workflow) return false;
   return run.generation > 0 || run.input === asked.input || plainText(codec, run) === plainText(codec, asked);
+}
+
+/** Refuses a start whose id another run has. */
+export function checkConflict(codec: Codec, run: Run, asked: NewRun, onConflict: "use" | "fail"): void {
+  if (onConflict === "use" && isSameStart(codec, run, asked)) return;
+  const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;
+  const why = onConflict === "fail" ? "onConflict is fail" : other;
+  throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
 }
 
 function plainText(codec: Codec, run: Pick<Run, "input">): string | null {

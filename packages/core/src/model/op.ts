@@ -9,6 +9,7 @@ import type {
   Post,
   RunHistory,
   RunState,
+  StoredDocument,
 } from "./transition.ts";
 
 /** What the owner of a run has to add to it since its last commit. */
@@ -41,6 +42,17 @@ export interface RewriteOp {
   /** What the run has to undo with the journal that it is given. */
   readonly undo: Undo;
   readonly posts: readonly Post[];
+  /** The run begins again with this, as after `continueAs`: of its journal only what is added stays. Left out: it goes on. */
+  readonly restart?: Omit<Extract<RunState, { status: "continued" }>, "status" | "at">;
+}
+
+/** One who has read a document puts another in its place, and tells a run of it in the same commit. */
+export interface ReviseOp {
+  readonly kind: "revise";
+  /** As it was read; null: there was none. */
+  readonly seen: StoredDocument | null;
+  readonly document: StoredDocument;
+  readonly post: MessagePost | null;
 }
 
 /** An intent, as data. */
@@ -63,7 +75,8 @@ export type Op =
       readonly failure: Payload;
     }
   | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
-  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] };
+  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] }
+  | ReviseOp;
 
 export type SendOutcome =
   /** The run was waiting for it. */
@@ -123,6 +136,12 @@ export interface Outcomes {
     | { readonly kind: "removed" }
     | { readonly kind: "notFound" };
   documents: { readonly kind: "done" };
+  revise:
+    | { readonly kind: "done" }
+    /** It is not any more what was read; nothing changed. */
+    | { readonly kind: "changed" }
+    /** The run that was to be told has ended, or is not there; nothing changed. */
+    | { readonly kind: "ended"; readonly status: TerminalStatus | null };
 }
 
 export type OutcomeOf<O extends Op> = Outcomes[O["kind"]];

@@ -105,12 +105,25 @@ export interface StoredDocument {
   /** The run it belongs to: it goes when the run's rows go. */
   readonly runId: string | null;
   readonly body: Payload;
-  /** At most four, indexed by store: `a` to `d`, meaning given by the kind. */
-  readonly attributes: { readonly [name in "a" | "b" | "c" | "d"]?: string };
+  /**
+   * At most four, indexed by store: `a` to `d`, meaning given by the kind. Only `d` means something to stores: a run's documents
+   * that are `open` are `cancelled` in the commit in which the run fails, is cancelled, or is sent another way by an operator.
+   */
+  readonly attributes: DocumentAttributes;
 }
+
+export type DocumentAttributes = { readonly [name in "a" | "b" | "c" | "d"]?: string };
+
+/** What documents of a run are while the run still may end them, and what the store makes of those when it can't any more. */
+export const OPEN_DOCUMENT = "open";
+export const CANCELLED_DOCUMENT = "cancelled";
 
 export type DocumentChange =
   | { readonly put: StoredDocument }
+  /** Put if there is none of this kind and id; else nothing happens. */
+  | { readonly create: StoredDocument }
+  /** These attributes are set; the others, and the body, stay. If there is no such document, nothing happens. */
+  | { readonly mark: { readonly kind: string; readonly id: string; readonly attributes: DocumentAttributes } }
   | { readonly remove: { readonly kind: string; readonly id: string } };
 
 /** What one who takes a run over makes of its journal and its inbox. */
@@ -183,7 +196,17 @@ export type Transition =
   /** Takes a dead letter away and, unless `post` is null, posts it again. Guard: the letter is there. */
   | { readonly kind: "letter"; readonly letterId: string; readonly post: MessagePost | EventPost | null }
   /** Documents alone. */
-  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] };
+  | { readonly kind: "documents"; readonly documents: readonly DocumentChange[] }
+  /**
+   * One document takes the place of what was read; null: of nothing. Guard: it still is what was read, and the run that the post
+   * is for, which is the document's own if that has one, has not ended.
+   */
+  | {
+      readonly kind: "revise";
+      readonly seen: StoredDocument | null;
+      readonly document: StoredDocument;
+      readonly post: MessagePost | null;
+    };
 
 export type PostAnswer =
   /** `runs` were waiting and have it. */
@@ -203,6 +226,8 @@ export type Refusal =
   | { readonly reason: "fenced"; readonly epoch: number }
   /** The journal has moved on since the decision, or the run has another status. */
   | { readonly reason: "moved"; readonly seq: number; readonly status: Status }
+  /** The document is not any more what was read. */
+  | { readonly reason: "changed" }
   /** The inbox has moved on since the decision. */
   | { readonly reason: "inbox"; readonly inboxLast: number }
   /** The deadline has not come by the store's clock. */

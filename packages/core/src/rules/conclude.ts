@@ -40,6 +40,8 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
       );
     case "documents":
       return outcome({ kind: "done" });
+    case "revise":
+      return concludeRevise(op, answer);
   }
 }
 
@@ -65,6 +67,7 @@ function concludeLost(op: Op, answer: Extract<Answer, { kind: "refused" }>): Out
       return { kind: "threw", error: answer.error };
     case "exists":
     case "moved":
+    case "changed":
       return impossible(op, answer);
   }
 }
@@ -82,6 +85,7 @@ function concludeControl(op: Op, answer: Answer): Conclusion {
     case "inbox":
     case "early":
     case "moved":
+    case "changed":
     case "threw":
       return impossible(op, answer);
   }
@@ -95,10 +99,32 @@ function concludeRewrite(op: Op, answer: Answer): Conclusion {
       return outcome({ kind: "moved" });
     case "notFound":
       return outcome({ kind: "notFound" });
+    case "terminal":
+      // One that goes on with another journal may have ended; one that begins again may not.
+      return op.kind === "rewrite" && op.restart !== undefined ? outcome({ kind: "moved" }) : impossible(op, answer);
     case "exists":
+    case "changed":
     case "inbox":
     case "early":
+    case "threw":
+      return impossible(op, answer);
+  }
+}
+
+function concludeRevise(op: Op, answer: Answer): Conclusion {
+  if (answer.kind === "applied") return outcome({ kind: "done" });
+  switch (answer.reason) {
+    case "changed":
+      return outcome({ kind: "changed" });
+    case "notFound":
+      return outcome({ kind: "ended", status: null });
     case "terminal":
+      return outcome({ kind: "ended", status: answer.status });
+    case "exists":
+    case "fenced":
+    case "moved":
+    case "inbox":
+    case "early":
     case "threw":
       return impossible(op, answer);
   }

@@ -42,6 +42,8 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
       return transition({ kind: "letter", letterId: op.letterId, post: op.post });
     case "documents":
       return transition({ kind: "documents", documents: op.documents });
+    case "revise":
+      return transition({ kind: "revise", seen: op.seen, document: op.document, post: op.post });
   }
 }
 
@@ -106,7 +108,10 @@ function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decisi
   if (view === null) return answer({ kind: "notFound" });
   if (view.epoch !== op.epoch) return answer({ kind: "moved" });
   const { runId, epoch, posts, journal, opId: controlId } = op;
-  const state: RunState = { status: "reopened", at: now, version: op.version, undo: op.undo };
+  const state: RunState =
+    op.restart === undefined
+      ? { status: "reopened", at: now, version: op.version, undo: op.undo }
+      : { status: "continued", at: now, ...op.restart };
   return transition({ kind: "control", runId, epoch, state, posts, journal, undo: null, controlId });
 }
 

@@ -1,12 +1,14 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import { type RecordKind, type Stop, stopOf } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
+import type { DocumentAttributes } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource.ts";
 import { editionOf, originOf, passActs } from "./acts.ts";
 import { admit } from "./admit.ts";
+import { closeUnder } from "./close-under.ts";
 import { Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
@@ -15,8 +17,10 @@ import { failurePayload } from "./failure-payload.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 import { lookAtLimits } from "./look-at-limits.ts";
 import { HANDED, IDLE, type Move } from "./move.ts";
+import { createDocuments, markDocument } from "./program-documents.ts";
 import { type Replayed, replayNext } from "./replay-next.ts";
 import { Resources } from "./resources.ts";
+import { resumeLoop } from "./resume-loop.ts";
 import type { SessionWorld } from "./session-world.ts";
 import { keepSnapshot, type Snapshot } from "./snapshot.ts";
 import { takeAll, takeOpen } from "./take-open.ts";
@@ -112,15 +116,7 @@ export class Course implements ProgramHost {
   }
 
   close(path: string, reason: Error): void {
-    if (this.#undoing !== null) return;
-    const { open, steps, passedOver, trail, undo } = this.#parts.desk;
-    trail.closeUnder(path);
-    const closed = open.closeUnder(path);
-    if (closed.length === 0) return;
-    steps.drop(new Set(closed), reason);
-    if (this.#live) return;
-    for (const { location } of closed) passedOver.close(location);
-    undo.closed(closed);
+    if (this.#undoing === null) closeUnder(this.#parts.desk, path, reason, this.#live);
   }
 
   passOver(location: string, kind: RecordKind): void {
@@ -128,12 +124,7 @@ export class Course implements ProgramHost {
   }
 
   loopBegins(loop: string): ResumePoint | null {
-    const point = this.#cursor.resumePoint(loop);
-    const { trail, passedOver } = this.#parts.desk;
-    trail.open(loop);
-    if (point?.kind === "round") passedOver.begin(loop, point.round);
-    if (point?.kind === "over") passedOver.begin(loop, Number.POSITIVE_INFINITY);
-    return point;
+    return resumeLoop(this.#parts.desk, this.#cursor, loop);
   }
 
   loopEnds(loop: string): void {
@@ -149,8 +140,16 @@ export class Course implements ProgramHost {
     this.#parts.desk.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
-    if (this.#live) this.#fresh.push(command);
+    if (this.#live) {
+      this.#fresh.push(command);
+      createDocuments(this.#parts.desk.draft, command);
+    }
     this.#parts.onAsked();
+  }
+
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    if (this.#isOver) return;
+    markDocument(this.#parts.desk.draft, { mark: { kind, id, attributes } }, this.#live);
   }
 
   hold(request: ResourceRequest): void {
@@ -206,6 +205,7 @@ export class Course implements ProgramHost {
       this.#live = true;
       this.#parts.desk.passedOver.clear();
       this.#fresh = [...this.#parts.desk.open.byLocation.values()];
+      for (const command of this.#fresh) createDocuments(this.#parts.desk.draft, command);
     }
     this.look("working");
     if (this.#fresh.length > 0) this.#admit(this.#fresh.splice(0));

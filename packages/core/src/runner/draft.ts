@@ -21,7 +21,7 @@ export class Draft {
   #trim: SeqRange[] | null = null;
   #taken: number[] | null = null;
   #posts: Post[] | null = null;
-  #documents: DocumentChange[] | null = null;
+  #documents: Map<string, DocumentChange> | null = null;
   #state: RunState | null = null;
   #undo: Undo | null = null;
   /** What the row says once everything is committed. */
@@ -109,10 +109,10 @@ export class Draft {
     this.#posts.push(post);
   }
 
-  /** A later document of the same kind and id takes the place of an earlier one. */
+  /** A document that is put takes the place of one that was put before; all else is done in the order in which it came. */
   document(change: DocumentChange): void {
-    const key = documentKey(change);
-    this.#documents = [...(this.#documents ?? []).filter((other) => documentKey(other) !== key), change];
+    this.#documents ??= new Map();
+    this.#documents.set("put" in change ? documentKey(change.put) : String(this.#documents.size), change);
   }
 
   state(state: RunState): void {
@@ -164,7 +164,7 @@ export class Draft {
       trim: this.#trim ?? NOTHING,
       taken: this.#taken ?? NOTHING,
       posts: this.#posts ?? NOTHING,
-      documents: this.#documents ?? NOTHING,
+      documents: this.#documents === null ? NOTHING : [...this.#documents.values()],
       state: this.#state,
       undo: this.#undo,
       inbox: this.#inbox,
@@ -184,7 +184,6 @@ export class Draft {
   }
 }
 
-function documentKey(change: DocumentChange): string {
-  const { kind, id } = "put" in change ? change.put : change.remove;
+function documentKey({ kind, id }: { readonly kind: string; readonly id: string }): string {
   return JSON.stringify([kind, id]);
 }

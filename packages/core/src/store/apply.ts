@@ -1,6 +1,7 @@
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal } from "../model/run.ts";
-import type { Answer, DocumentChange, Transition } from "../model/transition.ts";
+import type { Answer, RunState, Transition } from "../model/transition.ts";
+import { applyDocuments, applyRevise } from "./apply-documents.ts";
 import { applyPost, type DirectPost } from "./apply-post.ts";
 import { applyState } from "./apply-state.ts";
 import type { Batch } from "./batch.ts";
@@ -22,6 +23,8 @@ type Letter = Extract<Transition, { kind: "letter" }>;
 const APPLIED: Answer = { kind: "applied", post: null, again: false };
 const AGAIN: Answer = { kind: "applied", post: null, again: true };
 const NO_CODE: TransactionEnd = { kind: "returned", enlisted: [] };
+/** What is made of a run from outside that ends what it has open. A program that completes ends it by itself. */
+const CLOSING: ReadonlySet<RunState["status"]> = new Set(["reopened", "compensating", "failed", "cancelled"]);
 const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
 
 export function applyTransition(batch: Batch, transition: Transition): Answer {
@@ -39,6 +42,8 @@ export function applyTransition(batch: Batch, transition: Transition): Answer {
     case "documents":
       applyDocuments(batch, transition.documents);
       return APPLIED;
+    case "revise":
+      return applyRevise(batch, transition);
   }
 }
 
@@ -76,6 +81,7 @@ function applyRow(batch: Batch, head: RunHead, { state, turn, undo }: Append): v
   next.undo = undo ?? head.undo;
   if (state !== null) {
     next.turn = turn;
+    if (state.status === "failed" || state.status === "cancelled") batch.tables.documents.closeOf(next.id);
     applyState(batch, next, state);
   }
   if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
@@ -136,6 +142,7 @@ function applyControl(batch: Batch, control: Control): Answer {
   next.owner = null;
   next.controlId = control.controlId;
   if (journal !== null) changeJournal(batch, next, journal);
+  if (CLOSING.has(state.status)) batch.tables.documents.closeOf(next.id);
   applyState(batch, next, state);
   if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
   if (next.inboxLast > head.inboxLast) batch.tables.runs.saveInbox(next);
@@ -166,11 +173,4 @@ function isKnown(batch: Batch, post: DirectPost): boolean {
   if (post.kind === "event") return batch.tables.events.get(post.id) !== null;
   const head = batch.tables.runs.head(post.to);
   return head !== null && batch.tables.inbox.knows(head, post.kind, post.id);
-}
-
-function applyDocuments(batch: Batch, documents: readonly DocumentChange[]): void {
-  for (const change of documents) {
-    if ("put" in change) batch.tables.documents.put(change.put);
-    else batch.tables.documents.remove(change.remove.kind, change.remove.id);
-  }
 }

@@ -1,7 +1,7 @@
 import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
-import type { ConsumePolicy, DeliverPolicy, InTransaction, StoredDocument } from "../model/transition.ts";
+import type { ConsumePolicy, DeliverPolicy, DocumentAttributes, InTransaction, StoredDocument } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { TransactionEnd } from "./tx-desk.ts";
 
@@ -212,7 +212,16 @@ export interface LetterTable {
 }
 
 export interface DocumentTable {
+  get(kind: string, id: string): StoredDocument | null;
   put(document: StoredDocument): void;
+  /** Nothing happens when there is one of this kind and id. */
+  create(document: StoredDocument): void;
+  /** Nothing happens when there is none of this kind and id. */
+  mark(kind: string, id: string, attributes: DocumentAttributes): void;
+  /** A run's documents that are open are cancelled. */
+  closeOf(runId: string): void;
+  /** Puts `document` where `seen` was, which `get` has just told. */
+  revise(seen: StoredDocument | null, document: StoredDocument): void;
   remove(kind: string, id: string): void;
   removeOf(runId: string): void;
 }

@@ -2,6 +2,7 @@ import { type EngineOptions, resolveConfig } from "../engine-config.ts";
 import { createCodec } from "../model/payload.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
+import type { DocumentAttributes } from "../model/transition.ts";
 import { codeProgram } from "../runner/code-program.ts";
 import type { ProgramSettings } from "../runner/ops/branch.ts";
 import type { Command } from "../workflow/command.ts";
@@ -76,6 +77,9 @@ class HostThrough implements ProgramHost {
   }
   snapshot(state: unknown): void {
     this.#host.snapshot(state);
+  }
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    this.#host.mark(kind, id, attributes);
   }
   encode(value: unknown, what: string): Payload {
     return this.#host.encode(value, what);

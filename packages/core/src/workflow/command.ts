@@ -1,6 +1,6 @@
 import type { Outcome, RecordKind } from "../model/record.ts";
 import type { RetryPolicy } from "../model/retry.ts";
-import type { Post } from "../model/transition.ts";
+import type { Post, StoredDocument } from "../model/transition.ts";
 
 /** How a command ended, as the program gets it. */
 export type Completion =
@@ -73,6 +73,8 @@ export interface WaitCommand extends Issued {
   readonly until: number | null;
   /** What the deadline means: the sleep is over (`ok`), the `timer` arm won (`ok`), or time is up (`timedOut`). */
   readonly atDeadline: { readonly outcome: Extract<Outcome, "ok" | "timedOut">; readonly detail: string | null };
+  /** Created with it, and again whenever it is open where a journal ends: those that are there by then stay as they are. */
+  readonly documents?: readonly StoredDocument[];
 }
 
 export interface PostCommand extends Issued {

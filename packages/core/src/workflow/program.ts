@@ -1,5 +1,6 @@
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
+import type { DocumentAttributes } from "../model/transition.ts";
 import type { Command } from "./command.ts";
 import type { ResourceRequest } from "./resource.ts";
 
@@ -33,6 +34,11 @@ export interface ProgramHost {
    * from it and gets only the records that follow.
    */
   snapshot(state: unknown): void;
+  /**
+   * Sets attributes of a document that a command of this program has created, with the commit of what the program was just
+   * handed. In a replay it is done again, since a crash may have come between the two.
+   */
+  mark(kind: string, id: string, attributes: DocumentAttributes): void;
   /** What the journal holds that was not delivered yet. */
   readonly ahead: JournalAhead;
   /** A value as posts hold it; `what` says in an error which one it is. */

@@ -1,5 +1,11 @@
 import { createCodec } from "../../model/payload.ts";
-import type { InTransaction, StoredDocument } from "../../model/transition.ts";
+import {
+  CANCELLED_DOCUMENT,
+  type DocumentAttributes,
+  type InTransaction,
+  OPEN_DOCUMENT,
+  type StoredDocument,
+} from "../../model/transition.ts";
 import type {
   DeliverableQuery,
   DocumentTable,
@@ -158,6 +164,29 @@ class NotedDocumentTable implements DocumentTable {
 
   constructor(rows: NotedRows) {
     this.#rows = rows;
+  }
+
+  get(kind: string, id: string): StoredDocument | null {
+    return this.#rows.memory.documents.get(kind, id);
+  }
+
+  create(document: StoredDocument): void {
+    if (this.get(document.kind, document.id) === null) this.put(document);
+  }
+
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    const found = this.get(kind, id);
+    if (found !== null) this.put({ ...found, attributes: { ...found.attributes, ...attributes } });
+  }
+
+  closeOf(runId: string): void {
+    for (const { kind, id, attributes } of this.#rows.memory.documents.of(runId)) {
+      if (attributes.d === OPEN_DOCUMENT) this.mark(kind, id, { d: CANCELLED_DOCUMENT });
+    }
+  }
+
+  revise(_seen: StoredDocument | null, document: StoredDocument): void {
+    this.put(document);
   }
 
   put(document: StoredDocument): void {

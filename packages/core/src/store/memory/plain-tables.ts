@@ -1,4 +1,9 @@
-import type { StoredDocument } from "../../model/transition.ts";
+import {
+  CANCELLED_DOCUMENT,
+  type DocumentAttributes,
+  OPEN_DOCUMENT,
+  type StoredDocument,
+} from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import type { WorkerRow } from "../store.ts";
 import type { DocumentTable, LetterRow, LetterTable, WorkerTable } from "../tables.ts";
@@ -60,6 +65,7 @@ export class MemoryLetterTable implements LetterTable {
 
 export class MemoryDocumentTable implements DocumentTable {
   readonly #kinds = new Map<string, Map<string, StoredDocument>>();
+  readonly #ofRuns = new Map<string, Set<StoredDocument>>();
 
   get(kind: string, id: string): StoredDocument | null {
     return this.#kinds.get(kind)?.get(id) ?? null;
@@ -70,22 +76,50 @@ export class MemoryDocumentTable implements DocumentTable {
   }
 
   of(runId: string): readonly StoredDocument[] {
-    return [...this.#kinds.values()].flatMap((kind) => [...kind.values()].filter((each) => each.runId === runId));
+    return [...(this.#ofRuns.get(runId) ?? [])];
   }
 
   put(document: StoredDocument): void {
+    const { runId } = document;
+    this.remove(document.kind, document.id);
     const kind = this.#kinds.get(document.kind) ?? new Map<string, StoredDocument>();
     this.#kinds.set(document.kind, kind.set(document.id, document));
+    if (runId === null) return;
+    const ofRun = this.#ofRuns.get(runId);
+    if (ofRun === undefined) this.#ofRuns.set(runId, new Set([document]));
+    else ofRun.add(document);
+  }
+
+  create(document: StoredDocument): void {
+    if (this.get(document.kind, document.id) === null) this.put(document);
+  }
+
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    const found = this.get(kind, id);
+    if (found !== null) this.put({ ...found, attributes: { ...found.attributes, ...attributes } });
+  }
+
+  closeOf(runId: string): void {
+    for (const { kind, id, attributes } of this.of(runId)) {
+      if (attributes.d === OPEN_DOCUMENT) this.mark(kind, id, { d: CANCELLED_DOCUMENT });
+    }
+  }
+
+  revise(_seen: StoredDocument | null, document: StoredDocument): void {
+    this.put(document);
   }
 
   remove(kind: string, id: string): void {
+    const found = this.get(kind, id);
+    if (found === null) return;
     this.#kinds.get(kind)?.delete(id);
+    const ofRun = this.#ofRuns.get(found.runId ?? "");
+    ofRun?.delete(found);
+    if (ofRun?.size === 0) this.#ofRuns.delete(found.runId ?? "");
   }
 
   removeOf(runId: string): void {
-    for (const kind of this.#kinds.values()) {
-      for (const document of kind.values()) if (document.runId === runId) kind.delete(document.id);
-    }
+    for (const { kind, id } of this.of(runId)) this.remove(kind, id);
   }
 }
 

@@ -4,7 +4,7 @@ import type { EventRow, LetterRow } from "../tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
 import { numberArray, textArray } from "./array-text.ts";
 import type { Stage } from "./stage.ts";
-import type { StagedDocument } from "./staged-rest.ts";
+import { documentRows } from "./document-rows.ts";
 import type { StagedRun } from "./staged-run.ts";
 import { type EventChange, FRESH } from "./staged-topics.ts";
 
@@ -13,6 +13,9 @@ import { type EventChange, FRESH } from "./staged-topics.ts";
 const ARGUMENTS = Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join(", ");
 
 export const COMMIT_CALL = `SELECT @.commit_1(${ARGUMENTS})::text AS json`;
+
+/** With more than puts and removals of documents. */
+export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_6(${ARGUMENTS}, $31)::text AS json`;
 
 export interface CommitExtras {
   /** The present, where the caller's clock counts. */
@@ -46,10 +49,11 @@ export function commitValues(stage: Stage, { now, notBefore, channel, hints }: C
     jsonOrNull([...stage.stagedTopics.changes].map(([id, change]) => eventRow(id, change))),
     jsonOrNull(seenRows(runs)),
     jsonOrNull(letterRows(stage)),
-    jsonOrNull([...stage.documents.changes.values()].map(documentRow)),
+    jsonOrNull(documentRows(stage.documents)),
     channel,
     textsOrNull(hints),
     textsOrNull([...stage.staged.childless].map(toColumn)),
+    ...(stage.documents.isPlain ? [] : [textsOrNull([...stage.documents.closed].map(toColumn))]),
   ];
 }
 
@@ -239,24 +243,5 @@ function letterRow({ id, kind, postId, target, name, reason, status, sentAt, dea
     sent_at: sentAt,
     dead_at: deadAt,
     value: toColumnOrNull(value),
-  };
-}
-
-function documentRow(change: StagedDocument): object {
-  if (change.what === "remove") return { what: "remove", kind: toColumn(change.kind), id: toColumn(change.id) };
-  const { kind, id, runId, body, attributes } = change.document;
-  const [a, b, c, d] = [attributes.a, attributes.b, attributes.c, attributes.d].map((value) =>
-    toColumnOrNull(value ?? null),
-  );
-  return {
-    what: "put",
-    kind: toColumn(kind),
-    id: toColumn(id),
-    run_id: toColumnOrNull(runId),
-    body: toColumnOrNull(body),
-    a,
-    b,
-    c,
-    d,
   };
 }

@@ -11,7 +11,7 @@ import { NOW_SQL } from "./run-json.ts";
 export const CONFLICT_STATE = "PW001";
 
 /** Index scans alone: a plan made while a table was empty must not read all of it when it is large. */
-const PLAN = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan`;
+export const PLAN = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan`;
 
 const LOCKS = `
   IF p_workers IS NOT NULL THEN
@@ -174,7 +174,7 @@ const REST = `
   END IF;`;
 
 /** In the order in which `commit-call.ts` gives them. */
-const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_revs integer[], p_run text[], p_seq integer[],
+export const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_revs integer[], p_run text[], p_seq integer[],
   p_location text[], p_kind text[], p_outcome text[], p_attempts integer[], p_started_at bigint[], p_at bigint[], p_detail text[],
   p_payload text[], p_workers text[], p_topics json, p_inserts json, p_tags json, p_updates json, p_cuts json, p_inbox json,
   p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[],

@@ -1,5 +1,6 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { Wait } from "../../model/run.ts";
+import type { StoredDocument } from "../../model/transition.ts";
 import type { EventRow, LetterRow, RunHead } from "../tables.ts";
 
 /** A run as it was seen, in the state that `rev` names. */
@@ -41,13 +42,15 @@ export class Wanted {
   readonly events = new Set<string>();
   readonly children = new Set<string>();
   readonly letters = new Set<string>();
+  /** By `pairKey`. */
+  readonly documents = new Map<string, { readonly kind: string; readonly id: string }>();
   readonly seen = new Map<string, { readonly runId: string; readonly topic: string }>();
   /** The newest record of a run up to a seq. */
   readonly floors = new Map<string, { readonly runId: string; readonly seq: number }>();
 
   get size(): number {
-    const { runs, inboxes, known, topics, events, children, letters, seen, floors } = this;
-    const parts = [runs, inboxes, known, topics, events, children, letters, seen, floors];
+    const { runs, inboxes, known, topics, events, children, letters, documents, seen, floors } = this;
+    const parts = [runs, inboxes, known, topics, events, children, letters, documents, seen, floors];
     return parts.reduce((sum, { size }) => sum + size, 0);
   }
 
@@ -60,6 +63,7 @@ export class Wanted {
     for (const key of other.events) this.events.add(key);
     for (const key of other.children) this.children.add(key);
     for (const key of other.letters) this.letters.add(key);
+    for (const [key, value] of other.documents) this.documents.set(key, value);
     for (const [key, value] of other.seen) this.seen.set(key, value);
     for (const [key, value] of other.floors) this.floors.set(key, value);
   }
@@ -75,6 +79,7 @@ export class KnownRows {
   readonly events = new Map<string, EventRow | null>();
   readonly children = new Map<string, readonly string[]>();
   readonly letters = new Map<string, LetterRow | null>();
+  readonly documents = new Map<string, StoredDocument | null>();
   readonly seen = new Map<string, number>();
   readonly floors = new Map<string, number>();
   /** When it was read, by the store's clock; null: nothing was. */

@@ -3,6 +3,7 @@ import { BEAT_SQL } from "./beat-sql.ts";
 import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
+import { DOCUMENTS_SQL } from "./documents-sql.ts";
 import { OWNERS_SQL } from "./owners-sql.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
 import { ROWS_SQL } from "./rows-sql.ts";
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly string[] = [
   CLAIM_NEWEST_SQL,
   CLAIM_OF_MANY_SQL,
   OWNERS_SQL,
+  DOCUMENTS_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

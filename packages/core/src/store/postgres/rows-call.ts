@@ -2,6 +2,8 @@ import type { EventRow } from "../tables.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
 import { type KnownRows, type KnownTopic, pairKey, type Wanted } from "./known-rows.ts";
 import {
+  type DocumentColumns,
+  documentOf,
   type EntryValues,
   type EventColumns,
   entryOf,
@@ -42,6 +44,16 @@ function columns(texts: ReadonlySet<string>): readonly string[] {
 
 function json(rows: readonly object[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows);
+}
+
+export function documentsValues({ documents }: Wanted): readonly unknown[] {
+  const wanted = [...documents.values()];
+  return [wanted.map(({ kind }) => toColumn(kind)), wanted.map(({ id }) => toColumn(id))];
+}
+
+export function learnDocuments(rows: KnownRows, wanted: Wanted, found: readonly DocumentColumns[] | null): void {
+  for (const key of wanted.documents.keys()) rows.documents.set(key, null);
+  for (const document of (found ?? []).map(documentOf)) rows.documents.set(pairKey(document.kind, document.id), document);
 }
 
 export interface RowsAnswer {

@@ -2,7 +2,8 @@ import type { InTransaction } from "../../model/transition.ts";
 import type { Tables } from "../tables.ts";
 import type { TransactionEnd } from "../tx-desk.ts";
 import { type KnownRows, RowsMissing, Wanted } from "./known-rows.ts";
-import { StagedDocumentTable, StagedLetterTable, StagedWorkerTable } from "./staged-rest.ts";
+import { StagedDocumentTable } from "./staged-documents.ts";
+import { StagedLetterTable, StagedWorkerTable } from "./staged-rest.ts";
 import { StagedRuns, type Trust } from "./staged-run.ts";
 import { StagedInboxTable, StagedJournalTable, StagedRunTable } from "./staged-run-tables.ts";
 import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topics.ts";
@@ -26,7 +27,7 @@ export class Stage implements Tables {
   readonly topics: StagedTopicTable;
   readonly events: StagedEventTable;
   readonly letters: StagedLetterTable;
-  readonly documents = new StagedDocumentTable();
+  readonly documents: StagedDocumentTable;
   readonly workers = new StagedWorkerTable();
 
   /** Code that was run before, and that the decision rests on. */
@@ -45,6 +46,7 @@ export class Stage implements Tables {
     this.topics = new StagedTopicTable(this.staged, this.stagedTopics);
     this.events = new StagedEventTable(this.stagedTopics);
     this.letters = new StagedLetterTable(this.staged);
+    this.documents = new StagedDocumentTable(this.staged);
   }
 
   /** Whether something has to be read or run before this can be decided. */

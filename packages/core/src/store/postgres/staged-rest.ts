@@ -1,6 +1,5 @@
-import type { StoredDocument } from "../../model/transition.ts";
-import type { DocumentTable, LetterRow, LetterTable, WorkerTable } from "../tables.ts";
-import { pairKey, RowsMissing } from "./known-rows.ts";
+import type { LetterRow, LetterTable, WorkerTable } from "../tables.ts";
+import { RowsMissing } from "./known-rows.ts";
 import { neverAsked } from "./never-asked.ts";
 import type { StagedRuns } from "./staged-run.ts";
 
@@ -36,26 +35,6 @@ export class StagedLetterTable implements LetterTable {
 
   removeBefore(): never {
     return neverAsked("letters.removeBefore");
-  }
-}
-
-export type StagedDocument =
-  | { readonly what: "put"; readonly document: StoredDocument }
-  | { readonly what: "remove"; readonly kind: string; readonly id: string };
-
-export class StagedDocumentTable implements DocumentTable {
-  readonly changes = new Map<string, StagedDocument>();
-
-  put(document: StoredDocument): void {
-    this.changes.set(pairKey(document.kind, document.id), { what: "put", document });
-  }
-
-  remove(kind: string, id: string): void {
-    this.changes.set(pairKey(kind, id), { what: "remove", kind, id });
-  }
-
-  removeOf(): never {
-    return neverAsked("documents.removeOf");
   }
 }
 

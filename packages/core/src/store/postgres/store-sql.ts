@@ -54,6 +54,8 @@ export const STORE_SQL = {
   letters: `SELECT json_agg(to_json(l) ORDER BY l.n DESC)::text AS json FROM (SELECT * FROM @.letters q WHERE q.n < $1
     ORDER BY q.n DESC LIMIT $2) AS l`,
   letter: "SELECT (SELECT to_json(l) FROM @.letters l WHERE l.id = $1)::text AS json",
+  documentsOf: `SELECT json_agg(to_json(doc))::text AS json FROM unnest($1::text[], $2::text[]) AS x(kind, id)
+    JOIN @.documents doc ON doc.kind = x.kind AND doc.id = x.id`,
   document: "SELECT (SELECT to_json(doc) FROM @.documents doc WHERE doc.kind = $1 AND doc.id = $2)::text AS json",
   documents: `SELECT json_agg(to_json(doc) ORDER BY doc.id)::text AS json FROM (SELECT * FROM @.documents q
     WHERE q.kind = $1 AND ($2::text IS NULL OR q.id > $2) AND ($3::text IS NULL OR q.a = $3) AND ($4::text IS NULL OR q.b = $4)

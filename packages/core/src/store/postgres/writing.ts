@@ -3,14 +3,24 @@ import { Batch } from "../batch.ts";
 import { StoreError } from "../store-error.ts";
 import { toColumn } from "../text-column.ts";
 import type { TransactionEnd } from "../tx-desk.ts";
-import { COMMIT_CALL, commitValues } from "./commit-call.ts";
+import { COMMIT_CALL, COMMIT_DOCUMENTS_CALL, commitValues } from "./commit-call.ts";
 import type { Connection, Database } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
 import { KnownRows, Wanted } from "./known-rows.ts";
-import { LOCK_CALL, learnRows, ROWS_CALL, type RowsAnswer, rowsValues } from "./rows-call.ts";
+import {
+  documentsValues,
+  LOCK_CALL,
+  learnDocuments,
+  learnRows,
+  ROWS_CALL,
+  type RowsAnswer,
+  rowsValues,
+} from "./rows-call.ts";
+import type { DocumentColumns } from "./run-rows.ts";
 import { Stage } from "./stage.ts";
 import type { Trust } from "./staged-run.ts";
 import { isConflict } from "./store-error-of.ts";
+import { STORE_SQL } from "./store-sql.ts";
 
 /** What is decided over the rows as they are known. It may be called again and again: it has no effect of its own. */
 export type Decide<Result> = (batch: Batch, stage: Stage) => Decision<Result>;
@@ -115,6 +125,10 @@ export class Writing {
     const { heard } = this.#parts;
     const answer = (await this.#call(connection, ROWS_CALL, rowsValues(asked, this.#parts.fixedNow()))) as RowsAnswer;
     learnRows(rows, asked, answer);
+    if (asked.documents.size > 0) {
+      const found = await this.#call(connection, STORE_SQL.documentsOf, documentsValues(asked));
+      learnDocuments(rows, asked, found as readonly DocumentColumns[] | null);
+    }
     heard(answer.now);
   }
 
@@ -124,7 +138,8 @@ export class Writing {
     if (isEmpty(stage)) return now();
     const { notBefore, hints } = decision;
     const values = commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
-    return (await this.#call(connection, COMMIT_CALL, values)) as number | null;
+    const call = stage.documents.isPlain ? COMMIT_CALL : COMMIT_DOCUMENTS_CALL;
+    return (await this.#call(connection, call, values)) as number | null;
   }
 
   /** Null: others were faster. `asked` has all that was looked for. */
@@ -204,5 +219,5 @@ export class Writing {
 /** Nothing is to be written or compared: an answer was all. */
 function isEmpty({ staged, stagedTopics, letters, documents }: Stage): boolean {
   for (const { touched, compared } of staged.all()) if (touched || compared) return false;
-  return stagedTopics.changes.size + letters.changes.size + documents.changes.size === 0;
+  return stagedTopics.changes.size + letters.changes.size + documents.changes.size + documents.closed.size === 0;
 }

@@ -207,6 +207,8 @@ function readAnswer(reply: unknown): Answer {
       return { kind: "refused", reason: "terminal", status: rest[0] as TerminalStatus };
     case "fenced":
       return { kind: "refused", reason: "fenced", epoch: rest[0] as number };
+    case "changed":
+      return { kind: "refused", reason: "changed" };
     case "inbox":
       return { kind: "refused", reason: "inbox", inboxLast: rest[0] as number };
     case "moved":

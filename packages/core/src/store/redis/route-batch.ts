@@ -49,6 +49,8 @@ async function partsOf(transition: Transition, count: number, findLetter: FindLe
     }
     case "documents":
       return documentParts(transition.documents, count);
+    case "revise":
+      return whole(homeOf(transition.document, count));
   }
 }
 
@@ -65,9 +67,10 @@ export function letterPlace(letterId: string, count: number): number | null {
 /** One that belongs to a run is where the run is. What is put has to be there alone, and what is removed may be anywhere. */
 function documentParts(changes: readonly DocumentChange[], count: number): readonly Part[] {
   return Array.from({ length: count }, (_, place): Part => {
-    const documents = changes.map((change): DocumentChange => {
-      if (!("put" in change) || homeOf(change.put, count) === place) return change;
-      return { remove: { kind: change.put.kind, id: change.put.id } };
+    const documents = changes.flatMap((change): DocumentChange[] => {
+      if ("create" in change) return homeOf(change.create, count) === place ? [change] : [];
+      if (!("put" in change) || homeOf(change.put, count) === place) return [change];
+      return [{ remove: { kind: change.put.kind, id: change.put.id } }];
     });
     return [place, { kind: "documents", documents }];
   });

@@ -54,6 +54,13 @@ function writeTransition(args: Args, transition: Transition): void {
       args.push("changes");
       writeDocuments(args, transition.documents);
       return;
+    case "revise":
+      args.push("revise", flag(transition.seen !== null));
+      if (transition.seen !== null) writeDocument(args, transition.seen);
+      writeDocument(args, transition.document);
+      args.push(flag(transition.post !== null));
+      if (transition.post !== null) writePost(args, transition.post);
+      return;
   }
 }
 
@@ -259,13 +266,25 @@ function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {
 function writeDocuments(args: Args, changes: readonly DocumentChange[]): void {
   args.push(String(changes.length));
   for (const change of changes) {
-    if ("put" in change) writeDocument(args, change.put);
-    else args.push("remove", toWire(change.remove.kind), toWire(change.remove.id));
+    if ("put" in change) {
+      args.push("put");
+      writeDocument(args, change.put);
+    } else if ("create" in change) {
+      args.push("create");
+      writeDocument(args, change.create);
+    } else if ("mark" in change) {
+      args.push("mark", toWire(change.mark.kind), toWire(change.mark.id));
+      writeAttributes(args, change.mark.attributes);
+    } else args.push("remove", toWire(change.remove.kind), toWire(change.remove.id));
   }
 }
 
 function writeDocument(args: Args, { kind, id, runId, body, attributes }: StoredDocument): void {
-  args.push("put", toWire(kind), toWire(id), toWireOrNull(runId), toWireOrNull(body));
+  args.push(toWire(kind), toWire(id), toWireOrNull(runId), toWireOrNull(body));
+  writeAttributes(args, attributes);
+}
+
+function writeAttributes(args: Args, attributes: StoredDocument["attributes"]): void {
   for (const name of ["a", "b", "c", "d"] as const) args.push(toWireOrNull(attributes[name] ?? null));
 }
 

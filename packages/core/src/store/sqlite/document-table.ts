@@ -1,4 +1,9 @@
-import type { StoredDocument } from "../../model/transition.ts";
+import {
+  CANCELLED_DOCUMENT,
+  type DocumentAttributes,
+  OPEN_DOCUMENT,
+  type StoredDocument,
+} from "../../model/transition.ts";
 import type { DocumentTable } from "../tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
@@ -13,6 +18,10 @@ const SQL = {
   put: `INSERT INTO pawl_documents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET run_id = excluded.run_id, a = excluded.a, b = excluded.b, c = excluded.c, d = excluded.d,
       body = excluded.body`,
+  create: `INSERT INTO pawl_documents (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  mark: `UPDATE pawl_documents SET a = coalesce(?, a), b = coalesce(?, b), c = coalesce(?, c), d = coalesce(?, d)
+    WHERE kind = ? AND id = ?`,
+  closeOf: `UPDATE pawl_documents SET d = '${CANCELLED_DOCUMENT}' WHERE run_id = ? AND d = '${OPEN_DOCUMENT}'`,
   remove: "DELETE FROM pawl_documents WHERE kind = ? AND id = ?",
   removeOf: "DELETE FROM pawl_documents WHERE run_id = ?",
   all: `SELECT ${COLUMNS} FROM pawl_documents WHERE kind = ? AND id >= ? ORDER BY id LIMIT ?`,
@@ -53,17 +62,24 @@ export class SqliteDocumentTable implements DocumentTable {
     return row === undefined ? null : documentOf(row);
   }
 
-  put({ kind, id, runId, body, attributes }: StoredDocument): void {
-    this.#sql.put.run(
-      toColumn(kind),
-      toColumn(id),
-      toColumnOrNull(runId),
-      toColumnOrNull(attributes.a ?? null),
-      toColumnOrNull(attributes.b ?? null),
-      toColumnOrNull(attributes.c ?? null),
-      toColumnOrNull(attributes.d ?? null),
-      toColumnOrNull(body),
-    );
+  put(document: StoredDocument): void {
+    this.#sql.put.run(...valuesOf(document));
+  }
+
+  create(document: StoredDocument): void {
+    this.#sql.create.run(...valuesOf(document));
+  }
+
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    this.#sql.mark.run(...columnsOf(attributes), toColumn(kind), toColumn(id));
+  }
+
+  closeOf(runId: string): void {
+    this.#sql.closeOf.run(toColumn(runId));
+  }
+
+  revise(_seen: StoredDocument | null, document: StoredDocument): void {
+    this.put(document);
   }
 
   remove(kind: string, id: string): void {
@@ -76,7 +92,7 @@ export class SqliteDocumentTable implements DocumentTable {
 
   /** In the order of ids. */
   list({ kind, where, from, limit }: DocumentListQuery): readonly StoredDocument[] {
-    const [a, b, c, d] = [where.a, where.b, where.c, where.d].map((value) => toColumnOrNull(value ?? null));
+    const [a, b, c, d] = columnsOf(where);
     const choices = [
       [this.#sql.byA, a],
       [this.#sql.byB, b],
@@ -90,6 +106,14 @@ export class SqliteDocumentTable implements DocumentTable {
     const rest = [a, a, b, b, c, c, d, d].map((wanted) => wanted ?? null);
     return (statement.all(start[0], value ?? null, start[1], ...rest, limit) as DocumentRow[]).map(documentOf);
   }
+}
+
+function columnsOf({ a, b, c, d }: DocumentAttributes): readonly (string | null)[] {
+  return [a, b, c, d].map((value) => toColumnOrNull(value ?? null));
+}
+
+function valuesOf({ kind, id, runId, body, attributes }: StoredDocument): readonly (string | null)[] {
+  return [toColumn(kind), toColumn(id), toColumnOrNull(runId), ...columnsOf(attributes), toColumnOrNull(body)];
 }
 
 function documentOf(row: DocumentRow): StoredDocument {

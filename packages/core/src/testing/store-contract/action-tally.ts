@@ -13,6 +13,7 @@ const BOTH = [
   "emit",
   "cancel",
   "letter",
+  "revise",
   "claim",
   "heartbeat",
   "prune",

@@ -6,6 +6,7 @@ import { guardCases } from "./guard-cases.ts";
 import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
 import { historyCases } from "./history-cases.ts";
 import { journalCases } from "./journal-cases.ts";
+import { openDocumentCases } from "./document-cases.ts";
 import { documentCases, letterCases } from "./letter-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { readingCases } from "./reading-cases.ts";
@@ -32,6 +33,7 @@ const GROUPS: readonly (readonly [string, readonly Case[]])[] = [
   ["retention", retentionCases],
   ["dead letters", letterCases],
   ["documents", documentCases],
+  ["documents that are open", openDocumentCases],
   ["text and size", textCases],
   ["reading", readingCases],
 ];

@@ -1,5 +1,5 @@
 import type { Run, Undo } from "../../model/run.ts";
-import type { Post, RunState, Transition } from "../../model/transition.ts";
+import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { ClaimRequest, PruneRequest, Store } from "../../store/store.ts";
 import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
@@ -68,6 +68,7 @@ export class StoreActions {
     if (roll < 0.15) return this.#post(store.now());
     if (roll < 0.18) return this.#letter(store);
     if (roll < 0.2) return { kind: "documents", documents: this.#documents(null) };
+    if (roll < 0.23) return await this.#revise(store);
     const id = this.#id();
     const run = await store.reader.get(id);
     const isTouched = batch.some((other) => "runId" in other && other.runId === id);
@@ -119,7 +120,7 @@ export class StoreActions {
       trim: newest > run.baseSeq + 1 && this.#chance(0.15) ? [{ from: newest - this.#upTo(3), to: newest - 1 }] : [],
       taken: inbox.filter(() => this.#chance(0.5)).map(({ n }) => n),
       posts: this.#posts(run, now),
-      documents: this.#chance(0.1) ? this.#documents(run.id) : [],
+      documents: this.#chance(0.3) ? this.#documents(run.id) : [],
       state,
       undo: this.#undo(),
       inbox: this.#chance(0.3) ? this.#spoil(run.inboxLast) : null,
@@ -224,7 +225,26 @@ export class StoreActions {
     return { kind: "letter", letterId: letter.id, post: this.#chance(0.5) ? again : null };
   }
 
-  #documents(runId: string | null) {
+  /** Those that are created, marked and revised stay with one run: which one, their ids say. */
+  #documentOf(runId: string) {
+    const attributes = { a: this.#pick(NAMES), d: this.#pick(["open", "open", "done"] as const) };
+    return document("task", `${runId} ${this.#upTo(2)}`, { runId, body: this.#name("b"), attributes });
+  }
+
+  async #revise(store: Store): Promise<Transition> {
+    const made = this.#documentOf(this.#id());
+    const found = await store.reader.document("task", made.id);
+    const seen = this.#chance(0.8) ? found : made;
+    const told = message(made.runId ?? "", this.#name("p"), { name: this.#pick(NAMES), at: store.now() });
+    return { kind: "revise", seen, document: made, post: this.#chance(0.5) ? told : null };
+  }
+
+  #documents(runId: string | null): readonly DocumentChange[] {
+    if (runId !== null && this.#chance(0.7)) {
+      const create = this.#documentOf(runId);
+      if (this.#chance(0.6)) return [{ create }];
+      return [{ mark: { kind: "task", id: create.id, attributes: { b: this.#pick(NAMES), d: "done" } } }];
+    }
     const id = `d${this.#upTo(6)}`;
     if (this.#chance(0.3)) return [{ remove: { kind: "task", id } }];
     return [{ put: document("task", id, { runId, body: this.#name("b"), attributes: { a: this.#pick(NAMES) } }) }];

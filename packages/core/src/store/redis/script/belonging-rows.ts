@@ -1,3 +1,5 @@
+import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../../model/transition.ts";
+
 /**
  * What belongs to runs, and what lies beside them.
  *
@@ -214,6 +216,32 @@ function documents.put(d)
     if d[place] then call('ZADD', documents.attribute_key(kind, name, d[place]), 0, id) end
   end
   if d[3] then call('SADD', P .. ':dr:' .. d[3], pack({ kind, id })) end
+end
+
+function documents.create(d)
+  if not documents.get(d[1], d[2]) then documents.put(d) end
+end
+
+-- The four attributes; one that is false stays as it was.
+function documents.mark(kind, id, marks)
+  local d = documents.get(kind, id)
+  if not d then return end
+  for i = 1, 4 do d[4 + i] = marks[i] or d[4 + i] end
+  documents.put(d)
+end
+
+-- A run's documents that are open are cancelled.
+function documents.close_of(run)
+  for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
+    local name = unpacked(member)
+    local d = documents.get(name[1], name[2])
+    if d and d[ATTRIBUTES.d] == '${OPEN_DOCUMENT}' then documents.mark(name[1], name[2], { false, false, false, '${CANCELLED_DOCUMENT}' }) end
+  end
+end
+
+function documents.is_same(left, right)
+  for i = 1, 8 do if left[i] ~= right[i] then return false end end
+  return true
 end
 
 function documents.remove_of(run)

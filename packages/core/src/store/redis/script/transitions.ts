@@ -81,7 +81,10 @@ local STATES = {
 
 local function apply_documents(changes)
   for _, change in ipairs(changes) do
-    if change.put then documents.put(change.put) else documents.remove(change.kind, change.id) end
+    if change.put then documents.put(change.put)
+    elseif change.create then documents.create(change.create)
+    elseif change.marks then documents.mark(change.kind, change.id, change.marks)
+    else documents.remove(change.kind, change.id) end
   end
 end
 
@@ -128,6 +131,7 @@ local function apply_append(t)
     h[UNDO] = t.undo or h[UNDO]
     if t.state then
       h[TURN] = t.turn
+      if t.state.status == 'failed' or t.state.status == 'cancelled' then documents.close_of(h[ID]) end
       STATES[t.state.status](h, t.state)
     end
   end
@@ -161,6 +165,9 @@ local function change_journal(h, change)
   if #change.restore > 0 then lay_back(h, change.restore) end
 end
 
+-- What is made of a run from outside that ends what it has open. A program that completes ends it by itself.
+local CLOSING = { reopened = true, compensating = true, failed = true, cancelled = true }
+
 local function apply_control(t)
   local h = runs.head(t.run_id)
   if not h then return NOT_FOUND end
@@ -174,6 +181,7 @@ local function apply_control(t)
   runs.touch(h)
   h[EPOCH], h[TURN], h[OWNER], h[CONTROL_ID] = h[EPOCH] + 1, 0, false, t.control_id
   if change then change_journal(h, change) end
+  if CLOSING[t.state.status] then documents.close_of(h[ID]) end
   STATES[t.state.status](h, t.state)
   for _, post in ipairs(t.posts) do apply_post(post) end
   return APPLIED
@@ -182,6 +190,21 @@ end
 local function answer_post(post)
   local answer = apply_post(post)
   return { 'post', answer[1] == 'duplicate' and 1 or 0, answer[1], answer[2] or false }
+end
+
+-- One that is there already as it is to be was put by this very transition: no two who revise a document write the same.
+local function apply_revise(seen, document, post)
+  local found = documents.get(document[1], document[2])
+  if found and documents.is_same(found, document) then return AGAIN end
+  if found and not (seen and documents.is_same(found, seen)) or not found and seen then return { 'changed' } end
+  if post and is_here(post.to) then
+    local h = runs.head(post.to)
+    if not h then return NOT_FOUND end
+    if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
+  end
+  documents.put(document)
+  if post then apply_post(post) end
+  return APPLIED
 end
 
 local function is_known(post)

@@ -53,20 +53,27 @@ function read.post_body(kind)
   }
 end
 
+function read.document()
+  return { arg(), arg(), text_or_null(), arg(), text_or_null(), text_or_null(), text_or_null(), text_or_null() }
+end
+
+function read.document_change(what)
+  if what == 'put' then return { put = read.document() } end
+  if what == 'create' then return { create = read.document() } end
+  if what == 'remove' then return { kind = arg(), id = arg() } end
+  return { kind = arg(), id = arg(), marks = { text_or_null(), text_or_null(), text_or_null(), text_or_null() } }
+end
+
 function read.documents()
   local changes = {}
-  for i = 1, num() do
-    if arg() == 'put' then
-      changes[i] = {
-        put = {
-          arg(), arg(), text_or_null(), arg(), text_or_null(), text_or_null(), text_or_null(), text_or_null(),
-        },
-      }
-    else
-      changes[i] = { kind = arg(), id = arg() }
-    end
-  end
+  for i = 1, num() do changes[i] = read.document_change(arg()) end
   return changes
+end
+
+function read.revise()
+  local seen = arg() == '1' and read.document()
+  local document = read.document()
+  return apply_revise(seen, document, arg() == '1' and read.post())
 end
 
 function read.state()
