@@ -26,7 +26,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "replay stops at the records of a loser",
-    file: "runner/course.js",
+    file: "runner/close-under.js",
     find: "passedOver.close(location);",
     replace: "void location;",
     breaks: "I7 replay is deterministic",
@@ -75,7 +75,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "replay stops at the rounds of a loop that is over",
-    file: "runner/course.js",
+    file: "runner/resume-loop.js",
     find: "passedOver.begin(loop, Number.POSITIVE_INFINITY);",
     replace: "{}",
     breaks: "I7 replay is deterministic",

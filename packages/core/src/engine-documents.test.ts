@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Client, type Completion, type ProgramFactory, programWorkflow, type WaitCommand } from "./index.ts";
+import { type Client, type ProgramFactory, programWorkflow } from "./index.ts";
 import { atEachCommit } from "./testing/at-each-commit.ts";
 import { STAGES } from "./testing/stages.ts";
 
@@ -10,20 +10,6 @@ const asking: ProgramFactory = (host) => {
   let asked = 0;
   let total = 0;
   const answers: unknown[] = [];
-  const wait = (location: string, over: Partial<WaitCommand>, settle: (completion: Completion) => void): void =>
-    host.issue({
-      kind: "wait",
-      record: "listen",
-      location,
-      issuedAt: host.now(),
-      arms: [],
-      count: 1,
-      many: false,
-      until: null,
-      atDeadline: { outcome: "ok", detail: null },
-      settle,
-      ...over,
-    });
   const ask = (): void => {
     asked += 1;
     if (asked > total) {
@@ -34,17 +20,32 @@ const asking: ProgramFactory = (host) => {
     const id = `${host.runId} ${place} ${host.edition}`;
     const end = (state: string, answer: unknown): void => {
       host.mark(KIND, id, { d: state });
-      host.close(state === "done" ? `${place}-late` : place, new Error("not needed"));
       answers.push(answer);
       ask();
     };
-    const document = { kind: KIND, id, runId: host.runId, body: host.encode(place, "question"), attributes: { d: "open" } };
-    const arms = [{ kind: "message", name: place, as: "answer" }] as const;
-    wait(place, { arms, documents: [document] }, (completion) => {
-      const { value } = (completion.outcome === "ok" ? completion.value : null) as { readonly value: unknown };
-      end("done", value);
+    const document = {
+      kind: KIND,
+      id,
+      runId: host.runId,
+      body: host.encode(place, "question"),
+      attributes: { d: "open" },
+    };
+    host.issue({
+      kind: "wait",
+      record: "listen",
+      location: place,
+      issuedAt: host.now(),
+      arms: [{ kind: "message", name: place, as: "answer" }],
+      count: 1,
+      many: false,
+      until: host.now() + 60_000,
+      atDeadline: { outcome: "timedOut", detail: null },
+      documents: [document],
+      settle: (completion) => {
+        if (completion.outcome === "timedOut") end("late", null);
+        if (completion.outcome === "ok") end("done", (completion.value as { readonly value: unknown }).value);
+      },
     });
-    wait(`${place}-late`, { record: "sleep", until: host.now() + 60_000 }, () => end("late", null));
   };
   return {
     start(input) {
@@ -156,7 +157,10 @@ describe.each(STAGES)("documents of a program, on the store $name", ({ create })
     expect(await run.result()).toEqual([winner]);
     expect(await ann.documents.get(KIND, seen.id)).toMatchObject({ value: winner });
     const read = await ann.documents.get(KIND, seen.id);
-    expect(await ann.documents.revise(read, answered("eve"), told("eve"))).toEqual({ kind: "ended", status: "completed" });
+    expect(await ann.documents.revise(read, answered("eve"), told("eve"))).toEqual({
+      kind: "ended",
+      status: "completed",
+    });
   });
 });
 
@@ -165,7 +169,7 @@ describe.each(STAGES)("a run that begins again, on the store $name", ({ create }
     const stage = await create(onTestFinished);
     const second = programWorkflow<number, unknown[]>("questions", asking, { version: 2 });
     const engine = await stage.engine({ workflows: [questions, second] });
-    const run = await engine.start(questions, 3, { id: "r", version: 1 } as { readonly id: string });
+    const run = await engine.start(questions, 3, { id: "r" });
     await stage.world.settle();
     await run.send("ask-1", "yes");
     await stage.world.settle();

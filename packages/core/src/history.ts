@@ -8,6 +8,7 @@ import { PawlError } from "./model/errors.ts";
 import { checkTarget } from "./model/names.ts";
 import type { NewRecord } from "./model/record.ts";
 import { isTerminal, type Run } from "./model/run.ts";
+import { planRestart, type RestartOptions } from "./restart.ts";
 import {
   actAt,
   awaitedChildren,
@@ -22,7 +23,6 @@ import {
   undoAfter,
 } from "./rewind-plan.ts";
 import type { Cut } from "./rules/cut.ts";
-import { planRestart, type RestartOptions } from "./restart.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Loaded } from "./store/store.ts";
 

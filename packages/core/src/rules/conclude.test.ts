@@ -24,6 +24,7 @@ const remove: Op = { kind: "letter", letterId: "l", post: null };
 const replayMessage: Op = { kind: "letter", letterId: "l", post: message };
 const replayEvent: Op = { kind: "letter", letterId: "l", post: event };
 const documents: Op = { kind: "documents", documents: [] };
+const revise = { kind: "revise", seen: null, post: null } as Extract<Op, { kind: "revise" }>;
 
 const applied = (post: PostAnswer | null = null, again = false): Answer => ({ kind: "applied", post, again });
 const exists: Answer = { kind: "refused", reason: "exists", status: "suspended", epoch: 2 };
@@ -32,6 +33,7 @@ const terminal: Answer = { kind: "refused", reason: "terminal", status: "failed"
 const fenced: Answer = { kind: "refused", reason: "fenced", epoch: 2 };
 const inbox: Answer = { kind: "refused", reason: "inbox", inboxLast: 3 };
 const moved: Answer = { kind: "refused", reason: "moved", seq: 3, status: "running" };
+const changed: Answer = { kind: "refused", reason: "changed" };
 const early: Answer = { kind: "refused", reason: "early", now: 1 };
 
 const outcome = (value: object): object => ({ kind: "outcome", outcome: value });
@@ -44,6 +46,7 @@ describe("an answer that is applied means the same the first time and again", ()
     expect(conclude(rewrite, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
     expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));
     expect(conclude(documents, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+    expect(conclude(revise, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
   });
 });
 
@@ -122,11 +125,24 @@ describe("a post", () => {
   });
 });
 
+it("a revision that is refused says whether the document or the run is in the way", () => {
+  expect(conclude(revise, changed, false)).toEqual(outcome({ kind: "changed" }));
+  expect(conclude(revise, terminal, false)).toEqual(outcome({ kind: "ended", status: "failed" }));
+  expect(conclude(revise, notFound, false)).toEqual(outcome({ kind: "ended", status: null }));
+});
+
+it("a run that has ended before it began again has moved on", () => {
+  const restart = { ...rewrite, restart: { workflow: "w", version: 2, input: null, baseSeq: 1 } };
+  expect(conclude(restart, terminal, false)).toEqual(outcome({ kind: "moved" }));
+});
+
 describe("an answer that can't be is a bug, and throws", () => {
   const impossible: ReadonlyArray<readonly [Op, Answer]> = [
     ...[notFound, terminal, fenced, inbox, early].map((answer) => [start, answer] as const),
     ...[exists, moved].map((answer) => [append, answer] as const),
     ...[exists, inbox, early, terminal].map((answer) => [rewrite, answer] as const),
+    ...[exists, fenced, inbox, early, moved].map((answer) => [revise, answer] as const),
+    ...[append, rewrite, ...controls].map((op) => [op, changed] as const),
     ...controls.flatMap((op) => [exists, inbox, early, moved].map((answer) => [op, answer] as const)),
     ...[exists, notFound, terminal, fenced, inbox, early, applied(null)].map((answer) => [send, answer] as const),
     ...[exists, notFound, terminal, fenced, inbox, early, applied(null)].map((answer) => [emit, answer] as const),

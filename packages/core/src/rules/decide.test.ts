@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { AppendOp, Op, RunView } from "../model/op.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type NewRun, type Parent, STATUSES, type Status, type Undo } from "../model/run.ts";
-import type { EventPost, MessagePost, RunState } from "../model/transition.ts";
+import type { EventPost, MessagePost, RunState, StoredDocument } from "../model/transition.ts";
 import { decide } from "./decide.ts";
 
 const NOW = 1_000;
@@ -57,6 +57,7 @@ const message: MessagePost = {
   onTargetTerminated: "discard",
   from: null,
 };
+const document: StoredDocument = { kind: "k", id: "d", runId: null, body: null, attributes: {} };
 const event: EventPost = {
   kind: "event",
   topic: "t",
@@ -106,6 +107,10 @@ describe("what needs no view of a run is a transition, whatever the view", () =>
     [
       { kind: "documents", documents: [] },
       { kind: "documents", documents: [] },
+    ],
+    [
+      { kind: "revise", seen: null, document, post: message },
+      { kind: "revise", seen: null, document, post: message },
     ],
   ];
   it.each(cases)("%j", (op, transition) => {

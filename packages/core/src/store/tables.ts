@@ -1,7 +1,13 @@
 import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { NewRun, Payload, Run, Status, Wait } from "../model/run.ts";
-import type { ConsumePolicy, DeliverPolicy, DocumentAttributes, InTransaction, StoredDocument } from "../model/transition.ts";
+import type {
+  ConsumePolicy,
+  DeliverPolicy,
+  DocumentAttributes,
+  InTransaction,
+  StoredDocument,
+} from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { TransactionEnd } from "./tx-desk.ts";
 

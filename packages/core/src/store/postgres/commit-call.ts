@@ -3,8 +3,8 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { EventRow, LetterRow } from "../tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
 import { numberArray, textArray } from "./array-text.ts";
-import type { Stage } from "./stage.ts";
 import { documentRows } from "./document-rows.ts";
+import type { Stage } from "./stage.ts";
 import type { StagedRun } from "./staged-run.ts";
 import { type EventChange, FRESH } from "./staged-topics.ts";
 

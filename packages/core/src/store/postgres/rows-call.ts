@@ -53,7 +53,8 @@ export function documentsValues({ documents }: Wanted): readonly unknown[] {
 
 export function learnDocuments(rows: KnownRows, wanted: Wanted, found: readonly DocumentColumns[] | null): void {
   for (const key of wanted.documents.keys()) rows.documents.set(key, null);
-  for (const document of (found ?? []).map(documentOf)) rows.documents.set(pairKey(document.kind, document.id), document);
+  for (const document of (found ?? []).map(documentOf))
+    rows.documents.set(pairKey(document.kind, document.id), document);
 }
 
 export interface RowsAnswer {

@@ -1,17 +1,9 @@
 import { childEndId, type InboxEntry } from "../../model/inbox.ts";
 import { compensateRecord, type JournalRecord, type NewRecord } from "../../model/record.ts";
 import type { NewRun, Wait } from "../../model/run.ts";
-import type {
-  DocumentChange,
-  EventPost,
-  JournalChange,
-  Post,
-  RunHistory,
-  RunState,
-  StoredDocument,
-  Transition,
-} from "../../model/transition.ts";
+import type { EventPost, JournalChange, Post, RunHistory, RunState, Transition } from "../../model/transition.ts";
 import { toWire, toWireOrNull } from "./text.ts";
+import { writeDocument, writeDocuments } from "./write-documents.ts";
 
 /** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
 
@@ -261,31 +253,6 @@ function writeEntries(args: Args, entries: ReadonlyArray<Omit<InboxEntry, "n">>)
 function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {
   const { kind, id, name, value, status, at, onTargetTerminated } = entry;
   args.push(kind, toWire(id), toWire(name), toWireOrNull(value), toWireOrNull(status), String(at), onTargetTerminated);
-}
-
-function writeDocuments(args: Args, changes: readonly DocumentChange[]): void {
-  args.push(String(changes.length));
-  for (const change of changes) {
-    if ("put" in change) {
-      args.push("put");
-      writeDocument(args, change.put);
-    } else if ("create" in change) {
-      args.push("create");
-      writeDocument(args, change.create);
-    } else if ("mark" in change) {
-      args.push("mark", toWire(change.mark.kind), toWire(change.mark.id));
-      writeAttributes(args, change.mark.attributes);
-    } else args.push("remove", toWire(change.remove.kind), toWire(change.remove.id));
-  }
-}
-
-function writeDocument(args: Args, { kind, id, runId, body, attributes }: StoredDocument): void {
-  args.push(toWire(kind), toWire(id), toWireOrNull(runId), toWireOrNull(body));
-  writeAttributes(args, attributes);
-}
-
-function writeAttributes(args: Args, attributes: StoredDocument["attributes"]): void {
-  for (const name of ["a", "b", "c", "d"] as const) args.push(toWireOrNull(attributes[name] ?? null));
 }
 
 function writeTexts(args: Args, texts: readonly string[]): void {

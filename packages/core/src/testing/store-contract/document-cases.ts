@@ -54,7 +54,9 @@ export const openDocumentCases: readonly Case[] = [
       const mark = { mark: { kind: "task", id: "t1", attributes: { d: "done" } } };
       await t.applied(append("r", { documents: [{ create: task("t1", { body: "1" }) }, mark] }));
       await t.applied(append("r", { documents: [{ create: task("t1", { body: "2" }) }] }));
-      t.expect(await t.store.reader.document("task", "t1")).toEqual(task("t1", { body: "1", attributes: { d: "done" } }));
+      t.expect(await t.store.reader.document("task", "t1")).toEqual(
+        task("t1", { body: "1", attributes: { d: "done" } }),
+      );
     },
   },
   {

@@ -1,12 +1,12 @@
 import type { Store } from "../../store/store.ts";
 import { claimCases } from "./claim-cases.ts";
+import { openDocumentCases } from "./document-cases.ts";
 import { eventCases } from "./event-cases.ts";
 import { fenceCases } from "./fence-cases.ts";
 import { guardCases } from "./guard-cases.ts";
 import type { ContractSubject, Harness, StoreFactory } from "./harness.ts";
 import { historyCases } from "./history-cases.ts";
 import { journalCases } from "./journal-cases.ts";
-import { openDocumentCases } from "./document-cases.ts";
 import { documentCases, letterCases } from "./letter-cases.ts";
 import { messageCases } from "./message-cases.ts";
 import { readingCases } from "./reading-cases.ts";
