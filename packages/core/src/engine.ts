@@ -8,7 +8,7 @@ import { EngineNews } from "./engine-news.ts";
 import { explainRun } from "./explain.ts";
 import type { Explanation } from "./explanation.ts";
 import type { ForkOptions } from "./fork.ts";
-import { type RunHandle, type RunSummary, Runs, runNotFound } from "./handle.ts";
+import { type RunHandle, Runs, runNotFound } from "./handle.ts";
 import { History } from "./history.ts";
 import type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 import { PawlError } from "./model/errors.ts";
@@ -22,6 +22,7 @@ import { pruneAll } from "./prune.ts";
 import { type RecoveryReport, recoverNow } from "./recovery.ts";
 import type { RestartOptions } from "./restart.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
+import type { RunSummary } from "./run-views.ts";
 import { checkConflict, createdRun, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
@@ -73,14 +74,8 @@ export class Engine {
       rewind: (...args) => this.rewind(...args),
       retry: (...args) => this.retry(...args),
     });
-    const parts: ControlParts = {
-      config,
-      codec: this.#codec,
-      news: this.#news,
-      worker: this.#worker,
-      runs: this.#runs,
-      submit: (op) => this.submit(op),
-    };
+    const made = { config, codec: this.#codec, news: this.#news, worker: this.#worker, runs: this.#runs };
+    const parts: ControlParts = { ...made, submit: (op) => this.submit(op) };
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
     this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));

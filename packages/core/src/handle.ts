@@ -7,24 +7,13 @@ import type { SendOutcome } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
 import { rollbackFailures } from "./model/rollback-failure.ts";
-import { isTerminal, type Payload, type Run, type Status } from "./model/run.ts";
+import { isTerminal, type Run, type Status } from "./model/run.ts";
+import { type RecordView, type RunSummary, recordView, runSummary } from "./run-views.ts";
 import { readSnapshot } from "./runner/snapshot.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "./store/store.ts";
 import type { SendOptions } from "./workflow/ctx.ts";
 import type { MessageType } from "./workflow/messages.ts";
-
-/** A run with its values decoded. */
-export type RunSummary = Omit<Run, "input" | "outcome"> & {
-  readonly input: unknown;
-  /** Of a completed run. */
-  readonly output: unknown;
-  /** Of a failed or cancelled run; of a paused one, why it is. */
-  readonly error: Error | null;
-};
-
-/** A record with its value decoded. */
-export type RecordView = Omit<JournalRecord, "payload"> & { readonly value: unknown; readonly error: Error | null };
 
 /** What a session of a run would begin with. */
 export interface SinceSnapshot {
@@ -277,23 +266,6 @@ export class Runs {
   #record(record: JournalRecord): RecordView {
     return recordView(this.#parts.codec, record);
   }
-}
-
-export function runSummary(codec: Codec, run: Run): RunSummary {
-  const { input, outcome, ...rest } = run;
-  const value = codec.decode(outcome);
-  const error = run.status === "completed" || outcome === null ? null : toError(value as Failure);
-  return { ...rest, input: codec.decode(input), output: run.status === "completed" ? value : undefined, error };
-}
-
-export function recordView(codec: Codec, record: JournalRecord): RecordView {
-  const { payload, ...rest } = record;
-  const value = codec.decode(payload as Payload);
-  return {
-    ...rest,
-    value: record.outcome === "failed" ? undefined : value,
-    error: record.outcome === "failed" && value !== undefined ? toError(value as Failure) : null,
-  };
 }
 
 export function runNotFound(runId: string): PawlError {

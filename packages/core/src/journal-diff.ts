@@ -1,5 +1,5 @@
-import type { RecordView } from "./handle.ts";
 import { createCodec } from "./model/payload.ts";
+import type { RecordView } from "./run-views.ts";
 
 /** Two journals beside each other. What operators did is left out, and so are times and tries. */
 export interface JournalDiff {

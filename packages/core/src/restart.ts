@@ -1,9 +1,9 @@
 import { type ActOptions, noteAct, type Planned } from "./acts.ts";
 import type { ControlParts } from "./controls.ts";
-import { type RecordView, type RunSummary, recordView, runSummary } from "./handle.ts";
 import { PawlError } from "./model/errors.ts";
 import { isTerminal } from "./model/run.ts";
 import { actAt } from "./rewind-plan.ts";
+import { type RecordView, type RunSummary, recordView, runSummary } from "./run-views.ts";
 import type { Loaded } from "./store/store.ts";
 
 /** A run as it was read, whole. */
