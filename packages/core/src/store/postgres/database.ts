@@ -1,14 +1,21 @@
 import { StoreError } from "../store-error.ts";
 import { createPool, type PostgresClient, type PostgresPool, type PostgresResult } from "./driver.ts";
 import { hearClient, hearPool } from "./heard.ts";
-import { breaksConnection, storeErrorOf } from "./store-error-of.ts";
+import { breaksConnection, isOfAnotherSession, storeErrorOf } from "./store-error-of.ts";
 
 export interface DatabaseOptions {
   /** A pool of the caller's, which stays open; or what a pool is made with. */
   readonly source: { readonly pool: PostgresPool } | { readonly config: object };
   /** The schema, not quoted. */
   readonly schema: string;
+  /** Whether a connection keeps what it was told, as it does unless a pooler gives it to others in between. */
+  readonly keepsSessions: boolean;
 }
+
+/** A call of a function. What it does is planned in there, so that its own plan holds whatever becomes of the tables. */
+const FUNCTION_CALL = /^SELECT @\.(\w+)\(/;
+/** The longest name that the server tells from others. */
+const NAME_BYTES_MAX = 63;
 
 /** How many statements are kept with the schema's name in them. */
 const TEXTS_MAX = 200;
@@ -22,11 +29,13 @@ export class Database {
   readonly #source: DatabaseOptions["source"];
   readonly #quoted: string;
   readonly #texts = new Map<string, string>();
+  #keepsSessions: boolean;
   #pool: PostgresPool | null = null;
   #closed = false;
 
-  constructor({ source, schema }: DatabaseOptions) {
+  constructor({ source, schema, keepsSessions }: DatabaseOptions) {
     this.#source = source;
+    this.#keepsSessions = keepsSessions;
     this.schema = schema;
     this.#quoted = `"${schema.replaceAll('"', '""')}"`;
   }
@@ -44,9 +53,25 @@ export class Database {
     return sql;
   }
 
-  /** One statement, in a transaction of its own, that answers with one value: a column `json`. */
-  call(text: string, values: readonly unknown[]): Promise<unknown> {
-    return this.use((connection) => connection.call(text, values));
+  /**
+   * One statement, in a transaction of its own, that answers with one value: a column `json`. Calls of functions are prepared: to
+   * read one takes the server as long as to write a row.
+   */
+  async call(text: string, values: readonly unknown[]): Promise<unknown> {
+    const name = this.#nameOf(text);
+    try {
+      return await this.use((connection) => connection.call(text, values, name));
+    } catch (error) {
+      if (name === undefined || !isOfAnotherSession(error)) throw error;
+      this.#keepsSessions = false;
+      return await this.use((connection) => connection.call(text, values));
+    }
+  }
+
+  #nameOf(text: string): string | undefined {
+    const called = this.#keepsSessions ? FUNCTION_CALL.exec(text)?.[1] : undefined;
+    const name = `${this.schema}.${called}`;
+    return called === undefined || Buffer.byteLength(name) > NAME_BYTES_MAX ? undefined : name;
   }
 
   /** Several statements on one connection. */
@@ -96,10 +121,12 @@ export class Connection {
   }
 
   /** SQL with `@` for the schema; more than one statement where there are no values. */
-  async query(text: string, values?: readonly unknown[]): Promise<PostgresResult> {
+  async query(text: string, values?: readonly unknown[], name?: string): Promise<PostgresResult> {
     try {
       const sql = this.#database.sql(text);
-      return await (values === undefined ? this.#client.query(sql) : this.#client.query(sql, [...values]));
+      if (values === undefined) return await this.#client.query(sql);
+      if (name === undefined) return await this.#client.query(sql, [...values]);
+      return await this.#client.query({ name, text: sql, values: [...values] });
     } catch (error) {
       throw storeErrorOf(this.#noticed(error), true);
     }
@@ -115,8 +142,8 @@ export class Connection {
   }
 
   /** The one value of a statement that answers with a column `json`. */
-  async call(text: string, values: readonly unknown[]): Promise<unknown> {
-    const { rows } = await this.query(text, values);
+  async call(text: string, values: readonly unknown[], name?: string): Promise<unknown> {
+    const { rows } = await this.query(text, values, name);
     const json = (rows[0] as { readonly json: string | null } | undefined)?.json ?? null;
     return json === null || json === "" ? null : JSON.parse(json);
   }

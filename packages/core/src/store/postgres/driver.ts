@@ -13,7 +13,9 @@ export interface PostgresClient {
   query(config: {
     readonly text: string;
     readonly values: unknown[];
-    readonly queryMode: "extended";
+    /** Of a prepared statement. */
+    readonly name?: string;
+    readonly queryMode?: "extended";
   }): Promise<PostgresResult>;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;

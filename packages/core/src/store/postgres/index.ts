@@ -14,8 +14,8 @@ export interface PostgresStoreOptions {
   /** How long a statement may take before its connection is given up, in ms, in a pool that the store makes. */
   readonly statementMs?: number;
   /**
-   * False: no connection listens for what other processes do, and they are heard of by polling. For a pooler that gives a
-   * connection to each transaction.
+   * False: no connection listens for what other processes do, and they are heard of by polling; and no statement is prepared. For
+   * a pooler that gives a connection to each transaction.
    */
   readonly listen?: boolean;
   /** Go on where `synchronous_commit` is off: commits that were answered may be lost when the server dies. */
@@ -55,7 +55,11 @@ export function postgresStore(source: string | PostgresPool, options: PostgresSt
     keepAlive: true,
     application_name: "pawl",
   };
-  const database = new Database({ source: typeof source === "string" ? { config } : { pool: source }, schema });
+  const database = new Database({
+    source: typeof source === "string" ? { config } : { pool: source },
+    schema,
+    keepsSessions: listen,
+  });
   return new PostgresStore({ database, clock, listen, allowAsyncCommit });
 }
 

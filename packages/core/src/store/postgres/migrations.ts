@@ -1,4 +1,5 @@
 import { PawlError } from "../../model/errors.ts";
+import { APPEND_SQL } from "./append-sql.ts";
 import { BEAT_SQL } from "./beat-sql.ts";
 import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly string[] = [
   CLAIM_OF_MANY_SQL,
   OWNERS_SQL,
   DOCUMENTS_SQL,
+  APPEND_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -51,6 +51,10 @@ export class StagedRuns {
     this.trust = trust;
   }
 
+  get size(): number {
+    return this.#runs.size;
+  }
+
   all(): IterableIterator<StagedRun> {
     return this.#runs.values();
   }

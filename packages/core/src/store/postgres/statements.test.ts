@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { createEngine } from "../../create-engine.ts";
 import type { Engine } from "../../engine.ts";
-import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { append, create, record } from "../../testing/store-contract/builders.ts";
 import { watchedPool } from "../../testing/watched-pool.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
 import { workflow } from "../../workflow/workflow.ts";
+import { createPool } from "./driver.ts";
 import { postgresStore } from "./index.ts";
 
 /** Each statement is a round trip, and one that writes is a commit: their number bounds what many workers ask of one server. */
@@ -73,7 +75,28 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     await (await worker.start(ten, undefined)).result();
     statements.length = 0;
     await (await worker.start(ten, undefined)).result();
-    const commits = statements.filter((text) => text.includes("commit_1"));
-    expect(commits).toHaveLength(STEPS + 1);
+    const commits = statements.flatMap((text) => /commit_\d|append_\d/.exec(text)?.[0] ?? []);
+    expect(commits).toEqual(["commit_1", ...Array.from({ length: STEPS - 1 }, () => "append_7"), "commit_1"]);
+  });
+
+  it("calls are prepared, and sent whole where a connection forgets them", async () => {
+    const { schema, dispose } = await fixture.schema();
+    const pool = await createPool({ connectionString: fixture.url, max: 1 });
+    onTestFinished(async () => {
+      await pool.end();
+      await dispose();
+    });
+    const store = postgresStore(pool, { schema });
+    await store.open({ now: () => 0, every: () => () => undefined });
+    const prepared = async (): Promise<unknown> =>
+      await execute(pool, "SELECT count(*)::int AS n FROM pg_prepared_statements");
+    await store.commit([create("r", { owner: "w" }), append("r", { records: [record(1)] })]);
+    await store.commit([append("r", { records: [record(2)] })]);
+    expect(await prepared()).toEqual([{ n: 2 }]);
+    await execute(pool, "DEALLOCATE ALL");
+    await store.commit([append("r", { records: [record(3)] })]);
+    await store.commit([append("r", { records: [record(4)] })]);
+    expect(await prepared()).toEqual([{ n: 0 }]);
+    expect((await store.reader.journal("r", { afterSeq: 0, limit: 9 })).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
   });
 });

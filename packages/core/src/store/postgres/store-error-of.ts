@@ -16,6 +16,12 @@ export function isConflict(error: unknown): boolean {
   return state === CONFLICT_STATE || state === "23505" || state === "40P01" || state === "40001";
 }
 
+/** A prepared statement is not there, or another's is: the connection has been given to others in between. Nothing was done. */
+export function isOfAnotherSession(error: unknown): boolean {
+  const state = stateOf(error);
+  return state === "26000" || state === "42P05";
+}
+
 /** Whether the connection must not be used again. */
 export function breaksConnection(error: unknown): boolean {
   const state = stateOf(error);

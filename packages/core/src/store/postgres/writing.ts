@@ -3,6 +3,7 @@ import { Batch } from "../batch.ts";
 import { StoreError } from "../store-error.ts";
 import { toColumn } from "../text-column.ts";
 import type { TransactionEnd } from "../tx-desk.ts";
+import { APPEND_CALL, appendValues } from "./append-call.ts";
 import { COMMIT_CALL, COMMIT_DOCUMENTS_CALL, commitValues } from "./commit-call.ts";
 import type { Connection, Database } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
@@ -137,6 +138,8 @@ export class Writing {
     const { channel, fixedNow, now } = this.#parts;
     if (isEmpty(stage)) return now();
     const { notBefore, hints } = decision;
+    const alone = notBefore === null && hints.length === 0 ? appendValues(stage, fixedNow()) : null;
+    if (alone !== null) return (await this.#call(connection, APPEND_CALL, alone)) as number | null;
     const values = commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
     const call = stage.documents.isPlain ? COMMIT_CALL : COMMIT_DOCUMENTS_CALL;
     return (await this.#call(connection, call, values)) as number | null;
