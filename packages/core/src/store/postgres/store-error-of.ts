@@ -4,7 +4,7 @@ import { CONFLICT_STATE } from "./commit-sql.ts";
 /** What errors of the driver and of the server mean. */
 
 /** Conditions of the server under which the statement, if it was one that writes, may have been committed. */
-const SEVERED = /^(08|57P)/;
+const SEVERED = /^(08|57P|25P0[34])/;
 const BUSY = new Set(["40001", "40P01", "55P03", "57014"]);
 const FULL = new Set(["53100"]);
 /** Out of connections or memory, or a server that only reads. */
