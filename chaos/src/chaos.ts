@@ -10,7 +10,7 @@ import { type Blows, Killer } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
 import { scenarioAt, sweepScenario } from "./load/scenario.ts";
 import type { Options } from "./options.ts";
-import { DATABASE_FILE, LEASE_MS, LEDGER_FILE } from "./settings.ts";
+import { DATABASE_FILE, LEDGER_FILE } from "./settings.ts";
 import { WorkList } from "./work-list.ts";
 
 export interface Outcome {
@@ -32,8 +32,15 @@ export async function chaos(options: Options, folder: string, say: (text: string
   const transactions = hasTransactions(address);
   const work = new WorkList((index) => scenarioAt(options.seed, index, { transactions }));
   const through = options.through ?? address;
-  const fleet = new Fleet({ folder, address: through, workers: options.workers, ledger, work });
-  const killer = new Killer(fleet, seededRandom(options.seed));
+  const fleet = new Fleet({
+    folder,
+    address: through,
+    workers: options.workers,
+    leaseMs: options.leaseMs,
+    ledger,
+    work,
+  });
+  const killer = new Killer(fleet, options.leaseMs, seededRandom(options.seed));
   const progress = setInterval(() => {
     say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
   }, PROGRESS_MS);
@@ -55,7 +62,7 @@ export async function chaos(options: Options, folder: string, say: (text: string
     const late = await settle(work, address);
     await fleet.close();
     await ledger.close();
-    const verdict = await judge(ledger, address);
+    const verdict = await judge(ledger, address, options.leaseMs);
     return { blows: killer.blows, verdict: { ...verdict, findings: [...late, ...verdict.findings] } };
   } finally {
     clearInterval(progress);
@@ -85,9 +92,9 @@ async function eventually(until: number, holds: () => Promise<boolean>): Promise
   return false;
 }
 
-async function judge(ledger: Ledger, address: string): Promise<Verdict> {
+async function judge(ledger: Ledger, address: string, leaseMs: number): Promise<Verdict> {
   const inspector = await Inspector.open(address);
   const dump = await inspector.dump();
   await inspector.close();
-  return check({ ...dump, lines: ledger.lines, leaseMs: LEASE_MS });
+  return check({ ...dump, lines: ledger.lines, leaseMs });
 }

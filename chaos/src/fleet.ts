@@ -10,6 +10,7 @@ export interface FleetParts {
   /** Of the database. */
   readonly address: string;
   readonly workers: number;
+  readonly leaseMs: number;
   readonly ledger: Ledger;
   readonly work: WorkList;
 }
@@ -66,13 +67,14 @@ export class Fleet {
   #spawn(role: Role): void {
     this.#born += 1;
     const name = `${role}-${this.#born}`;
-    const { folder, address } = this.#parts;
+    const { folder, address, leaseMs } = this.#parts;
     const member = new Member({
       role,
       name,
       folder,
       address,
       lanes: LANES[role],
+      leaseMs,
       onMessage: (from, message) => this.#heard(from, message),
       onExit: (from, code) => this.#exited(from, code),
     });

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "pawl";
 import { endOf, type Fleet } from "./fleet.ts";
 import type { Member } from "./member.ts";
-import { LEASE_MS } from "./settings.ts";
 
 export type Blow = "SIGKILL" | "SIGSTOP" | "SIGTERM";
 export type Blows = Record<Blow, number>;
@@ -11,8 +10,8 @@ export type Blows = Record<Blow, number>;
 const KILL_PART = 70;
 const STOP_PART = 20;
 const GAP_MS = { least: 300, most: 1_100 };
-/** How long a worker stays stopped: always longer than its lease. */
-const STOP_MS = { least: LEASE_MS * 1.3, most: LEASE_MS * 2.5 };
+/** How long a worker stays stopped, in leases: always longer than one. */
+const STOP_LEASES = { least: 1.3, most: 2.5 };
 /** Parts of the stopped ones: killed as they are; killed soon after they go on. */
 const DIES_STOPPED = 0.15;
 const DIES_SOON = 0.25;
@@ -31,10 +30,12 @@ export class Killer {
   readonly #random: Random;
   /** Blows whose effect is not over: stopped workers, and workers that are ending. */
   readonly #open = new Set<Promise<void>>();
+  readonly #leaseMs: number;
   #wanted = 0;
 
-  constructor(fleet: Fleet, random: Random) {
+  constructor(fleet: Fleet, leaseMs: number, random: Random) {
     this.#fleet = fleet;
+    this.#leaseMs = leaseMs;
     this.#random = random;
   }
 
@@ -91,7 +92,7 @@ export class Killer {
 
   /** Some never go on, and some only for a moment: then they act on what they believe to own, and are gone. */
   async #stopped(victim: Member): Promise<void> {
-    await delay(this.#between(STOP_MS.least, STOP_MS.most));
+    await delay(this.#leaseMs * this.#between(STOP_LEASES.least, STOP_LEASES.most));
     const fate = this.#random.next();
     if (fate < DIES_STOPPED && this.#wantsMore) {
       await this.#hit(victim, "SIGKILL");
@@ -99,7 +100,7 @@ export class Killer {
     }
     this.#send(victim, "SIGCONT");
     if (fate < DIES_STOPPED + DIES_SOON) {
-      await delay(this.#between(0, LEASE_MS / 2));
+      await delay(this.#between(0, this.#leaseMs / 2));
       if (this.#wantsMore) await this.#hit(victim, "SIGKILL");
     }
     if (victim.state === "stopped") victim.state = "up";

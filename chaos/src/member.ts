@@ -14,6 +14,7 @@ export interface MemberParts {
   readonly address: string;
   /** Scenarios that it drives at a time. */
   readonly lanes: number;
+  readonly leaseMs: number;
   readonly onMessage: (member: Member, message: ToParent) => void;
   readonly onExit: (member: Member, code: number | null) => void;
 }
@@ -32,11 +33,11 @@ export class Member {
   #onEntry: ((entry: Entry) => void) | null = null;
 
   constructor(parts: MemberParts) {
-    const { role, name, folder, address, lanes } = parts;
+    const { role, name, folder, address, lanes, leaseMs } = parts;
     this.name = name;
     this.role = role;
     const output = openSync(join(folder, `${name}.out`), "a");
-    this.#child = fork(PROGRAM, [role, name, folder, address, String(lanes)], {
+    this.#child = fork(PROGRAM, [role, name, folder, address, String(lanes), String(leaseMs)], {
       stdio: ["ignore", output, output, "ipc"],
       execArgv: ["--unhandled-rejections=strict", "--enable-source-maps"],
     });

@@ -4,7 +4,7 @@ import { parseOptions } from "./options.ts";
 test("without arguments it is 200 kills over 4 workers, with the seed that was drawn", () => {
   expect(parseOptions([], 7)).toEqual({
     kind: "options",
-    options: { kills: 200, seed: 7, workers: 4, address: null, through: null, keep: false },
+    options: { kills: 200, seed: 7, workers: 4, leaseMs: 1_000, address: null, through: null, keep: false },
   });
 });
 
@@ -12,7 +12,7 @@ test("a seed that is named is used", () => {
   const parsed = parseOptions(["--store", "sqlite", "--kills", "20", "--seed", "5", "--keep"], 7);
   expect(parsed).toEqual({
     kind: "options",
-    options: { kills: 20, seed: 5, workers: 4, address: null, through: null, keep: true },
+    options: { kills: 20, seed: 5, workers: 4, leaseMs: 1_000, address: null, through: null, keep: true },
   });
 });
 
@@ -26,10 +26,14 @@ test("a database server needs its address", () => {
   expect(apart).toMatchObject({ options: { address, through } });
 });
 
-test.each([[["--store", "paper"]], [["--kills", "0"]], [["--workers", "1"]], [["--seed", "x"]], [["--what"]]])(
-  "%j is refused with a reason",
-  (args) => {
-    const parsed = parseOptions(args, 7);
-    expect(parsed.kind).toBe("refused");
-  },
-);
+test.each([
+  [["--store", "paper"]],
+  [["--kills", "0"]],
+  [["--workers", "1"]],
+  [["--lease", "1"]],
+  [["--seed", "x"]],
+  [["--what"]],
+])("%j is refused with a reason", (args) => {
+  const parsed = parseOptions(args, 7);
+  expect(parsed.kind).toBe("refused");
+});

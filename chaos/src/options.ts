@@ -4,6 +4,8 @@ export interface Options {
   readonly kills: number;
   readonly seed: number;
   readonly workers: number;
+  /** How long a worker that says nothing is taken for alive. On a busy machine a short one is over before a beat has its turn. */
+  readonly leaseMs: number;
   /** Of a database server; null: a file in the folder. */
   readonly address: string | null;
   /** Where the processes under test reach it. */
@@ -30,6 +32,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
         address: { type: "string" },
         through: { type: "string" },
         workers: { type: "string", default: "4" },
+        lease: { type: "string", default: "1000" },
         keep: { type: "boolean", default: false },
       },
     });
@@ -45,8 +48,11 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
     if (kills === null) return refused(`--kills is ${values.kills}; it has to be a whole number from 1 to 100000`);
     if (seed === null) return refused(`--seed is ${values.seed}; it has to be a whole number from 0 to ${SEED_MAX}`);
     if (workers === null) return refused(`--workers is ${values.workers}; it has to be a whole number from 2 to 16`);
+    const leaseMs = whole(values.lease, 300, 60_000);
+    if (leaseMs === null)
+      return refused(`--lease is ${values.lease}; it has to be a whole number of ms from 300 to 60000`);
     const { through = address ?? null, keep } = values;
-    return { kind: "options", options: { kills, seed, workers, address: address ?? null, through, keep } };
+    return { kind: "options", options: { kills, seed, workers, leaseMs, address: address ?? null, through, keep } };
   } catch (error) {
     return refused(error instanceof Error ? error.message : String(error));
   }

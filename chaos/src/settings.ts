@@ -1,5 +1,4 @@
-/** How the workers are set up: leases so short that a stopped worker loses its runs while the test looks on. */
-export const LEASE_MS = 1_000;
+/** How the workers are set up. */
 export const POLL_MS = 100;
 /** How long a worker that is asked to end may let its work end. */
 export const DRAIN_MS = 2_000;

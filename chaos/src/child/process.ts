@@ -5,13 +5,13 @@ import { createEngine, type Engine, type EngineOptions, type Log, StoreError } f
 import { storeAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
 import { loadWorkflows } from "../load/workflows.ts";
-import { CLAIMS_MAX, DRAIN_MS, LEASE_MS, POLL_MS } from "../settings.ts";
+import { CLAIMS_MAX, DRAIN_MS, POLL_MS } from "../settings.ts";
 import { Driver } from "./drive.ts";
 import { observedStore } from "./observed-store.ts";
 import { ParentLink } from "./parent-link.ts";
 
-/** Worker or client, its name, the folder, the database's address, and how many scenarios it drives at a time. */
-const [role = "worker", name = "", folder = ".", address = "", lanes = "0"] = process.argv.slice(2);
+/** Worker or client, its name, the folder, the database's address, how many scenarios it drives at a time, and its lease in ms. */
+const [role = "worker", name = "", folder = ".", address = "", lanes = "0", leaseMs = "1000"] = process.argv.slice(2);
 const now = (): number => Date.now();
 /** How often a server that is down is tried, and how far apart. */
 const OPEN_TRIES = 100;
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   });
   const options: EngineOptions = {
     store: observed.store,
-    lease: LEASE_MS,
+    lease: Number(leaseMs),
     poll: POLL_MS,
     claimsMax: CLAIMS_MAX,
     log,

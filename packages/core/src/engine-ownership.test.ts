@@ -74,6 +74,24 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     expect(calls).toHaveLength(30);
   });
 
+  it("costs a store that does not answer one poll at a time, while beats go on", async () => {
+    const stage = await create(onTestFinished);
+    const calls: string[] = [];
+    let isSilent = false;
+    const silent = (store: Store): Store =>
+      intercepted(store, async ({ method }, proceed) => {
+        calls.push(method);
+        return isSilent && method === "nextDueAt" ? await new Promise<never>(() => {}) : await proceed();
+      });
+    await stage.engine({ workflows: [waits], lease: "15 s", poll: "1 s", through: silent });
+    await stage.world.settle();
+    calls.splice(0);
+    isSilent = true;
+    await stage.world.advance("30 s");
+    expect(calls.filter((method) => method === "nextDueAt")).toHaveLength(1);
+    expect(calls.filter((method) => method === "heartbeat").length).toBeGreaterThan(5);
+  });
+
   it("is not lost while beats come, however long a step takes", async () => {
     const stage = await create(onTestFinished);
     let calls = 0;

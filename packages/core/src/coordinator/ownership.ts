@@ -66,6 +66,7 @@ export class Ownership {
   #stopped = false;
   #holding = false;
   #looking = false;
+  #polling = false;
   #lookAgain = false;
   #kicked = false;
   #wantsRoom = false;
@@ -165,15 +166,20 @@ export class Ownership {
     return isLast ? this.beat() : this.#poll();
   }
 
-  /** Asks only whether there is something to do: mostly there is nothing, and hints come sooner. */
+  /**
+   * Asks only whether there is something to do: mostly there is nothing, and hints come sooner. Not again before it is answered: a
+   * store that is slow would get ever more to answer, and beats would wait behind it.
+   */
   async #poll(): Promise<void> {
     const { store } = this.#parts;
     const { worker, workflows } = this.#settings;
-    if (this.#stopped || this.#holding || this.#looking) return;
+    if (this.#stopped || this.#holding || this.#looking || this.#polling) return;
+    this.#polling = true;
     await this.#reaching("poll", async () => {
       const lookedAt = store.now();
       this.#expect(await store.nextDueAt(worker, workflows), lookedAt);
     });
+    this.#polling = false;
   }
 
   /** Looks at what is due when it is. What was so when the store was asked is looked at now. */
