@@ -20,7 +20,8 @@ export function appendValues(stage: Stage, now: number | null): readonly unknown
 }
 
 function isAlone({ staged, stagedTopics, workers, letters, documents }: Stage): boolean {
-  const others = [stagedTopics.changes, workers.needed, letters.changes, documents.changes, staged.childless];
+  const { changes, closed } = documents;
+  const others = [stagedTopics.changes, workers.needed, letters.changes, changes, closed, staged.childless];
   if (staged.size > 1 || others.some(({ size }) => size > 0)) return false;
   for (const [, { touched }] of stagedTopics.all()) if (touched) return false;
   return true;
