@@ -1,9 +1,13 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { workflow } from "pawl";
 import { overWindow, pause } from "../stats.mjs";
 import { openCounter } from "./counter.mjs";
 import { databaseBytes, openEngine } from "./engine.mjs";
 
 /** W1: runs of ten trivial steps, a fixed number of them in flight. */
+
+/** How often the loop is looked at; a loop that is never late seems to be late by as much. */
+const DELAY_RESOLUTION_MS = 5;
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
@@ -31,7 +35,10 @@ export async function measure({ place, inFlight, warmMs, windowMs, counting = fa
     }
   });
   await pause(warmMs);
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
   const { done, perSecond, cpuMicros, counts } = await overWindow({ count: () => steps, read: counter.read, windowMs });
+  delay.disable();
   going = false;
   await Promise.all(clients);
   const settings = counter.settings();
@@ -44,6 +51,7 @@ export async function measure({ place, inFlight, warmMs, windowMs, counting = fa
     statementsPerStep: counts.statements / done,
     logBytesPerStep: counts.logBytes / done,
     serverMicrosPerStep: counts.serverMicros / done,
+    loopDelayMs: delay.percentile(99) / 1e6 - DELAY_RESOLUTION_MS,
     bytesPerRun: (await databaseBytes(place)) / runs,
     settings,
   };

@@ -66,6 +66,8 @@ function throughputFigures({ raw: before, rawAfter, pawl1000, pawl100, ...rest }
     figure("  ÷ raw rows", pawl1000.stepsPerSecond / rows, "ratio", atLeast(0.12)),
     figure("  ÷ the best peer", pawl1000.stepsPerSecond / best, "ratio", atLeast(12)),
     ...costs(pawl1000, below(0.05)),
+    figure("  CPU a step, both", pawl1000.cpuMicrosPerStep + pawl1000.serverMicrosPerStep, "micros"),
+    figure("  event-loop delay, p99", pawl1000.loopDelayMs, "ms"),
     figure("pawl steps/s, 100 in flight", pawl100.stepsPerSecond, "count"),
     figure("  ÷ raw rows", pawl100.stepsPerSecond / rows, "ratio"),
     figure("  ÷ the best peer", pawl100.stepsPerSecond / best, "ratio"),
@@ -112,7 +114,7 @@ function peerLatencies(quick) {
 function scaling(quick) {
   const counts = [1, 2, 4];
   const windowMs = quick ? 1_500 : 3_000;
-  const options = { busyMs: 0, concurrency: 500, warmMs: 500, windowMs, runs: quick ? 8_000 : 12_000 };
+  const options = { busyMs: 0, concurrency: 500, warmMs: 500, windowMs, runs: quick ? 15_000 : 25_000 };
   return {
     name: "scale",
     title: "Scaling: worker processes on one server, trivial steps",
@@ -125,10 +127,16 @@ function scaling(quick) {
           figure("  ÷ one worker", measured.stepsPerSecond / results.w1.stepsPerSecond, "ratio"),
           figure("  CPU a step, workers", measured.workerMicrosPerStep, "micros"),
           figure("  CPU a step, server", measured.serverMicrosPerStep, "micros"),
+          figure("  cores kept busy by both", coresBusy(measured), "ratio"),
           figure("  statements a step", measured.statementsPerStep, "ratio"),
         ];
       }),
   };
+}
+
+/** As many as the machine has: CPU is the bound. Fewer: something is waited for. @param {any} measured */
+function coresBusy({ stepsPerSecond, workerMicrosPerStep, serverMicrosPerStep }) {
+  return (stepsPerSecond * (workerMicrosPerStep + serverMicrosPerStep)) / 1e6;
 }
 
 /** @param {boolean} quick @returns {Workload} */
@@ -146,8 +154,10 @@ function busyScaling(quick) {
     figures: ({ cores, w1, w2 }) => [
       figure("what two bare processes do ÷ one", cores.two / cores.one, "ratio"),
       figure("1 worker: steps/s", w1.stepsPerSecond, "count"),
+      figure("  cores kept busy by worker and server", coresBusy(w1), "ratio"),
       figure("2 workers: steps/s", w2.stepsPerSecond, "count"),
       figure("  ÷ one worker", w2.stepsPerSecond / w1.stepsPerSecond, "ratio", atLeast(1.7)),
+      figure("  cores kept busy by workers and server", coresBusy(w2), "ratio"),
     ],
   };
 }

@@ -40,6 +40,7 @@ function throughput(quick) {
         figure("  scripts a step", pawl1000.statementsPerStep, "ratio"),
         figure("  CPU a step, process", pawl1000.cpuMicrosPerStep, "micros"),
         figure("  CPU a step, server", pawl1000.serverMicrosPerStep, "micros"),
+        figure("  event-loop delay, p99", pawl1000.loopDelayMs, "ms"),
         figure("pawl steps/s, 100 in flight", pawl100.stepsPerSecond, "count"),
         figure("  ÷ raw entries", pawl100.stepsPerSecond / rows, "ratio"),
       ];
