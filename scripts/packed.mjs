@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { ownEnvironment } from "./node24.mjs";
 import { ROOT } from "./sources.mjs";
 
-/** Packs the core, installs it in an empty folder and uses it there as a stranger would. */
+/** Packs the core and the processes, installs both in an empty folder and uses them there as a stranger would. */
 
 const CORE = join(ROOT, "packages", "core");
+const BPMN = join(ROOT, "packages", "bpmn");
 const folder = mkdtempSync(join(tmpdir(), "pawl-packed-"));
 
 /** @param {string} file @param {readonly string[]} args @param {string} cwd */
@@ -26,6 +27,7 @@ function run(file, args, cwd) {
 }
 
 const CONSUMER = `
+import { createBpmn, scriptEngine, scriptTasks, type Deployed } from "@pawl/bpmn";
 import { createEngine, workflow } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import * as testing from "pawl/testing";
@@ -38,10 +40,20 @@ const greet = workflow("greet", async (ctx, name: string) => {
 const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [greet] });
 const run = await engine.start(greet, "world", { id: "greeting" });
 const result: { readonly text: string } = await run.result();
+const scripts = scriptEngine();
+const bpmn = await createBpmn({ engine, tasks: { scriptTask: scriptTasks(scripts) } });
+const deployed: readonly Deployed[] = await bpmn.deploy(
+  \`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:t"><process id="p" isExecutable="true">
+   <startEvent id="s"/><scriptTask id="t" scriptFormat="javascript"><script>return { twice: n * 2 }</script></scriptTask>
+   <sequenceFlow id="f" sourceRef="s" targetRef="t"/></process></definitions>\`,
+);
+const done = await (await bpmn.start(deployed[0]?.process ?? "", { n: 21 })).result();
+if (done.twice !== 42) throw new Error(\`unexpected: \${JSON.stringify(done)}\`);
+await scripts.close();
 await engine.shutdown();
 if (result.text !== "hello world") throw new Error(\`unexpected: \${JSON.stringify(result)}\`);
 if (Object.keys(testing).length === 0) throw new Error("pawl/testing exports nothing");
-console.log("a workflow ran in the packed package");
+console.log("a workflow and a process ran in the packed packages");
 `;
 
 const COMPILER_OPTIONS = {
@@ -58,15 +70,14 @@ const COMPILER_OPTIONS = {
 };
 
 function main() {
-  const packed = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], CORE));
-  /** @type {{ filename: string, files: readonly { path: string }[] }} */
-  const { filename, files } = packed[0];
-  console.log(`${filename}: ${files.length} files`);
-  checkFiles(files.map((file) => file.path));
+  const packed = [CORE, BPMN].map((cwd) => `./${pack(cwd)}`);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", `./${filename}`], folder);
-  for (const entry of Object.keys(JSON.parse(readFileSync(join(CORE, "package.json"), "utf8")).exports)) {
-    run(process.execPath, ["--input-type=module", "-e", `await import("pawl${entry.slice(1)}");`], folder);
+  run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...packed], folder);
+  for (const cwd of [CORE, BPMN]) {
+    const { name, exports } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"));
+    for (const entry of Object.keys(exports)) {
+      run(process.execPath, ["--input-type=module", "-e", `await import("${name}${entry.slice(1)}");`], folder);
+    }
   }
   writeFileSync(join(folder, "consumer.ts"), CONSUMER);
   writeFileSync(
@@ -75,6 +86,16 @@ function main() {
   );
   run(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "-p", "."], folder);
   console.log(run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder));
+}
+
+/** @param {string} cwd @returns {string} The file. */
+function pack(cwd) {
+  const packed = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], cwd));
+  /** @type {{ filename: string, files: readonly { path: string }[] }} */
+  const { filename, files } = packed[0];
+  console.log(`${filename}: ${files.length} files`);
+  checkFiles(files.map((file) => file.path));
+  return filename;
 }
 
 /** @param {readonly string[]} paths */

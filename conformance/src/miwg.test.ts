@@ -1,3 +1,4 @@
+import { readBpmn } from "@pawl/bpmn";
 import { expect, test } from "vitest";
 import { flawsOf, runMiwg } from "./miwg.ts";
 import { suiteFolder } from "./suites.ts";
@@ -21,6 +22,17 @@ test("extensions, whole texts and line ends in names are kept", async () => {
   const inside = `<documentation>a &lt;b&gt; &amp; c</documentation><task id="t" name="two&#13;&#10;lines" x:own="1">
     <extensionElements><x:more deep="2"><x:inner>text</x:inner></x:more></extensionElements></task>`;
   expect(await flawsOf(document(inside))).toEqual([]);
+});
+
+test("references that are qualified names of the document mean the same", async () => {
+  const xml = `<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:own="urn:t" targetNamespace="urn:t">
+    <message id="m" name="paid"/><process id="p" isExecutable="true"><startEvent id="s"/>
+    <receiveTask id="r" messageRef="own:m"/><callActivity id="c" calledElement="own:p"/>
+    <sequenceFlow id="f" sourceRef="s" targetRef="r"/><sequenceFlow id="g" sourceRef="r" targetRef="c"/></process></definitions>`;
+  expect(await flawsOf(xml)).toEqual([]);
+  const [process] = await readBpmn(xml);
+  expect(process?.elements.get("r")).toMatchObject({ message: { name: "paid" } });
+  expect(process?.elements.get("c")).toMatchObject({ called: { text: "p" } });
 });
 
 test("what is lost is found", async () => {

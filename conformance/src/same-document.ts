@@ -6,11 +6,12 @@ import type { XmlElement } from "@pawl/bpmn";
  */
 export function differences(left: XmlElement, right: XmlElement): readonly string[] {
   const found: string[] = [];
+  const own = left.attributes.get("targetNamespace") ?? "";
   const waiting: Array<readonly [XmlElement, XmlElement, string]> = [[left, right, left.name]];
   for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
     const [a, b, path] = pair;
-    if (textOf(a) !== textOf(b)) found.push(`${path}: the text ${textOf(a)} became ${textOf(b)}`);
-    found.push(...attributeDifferences(a, b).map((text) => `${path}: ${text}`));
+    if (textOf(a, own) !== textOf(b, own)) found.push(`${path}: the text ${textOf(a, own)} became ${textOf(b, own)}`);
+    found.push(...attributeDifferences(a, b, own).map((text) => `${path}: ${text}`));
     const inRight = byName(b.children);
     const names = new Set([...byName(a.children).keys(), ...inRight.keys()]);
     for (const name of names) {
@@ -37,14 +38,14 @@ function byName(elements: readonly XmlElement[]): ReadonlyMap<string, readonly X
   return groups;
 }
 
-function textOf(element: XmlElement): string {
+function textOf(element: XmlElement, own: string): string {
   const text = element.text.trim().replaceAll(/\s+/g, " ");
   // A text may be a reference to an element, and that a qualified name.
-  return element.children.length === 0 ? qualified(element, text) : text;
+  return element.children.length === 0 ? qualified(element, text, own) : text;
 }
 
-function attributeDifferences(a: XmlElement, b: XmlElement): readonly string[] {
-  const [before, after] = [attributesOf(a), attributesOf(b)];
+function attributeDifferences(a: XmlElement, b: XmlElement, own: string): readonly string[] {
+  const [before, after] = [attributesOf(a, own), attributesOf(b, own)];
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].flatMap((name) => {
     const [was, is] = [before.get(name), after.get(name)];
@@ -55,11 +56,11 @@ function attributeDifferences(a: XmlElement, b: XmlElement): readonly string[] {
 const XSI_TYPE = "{http://www.w3.org/2001/XMLSchema-instance}type";
 const POINT = "{http://www.omg.org/spec/DD/20100524/DC}Point";
 
-function attributesOf(element: XmlElement): ReadonlyMap<string, string> {
+function attributesOf(element: XmlElement, own: string): ReadonlyMap<string, string> {
   const all = new Map<string, string>();
   for (const [name, value] of element.attributes) {
-    const full = name.includes(":") ? qualified(element, name) : name;
-    const meant = numberOf(qualified(element, value));
+    const full = name.includes(":") ? qualified(element, name, "") : name;
+    const meant = numberOf(qualified(element, value, own));
     // Points of a line have no other type than the schema's.
     if (DEFAULTS[full] === meant || (full === XSI_TYPE && meant === POINT)) continue;
     all.set(full, meant);
@@ -67,10 +68,12 @@ function attributesOf(element: XmlElement): ReadonlyMap<string, string> {
   return all;
 }
 
-function qualified(element: XmlElement, text: string): string {
+/** What a qualified name means; what the document itself defines needs no namespace. */
+function qualified(element: XmlElement, text: string, own: string): string {
   const [, prefix = "", name] = /^([\w.-]+):(\S+)$/.exec(text) ?? [];
   const namespace = element.prefixes.get(prefix);
-  return name === undefined || namespace === undefined ? text : `{${namespace}}${name}`;
+  if (name === undefined || namespace === undefined) return text;
+  return namespace === own ? name : `{${namespace}}${name}`;
 }
 
 function numberOf(text: string): string {

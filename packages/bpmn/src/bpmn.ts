@@ -3,13 +3,15 @@ import {
   type Duration,
   type EmitOutcome,
   type Engine,
+  type Page,
   PawlError,
   type RunHandle,
+  type RunSummary,
   type SendOutcome,
 } from "pawl";
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
-import { Definitions, type Deployed } from "./definitions.ts";
+import { Definitions, type Deployed, type Version } from "./definitions.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
@@ -17,7 +19,15 @@ import { Operate } from "./operate.ts";
 import { type ProcessView, viewOf } from "./process-view.ts";
 import type { Handlers, TypeHandlers } from "./program/handlers.ts";
 import { SIGNAL_KEPT } from "./program/telling.ts";
-import { type Carried, messageStartTopic, messageTopic, signalTopic, taskMessage } from "./program/topics.ts";
+import {
+  businessKeyTag,
+  type Carried,
+  messageStartTopic,
+  messageTopic,
+  signalTopic,
+  taskMessage,
+} from "./program/topics.ts";
+import { asked, conditionalStart, type StartProcessOptions } from "./starting.ts";
 
 export interface BpmnOptions {
   /** Runs the processes. */
@@ -36,11 +46,13 @@ export interface BpmnOptions {
   readonly snapshotEvery?: number;
 }
 
-export interface StartProcessOptions {
-  /** Default: the latest. */
-  readonly version?: number;
-  readonly id?: string;
-  readonly tags?: readonly string[];
+export interface FindQuery {
+  readonly businessKey?: string;
+  readonly process?: string;
+  readonly status?: ReadonlyArray<RunSummary["status"]>;
+  /** Default 100. */
+  readonly limit?: number;
+  readonly cursor?: string;
 }
 
 export interface PublishOptions {
@@ -97,18 +109,59 @@ export class Bpmn {
     return await this.#definitions.deploy(source);
   }
 
-  /** Starts an instance of a process. Resolves when it is durable. */
+  /**
+   * Starts an instance of a process. Resolves when it is durable. A process that begins with a condition alone is started if
+   * the variables meet it.
+   */
   async start(
     process: string,
     variables: Variables = {},
     options: StartProcessOptions = {},
   ): Promise<RunHandle<Variables>> {
-    const { version = null, ...rest } = options;
-    const found = await this.#definitions.version(process, version);
-    if ((found.process.scopes.get(process)?.starts.length ?? 0) === 0) {
-      throw new PawlError("PROCESS_STATE", `process ${process} is begun by its triggers alone; send what it waits for`);
+    const found = await this.#definitions.version(process, options.version ?? null);
+    const isPlain = (found.process.scopes.get(process)?.starts.length ?? 0) > 0;
+    const element = isPlain ? null : conditionalStart(found.process, this.#evaluate, variables);
+    if (!isPlain && element === null) {
+      throw new PawlError(
+        "PROCESS_STATE",
+        `process ${process} is begun by its triggers alone; send what it waits for, or start it with what meets its condition`,
+      );
     }
-    return await this.#engine.start(found.workflow, { variables, startedBy: null }, rest);
+    return await this.#begin(found, variables, element, options);
+  }
+
+  /** Begins an instance of every process, in its latest version, that has a start event whose condition these variables meet. */
+  async startByCondition(
+    variables: Variables,
+    options: Pick<StartProcessOptions, "tags" | "businessKey"> = {},
+  ): Promise<ReadonlyArray<RunHandle<Variables>>> {
+    const begun: RunHandle<Variables>[] = [];
+    for (const found of await this.#definitions.latest()) {
+      const element = conditionalStart(found.process, this.#evaluate, variables);
+      if (element !== null) begun.push(await this.#begin(found, variables, element, options));
+    }
+    return begun;
+  }
+
+  async #begin(
+    { process, workflow }: Version,
+    variables: Variables,
+    element: string | null,
+    given: StartProcessOptions,
+  ): Promise<RunHandle<Variables>> {
+    const startedBy = element === null ? null : { element, variables: {} };
+    const { input, options } = asked(process, { variables, startedBy }, given);
+    return await this.#engine.start(workflow, input, options);
+  }
+
+  /** Instances, newest first; those of a business key, with the instances that they have called. */
+  async find(query: FindQuery = {}): Promise<Page<RunSummary>> {
+    const { businessKey, process, ...rest } = query;
+    return await this.#engine.list({
+      ...rest,
+      ...(businessKey !== undefined && { tag: businessKeyTag(businessKey) }),
+      ...(process !== undefined && { workflow: process }),
+    });
   }
 
   /** A message, to the definitions that begin with it and to the one instance that waits for it, or will within its time. */

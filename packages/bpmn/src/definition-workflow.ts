@@ -1,6 +1,7 @@
 import { type Ctx, Loop, type SelectArm, workflow } from "pawl";
 import type { Variables } from "./machine/state.ts";
-import type { EventTrigger, Process } from "./model/process.ts";
+import { triggersOf } from "./machine/subscribe.ts";
+import type { Element, EventTrigger, Process } from "./model/process.ts";
 import { firstDue, nextDue, parseTimer } from "./model/timer.ts";
 import { type Carried, messageStartTopic, signalTopic } from "./program/topics.ts";
 
@@ -46,14 +47,24 @@ export function definitionId(process: string, version: number): string {
   return `bpmn ${process} ${version}`;
 }
 
-/** The triggers of a process's own start events, and of receive tasks that begin it. */
+/** The triggers of a process's own start events, of receive tasks that begin it, and of events after a gateway that does. */
 export function startsOf(process: Process): readonly Start[] {
   return (process.scopes.get(process.id)?.elements ?? []).flatMap((id) => {
     const element = process.elements.get(id);
-    if (element?.type === "startEvent") return element.triggers.map((trigger) => ({ element: id, trigger }));
-    if (element?.type !== "receiveTask" || !element.instantiates || element.message === null) return [];
-    return [{ element: id, trigger: { kind: "message", ...element.message } as const }];
+    if (element === undefined) return [];
+    if (element.type === "eventBasedGateway" && element.begins !== null) return afterGateway(process, element);
+    const begins = element.type === "startEvent" || (element.type === "receiveTask" && element.instantiates);
+    return begins ? startsAt(element) : [];
   });
+}
+
+function startsAt(element: Element): readonly Start[] {
+  return triggersOf(element).map((trigger) => ({ element: element.id, trigger }));
+}
+
+function afterGateway(process: Process, { outgoing }: Element): readonly Start[] {
+  const targets = outgoing.map((id) => process.elements.get(process.flows.get(id)?.target ?? ""));
+  return targets.flatMap((target) => (target === undefined ? [] : startsAt(target)));
 }
 
 /** Begins an instance; the same id again is the same instance. */

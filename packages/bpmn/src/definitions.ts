@@ -103,6 +103,12 @@ export class Definitions {
     throw new PawlError("PROCESS_NOT_FOUND", `process ${process} is not deployed${which}; nothing was started`);
   }
 
+  /** Every process in its latest version. */
+  async latest(): Promise<readonly Version[]> {
+    await this.refresh();
+    return [...this.#latest.keys()].flatMap((process) => this.#known(process, null) ?? []);
+  }
+
   /** What a call activity names: a process, or else a workflow that is code. */
   async resolve(called: string, version: number | null): Promise<Called> {
     const code = this.#known(called, version) === null ? this.#code.get(called) : undefined;

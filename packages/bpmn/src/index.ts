@@ -1,4 +1,4 @@
-export { Bpmn, type BpmnOptions, createBpmn, type PublishOptions, type StartProcessOptions } from "./bpmn.ts";
+export { Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
 export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
@@ -73,6 +73,7 @@ export {
   scriptEngine,
 } from "./script/script-engine.ts";
 export type { ScriptLimits } from "./script/script-job.ts";
+export type { StartProcessOptions } from "./starting.ts";
 export { decisionTasks } from "./tasks/decision-tasks.ts";
 export { httpTasks } from "./tasks/http-tasks.ts";
 export { type ScriptTaskOptions, scriptTasks } from "./tasks/script-tasks.ts";

@@ -39,6 +39,8 @@ export interface ProcessView {
   readonly runId: string;
   readonly process: string;
   readonly version: number;
+  /** Null: it has none. */
+  readonly businessKey: string | null;
   readonly status: RunSummary["status"];
   readonly currentNodes: readonly ActiveNode[];
   /** How often each element has completed, first completed first. */
@@ -62,6 +64,7 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
     runId: run.id,
     process: process.id,
     version: run.version,
+    businessKey: (run.input as ProcessInput).businessKey ?? null,
     status: run.status,
     currentNodes: active.map((row) => ({
       ...named(row.id),

@@ -21,7 +21,7 @@ export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome 
 export type { CodecHook } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
 export type { JournalRecord, NewRecord, Outcome, RecordKind, SeqRange } from "./model/record.ts";
-export type { RetryOptions } from "./model/retry.ts";
+export type { RetryOptions, RetryPolicy } from "./model/retry.ts";
 export { type RollbackFailure, rollbackFailures } from "./model/rollback-failure.ts";
 export type {
   NewRun,

@@ -2,6 +2,7 @@ import {
   type Element,
   type EventElement,
   type Flow,
+  type GatewayElement,
   isActivity,
   isEvent,
   isSubProcess,
@@ -15,11 +16,17 @@ export function checkProcess(process: Process, problems: Problems): void {
   const found = (element: Element, text: string): void => problems.add(element.id, element.line, text);
   for (const flow of process.flows.values()) checkFlow(process, flow, problems);
   for (const element of process.elements.values()) {
-    checkDefault(process, element, found);
+    checkDefault(element, found);
     if (isEvent(element)) checkEvent(process, element, found);
     if (isSubProcess(element)) checkSubProcess(process, element, found);
     if (isActivity(element)) checkActivity(element, found);
     if (element.type === "eventBasedGateway") checkEventGateway(process, element, found);
+    if (element.type === "startEvent" && element.isParallel && element.scope === process.id) {
+      found(
+        element,
+        "a start event that waits for several triggers together does not begin a process here; use a gateway",
+      );
+    }
   }
   if (!canStart(process)) problems.add(process.id, null, "nothing begins the process; give it a start event");
 }
@@ -40,10 +47,10 @@ function checkFlow({ elements }: Process, flow: Flow, problems: Problems): void 
   if (source.type === "endEvent") found("the flow begins at an end event; begin it elsewhere");
 }
 
-function checkDefault(process: Process, element: Element, found: Found): void {
+/** A condition that a default flow has is passed over, as the standard says. */
+function checkDefault(element: Element, found: Found): void {
   if (!("default" in element) || element.default === null) return;
   if (!element.outgoing.includes(element.default)) found(element, "its default is no flow that leaves it; correct it");
-  if (process.flows.get(element.default)?.condition) found(element, "its default flow has a condition; remove that");
 }
 
 function checkActivity(element: Element, found: Found): void {
@@ -120,7 +127,7 @@ function checkSubProcess(process: Process, element: Element, found: Found): void
   }
 }
 
-function checkEventGateway(process: Process, gateway: Element, found: Found): void {
+function checkEventGateway(process: Process, gateway: GatewayElement, found: Found): void {
   for (const id of gateway.outgoing) {
     const target = process.elements.get(process.flows.get(id)?.target ?? "");
     if (target === undefined) continue;
@@ -131,9 +138,10 @@ function checkEventGateway(process: Process, gateway: Element, found: Found): vo
       );
     }
   }
-  if (gateway.properties.instantiate === "true" || gateway.incoming.length === 0) {
-    found(gateway, "an event-based gateway does not begin a process here; use a start event for each trigger");
-  }
+  if (gateway.begins === null) return;
+  if (gateway.scope !== process.id) found(gateway, "only a process is begun by a gateway, not a sub-process; move it");
+  if (gateway.incoming.length > 0)
+    found(gateway, "a gateway that begins a process has flows that lead to it; remove them");
 }
 
 function canStart(process: Process): boolean {
@@ -142,6 +150,7 @@ function canStart(process: Process): boolean {
   if (graph.starts.length > 0) return true;
   return graph.elements.some((id) => {
     const element = process.elements.get(id);
+    if (element?.type === "eventBasedGateway") return element.begins !== null;
     return element?.type === "startEvent" || (element?.type === "receiveTask" && element.instantiates);
   });
 }

@@ -15,6 +15,8 @@ export interface Extensions {
   readonly correlationKey: Expression | null;
   readonly called: Expression | null;
   readonly calledVersion: number | null;
+  /** Of a call: its end is waited for. */
+  readonly waits: boolean;
   readonly script: { readonly text: string; readonly format: string | null } | null;
   readonly retry: RetrySetting | null;
   readonly loop: {
@@ -52,7 +54,7 @@ export function extensionsOf(model: Model): Extensions {
   const mappings = mappingsOf(all);
   return {
     ...mappings,
-    handler: textIn(task, "type") ?? attribute("handler") ?? attribute("topic") ?? null,
+    handler: textIn(task, "type") ?? attribute("handler") ?? attribute("topic") ?? delegateOf(attribute),
     decision: textIn(decision, "decisionId") ?? attribute("decisionRef"),
     resultVariable:
       textIn(decision, "resultVariable") ?? textIn(script, "resultVariable") ?? attribute("resultVariable"),
@@ -62,12 +64,19 @@ export function extensionsOf(model: Model): Extensions {
     ),
     called: optional(textIn(called, "processId"), textOrComputed),
     calledVersion: Number(textIn(called, "version") ?? attribute("calledElementVersion") ?? Number.NaN) || null,
+    waits: (textIn(called, "waitForCompletion") ?? attribute("waitForCompletion")) !== "false",
     script: script === null ? null : { text: textIn(script, "expression") ?? script.$body ?? "", format: "feel" },
     retry: retryOf(named("retry"), textIn(task, "retries") ?? attribute("retries")),
     loop: loopOf(named("loopCharacteristics")),
     activeElements: optional(textIn(named("adHoc"), "activeElementsCollection"), computed),
     properties: propertiesOf(model, all),
   };
+}
+
+/** A class, or an object that an expression names, is a handler of that name here. */
+function delegateOf(attribute: (name: string) => string | null): string | null {
+  const named = /^[$#]\{\s*([\w.-]+)\s*\}$/.exec(attribute("delegateExpression") ?? "")?.[1];
+  return named ?? attribute("class");
 }
 
 /** Of the multi-instance marker itself: `collection` and `elementVariable` may be attributes of it. */

@@ -4,7 +4,7 @@ import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
-import { withoutEncoding } from "./document-text.ts";
+import { localId, readable } from "./document-text.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
 import { flagIn, idIn, isModel, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
@@ -26,13 +26,14 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   const tree = readXml(text);
   const problems = new Problems();
   const { lines, scripts } = surveyed(tree, problems);
-  const { rootElement, warnings } = await new BpmnModdle().fromXML(withoutEncoding(text));
+  const { rootElement, warnings } = await new BpmnModdle().fromXML(readable(text, tree));
   for (const warning of warnings) lost(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
   const reading: Reading = {
     problems,
     lineOf: (id) => (id === null ? null : (lines.get(id) ?? null)),
+    idOf: (name) => localId(name, tree),
     globalScripts: scripts,
     globalTasks: new Map(globals.map((task) => [task.id ?? "", task])),
     flowing: messageFlowNames(roots),

@@ -140,7 +140,7 @@ function taskOf(reading: Reading, model: Model, place: Place, type: TaskType): T
 /** A called global task is a task at this place. */
 function callOf(reading: Reading, model: Model, place: Place): CallElement | TaskElement {
   const extensions = extensionsOf(model);
-  const called = textIn(model, "calledElement") ?? "";
+  const called = reading.idOf(textIn(model, "calledElement") ?? "");
   const task = reading.globalTasks.get(called);
   const activity = activityOf(reading, model, place, extensions);
   if (task === undefined) {
@@ -149,6 +149,7 @@ function callOf(reading: Reading, model: Model, place: Place): CallElement | Tas
       type: "callActivity",
       called: extensions.called ?? textOrComputed(called),
       version: extensions.calledVersion,
+      waits: extensions.waits,
     };
   }
   const own = extensionsOf(task);
@@ -193,11 +194,17 @@ function subProcessOf(
   };
 }
 
+function beginsOf(model: Model, type: GatewayElement["type"]): GatewayElement["begins"] {
+  if (type !== "eventBasedGateway" || !flagIn(model, "instantiate")) return null;
+  return textIn(model, "eventGatewayType") === "Parallel" ? "each" : "first";
+}
+
 function gatewayOf(reading: Reading, model: Model, place: Place, type: GatewayElement["type"]): GatewayElement {
   return {
     ...nodeOf(reading, model, place, extensionsOf(model)),
     type,
     default: idIn(model, "default"),
     activation: expressionIn(model, "activationCondition"),
+    begins: beginsOf(model, type),
   };
 }

@@ -135,7 +135,7 @@ function elementOf(
   const event = EVENTS[type];
   if (event !== undefined) return { ...node, type: event, ...PLAIN_EVENT };
   const gateway = GATEWAYS[type];
-  if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null };
+  if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null, begins: null };
   const task = TASKS[type];
   return task === undefined ? null : { ...node, ...PLAIN_ACTIVITY, default: fallback, ...taskOf(task, data) };
 }

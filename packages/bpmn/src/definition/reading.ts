@@ -6,6 +6,8 @@ export interface Reading {
   readonly problems: Problems;
   /** The line of the element with this id. */
   lineOf(id: string | null): number | null;
+  /** The id that a qualified name means. */
+  idOf(name: string): string;
   /** Scripts of global tasks, which bpmn-moddle does not read. */
   readonly globalScripts: ReadonlyMap<string, string>;
   readonly globalTasks: ReadonlyMap<string, Model>;

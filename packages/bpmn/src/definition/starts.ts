@@ -12,6 +12,7 @@ function isImplicitStart(element: Element): boolean {
   if (element.incoming.length > 0 || element.type === "boundaryEvent" || element.type === "eventSubProcess")
     return false;
   if (element.type === "receiveTask" && element.instantiates) return false;
+  if (element.type === "eventBasedGateway" && element.begins !== null) return false;
   if (isEvent(element) && element.triggers.some(({ kind }) => kind === "link")) return false;
   return !(isActivity(element) && element.isForCompensation);
 }

@@ -1,4 +1,4 @@
-import { isActivity } from "../model/process.ts";
+import { isActivity, type Process } from "../model/process.ts";
 import { act } from "./acting.ts";
 import { elementOf, type Live, push, ROOT, release, unsubscribe } from "./live.ts";
 import { addRow, scopeRole } from "./rows.ts";
@@ -42,8 +42,19 @@ function start(live: Live, { variables, startedBy }: Extract<MachineEvent, { kin
     enterStarts(live, root, process.scopes.get(process.id)?.starts ?? []);
   } else {
     push(live, { kind: "enter", element: startedBy.element, scope: root.id, result: startedBy.variables });
+    for (const element of besides(process, startedBy.element)) {
+      push(live, { kind: "enter", element, scope: root.id, result: null });
+    }
   }
   if (root.pending === 0) push(live, { kind: "check", row: ROOT });
+}
+
+/** What is waited for too when one of the events after a gateway has begun the instance. */
+function besides(process: Process, begun: string): readonly string[] {
+  const flow = process.flows.get(process.elements.get(begun)?.incoming[0] ?? "");
+  const gateway = process.elements.get(flow?.source ?? "");
+  if (gateway?.type !== "eventBasedGateway" || gateway.begins !== "each") return [];
+  return gateway.outgoing.map((id) => process.flows.get(id)?.target ?? "").filter((target) => target !== begun);
 }
 
 function completed(live: Live, event: Extract<MachineEvent, { kind: "completed" }>): void {

@@ -151,6 +151,8 @@ export type Command =
       readonly row: number;
       readonly called: string;
       readonly version: number | null;
+      /** False: it is over when what it calls has been told to start. */
+      readonly waits: boolean;
     }
   | Told;
 

@@ -49,9 +49,9 @@ export const receive: Begin = (live, row, element) => {
 export const call: Begin = (live, row, element) => {
   if (element.type !== "callActivity") return;
   const called = textOf(evaluate(live, row, element.called));
-  const { version } = element;
+  const { version, waits } = element;
   const place = newPlaceOf(row, "call");
-  issue(live, { kind: "call", place, row: row.id, called, version });
+  issue(live, { kind: "call", place, row: row.id, called, version, waits });
 };
 
 export function publish(live: Live, row: Row, message: NonNullable<TaskElement["message"]>): void {

@@ -132,6 +132,8 @@ export interface CallElement extends Activity {
   readonly type: "callActivity";
   readonly called: Expression;
   readonly version: number | null;
+  /** False: what is called goes on by itself, and the token at once. */
+  readonly waits: boolean;
 }
 
 export interface SubProcessElement extends Activity {
@@ -149,6 +151,8 @@ export interface GatewayElement extends Node {
   readonly type: "exclusiveGateway" | "parallelGateway" | "inclusiveGateway" | "complexGateway" | "eventBasedGateway";
   readonly default: string | null;
   readonly activation: Expression | null;
+  /** Of an event-based gateway: what it waits for begins an instance. `each`: what has not come by then is waited for too. */
+  readonly begins: "first" | "each" | null;
 }
 
 export type ActivityElement = TaskElement | CallElement | SubProcessElement;

@@ -2,6 +2,7 @@ import { type Completion, childPost, type Failure, type Post, type ProgramHost, 
 import type { Command, Variables } from "../machine/state.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { post } from "./telling.ts";
+import { businessKeyTag } from "./topics.ts";
 
 type Call = Extract<Command, { kind: "call" }>;
 
@@ -28,6 +29,8 @@ type Starting = Extract<CallState, { stage: "starting" }>;
 
 export interface CallParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
+  /** What is called has the business key of who calls. */
+  businessKey(): string | null;
   /** What a row sees. */
   variablesOf(row: number): Variables;
   onEnd(place: string, completion: Completion): void;
@@ -65,7 +68,7 @@ export class Calls {
       this.#ask(call);
     } else if (known.stage !== "left") {
       if (known.stage === "starting") this.#start(known);
-      this.#await(known);
+      if (call.waits) this.#await(known);
     }
   }
 
@@ -124,21 +127,25 @@ export class Calls {
     const state: Starting = { stage: "starting", call, child: this.#post(call, begins).run.id, begins };
     this.#open.set(call.place, state);
     this.#start(state);
-    this.#await(state);
+    if (call.waits) this.#await(state);
   }
 
   #post(call: Call, { called, variables }: Begins): Extract<Post, { kind: "start" }> {
-    const input: ProcessInput = { variables, startedBy: null };
+    const businessKey = this.#parts.businessKey();
+    const input: ProcessInput = { variables, startedBy: null, ...(businessKey !== null && { businessKey }) };
     return childPost(this.#host, `${call.place}/start`, {
       workflow: called,
       input: called.isProcess ? input : variables,
+      tags: businessKey === null ? [] : [businessKeyTag(businessKey)],
+      ...(!call.waits && { onParentClose: "abandon" }),
     });
   }
 
   #start({ call, child, begins }: Starting): void {
     post(this.#host, `${call.place}/start`, "spawn", this.#post(call, begins), () => {
       const known = this.#open.get(call.place);
-      if (known?.stage === "starting") this.#open.set(call.place, { stage: "started", call, child });
+      if (!call.waits) this.#end(call.place, { outcome: "ok", value: {}, detail: null });
+      else if (known?.stage === "starting") this.#open.set(call.place, { stage: "started", call, child });
     });
   }
 

@@ -5,6 +5,8 @@ import type { Element, TaskType } from "../model/process.ts";
 export interface Job {
   readonly runId: string;
   readonly process: string;
+  /** Of the instance; null: it has none. */
+  readonly businessKey: string | null;
   /** The element as the model has it: its id, name, script, properties. */
   readonly element: Element;
   /** The variables that the element sees; inputs that it maps are among them. */

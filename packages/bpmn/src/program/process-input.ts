@@ -4,4 +4,6 @@ import type { StartedBy, Variables } from "../machine/state.ts";
 export interface ProcessInput {
   readonly variables: Variables;
   readonly startedBy: StartedBy | null;
+  /** What the business calls the instance. */
+  readonly businessKey?: string;
 }

@@ -43,6 +43,7 @@ class ProcessProgram {
   readonly #inbox: Inbox;
   #live: Live;
   #records = 0;
+  #businessKey: string | null = null;
 
   constructor(parts: ProgramParts, host: ProgramHost) {
     this.#parts = parts;
@@ -51,6 +52,7 @@ class ProcessProgram {
     this.#live = createLive(parts.process, environment);
     this.#calls = new Calls(host, {
       resolve: parts.resolve,
+      businessKey: () => this.#businessKey,
       variablesOf: (row) => visibleFrom(this.#live, row),
       onEnd: (place, completion) => this.#settle(place, completion),
     });
@@ -58,6 +60,7 @@ class ProcessProgram {
   }
 
   start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {
+    this.#businessKey = input.businessKey ?? null;
     if (snapshot === null) {
       this.#inbox.open();
       this.#take({ kind: "started", at: this.#host.now(), ...input });
@@ -94,7 +97,7 @@ class ProcessProgram {
     const settle = (completion: Completion): void => this.#settle(command.place, completion);
     switch (command.kind) {
       case "work":
-        issueStep(this.#host, this.#parts, this.#live, command, settle);
+        issueStep(this.#host, { ...this.#parts, businessKey: this.#businessKey }, this.#live, command, settle);
         return;
       case "call":
         this.#calls.begin(command);

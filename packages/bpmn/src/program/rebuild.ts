@@ -39,13 +39,23 @@ function eventIn(live: Live, runId: string, record: RecordView): MachineEvent | 
   const { location, kind, at } = record;
   if (kind === "retry" || kind === "operator" || kind === "warning") return null;
   if (location.startsWith("~act#")) return actIn(record);
-  const place = kind === "child" ? location.slice(0, -"/result".length) : location;
+  const place = placeOf(record);
   const command = live.commands.get(place);
   if (command === undefined) return null;
+  if (kind === "spawn") {
+    const isOver = command.kind === "call" && !command.waits;
+    return isOver ? { kind: "completed", at, place, variables: {}, value: {} } : null;
+  }
   // A call that goes on has only found out whom it means.
   if (command.kind === "call" && kind === "step" && record.outcome === "ok") return null;
   if (kind === "emit" || kind === "send") return { kind: "told", at, place };
   return eventOf({ runId, at }, command, completionOf(record));
+}
+
+/** A call has more than one record. */
+function placeOf({ kind, location }: RecordView): string {
+  if (kind === "child") return location.slice(0, -"/result".length);
+  return kind === "spawn" ? location.slice(0, -"/start".length) : location;
 }
 
 function actIn({ value, detail, at }: RecordView): MachineEvent | null {

@@ -19,6 +19,16 @@ export function taskMessage(place: string): string {
   return `bpmn task ${place}`;
 }
 
+/** Runs of one business key are found by this tag. */
+export function businessKeyTag(key: string): string {
+  return `bpmn key ${fit(key)}`;
+}
+
+/** The id of the one instance of a process that a business key has. */
+export function uniqueRunId(process: string, key: string): string {
+  return `bpmn ${fit(process)} key ${fit(key)}`;
+}
+
 /** What operators ask of a process run. */
 export const ACT_MESSAGE = "bpmn act";
 /** A called process has escalated. */

@@ -1,4 +1,4 @@
-import type { Completion, ProgramHost, StepInfo } from "pawl";
+import type { Completion, ProgramHost, RetryPolicy, StepInfo } from "pawl";
 import { BpmnError } from "../bpmn-error.ts";
 import type { Live } from "../machine/live.ts";
 import type { Command, Variables } from "../machine/state.ts";
@@ -10,6 +10,7 @@ interface WorkParts {
   readonly process: Process;
   readonly table: HandlerTable;
   readonly retry: RetrySetting;
+  readonly businessKey: string | null;
 }
 
 /** What the record of a task's work holds. */
@@ -34,13 +35,7 @@ export function issueStep(
     location: command.place,
     issuedAt: host.now(),
     body: (info) => work(host.runId, parts, id, seenFrom(live, command.row), info),
-    retry: {
-      maxAttempts: setting.tries,
-      initialMs: setting.initialMs,
-      factor: setting.backoff === "exponential" ? 2 : 1,
-      maxMs: setting.maxMs,
-      jitter: setting.jitter,
-    },
+    retry: policyOf(setting),
     shouldRetry: null,
     timeoutMs: null,
     retryOnTimeout: false,
@@ -50,6 +45,11 @@ export function issueStep(
     retryAt: 0,
     settle,
   });
+}
+
+function policyOf({ tries, backoff, initialMs, maxMs, jitter }: RetrySetting): RetryPolicy {
+  const factor = backoff === "exponential" ? 2 : 1;
+  return { maxAttempts: tries, initialMs, factor, growthMs: backoff === "linear" ? initialMs : 0, maxMs, jitter };
 }
 
 /** What a handler is given is its own: what it does to it changes nothing here. Large values are copied when they are looked at. */
@@ -68,7 +68,7 @@ function seenFrom(live: Live, id: number): Variables {
 /** An error of the model is an outcome of the work, not a failure of it. */
 async function work(
   runId: string,
-  { process, table }: WorkParts,
+  { process, table, businessKey }: WorkParts,
   id: string,
   variables: Readonly<Record<string, unknown>>,
   { attempt, signal, idempotencyKey }: StepInfo,
@@ -77,7 +77,7 @@ async function work(
   if (element === undefined) throw new Error(`process ${process.id} has no element ${id}`);
   const handler = handlerOf(table, element);
   try {
-    const job = { runId, process: process.id, element, variables, attempt, signal, idempotencyKey };
+    const job = { runId, process: process.id, businessKey, element, variables, attempt, signal, idempotencyKey };
     return { kind: "done", value: (await handler(job)) ?? null };
   } catch (error) {
     if (!(error instanceof BpmnError)) throw error;

@@ -81,6 +81,13 @@ describe("the wait before the next try", () => {
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 256_000, 300_000, 300_000]);
   });
 
+  test("grows by the same each time where the policy says so", () => {
+    const policy = { ...DEFAULT_RETRY, factor: 1, growthMs: 1_000, maxMs: 3_500, jitter: 0 };
+    expect([1, 2, 3, 4, 100].map((attempt) => retryDelayMs(policy, attempt, 0.5))).toEqual([
+      1_000, 2_000, 3_000, 3_500, 3_500,
+    ]);
+  });
+
   test("lies around the steady one by the part that jitter says", () => {
     expect(retryDelayMs(DEFAULT_RETRY, 1, 0)).toBe(900);
     expect(retryDelayMs(DEFAULT_RETRY, 1, 0.5)).toBe(1_000);

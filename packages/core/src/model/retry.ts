@@ -10,6 +10,8 @@ export interface RetryPolicy {
   readonly initialMs: number;
   /** How much longer each wait is than the one before. */
   readonly factor: number;
+  /** By how many ms each wait is longer than the one before, beside the factor. Left out: by none. */
+  readonly growthMs?: number;
   /** No wait is longer, jitter aside. */
   readonly maxMs: number;
   /** By which part of itself, at most, a wait is made longer or shorter at random; 0 to 1. */
@@ -93,9 +95,10 @@ function invalid(option: string, value: unknown, allowed: string): PawlError {
  * of the jitter. A power that overflows is Infinity, which the bound turns into `maxMs`: waits never wrap around.
  */
 export function retryDelayMs(policy: RetryPolicy, attempt: number, random01: number): number {
-  const { initialMs, factor, maxMs, jitter } = policy;
+  const { initialMs, factor, growthMs = 0, maxMs, jitter } = policy;
   if (initialMs === 0) return 0;
-  const steadyMs = Math.min(initialMs * factor ** Math.max(0, attempt - 1), maxMs);
+  const before = Math.max(0, attempt - 1);
+  const steadyMs = Math.min(initialMs * factor ** before + growthMs * before, maxMs);
   const delayMs = Math.ceil(steadyMs * (1 + jitter * (2 * random01 - 1)));
   return Math.max(0, Math.min(delayMs, Math.floor(maxMs * (1 + jitter))));
 }
