@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     include: [
       "packages/*/src/**/*.test.ts",
-      "{sim,chaos,conformance,bench,examples,lint}/src/**/*.test.ts",
+      "{sim,chaos,conformance,oracle,bench,examples,lint}/src/**/*.test.ts",
       "scripts/**/*.test.ts",
     ],
     globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],

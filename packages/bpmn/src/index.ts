@@ -23,6 +23,7 @@ export {
 } from "./http/http-client.ts";
 export type { HttpRules } from "./http/http-rules.ts";
 export { advance } from "./machine/advance.ts";
+export { Instance } from "./machine/instance.ts";
 export type { Environment } from "./machine/live.ts";
 export type {
   Act,

@@ -18,6 +18,14 @@ const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreRefere
 /** References to types of data, which may be defined anywhere: nothing that is run is lost with them. */
 const TYPE_REFERENCES = new Set(["bpmn:structureRef", "bpmn:itemSubjectRef", "bpmn:implementationRef"]);
 
+let kept: BpmnModdle | null = null;
+
+/** It knows the whole metamodel, which takes a while to build; reading changes nothing in it. */
+function moddle(): BpmnModdle {
+  kept ??= new BpmnModdle();
+  return kept;
+}
+
 /**
  * The processes of a BPMN 2.0 document. All problems are found at once: one `PawlError` with code `MODEL_INVALID` lists them.
  */
@@ -26,7 +34,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   const tree = readXml(text);
   const problems = new Problems();
   const { lines, scripts } = surveyed(tree, problems);
-  const { rootElement, warnings } = await new BpmnModdle().fromXML(readable(text, tree));
+  const { rootElement, warnings } = await moddle().fromXML(readable(text, tree));
   for (const warning of warnings) lost(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));

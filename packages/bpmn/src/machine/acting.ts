@@ -1,5 +1,5 @@
 import { isActivity } from "../model/process.ts";
-import { elementOf, type Live, push, ROOT, release } from "./live.ts";
+import { elementOf, type Live, push, ROOT } from "./live.ts";
 import { removeTree, upward } from "./rows.ts";
 import type { Act, Row } from "./state.ts";
 import { assign, assignLocal } from "./variables.ts";
@@ -45,8 +45,7 @@ function retry(live: Live, row: Row): void {
   if (row.incident === null) return;
   const { again } = row.incident;
   row.incident = null;
-  if (again === "work") release(live, row.id);
-  push(live, { kind: again === "work" ? "begin" : again, row: row.id });
+  push(live, { kind: again === "work" ? "again" : again, row: row.id });
 }
 
 /** As if the element had done its part. */

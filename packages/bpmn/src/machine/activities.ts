@@ -11,8 +11,11 @@ import { assign, assignLocal, evaluate, mapped } from "./variables.ts";
 /** What an activity of some type does when it begins. */
 export type Begin = (live: Live, row: Row, element: ActivityElement) => void;
 
+/** Whether the events on its edge are still to be opened: work that is done again finds them as they are, with their timers. */
+export type Edges = "closed" | "open";
+
 /** An activity gets its inputs and its edges; one that is done several times begins its instances. */
-export function beginActivity(live: Live, row: Row, element: ActivityElement, begin: Begin): void {
+export function beginActivity(live: Live, row: Row, element: ActivityElement, begin: Begin, edges: Edges): void {
   if (element.loop !== null && row.instance === null) {
     openEdges(live, row, element);
     startLoop(live, row, element, element.loop);
@@ -21,7 +24,7 @@ export function beginActivity(live: Live, row: Row, element: ActivityElement, be
   for (const { source, target } of element.inputs) {
     assignLocal(live, row, target, evaluate(live, row, source) ?? null);
   }
-  if (row.instance === null) openEdges(live, row, element);
+  if (row.instance === null && edges === "closed") openEdges(live, row, element);
   begin(live, row, element);
 }
 

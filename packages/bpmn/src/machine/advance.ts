@@ -94,12 +94,13 @@ function attempt(live: Live, work: Work): void {
     if (!(error instanceof Stuck) || !("row" in work)) throw error;
     const row = live.rows.get(work.row);
     if (row === undefined) return;
-    release(live, row.id);
+    if (work.kind !== "again") release(live, row.id);
     row.incident = { kind: error.kind, message: error.message, at: live.at, again: againOf(work.kind) };
   }
 }
 
 function againOf(kind: Work["kind"]): Again {
+  if (kind === "again") return "work";
   return kind === "complete" || kind === "leave" ? kind : "begin";
 }
 
@@ -120,6 +121,7 @@ function perform(live: Live, work: Work): void {
       }
       return;
     case "begin":
+    case "again":
     case "complete":
     case "leave":
     case "check":
@@ -141,7 +143,7 @@ function travel(live: Live, work: Extract<Work, { kind: "flow" | "enter" }>): vo
   if (scope.children === 0 && scope.pending === 0) push(live, { kind: "check", row: scope.id });
 }
 
-function onRow(live: Live, kind: "begin" | "complete" | "leave" | "check", id: number): void {
+function onRow(live: Live, kind: "begin" | "again" | "complete" | "leave" | "check", id: number): void {
   const row = live.rows.get(id);
   if (row === undefined || row.incident !== null) return;
   if (kind === "check") {
@@ -150,8 +152,8 @@ function onRow(live: Live, kind: "begin" | "complete" | "leave" | "check", id: n
   }
   const element = elementOf(live, row);
   if (element === null) return;
-  if (kind === "begin") {
-    BEHAVIORS[element.type](live, row, element);
+  if (kind === "begin" || kind === "again") {
+    BEHAVIORS[element.type](live, row, element, kind === "begin" ? "closed" : "open");
   } else if (kind === "complete") {
     completeActivity(live, row);
     if (isActivity(element)) checkAdHoc(live, live.rows.get(row.parent));

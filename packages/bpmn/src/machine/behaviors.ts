@@ -1,5 +1,5 @@
 import { type ActivityElement, type Element, type ElementType, isActivity, isEvent } from "../model/process.ts";
-import { type Begin, beginActivity } from "./activities.ts";
+import { type Begin, beginActivity, type Edges } from "./activities.ts";
 import { beginEvent } from "./events.ts";
 import { beginGateway } from "./gateways.ts";
 import type { Live } from "./live.ts";
@@ -7,7 +7,7 @@ import { beginSubProcess } from "./scopes.ts";
 import type { Row } from "./state.ts";
 import { call, passThrough, receive, script, send, task, work } from "./tasks.ts";
 
-type Behavior = (live: Live, row: Row, element: Element) => void;
+type Behavior = (live: Live, row: Row, element: Element, edges: Edges) => void;
 
 const event: Behavior = (live, row, element) => {
   if (isEvent(element)) beginEvent(live, row, element);
@@ -19,8 +19,8 @@ const gateway: Behavior = (live, row, element) => {
 
 const activity =
   (begin: Begin): Behavior =>
-  (live, row, element) => {
-    if (isActivity(element)) beginActivity(live, row, element as ActivityElement, begin);
+  (live, row, element, edges) => {
+    if (isActivity(element)) beginActivity(live, row, element as ActivityElement, begin, edges);
   };
 
 /** What each type of element does when a token has come to it. */

@@ -21,7 +21,8 @@ export type Work =
       readonly instance?: number;
       readonly variables?: Record<string, unknown>;
     }
-  | { readonly kind: "begin" | "complete" | "leave"; readonly row: number }
+  /** `again`: the work of an activity that has begun already. */
+  | { readonly kind: "begin" | "again" | "complete" | "leave"; readonly row: number }
   /** Looks whether a scope is over, or what is to be undone next. */
   | { readonly kind: "check"; readonly row: number }
   | { readonly kind: "trigger"; readonly place: string; readonly variables: Variables }

@@ -79,7 +79,11 @@ export function endInstance(
   if (!isGathered) assign(live, body, given);
   const again = loop.kind === "standard" && goesOn(live, body, loop, role.ended + 1);
   role.ended += 1;
-  if (output !== undefined && row.instance !== null) role.outputs[row.instance] = output;
+  if (output !== undefined && row.instance !== null) {
+    // Without holes: a state is JSON.
+    while (role.outputs.length < row.instance) role.outputs.push(null);
+    role.outputs[row.instance] = output;
+  }
   if (undo !== null) role.undo.push(undo);
   removeRow(live, row);
   for (const trigger of thrown) throwToEdge(live, body, element, trigger, given);

@@ -1,6 +1,6 @@
 import { isSubProcess } from "../model/process.ts";
 import { count, elementOf, type Live, push } from "./live.ts";
-import { addRow, clearScope, removeRow, upward } from "./rows.ts";
+import { addRow, clearScope, removeRow, removeTree, upward } from "./rows.ts";
 import type { Role, Row, Undoable } from "./state.ts";
 import { compensationInside } from "./throwing.ts";
 
@@ -76,12 +76,18 @@ function undone(live: Live, row: Row, { after }: Undoing): void {
   }
   const element = elementOf(live, row);
   const event = element !== null && isSubProcess(element) ? cancelEvent(live, element.boundaries) : undefined;
-  if (event !== undefined) {
-    push(live, { kind: "enter", element: event, scope: row.parent, result: {} });
-    removeRow(live, row);
+  // The event is on the edge of the whole: with one of several instances, all are cancelled.
+  const host = row.instance === null ? row : live.rows.get(row.parent);
+  if (event !== undefined && host !== undefined) {
+    push(live, { kind: "enter", element: event, scope: host.parent, result: {} });
+    removeTree(live, host);
     return;
   }
   row.role = { kind: "plain" };
+  if (row.instance !== null) {
+    push(live, { kind: "complete", row: row.id });
+    return;
+  }
   count(live, row.element);
   push(live, { kind: "leave", row: row.id });
 }

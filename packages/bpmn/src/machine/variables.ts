@@ -17,21 +17,26 @@ export function visibleFrom(live: Live, id: number): Variables {
   return row === undefined ? {} : visible(live, row);
 }
 
-/** Sets variables where the nearest row upward has them; those that none has become the process's. */
+/**
+ * Sets variables where the nearest row upward has them; those that none has become the process's. Commands and
+ * handlers hold what was visible when they got it: so variables are replaced, never changed.
+ */
 export function assign(live: Live, row: Row | undefined, variables: Variables): void {
+  const replaced = new Set<Row>();
   for (const [name, value] of Object.entries(variables)) {
     const holder = row === undefined ? undefined : holderOf(live, row, name);
     const target = holder ?? live.rows.get(ROOT);
     if (target === undefined) return;
-    target.variables ??= {};
-    put(target.variables, name, value);
+    if (!replaced.has(target)) target.variables = { ...target.variables };
+    replaced.add(target);
+    put(target.variables ?? {}, name, value);
     live.variablesChanged = true;
   }
 }
 
 /** Sets a variable of this very row. */
 export function assignLocal(live: Live, row: Row, name: string, value: unknown): void {
-  row.variables ??= {};
+  row.variables = { ...row.variables };
   put(row.variables, name, value);
   live.variablesChanged = true;
 }

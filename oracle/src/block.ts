@@ -1,0 +1,135 @@
+/**
+ * A generated process, as a tree of blocks. A block begins once and is over once, or its token dies in it: what the whole does
+ * follows from what its blocks do.
+ */
+
+/** `variable > over`. */
+export interface Condition {
+  readonly variable: string;
+  readonly over: number;
+}
+
+export type Trigger =
+  | { readonly kind: "message" }
+  /** `times`: it comes back so often; null: it comes once. */
+  | { readonly kind: "timer"; readonly minutes: number; readonly times: number | null }
+  | { readonly kind: "signal"; readonly name: string }
+  | { readonly kind: "condition"; readonly when: Condition }
+  /** Code null: all. */
+  | { readonly kind: "error"; readonly code: string | null }
+  | { readonly kind: "escalation"; readonly code: string | null }
+  | { readonly kind: "cancel" };
+
+/** An event on the edge of an activity. What does not interrupt ends for itself; what does may go on where its host would have. */
+export interface Edge {
+  readonly id: string;
+  readonly on: Trigger;
+  readonly interrupts: boolean;
+  readonly rejoins: boolean;
+  readonly path: Block;
+}
+
+/** A process, sub-process or event sub-process. */
+export interface Scope {
+  readonly id: string;
+  readonly body: Block;
+  readonly handlers: readonly Handler[];
+}
+
+/** An event sub-process. */
+export interface Handler {
+  readonly start: string;
+  readonly on: Trigger;
+  readonly interrupts: boolean;
+  readonly inside: Scope;
+}
+
+export type Many =
+  | {
+      readonly kind: "parallel" | "sequential";
+      /** A number, or the variable that holds it. */
+      readonly count: number | string;
+      /** So many are enough. */
+      readonly enough: number | null;
+      /** The results are gathered in a variable. */
+      readonly gathers: boolean;
+    }
+  | { readonly kind: "rounds"; readonly testBefore: boolean; readonly goesOn: Condition; readonly max: number | null };
+
+export type Doing =
+  | { readonly kind: "work" | "user" | "receive" | "call" }
+  | { readonly kind: "sub"; readonly isTransaction: boolean; readonly scope: Scope };
+
+export interface Activity {
+  readonly kind: "activity";
+  readonly id: string;
+  readonly does: Doing;
+  readonly edges: readonly Edge[];
+  readonly many: Many | null;
+  /** The task that undoes it. */
+  readonly undo: string | null;
+}
+
+export interface Fork {
+  readonly kind: "fork";
+  readonly id: string;
+  readonly gateway: "exclusive" | "parallel" | "inclusive" | "complex";
+  readonly branches: ReadonlyArray<{ readonly when: Condition | "always" | "default"; readonly body: Block }>;
+  /** Of a complex join: so many are enough. */
+  readonly enough: number;
+}
+
+export interface Race {
+  readonly kind: "race";
+  readonly id: string;
+  readonly branches: ReadonlyArray<{ readonly id: string; readonly on: Trigger; readonly body: Block }>;
+}
+
+export type Thrown =
+  | { readonly kind: "escalation"; readonly code: string }
+  | { readonly kind: "signal"; readonly name: string }
+  | { readonly kind: "message" }
+  /** Of one activity of the scope, or of all. */
+  | { readonly kind: "compensation"; readonly of: string | null };
+
+export type Ended =
+  | { readonly kind: "none" | "terminate" | "cancel" }
+  | { readonly kind: "error" | "escalation"; readonly code: string };
+
+export type Block =
+  | { readonly kind: "seq"; readonly blocks: readonly Block[] }
+  | Activity
+  | { readonly kind: "catch"; readonly id: string; readonly on: Trigger }
+  | { readonly kind: "throw"; readonly id: string; readonly what: Thrown }
+  | { readonly kind: "end"; readonly id: string; readonly what: Ended }
+  /** A link and its target. */
+  | { readonly kind: "link"; readonly id: string }
+  | Fork
+  | Race
+  | { readonly kind: "repeat"; readonly id: string; readonly body: Block; readonly again: Condition };
+
+export const VARIABLES: readonly string[] = ["v1", "v2", "v3"];
+export const ERRORS: readonly string[] = ["E1", "E2", "E3"];
+export const ESCALATIONS: readonly string[] = ["X1", "X2", "X3"];
+/** Each is caught by one element at most. */
+export const SIGNALS: readonly string[] = ["g1", "g2", "g3"];
+
+/** Whether a flow leads out of the block. */
+export function isPassable(block: Block): boolean {
+  switch (block.kind) {
+    case "seq":
+      return block.blocks.every(isPassable);
+    case "end":
+      return false;
+    case "fork":
+    case "race":
+      return block.branches.some(({ body }) => isPassable(body));
+    case "repeat":
+      return isPassable(block.body);
+    case "activity":
+    case "catch":
+    case "throw":
+    case "link":
+      return true;
+  }
+}

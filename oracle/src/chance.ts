@@ -1,0 +1,46 @@
+/** Repeatable chance: the same seed gives the same draws. */
+export class Chance {
+  #state: number;
+
+  constructor(seed: number) {
+    // Neighbouring seeds must not begin alike.
+    this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
+    this.next();
+    this.next();
+  }
+
+  /** In [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  }
+
+  /** True with this probability. */
+  roll(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** A whole number from `min` to `max`, both included. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.next() * items.length)];
+    if (item === undefined) throw new Error("nothing to pick from");
+    return item;
+  }
+
+  /** One of the keys, by their weights. */
+  weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
+    const entries = Object.entries(weights) as Array<[Key, number]>;
+    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
+    for (const [key, weight] of entries) {
+      left -= weight;
+      if (left < 0) return key;
+    }
+    throw new Error("no weight is above 0");
+  }
+}

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { readBpmn } from "../definition/read-bpmn.ts";
+import { evaluateExpression } from "../expressions.ts";
+import { documentOf, flows } from "../testing/document.ts";
+import { Instance } from "./instance.ts";
+import type { Command, State } from "./state.ts";
+
+const ENVIRONMENT = { evaluate: evaluateExpression, isCalled: false };
+
+async function begun(inside: string, flowText: string, variables: Readonly<Record<string, unknown>> = {}) {
+  const [process] = await readBpmn(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`));
+  if (process === undefined) throw new Error("there is no process");
+  const instance = new Instance(process, ENVIRONMENT);
+  instance.take({ kind: "started", at: 0, variables, startedBy: null });
+  return { process, instance };
+}
+
+function placesOf({ commands }: State, kind: Command["kind"]): readonly string[] {
+  return commands.filter((command) => command.kind === kind).map(({ place }) => place);
+}
+
+function rowOf({ rows }: State, element: string): number {
+  return rows.find((row) => row.element === element)?.id ?? 0;
+}
+
+test("what is told to others says the variables as they were, also in an instance that lives on", async () => {
+  const { process, instance } = await begun(
+    '<intermediateThrowEvent id="m"><messageEventDefinition/></intermediateThrowEvent><userTask id="a"/>',
+    "s -> m\nm -> a\na -> e",
+    { x: 1 },
+  );
+  const kept = instance.state;
+  const change = { kind: "setVariables", at: 1, row: null, variables: { x: 2 } } as const;
+  instance.take(change);
+  expect(instance.state.commands).toMatchObject([{ variables: { x: 1 } }, { variables: { x: 1 } }, { kind: "task" }]);
+  const rebuilt = new Instance(process, ENVIRONMENT, kept);
+  rebuilt.take(change);
+  expect(instance.state).toEqual(rebuilt.state);
+});
+
+test("what has been gathered so far is JSON, whichever instance ends first", async () => {
+  const many = `<serviceTask id="a"><multiInstanceLoopCharacteristics><extensionElements>
+      <pawl:loopCharacteristics outputCollection="out" outputElement="= r"/></extensionElements>
+    <loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>`;
+  const { instance } = await begun(many, "s -> a\na -> e");
+  const last = placesOf(instance.state, "work").at(-1) ?? "";
+  instance.take({ kind: "completed", at: 1, place: last, variables: {}, value: { r: 9 } });
+  const [body] = instance.state.rows.filter(({ role }) => role.kind === "loop");
+  expect(body?.role).toStrictEqual(JSON.parse(JSON.stringify(body?.role)));
+});
+
+test("work that is retried leaves the timers on the edge of its activity as they are", async () => {
+  const { instance } = await begun(
+    `<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a" cancelActivity="false">
+       <timerEventDefinition><timeCycle>R2/PT1M</timeCycle></timerEventDefinition></boundaryEvent>`,
+    "s -> a\na -> e\nx -> e",
+  );
+  instance.take({ kind: "failed", at: 5_000, place: "a/work", message: "no", reason: "failed" });
+  const { commands } = instance.state;
+  instance.take({ kind: "retry", at: 9_000, row: rowOf(instance.state, "a") });
+  expect(instance.state.commands).toMatchObject([...commands, { kind: "work", place: "a/work#2" }]);
+  expect(instance.state.commands).toContainEqual({ kind: "timer", place: "x", dueAt: 60_000 });
+});
+
+test("one of several transactions that is cancelled cancels the whole, by the event on its edge", async () => {
+  const { instance } = await begun(
+    `<transaction id="q"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>
+       <startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>${flows("qs -q1-> a\na -q2-> c")}</transaction>
+     <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent><userTask id="b"/><userTask id="n"/>`,
+    "s -> q\nq -> n\nn -> e\nx -> b\nb -> e",
+  );
+  const [place = ""] = placesOf(instance.state, "work");
+  const { withdrawn } = instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
+  expect(withdrawn).toEqual(["a#2/work"]);
+  expect(placesOf(instance.state, "task")).toEqual(["b/task"]);
+});
