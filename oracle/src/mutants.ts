@@ -96,8 +96,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "compensation begins with the oldest",
     file: "undoing.js",
-    find: "return mine.reverse();",
-    replace: "return mine;",
+    find: ".sort((a, b) => b.order - a.order)",
+    replace: ".sort((a, b) => a.order - b.order)",
   },
   {
     name: "the same is undone twice",

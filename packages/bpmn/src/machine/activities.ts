@@ -62,7 +62,9 @@ function undoableOf(live: Live, row: Row, element: ActivityElement): Undoable | 
   const inner = "undo" in row.role ? row.role.undo : [];
   const handler = row.instance === null ? element.compensatedBy : null;
   if (handler === null && inner.length === 0 && compensationInside(live, element.id) === null) return null;
-  return { element: element.id, handler, inner: handler === null ? inner : [], variables: row.variables };
+  const order = live.nextId;
+  live.nextId += 1;
+  return { element: element.id, handler, inner: handler === null ? inner : [], order, variables: row.variables };
 }
 
 /** The token goes on from an activity or an event. */

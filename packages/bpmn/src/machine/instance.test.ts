@@ -74,3 +74,19 @@ test("one of several transactions that is cancelled cancels the whole, by the ev
   expect(withdrawn).toEqual(["a#2/work"]);
   expect(placesOf(instance.state, "task")).toEqual(["b/task"]);
 });
+
+test("compensation in an event sub-process undoes its scope's and its own, newest first", async () => {
+  const undoable = (id: string): string =>
+    `<serviceTask id="${id}"/><boundaryEvent id="${id}x" attachedToRef="${id}"><compensateEventDefinition/></boundaryEvent>
+     <serviceTask id="${id}u" isForCompensation="true"/><association id="${id}l" sourceRef="${id}x" targetRef="${id}u"/>`;
+  const { instance } = await begun(
+    `${undoable("a")}<userTask id="w"/><subProcess id="h" triggeredByEvent="true">
+       <startEvent id="hs" isInterrupting="false"><messageEventDefinition/></startEvent>${undoable("b")}<userTask id="t"/>
+       <intermediateThrowEvent id="c"><compensateEventDefinition/></intermediateThrowEvent>${flows("hs -h1-> b\nb -h2-> t\nt -h3-> c")}</subProcess>`,
+    "s -> a\na -> w\nw -> e",
+  );
+  for (const place of ["hs", "b/work", "a/work", "t/task"]) {
+    instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
+  }
+  expect(placesOf(instance.state, "work")).toEqual(["au/work"]);
+});

@@ -58,6 +58,8 @@ export interface Undoable {
   readonly element: string;
   readonly handler: string | null;
   readonly inner: readonly Undoable[];
+  /** What completed later has a greater number. */
+  readonly order: number;
   /** The scope's variables when it completed. */
   readonly variables: Readonly<Record<string, unknown>> | null;
 }

@@ -8,8 +8,10 @@ type Undoing = Extract<Role, { kind: "undoing" }>;
 
 /** An event that throws compensation undoes what its scope has done, newest first, and waits for it. */
 export function startUndoing(live: Live, row: Row, activity: string | null): void {
-  const queue = scopesOf(live, row).flatMap((scope) => taken(scope, activity));
-  row.role = { kind: "undoing", queue: [...queue], undo: [], after: "leave" };
+  const queue = scopesOf(live, row)
+    .flatMap((scope) => taken(scope, activity))
+    .sort((a, b) => b.order - a.order);
+  row.role = { kind: "undoing", queue, undo: [], after: "leave" };
   push(live, { kind: "check", row: row.id });
 }
 
@@ -26,7 +28,7 @@ function taken(scope: Row, activity: string | null): readonly Undoable[] {
   const { undo } = scope.role;
   const mine = undo.filter(({ element }) => activity === null || element === activity);
   scope.role.undo = undo.filter((each) => !mine.includes(each));
-  return mine.reverse();
+  return mine;
 }
 
 /** A transaction is cancelled: nothing in it goes on, what was done in it is undone, and it is left by its cancel event. */
@@ -54,7 +56,8 @@ export function undoNext(live: Live, row: Row, role: Undoing): void {
     return;
   }
   const own = compensationInside(live, next.element);
-  const queue = own === null ? [...next.inner].reverse() : [{ element: own, handler: own, inner: [], variables: null }];
+  const queue =
+    own === null ? [...next.inner].reverse() : [{ element: own, handler: own, inner: [], order: 0, variables: null }];
   const inner = addRow(live, {
     parent: row.id,
     element: next.element,
