@@ -52,7 +52,7 @@ function exploreSection() {
 
 /** Slower than embedded. @returns {readonly Section[]} */
 function postgresSection() {
-  const filters = ["--testTimeout=180000", ...STORED];
+  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/move-run"];
   return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 

@@ -1,5 +1,5 @@
 /** A run is exported in the middle of its life and goes on in another store; its journal is kept for later code to be tried on. */
-import { createEngine, exportRun, importRun, memoryStore, workflow } from "pawl";
+import { createEngine, endExported, exportRun, importRun, memoryStore, workflow } from "pawl";
 import { replayJournal } from "pawl/testing";
 
 const order = workflow("order", async (ctx, what: string) => {
@@ -16,10 +16,13 @@ await first.start(order, "tea", { id: "o-1" });
 await suspended;
 await first.pause("o-1", "moves to another store");
 const text = JSON.stringify(await exportRun(here, "o-1", { keepOpen: true }));
-await first.shutdown();
 
 const second = await createEngine({ store: there, workflows: [order] });
 await importRun(there, text, { keepOpen: true });
+console.log(
+  `moved: ${await endExported(here, text, { keepOpen: true })}, which is ${await first.run("o-1").status()} here`,
+);
+await first.shutdown();
 await second.resume("o-1");
 await second.send("o-1", "approve", "ann");
 console.log(await second.run("o-1").result());

@@ -205,6 +205,7 @@ describe("every example runs and prints what it says", () => {
   it("move-run: a run goes on in another store, and its journal is tried on other code", async () => {
     expect(await printed(() => import("./move-run.ts"))).toEqual([
       "charged for tea",
+      "moved: o-1, which is cancelled here",
       "shipped tea, says ann",
       "shipped",
       "today's code: completed",

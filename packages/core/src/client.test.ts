@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { declareWorkflow, message, type Store, workflow } from "./index.ts";
 import { intercepted } from "./testing/intercepted.ts";
 import { STAGES } from "./testing/stages.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { type CodecHook, message, type PawlError, topic, workflow } from "./index.ts";
 import { STAGES } from "./testing/stages.ts";
 

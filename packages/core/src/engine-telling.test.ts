@@ -174,6 +174,8 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
   });
 });
 
+const ON_BUN = "bun" in process.versions;
+
 describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ create, staysHot }) => {
   type Listener = (...args: unknown[]) => void;
   const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
@@ -195,47 +197,54 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
     for (const [event, listener] of removed.splice(0)) process.on(event, listener);
   });
 
-  it.runIf(staysHot)("in a workflow is told of with its run, and the process and the run live on", async () => {
-    const stage = await create(onTestFinished);
-    const careless = workflow("careless", async (ctx) => {
-      void ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: false });
-      await ctx.step("works", () => 1);
-      await ctx.sleep("1 s");
-      return "done";
-    });
-    const engine = await stage.engine({ workflows: [careless] });
-    const events = listenToAll(engine);
-    const run = await engine.start(careless, undefined);
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe("done");
-    expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
-      { runId: run.id, error: { message: "nobody looks" } },
-    ]);
-    expect(stage.log.some(({ level, fields }) => level === "error" && fields.run === run.id)).toBe(true);
-  });
-
-  it("in a step body, even after the step has ended, is told of with its run", async () => {
-    const stage = await create(onTestFinished);
-    const careless = workflow("careless", async (ctx) => {
-      await ctx.step("leaks", async () => {
-        void (async () => {
-          await Promise.resolve();
-          throw new Error("leaked");
-        })();
-        return 1;
+  // Bun does not say in which context a promise was made that nobody handles.
+  it.runIf(staysHot && !ON_BUN)(
+    "in a workflow is told of with its run, and the process and the run live on (not on Bun, which can't tell whose it is)",
+    async () => {
+      const stage = await create(onTestFinished);
+      const careless = workflow("careless", async (ctx) => {
+        void ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: false });
+        await ctx.step("works", () => 1);
+        await ctx.sleep("1 s");
+        return "done";
       });
-      await ctx.sleep("1 s");
-      return "done";
-    });
-    const engine = await stage.engine({ workflows: [careless] });
-    const events = listenToAll(engine);
-    const run = await engine.start(careless, undefined);
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe("done");
-    expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
-      { runId: run.id, error: { message: "leaked" } },
-    ]);
-  });
+      const engine = await stage.engine({ workflows: [careless] });
+      const events = listenToAll(engine);
+      const run = await engine.start(careless, undefined);
+      await stage.world.advance("2 s");
+      expect(await stage.result(run)).toBe("done");
+      expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
+        { runId: run.id, error: { message: "nobody looks" } },
+      ]);
+      expect(stage.log.some(({ level, fields }) => level === "error" && fields.run === run.id)).toBe(true);
+    },
+  );
+
+  it.skipIf(ON_BUN)(
+    "in a step body, even after the step has ended, is told of with its run (not on Bun, which can't tell whose it is)",
+    async () => {
+      const stage = await create(onTestFinished);
+      const careless = workflow("careless", async (ctx) => {
+        await ctx.step("leaks", async () => {
+          void (async () => {
+            await Promise.resolve();
+            throw new Error("leaked");
+          })();
+          return 1;
+        });
+        await ctx.sleep("1 s");
+        return "done";
+      });
+      const engine = await stage.engine({ workflows: [careless] });
+      const events = listenToAll(engine);
+      const run = await engine.start(careless, undefined);
+      await stage.world.advance("2 s");
+      expect(await stage.result(run)).toBe("done");
+      expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
+        { runId: run.id, error: { message: "leaked" } },
+      ]);
+    },
+  );
 
   it("in the code of a run with a long history, when it is replayed, is told of with its run", async () => {
     const stage = await create(onTestFinished);

@@ -1,6 +1,6 @@
 /** What the compiler must infer and refuse, where engines and clients are used. Checked by `npm run check`; nothing here is executed. */
 import { expectTypeOf } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import {
   type Client,
   checkReplay,

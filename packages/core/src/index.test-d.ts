@@ -1,6 +1,6 @@
 /** What the compiler must infer and refuse, in the code of workflows. Checked by `npm run check`; nothing here is executed. */
 import { expectTypeOf } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import {
   type ChildHandle,
   type Ctx,

@@ -3,7 +3,7 @@ import type { CodecHook } from "./model/payload.ts";
 import { exportRun, importRun } from "./move-run.ts";
 import type { RunExport } from "./run-export.ts";
 import type { Stage } from "./testing/stage.ts";
-import { STAGES } from "./testing/stages.ts";
+import { STAGE_PAIRS, STAGES } from "./testing/stages.ts";
 import { workflow } from "./workflow/workflow.ts";
 
 const KEPT = { keepOpen: true } as const;
@@ -53,18 +53,18 @@ async function begun(stage: Stage): Promise<Awaited<ReturnType<Stage["engine"]>>
   return engine;
 }
 
-describe.each(STAGES)("a run that is moved from the store $name", ({ create }) => {
-  it.each(STAGES)("ends on the store $name as one that stayed", async ({ create: createOther }) => {
-    const staying = await create(onTestFinished);
+describe("a run that is moved in the middle of its life", () => {
+  it.each(STAGE_PAIRS)("from $from.name ends on $to.name as one that stayed", async ({ from: home, to: abroad }) => {
+    const staying = await home.create(onTestFinished);
     const stayed = await finished(staying, await begun(staying));
     expect(stayed).toMatchObject({ status: "completed", output: { price: { value: 12 } } });
 
-    const from = await create(onTestFinished);
+    const from = await home.create(onTestFinished);
     await begun(from);
     const store = from.connect();
     const text = JSON.stringify(await exportRun(store, "o-1", { clock: from.world.clock }));
 
-    const to = await createOther(onTestFinished);
+    const to = await abroad.create(onTestFinished);
     await to.world.advance("10 minutes");
     const elsewhere = await to.engine({ ...SELDOM, workflows: [order, child] });
     const target = to.connect();
@@ -209,6 +209,10 @@ describe("what claims to be an exported run", () => {
     ],
   };
   const run = good.runs[0];
+  const RECORD = {
+    ...{ seq: 1, location: "a", kind: "step", outcome: "ok", attempts: 1, startedAt: 0, at: 0 },
+    value: 1,
+  };
   const bad: ReadonlyArray<readonly [string, unknown]> = [
     ["no JSON", "{"],
     ["null", null],
@@ -220,6 +224,8 @@ describe("what claims to be an exported run", () => {
     ["a strange undo", { ...good, runs: [{ ...run, undo: "all" }] }],
     ["a number that is none", { ...good, runs: [{ ...run, baseSeq: "0" }] }],
     ["no journal", { ...good, runs: [{ ...run, records: null }] }],
+    ["records out of order", { ...good, runs: [{ ...run, records: [RECORD, RECORD] }] }],
+    ["a snapshot of a record that is not there", { ...good, runs: [{ ...run, snapshot: { seq: 7 } }] }],
     ["a record that is none", { ...good, runs: [{ ...run, records: [{ seq: 1 }] }] }],
     ["an entry that is none", { ...good, runs: [{ ...run, inbox: [{}] }] }],
     ["no workflow", { ...good, runs: [{ ...run, workflow: 1 }] }],

@@ -34,14 +34,14 @@ const RUNS_MAX = 10_000;
 
 /**
  * A run, in whatever state, with those that it started, as data for `JSON.stringify`. Nothing of it is changed: a run that is to
- * go on elsewhere alone is paused first.
+ * go on elsewhere alone is paused first, and ended by `endExported` when it is there.
  *
  * ```ts
  * const text = JSON.stringify(await exportRun(sqliteStore("app.db"), "order-1"));
  * ```
  */
 export async function exportRun(store: Store, runId: string, options: MoveOptions = {}): Promise<RunExport> {
-  return await within(store, options, async () => {
+  return await withStore(store, options, async () => {
     const values = exportValues(options.codec ?? null);
     const runs: ExportedRun[] = [];
     for (const pending = [checkTarget(runId)]; pending.length > 0; ) {
@@ -54,7 +54,7 @@ export async function exportRun(store: Store, runId: string, options: MoveOption
           "OPTION_INVALID",
           `run ${runId} has more than ${RUNS_MAX} runs below it; export them apart`,
         );
-      runs.push(exportedRun(values, loaded.run, loaded.records, await inboxOf(store.reader, loaded)));
+      runs.push(exportedRun(values, loaded, await inboxOf(store.reader, loaded)));
       pending.push(...(await childrenOf(store.reader, id)));
     }
     return { format: "pawl.run", version: 1, exportedAt: store.now(), runs };
@@ -91,7 +91,7 @@ export async function importRun(
 ): Promise<ImportReport> {
   const { runs } = readExport(exported);
   const values = exportValues(options.codec ?? null);
-  return await within(store, options, async () => {
+  return await withStore(store, options, async () => {
     const known: string[] = [];
     for (const run of runs) if (await isKnown(store.reader, run)) known.push(run.id);
     const fresh = runs.filter(({ id }) => !known.includes(id));
@@ -119,12 +119,20 @@ function transitionsOf(values: Values, exported: ExportedRun, now: number): read
     ({ seq: _, value, ...record }): NewRecord => ({ ...record, payload: values.in(value) }),
   );
   const inbox = exported.inbox.map(({ value, ...entry }) => ({ ...entry, value: values.in(value) }));
-  const life = { startedAt, generation, baseSeq };
+  const life = { startedAt, generation, baseSeq, seqs: exported.records.map(({ seq }) => seq) };
   const create: Transition = { kind: "create", run, history: { records, inbox, undo, life } };
+  const made = [create, ...snapshotOf(values, exported)];
   const state = stateOf(values, exported, now);
-  if (state === null) return [create];
+  if (state === null) return made;
   const nothing = { posts: [], undo: null, journal: null } as const;
-  return [create, { kind: "control", runId: id, epoch: 1, state, ...nothing, controlId: `import:${startId}` }];
+  return [...made, { kind: "control", runId: id, epoch: 1, state, ...nothing, controlId: `import:${startId}` }];
+}
+
+function snapshotOf(values: Values, { id, snapshot }: ExportedRun): readonly Transition[] {
+  if (snapshot === undefined) return [];
+  const attributes = { a: String(snapshot.seq) };
+  const put = { kind: "snapshot", id, runId: id, body: values.in(snapshot.value), attributes };
+  return [{ kind: "documents", documents: [{ put }] }];
 }
 
 /** What becomes of a run that does not go on by itself. */
@@ -133,7 +141,8 @@ function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now:
   return isTerminal(status) ? { status, outcome: values.in(outcome), at: endedAt ?? now } : null;
 }
 
-async function within<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
+/** Calls with the store open; one that is in use is left as it is. */
+export async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
   if (options.keepOpen === true) return await call();
   const clock = options.clock ?? systemClock();
   await store.open({ now: () => clock.now(), every: () => () => undefined });

@@ -3,7 +3,8 @@ import type { InboxEntry } from "./model/inbox.ts";
 import { checkTarget } from "./model/names.ts";
 import { type Codec, type CodecHook, createCodec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
-import { type Parent, type Payload, type Run, STATUSES, type Status, type Undo } from "./model/run.ts";
+import { type Parent, type Payload, STATUSES, type Status, type Undo } from "./model/run.ts";
+import type { Loaded } from "./store/store.ts";
 
 /** Runs as portable data: JSON that every store can take in, and that can be kept in a repository. */
 export interface RunExport {
@@ -35,6 +36,13 @@ export interface ExportedRun {
   readonly undo: Undo;
   readonly records: readonly ExportedRecord[];
   readonly inbox: readonly ExportedEntry[];
+  /** The state of a program that is data, after the record with this seq; the records before it are there, too. */
+  readonly snapshot?: ExportedSnapshot;
+}
+
+export interface ExportedSnapshot {
+  readonly seq: number;
+  readonly value?: unknown;
 }
 
 export type ExportedRecord = Omit<JournalRecord, "payload"> & { readonly value?: unknown };
@@ -68,8 +76,7 @@ export function exportValues(hook: CodecHook | null): Values {
 
 export function exportedRun(
   values: Values,
-  run: Run,
-  records: readonly JournalRecord[],
+  { run, records, snapshot }: Pick<Loaded, "run" | "records" | "snapshot">,
   inbox: ReadonlyArray<Omit<InboxEntry, "n">>,
 ): ExportedRun {
   const { id, workflow, version, status, tags, parent, startId, createdAt, startedAt, endedAt, generation, undo } = run;
@@ -83,6 +90,7 @@ export function exportedRun(
     ...{ generation, baseSeq: run.baseSeq, undo },
     records: records.map(({ payload, ...record }) => ({ ...record, ...values.out(payload) })),
     inbox: inbox.map(({ value, ...entry }) => ({ ...withoutNumber(entry), ...values.out(value) })),
+    ...(snapshot === null ? {} : { snapshot: { seq: Number(snapshot.attributes.a), ...values.out(snapshot.body) } }),
   };
 }
 
@@ -126,6 +134,7 @@ function checkRun(given: unknown): void {
   for (const name of ["records", "inbox", "tags"] as const)
     if (!Array.isArray(run[name])) throw invalid(`${name} of run ${id} is no list`);
   for (const record of run.records as readonly unknown[]) checkRecord(id, record);
+  checkSeqs(id, run as unknown as ExportedRun);
   for (const entry of run.inbox as readonly unknown[]) checkEntry(id, entry);
 }
 
@@ -134,6 +143,20 @@ function checkRecord(runId: string, given: unknown): void {
   const texts = [location, kind, outcome].every((text) => typeof text === "string");
   const numbers = [seq, attempts, startedAt, at].every((number) => Number.isFinite(number));
   if (!texts || !numbers) throw invalid(`a record of run ${runId} can't be read`);
+}
+
+/** They grow; a loop may have dropped some between them. */
+function checkSeqs(runId: string, { baseSeq, records, snapshot }: ExportedRun): void {
+  let last = baseSeq;
+  for (const { seq } of records) {
+    if (!Number.isSafeInteger(seq) || seq <= last)
+      throw invalid(`a record of run ${runId} has seq ${seq} after ${last}`);
+    last = seq;
+  }
+  if (snapshot === undefined) return;
+  const seq: unknown = snapshot?.seq;
+  if (!Number.isSafeInteger(seq) || (seq as number) < baseSeq || (seq as number) > last)
+    throw invalid(`the snapshot of run ${runId} is of record ${String(seq)}, which it does not hold`);
 }
 
 function checkEntry(runId: string, given: unknown): void {

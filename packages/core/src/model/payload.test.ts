@@ -17,6 +17,9 @@ function nest(levels: number, wrap: (inner: unknown) => unknown): unknown {
   return value;
 }
 
+/** Its `deepStrictEqual` takes maps for different whose keys are like each other and whose values are not. */
+const ON_BUN = "bun" in process.versions;
+
 /** Keys that have been known to go wrong, among all others. */
 const key = fc.oneof(
   fc.string({ unit: "binary", maxLength: 8 }),
@@ -53,7 +56,9 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
     ),
     fc.array(tie("value"), { maxLength: 5 }),
     fc.array(fc.tuple(key, tie("value")), { maxLength: 5 }).map((entries) => Object.fromEntries(entries)),
-    fc.array(fc.tuple(tie("value"), tie("value")), { maxLength: 4 }).map((entries) => new Map(entries)),
+    fc
+      .array(fc.tuple(ON_BUN ? key : tie("value"), tie("value")), { maxLength: 4 })
+      .map((entries) => new Map<unknown, unknown>(entries)),
     fc.array(tie("value"), { maxLength: 4 }).map((members) => new Set(members)),
   ),
 }));

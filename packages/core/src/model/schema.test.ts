@@ -1,6 +1,6 @@
 import { createContext, runInContext } from "node:vm";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { checkSchema, type InferIn, type InferOut, type SchemaIssue, type StandardSchema } from "./schema.ts";
 
 const order = z.object({

@@ -10,6 +10,16 @@ export const TESTING_ERRORS = {
     means: "`explore` found that a workflow does not keep to what it should when something goes wrong.",
     fix: "Read the story in the message; `report.findings` holds the schedules, which can be played again.",
   },
+  RUN_MOVED: {
+    status: 410,
+    means: "The run was moved to another store, where it goes on: this is where it was.",
+    fix: "Ask the store that it was moved to.",
+  },
+  RUN_GOES_ON: {
+    status: 409,
+    means: "A run was to be ended where it was exported from, and something has happened to it since.",
+    fix: "Pause the run and those that it started, export it and import it again, then end it. Nothing was ended.",
+  },
   EXPORT_INVALID: {
     status: 400,
     means: "What was given as an exported run is none, or was written by a later version.",

@@ -47,6 +47,8 @@ export interface RunLife {
   readonly startedAt: number | null;
   readonly generation: number;
   readonly baseSeq: number;
+  /** Of its records, growing: a loop may have dropped some between them. */
+  readonly seqs: readonly number[];
 }
 
 /** A run's word to other runs, applied in the same commit as its own transition. */

@@ -107,21 +107,24 @@ describe("at rest", () => {
 describe("the turns of a browser", () => {
   const tasks = taskTurns();
 
-  it("rest comes after every promise continuation, and the end of the turn after every rest that was asked for", async () => {
-    const order: string[] = [];
-    await new Promise<void>((resolve) => {
-      tasks.atTurnEnd(() => {
-        order.push("turn end");
-        resolve();
+  it.skipIf("deno" in process.versions)(
+    "rest comes after every promise continuation, and the end of the turn after every rest that was asked for (not on Deno, whose ports deliver between continuations: there the turns are Node's)",
+    async () => {
+      const order: string[] = [];
+      await new Promise<void>((resolve) => {
+        tasks.atTurnEnd(() => {
+          order.push("turn end");
+          resolve();
+        });
+        tasks.atRest(() => {
+          order.push("rest");
+          void hops(20).then(() => order.push("moved"));
+        });
+        void hops(100).then(() => order.push("long chain"));
       });
-      tasks.atRest(() => {
-        order.push("rest");
-        void hops(20).then(() => order.push("moved"));
-      });
-      void hops(100).then(() => order.push("long chain"));
-    });
-    expect(order).toEqual(["long chain", "rest", "moved", "turn end"]);
-  });
+      expect(order).toEqual(["long chain", "rest", "moved", "turn end"]);
+    },
+  );
 
   it("are not Node's, whose own are taken here", async () => {
     const order: string[] = [];

@@ -79,12 +79,12 @@ export class Batch {
   }
 
   /** What a run that begins with a history has from the start. */
-  #fill(head: HeadDraft, { records, inbox }: RunHistory): void {
+  #fill(head: HeadDraft, { records, inbox, life }: RunHistory): void {
     const { tables } = this;
     if (records.length > 0) {
-      tables.journal.append(
+      tables.journal.fill(
         head,
-        records.map((record, index) => ({ ...record, seq: head.baseSeq + 1 + index })),
+        records.map((record, index) => ({ ...record, seq: life?.seqs[index] ?? head.baseSeq + 1 + index })),
       );
     }
     tables.runs.saveUndo(head);

@@ -119,6 +119,8 @@ export interface JournalTable {
   newestSeq(head: RunHead): number;
   /** Throws when the first does not follow the newest: whoever sends that is wrong. */
   append(head: RunHead, records: readonly JournalRecord[]): void;
+  /** The records of a run that has none: of one that was elsewhere before. Their seqs grow, and may have gaps. */
+  fill(head: RunHead, records: readonly JournalRecord[]): void;
   /** Appends if the run is there, is not terminal, has this epoch and none of these records; else false, and no trace. */
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean;
   /** Removes the records up to this seq. */

@@ -33,6 +33,18 @@ const PARTITIONS = 3;
 
 export const STAGES: readonly StageKind[] = await kinds();
 
+/** Every way from one store to another; beside PostgreSQL the stores that need no server. */
+export const STAGE_PAIRS: ReadonlyArray<{ readonly from: StageKind; readonly to: StageKind }> = [
+  ...STAGES.flatMap((from) => STAGES.map((to) => ({ from, to }))),
+  ...(ALONE === "postgres"
+    ? localKinds().flatMap((other) => STAGES.flatMap((own) => [pair(own, other), pair(other, own)]))
+    : []),
+];
+
+function pair(from: StageKind, to: StageKind): { readonly from: StageKind; readonly to: StageKind } {
+  return { from, to };
+}
+
 async function kinds(): Promise<readonly StageKind[]> {
   if (ALONE === "postgres") return await postgresKinds();
   if (ALONE === "host") return hostKinds();
@@ -49,11 +61,11 @@ function hostKinds(): readonly StageKind[] {
 }
 
 function embeddedKinds(): readonly StageKind[] {
-  return [
-    stageKind("memory", async () => memoryData()),
-    stageKind("sqlite", async () => sqliteData()),
-    ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL, 1)),
-  ];
+  return [...localKinds(), ...(ALONE === "embedded" ? [] : redisKinds(process.env.PAWL_TEST_REDIS_URL, 1))];
+}
+
+function localKinds(): readonly StageKind[] {
+  return [stageKind("memory", async () => memoryData()), stageKind("sqlite", async () => sqliteData())];
 }
 
 async function postgresKinds(): Promise<readonly StageKind[]> {

@@ -26,6 +26,11 @@ export class NotedJournalTable implements JournalTable {
     this.#note(head, records);
   }
 
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    this.#rows.memory.journal.fill(head, records);
+    this.#note(head, records);
+  }
+
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     if (!this.#rows.memory.journal.appendGuarded(runId, epoch, records)) return false;
     const cell = this.#rows.memory.cells.get(runId);

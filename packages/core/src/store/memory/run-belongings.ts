@@ -27,6 +27,11 @@ export class MemoryJournalTable implements JournalTable {
     }
   }
 
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    const { journal } = cellOf(this.#cells, head);
+    for (const record of records) journal.push(record);
+  }
+
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const head = this.#cells.get(runId)?.head;
     const [first] = records;

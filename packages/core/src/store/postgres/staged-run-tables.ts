@@ -121,6 +121,12 @@ export class StagedJournalTable implements JournalTable {
     }
   }
 
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    const run = this.#runs.touch(head);
+    for (const record of records) run.records.push(record);
+    run.newest = records.at(-1)?.seq ?? run.newest;
+  }
+
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const run = this.#runs.find(runId);
     if (run === null || run.head.epoch !== epoch || run.head.endedAt !== null) return false;

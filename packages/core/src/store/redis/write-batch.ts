@@ -129,7 +129,9 @@ function writeHistory(args: Args, history: RunHistory | undefined): void {
   writeEntries(args, history.inbox);
   const { life } = history;
   args.push(flag(life !== undefined));
-  if (life !== undefined) args.push(numberOrNull(life.startedAt), String(life.generation), String(life.baseSeq));
+  if (life === undefined) return;
+  args.push(numberOrNull(life.startedAt), String(life.generation), String(life.baseSeq));
+  writeTexts(args, life.seqs.map(String));
 }
 
 function writeJournalChange(args: Args, change: JournalChange | null): void {

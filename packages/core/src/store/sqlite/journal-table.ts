@@ -58,6 +58,12 @@ export class SqliteJournalTable implements JournalTable {
     this.#append(head, records, this.#cache.get(head.id));
   }
 
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    for (const record of records) this.#insert(head.key, record);
+    const cached = this.#cache.get(head.id);
+    if (cached !== undefined) cached.newest = records.at(-1)?.seq ?? cached.newest;
+  }
+
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const cached = this.#cache.get(runId);
     if (cached === undefined) return this.#appendBlind(runId, epoch, records);

@@ -270,16 +270,17 @@ export const historyCases: readonly Case[] = [
   {
     name: "a run that was elsewhere before goes on where it had come to, and may be given its end with it",
     run: async (t) => {
-      const life = { startedAt: T0 - 500, generation: 3, baseSeq: 40 };
-      const history = { records: [act({ location: "a" })], inbox: [], undo: "none" as const, life };
+      const life = { startedAt: T0 - 500, generation: 3, baseSeq: 40, seqs: [41, 52] };
+      const records = [act({ location: "a" }), act({ location: "b" })];
+      const history = { records, inbox: [], undo: "none" as const, life };
       await t.applied({ kind: "create", run: newRun("r", { input: `"${"long ".repeat(500)}"` }), history });
-      t.expect(await locations(t, "r")).toEqual(["41 a"]);
+      t.expect(await locations(t, "r")).toEqual(["41 a", "52 b"]);
       const [claimed] = await t.claim("v");
       t.expect(claimed).toMatchObject({ id: "r", startedAt: T0 - 500, generation: 3, baseSeq: 40, epoch: 2 });
       t.expect((await t.run("r")).input?.length).toBe(2_502);
-      await t.applied(append("r", { epoch: 2, records: [record(42)], state: suspended({}, 0) }));
-      t.expect(await t.seqs("r")).toEqual([41, 42]);
-      const unbegun = { ...life, startedAt: null, generation: 0, baseSeq: 0 };
+      await t.applied(append("r", { epoch: 2, records: [record(53)], state: suspended({}, 0) }));
+      t.expect(await t.seqs("r")).toEqual([41, 52, 53]);
+      const unbegun = { startedAt: null, generation: 0, baseSeq: 0, seqs: [1, 2] };
       await t.applied({ kind: "create", run: newRun("ended"), history: { ...history, life: unbegun } });
       await t.applied(control("ended", { state: completed(), controlId: "import" }));
       t.expect(await t.run("ended")).toMatchObject({ status: "completed", startedAt: null, generation: 0 });

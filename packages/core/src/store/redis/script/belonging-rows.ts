@@ -30,11 +30,15 @@ function journal.append(h, records)
   push(h, records)
 end
 
--- Records that lack the bracket and their seq: they get it here.
-function journal.add(h, records)
+-- Records that lack the bracket and their seq: they get it here, those that are given or the next.
+function journal.add(h, records, seqs)
   local seq, numbered = journal.newest(h), {}
-  for i, record in ipairs(records) do numbered[i] = '[' .. whole(seq + i) .. ',' .. record end
-  journal.append(h, numbered)
+  for i, record in ipairs(records) do
+    seq = seqs and tonumber(seqs[i]) or seq + 1
+    numbered[i] = '[' .. whole(seq) .. ',' .. record
+  end
+  newest[h[ID]] = seq
+  push(h, numbered)
 end
 
 local function drop_tail(h, count)

@@ -115,7 +115,7 @@ local function create(run, history)
   if life then h[STARTED_AT], h[GENERATION], h[BASE_SEQ] = life.started, life.generation, life.base end
   runs.insert(run, h)
   if history then
-    if #history.records > 0 then journal.add(h, history.records) end
+    if #history.records > 0 then journal.add(h, history.records, life and life.seqs) end
     for _, e in ipairs(history.inbox) do
       if inbox.add(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
     end

@@ -19,7 +19,7 @@ end
 function read.history()
   if arg() ~= '1' then return false end
   local history = { undo = arg(), records = list(), inbox = read.entries() }
-  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num() } end
+  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() } end
   return history
 end
 
