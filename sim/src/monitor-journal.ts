@@ -3,6 +3,7 @@ import type { Applied } from "./applied.ts";
 import { noteAct } from "./monitor-acts.ts";
 import { checkTrim } from "./monitor-trim.ts";
 import { checkUndo, checkUndone, type Known } from "./monitor-undo.ts";
+import { checkTimedOut } from "./monitor-waits.ts";
 import {
   generationOf,
   type NamedNode,
@@ -188,10 +189,13 @@ export class JournalMonitor {
     return this.#nodes[input.p] ?? new Map();
   }
 
-  #deadline({ row }: Shadow, record: JournalRecord, node: NamedNode): void {
+  #deadline(shadow: Shadow, record: JournalRecord, node: NamedNode): void {
+    const { row } = shadow;
     const expired =
       record.kind === "sleep" || record.outcome === "timedOut" || (record.kind === "select" && record.detail === "w");
     if (!expired) return;
+    if ("topic" in node && node.topic !== null && (node.kind === "event" || node.kind === "select"))
+      checkTimedOut(this.#monitor, shadow, record.location, node.topic);
     const ms =
       node.kind === "sleep"
         ? node.ms

@@ -62,12 +62,23 @@ function checkMissed(monitor: Findings, shadow: Shadow): void {
       );
   }
   for (const topic of shadow.row.wait?.topics ?? []) {
-    for (const event of monitor.events.kept.values()) {
-      if (event.topic !== topic || (event.deliver === "afterCreate" && event.at < shadow.row.createdAt)) continue;
-      const had = event.consume === "all" ? shadow.known.has(eventKey(event)) : isHad(monitor, event);
-      if (!had) monitor.violate("I4", `run ${shadow.id} waits for ${topic} although event ${event.id} is pending`);
-    }
+    for (const event of pendingOn(monitor, shadow, topic))
+      monitor.violate("I4", `run ${shadow.id} waits for ${topic} although event ${event.id} is pending`);
   }
+}
+
+/** I4: what was there goes before what is over. A deadline is committed with nothing pending that the wait could have had. */
+export function checkTimedOut(monitor: Findings, shadow: Shadow, location: string, topic: string): void {
+  for (const event of pendingOn(monitor, shadow, topic))
+    monitor.violate("I4", `run ${shadow.id}: ${location} timed out although event ${event.id} is pending on ${topic}`);
+}
+
+/** Events that the run would get if it waited for the topic. */
+function pendingOn(monitor: Findings, shadow: Shadow, topic: string): readonly EventPost[] {
+  return [...monitor.events.kept.values()].filter((event) => {
+    if (event.topic !== topic || (event.deliver === "afterCreate" && event.at < shadow.row.createdAt)) return false;
+    return event.consume === "all" ? !shadow.known.has(eventKey(event)) : !isHad(monitor, event);
+  });
 }
 
 function isMissed(shadow: Shadow, entry: InboxEntry): boolean {

@@ -24,6 +24,8 @@ export class OpenCommands {
   #inboxSeen: number;
   /** When the run's limits have to be looked at. */
   limitAt: number | null = null;
+  /** The change of the waits as of which the store has them all: it has looked for their events, and tells when one comes. */
+  told = -1;
 
   constructor(inboxSeen: number) {
     this.#inboxSeen = inboxSeen;
@@ -112,7 +114,9 @@ export class OpenCommands {
     return true;
   }
 
+  /** Whom something reaches the store has as a waiter no longer. */
   arrive(entries: readonly InboxEntry[]): void {
+    this.told = -1;
     this.#waits.arrive(entries);
   }
 

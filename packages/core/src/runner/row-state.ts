@@ -8,15 +8,21 @@ export class RowState {
   #woken = false;
   /** Whether the row that is stored says that the run is suspended, and no other state is on its way. */
   #isRestStored = false;
+  /** The change of the waits as of which the state that is on its way names them. */
+  #sentChanges = 0;
 
   /** A state is on its way to the store. */
   sent(state: RunState | null): void {
-    if (state !== null) this.#isRestStored = false;
+    if (state === null) return;
+    this.#isRestStored = false;
+    this.#sentChanges = this.#waitChanges;
   }
 
-  /** What was sent is stored. */
-  stored(state: RunState | null): void {
-    if (state !== null) this.#isRestStored = state.status === "suspended";
+  /** What was sent is stored. One to whom something had come meanwhile is no waiter by it. */
+  stored(state: RunState | null, { open }: Desk): void {
+    if (state === null) return;
+    this.#isRestStored = state.status === "suspended";
+    if ("wait" in state && state.inboxSeen === open.inboxSeen) open.told = this.#sentChanges;
   }
 
   /** Whether the run rests: its row says so, nothing is to be added, and no body runs. */
@@ -59,6 +65,7 @@ export class RowState {
   adopt({ open }: Desk): void {
     this.#status = "running";
     this.#waitChanges = open.waits.changes;
+    this.#sentChanges = open.waits.changes;
     this.#woken = false;
   }
 }

@@ -198,7 +198,8 @@ export class Session implements Interpreter {
     }
     steps.durable(op?.records.at(-1)?.seq ?? 0);
     if (this.#own.waiting) draft.announce();
-    this.#row.stored(op?.state ?? null);
+    this.#row.stored(op?.state ?? null, this.#desk);
+    if (this.#own.timeUp.hasUntold) this.wake();
     if (!this.#restAsked) this.#restIfStill();
   }
 
@@ -265,7 +266,7 @@ export class Session implements Interpreter {
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
     // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-    this.#appointment.set(steps.busy || open.size === 0 ? open.until : null);
+    this.#appointment.set(steps.busy || open.size === 0 ? this.#own.timeUp.nextAt : null);
     return false;
   }
 

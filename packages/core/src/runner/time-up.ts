@@ -15,18 +15,24 @@ interface Ended {
   readonly record: JournalRecord;
 }
 
+const NONE: readonly WaitCommand[] = [];
+
 /**
  * Waits whose deadline has come. "Nothing came before it" is for the store to say, and "it has come" where the store has a clock
  * of its own: so they are put to it in an append of their own, and reach the program when they are durable; until then nothing
  * else of the run is recorded.
  *
  * U1. A refused one changes nothing: its waits are open still, and the bodies beside them go on.
+ * U2. An event that was there first is not passed over: the store has looked for it, and has the run as a waiter since. It looks
+ *     when it is told of the wait, so a wait that it does not know of is told of before it is over.
  */
 export class TimeUp {
   readonly #desk: Desk;
   readonly #exactClock: boolean;
   /** Due, and not yet put to the store. */
-  #due: WaitCommand[] = [];
+  #due: readonly WaitCommand[] = NONE;
+  /** Due, and the store has not looked for their events: it has when it is told of the waits as of this change of them. */
+  #untold: Map<WaitCommand, number> | null = null;
   #asked: readonly Ended[] | null = null;
   /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
   #behind = false;
@@ -51,6 +57,16 @@ export class TimeUp {
     return this.#behind;
   }
 
+  /** Whether a wait is due that the store has to be told of first. */
+  get hasUntold(): boolean {
+    return this.#untold !== null;
+  }
+
+  /** When to look for the next deadline; null while the store is being told of one that has come. */
+  get nextAt(): number | null {
+    return this.hasUntold ? null : this.#desk.open.until;
+  }
+
   /** What the inbox holds is known again. */
   caughtUp(): void {
     this.#behind = false;
@@ -63,6 +79,9 @@ export class TimeUp {
   look(now: number): boolean {
     const { open, steps, completions } = this.#desk;
     if (this.#behind) return false;
+    const found = [...this.#due];
+    const untold = this.#untold;
+    this.#untold = null;
     for (let due = open.takeDue(now); due !== null; due = open.takeDue(now)) {
       if (due.kind === "step") {
         due.retryAt = 0;
@@ -71,18 +90,18 @@ export class TimeUp {
         open.endWait(due, []);
         completions.add(due, deadlineEnd(due));
       } else {
-        this.#due.push(due);
+        found.push(due);
       }
     }
-    if (this.#due.length > 0) this.#due = this.#due.filter((wait) => open.has(wait));
+    this.#due = found.length === 0 ? NONE : this.#toldOf(found, untold);
     return this.#due.length > 0;
   }
 
   /** The question, as an append. While it is under way completions that come are kept back. */
   takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
     const { open, draft, completions } = this.#desk;
-    const due = this.#due.filter((wait) => open.has(wait));
-    this.#due = [];
+    const due = this.#toldOf(this.#due, this.#untold);
+    this.#due = NONE;
     if (due.length === 0) return null;
     const { at } = draft;
     const asked = due.map((wait, index) => this.#ended(wait, draft.seq + 1 + index, at));
@@ -141,6 +160,20 @@ export class TimeUp {
     completions.letGo();
   }
 
+  /** Those that are open and that the store knows of; the others are due again when it does. */
+  #toldOf(due: readonly WaitCommand[], untold: ReadonlyMap<WaitCommand, number> | null): readonly WaitCommand[] {
+    const { open } = this.#desk;
+    return due.filter((wait) => {
+      if (!open.has(wait)) return false;
+      const change = untold?.get(wait) ?? open.waits.changes;
+      if (!isForEvent(wait) || open.told >= change) return true;
+      this.#untold ??= new Map();
+      this.#untold.set(wait, change);
+      open.waitAgain(wait);
+      return false;
+    });
+  }
+
   #ended(wait: WaitCommand, seq: number, at: number): Ended {
     const entries = wait.many ? this.#desk.open.entriesFor(wait) : [];
     const end = wait.many ? received(this.#desk.codec, wait, entries) : deadlineEnd(wait);
@@ -153,6 +186,10 @@ export class TimeUp {
       record: { seq, location, kind, outcome, payload, attempts: 0, startedAt, at, detail },
     };
   }
+}
+
+function isForEvent({ arms }: WaitCommand): boolean {
+  return arms.some((arm) => arm.kind === "event");
 }
 
 function deadlineEnd(wait: WaitCommand): CommandEnd {
