@@ -8,7 +8,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const config = resolveConfig(options);
   await config.store.open(storeWorld(config.world.clock));
   const engine = new Engine(config);
-  await engine.open();
+  try {
+    await engine.open();
+  } catch (error) {
+    // Nobody has it: it would go on claiming, and keep the store open.
+    await engine.shutdown({ drainMs: 0 });
+    throw error;
+  }
   return engine;
 }
 

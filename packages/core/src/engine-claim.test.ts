@@ -59,4 +59,53 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
     await opened;
     expect(await stage.result(client.run("o-1"))).toBe(1);
   });
+
+  it("of an engine that could not begin is left to others, and its store is closed", async () => {
+    const stage = await create(onTestFinished);
+    const order = workflow("order", async () => "done");
+    const calls: string[] = [];
+    const deaf = (store: Store): Store =>
+      intercepted(store, async (call, proceed) => {
+        calls.push(call.method);
+        if (call.method === "heartbeat") throw new StoreError("STORE_UNAVAILABLE", "unknown", "not there");
+        return await proceed();
+      });
+    const client = await stage.engine();
+    const failed = stage.engine({ workflows: [order], through: deaf }).catch((error: unknown) => error);
+    await stage.world.advance("1 hour");
+    expect(await failed).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(calls.at(-1)).toBe("close");
+    await client.start(order, undefined, { id: "o-1" });
+    await stage.world.advance("10 s");
+    expect(calls.at(-1)).toBe("close");
+    expect(await client.run("o-1").status()).toBe("pending");
+  });
+
+  it("of what it has started is not done again when the answer to the start comes after the run's end", async () => {
+    const stage = await create(onTestFinished);
+    const begun: string[] = [];
+    const order = workflow("order", async (ctx) => ctx.step("charge", () => void begun.push(ctx.runId)));
+    let answer = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const slow = (store: Store): Store =>
+      intercepted(store, async ({ batch }, proceed) => {
+        const done = await proceed();
+        if (batch.some(({ kind }) => kind === "create")) await late;
+        return done;
+      });
+    const engine = await stage.engine({ workflows: [order], through: slow });
+    const client = await stage.engine();
+    const started = engine.start(order, undefined, { id: "o-1" });
+    await stage.world.advance("5 s");
+    expect(begun).toEqual(["o-1"]);
+    expect(await client.cancel("o-1")).toBe(true);
+    await stage.world.advance("5 s");
+    answer();
+    await started;
+    await stage.world.advance("5 s");
+    expect(begun).toEqual(["o-1"]);
+    expect(await client.run("o-1").status()).toBe("cancelled");
+  });
 });

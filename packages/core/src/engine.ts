@@ -107,9 +107,12 @@ export class Engine {
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
     const slot = this.#worker.keepSlot(workflow);
+    let expected: string | null = null;
     try {
       const owner = slot === null ? null : this.#worker.id;
       const run = newRun(this.#config, this.#codec, workflow, input, options, owner);
+      expected = run.owner === null ? null : run.id;
+      if (expected !== null) this.#worker.expected.add(expected);
       const outcome = await this.submit({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
@@ -121,6 +124,7 @@ export class Engine {
       return this.#runs.handle<Output>(run.id);
     } finally {
       slot?.give();
+      if (expected !== null) this.#worker.expected.drop(expected);
     }
   }
 

@@ -10,6 +10,7 @@ import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
 import type { WorkflowRef } from "./model/workflow-ref.ts";
 import { poisonOf } from "./rules/poison.ts";
+import { ExpectedRuns } from "./runner/expected-runs.ts";
 import { Programs } from "./runner/programs.ts";
 import { Releases } from "./runner/releases.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
@@ -35,6 +36,7 @@ export class Worker {
   readonly id: string;
   readonly coordinator: Coordinator;
   readonly clock: Agenda;
+  readonly expected = new ExpectedRuns();
   readonly #config: EngineConfig;
   readonly #codec: Codec;
   readonly #news: EngineNews;
@@ -81,6 +83,7 @@ export class Worker {
         worker: this.id,
         programs: this.#programs,
         sessions: this.#sessions,
+        expected: this.expected,
         log,
         load: (runId, afterSeq) => config.store.load(runId, afterSeq),
         own: (view) => this.coordinator.own(view),
@@ -132,7 +135,7 @@ export class Worker {
 
   /** Interprets a run that was created a moment ago with this worker as its owner. */
   take(run: Run): void {
-    this.#workshop.interpret(freshlyLoaded(run));
+    this.#workshop.take(freshlyLoaded(run));
   }
 
   /** Makes a call until it reaches the store; a caller is told if it does not. */
@@ -279,9 +282,7 @@ export class Worker {
       runs: this.#sessions.size,
     });
     this.#news.event({ kind: "worker.lapsed", worker: this.id });
-    // Those at work are compared with what this worker holds: some may have been claimed since the beat that came too late.
-    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
-    for (const session of this.#sessions.all()) if (session.resting) this.#workshop.forget(session.runId, reason);
+    this.#workshop.lapsed();
     this.#ownership.kick();
   }
 

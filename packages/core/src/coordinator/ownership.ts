@@ -134,7 +134,7 @@ export class Ownership {
   /** Stops, and frees what the worker holds. If the store can't be reached, that happens when the lease is over. */
   async retire(): Promise<void> {
     this.stop();
-    if (this.#settings.workflows.length === 0) return;
+    if (!this.#started) return;
     const { store, reaching } = this.#parts;
     await this.#reaching("retire", () => reaching(() => store.retire(this.#settings.worker)));
   }

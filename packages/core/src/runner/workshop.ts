@@ -5,6 +5,7 @@ import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
@@ -14,6 +15,7 @@ export interface WorkshopParts {
   readonly worker: string;
   readonly programs: Programs;
   readonly sessions: Sessions;
+  readonly expected: ExpectedRuns;
   readonly log: Log;
   readonly load: Store["load"];
   readonly own: (view: RunView) => void;
@@ -33,6 +35,8 @@ export interface WorkshopParts {
  * F1. A run has at most one session in this process.
  * F2. What arrives while a run is read makes it be read once more: nothing that came is missed.
  * F3. A session whose run has another owner or epoch is forgotten.
+ * F4. A run that is created here is worked on from what is known here, unless there was a sign of it before the answer: that may
+ *     come when the run has been worked on already, and lost.
  */
 export class Workshop {
   readonly #parts: WorkshopParts;
@@ -51,6 +55,19 @@ export class Workshop {
   /** No session is made any more. */
   close(): void {
     this.#closed = true;
+  }
+
+  /** Interprets a run that was created for this worker. */
+  take(created: Loaded): void {
+    if (this.#parts.expected.drop(created.run.id)) this.interpret(created);
+    else this.arrived(created.run.id);
+  }
+
+  /** The worker was taken for dead. Those at work are compared with what it holds: some may have been claimed since that beat. */
+  lapsed(): void {
+    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
+    this.#parts.expected.dropAll();
+    for (const session of this.#parts.sessions.all()) if (session.resting) this.forget(session.runId, reason);
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
@@ -90,6 +107,7 @@ export class Workshop {
 
   /** Something may have come for a run that this worker owns: it is read, for the session it has or for a fresh one. */
   arrived(runId: string): void {
+    this.#parts.expected.drop(runId);
     if (this.#reading.has(runId)) {
       this.#reading.set(runId, true);
       return;
