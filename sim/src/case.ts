@@ -1,8 +1,8 @@
 import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy } from "pawl";
 import type { Program } from "./program.ts";
 
-/** What can befall one call of the store. */
-export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay"] as const;
+/** What can befall one call of the store. `delay`: it comes there late. `lateAnswer`: it is applied at once, and answered after others. */
+export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay", "lateAnswer"] as const;
 export type CallFault = (typeof CALL_FAULTS)[number];
 
 /** What can befall workers and the world, about so often in a virtual second. */
@@ -24,6 +24,7 @@ export const CALM: Swarm = {
   error: 0,
   appliedError: 0,
   delay: 0,
+  lateAnswer: 0,
   kill: 0,
   pause: 0,
   shutdown: 0,

@@ -37,7 +37,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
       claimsMax: poisoned ? chance.between(1, 3) : 1000,
       ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
     },
-    swarm: swarm(chance),
+    swarm: { ...swarm(chance), lateAnswer: kinds === "kernel" ? 0 : lateAnswers(seed) },
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
@@ -138,10 +138,17 @@ function clientActions(
   return actions;
 }
 
+/** By a chance of its own: where there are none, a seed is the case that it was before there were any. */
+function lateAnswers(seed: number): number {
+  const chance = new Chance(~seed);
+  return chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]);
+}
+
 /** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
-function swarm(chance: Chance): Swarm {
+function swarm(chance: Chance): Omit<Swarm, "lateAnswer"> {
   const rates: Partial<Record<FaultKind, number>> = {};
-  for (const kind of CALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
+  for (const kind of CALL_FAULTS)
+    if (kind !== "lateAnswer") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
   for (const kind of WORLD_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
   rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
   for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);

@@ -40,6 +40,7 @@ export const MATRIX_FAULTS = [
   "crashAfter",
   "error",
   "appliedError",
+  "lateAnswer",
 ] as const satisfies readonly CallFault[];
 
 export type Matrix = Record<string, number>;

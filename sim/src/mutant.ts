@@ -8,6 +8,4 @@ export interface Mutant {
   readonly replace: string;
   /** What it breaks, by the words of the design. */
   readonly breaks: string;
-  /** The first of the seeds, where what it takes to meet the guard is rare. */
-  readonly from?: number;
 }

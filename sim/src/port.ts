@@ -21,6 +21,8 @@ import type { SimProcess, Stage } from "./stage.ts";
 
 /** So small that one goes ahead whenever anything waits. */
 const BATCH_MIN = 1;
+/** Longer than a lease: whoever gets the answer may have been taken for dead since it was true. */
+const LATE_MS_MAX = 4_000;
 
 interface Call<Answer> {
   readonly label: string;
@@ -199,7 +201,9 @@ export class Port implements Store {
       const error = new pawl.StoreError("STORE_UNAVAILABLE", "unknown", "made to break before the answer");
       scheduler.add({ actor: worker, label: `broken ${call.label}`, run: () => reject(error) });
     } else {
-      scheduler.add({ actor: worker, label: `answer ${call.label}`, run: () => resolve(answer) });
+      const answered = { actor: worker, label: `answer ${call.label}`, run: () => resolve(answer) };
+      if (fault === "lateAnswer") scheduler.at(scheduler.now + scheduler.chance.between(20, LATE_MS_MAX), answered);
+      else scheduler.add(answered);
     }
   }
 

@@ -39,7 +39,7 @@ async function firstFailure(mutant: Mutant, asked: SimOptions): Promise<Failure 
   const pool = new Pool(asked.workers);
   let first: Failure | null = null;
   try {
-    await pool.run(jobs(join(folder, "dist"), mutant.from ?? asked.from), ({ failures }) => {
+    await pool.run(jobs(join(folder, "dist"), asked.from), ({ failures }) => {
       for (const failure of failures) if (first === null || failure.plan.seed < first.plan.seed) first = failure;
       return first === null ? "on" : "enough";
     });
