@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./sources.mjs";
 
@@ -13,6 +22,7 @@ import { ROOT } from "./sources.mjs";
  */
 
 const CACHE = join(ROOT, "node_modules", ".cache", "redis");
+const VALKEY_CACHE = join(ROOT, "node_modules", ".cache", "valkey");
 const INSTALLED = ["redis-server", "valkey-server"];
 const PACKAGES = [
   "redis-server",
@@ -32,27 +42,60 @@ export function findRedis() {
   if (named !== undefined) return { file: named, env: {} };
   const installed = INSTALLED.find((name) => spawnSync(name, ["--version"]).status === 0);
   if (installed !== undefined) return { file: installed, env: {} };
-  if (!existsSync(CACHE)) fetchRedis();
-  return unpackedIn(CACHE);
+  if (!unpack(CACHE, (folder) => download(folder) || (run("apt-get", ["update"], folder) && download(folder)))) {
+    throw new Error("there is no Redis server: install one, or name it in PAWL_REDIS_SERVER");
+  }
+  return unpackedIn(CACHE, "redis-server");
 }
 
-/** Several processes may fetch it at once: each unpacks a copy of its own, and the first to be done puts its copy in place. */
-function fetchRedis() {
+/** Valkey, as Debian's backports have it; they need not be known to the system. Null: they can't be had. @returns {Binary | null} */
+export function findValkey() {
+  const isThere = unpack(VALKEY_CACHE, (folder) => {
+    const suite = `${codename()}-backports`;
+    const list = join(folder, "sources.list");
+    writeFileSync(list, `deb http://deb.debian.org/debian ${suite} main\n`);
+    for (const name of ["lists", "cache"]) mkdirSync(join(folder, name));
+    const apart = Object.entries({
+      "Dir::Etc::sourcelist": list,
+      "Dir::Etc::sourceparts": "/dev/null",
+      "Dir::State::lists": join(folder, "lists"),
+      "Dir::Cache": join(folder, "cache"),
+    }).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+    const own = ["valkey-server", "valkey-tools"].map((name) => `${name}/${suite}`);
+    return (
+      run("apt-get", [...apart, "update"], folder) &&
+      run("apt-get", [...apart, "download", ...own], folder) &&
+      run("apt-get", ["download", "libatomic1", "libjemalloc2", "liblzf1"], folder)
+    );
+  });
+  return isThere ? unpackedIn(VALKEY_CACHE, "valkey-server") : null;
+}
+
+/**
+ * Several processes may fetch the same at once: each unpacks a copy of its own, and the first to be done puts its copy in place.
+ *
+ * @param {string} cache @param {(folder: string) => boolean} fetch Lays packages into the folder.
+ */
+function unpack(cache, fetch) {
+  if (existsSync(cache)) return true;
   const parent = join(ROOT, "node_modules", ".cache");
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, "redis-"));
   try {
-    if (!download(folder)) {
-      run("apt-get", ["update"], folder);
-      if (!download(folder)) throw new Error("there is no Redis server: install one, or name it in PAWL_REDIS_SERVER");
-    }
+    if (!fetch(folder)) return false;
     for (const file of readdirSync(folder).filter((name) => name.endsWith(".deb"))) {
       if (!run("dpkg", ["-x", file, "root"], folder)) throw new Error(`${file} could not be unpacked`);
     }
-    if (!existsSync(CACHE)) moveInto(join(folder, "root"), CACHE);
+    if (!existsSync(cache)) moveInto(join(folder, "root"), cache);
+    return true;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The name of this release of Debian. */
+function codename() {
+  return /^VERSION_CODENAME=(.*)$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "";
 }
 
 /** @param {string} from @param {string} to */
@@ -75,9 +118,9 @@ function run(file, args, cwd) {
   return spawnSync(file, args, { cwd, stdio: "ignore" }).status === 0;
 }
 
-/** @param {string} root @returns {Binary} */
-function unpackedIn(root) {
+/** @param {string} root @param {string} name @returns {Binary} */
+function unpackedIn(root, name) {
   const libraries = join(root, "usr", "lib");
-  const folders = readdirSync(libraries).map((name) => join(libraries, name));
-  return { file: join(root, "usr", "bin", "redis-server"), env: { LD_LIBRARY_PATH: folders.join(":") } };
+  const folders = readdirSync(libraries).map((folder) => join(libraries, folder));
+  return { file: join(root, "usr", "bin", name), env: { LD_LIBRARY_PATH: folders.join(":") } };
 }
