@@ -13,6 +13,9 @@ import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type Version } from "./definitions.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
+import type { Forms } from "./human/forms.ts";
+import { humanTasks } from "./human/human-tasks.ts";
+import type { Tasks } from "./human/tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
 import { Operate } from "./operate.ts";
@@ -42,6 +45,10 @@ export interface BpmnOptions {
   readonly retry?: Partial<RetrySetting>;
   /** Workflows that are code and that call activities may name. */
   readonly workflows?: readonly AnyWorkflow[];
+  /** JSON schemas of forms that models know by an id: what is filled in is checked against them. */
+  readonly forms?: Forms;
+  /** The present, for what humans do. Default: the machine's clock. */
+  readonly now?: () => number;
   /** A snapshot of a run is kept after so many records. Default 100. */
   readonly snapshotEvery?: number;
 }
@@ -78,6 +85,8 @@ export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
 export class Bpmn {
   /** Corrects runs from outside. */
   readonly operate: Operate;
+  /** What humans do. */
+  readonly tasks: Tasks;
   readonly #engine: Engine;
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
@@ -94,6 +103,11 @@ export class Bpmn {
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
     const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery, flawOf: flaw };
     this.operate = new Operate(engine, (runId) => this.view(runId));
+    this.tasks = humanTasks({
+      engine,
+      ...(options.forms && { forms: options.forms }),
+      ...(options.now && { now: options.now }),
+    });
     this.#definitions = new Definitions(engine, parts, options.workflows ?? []);
   }
 

@@ -13,7 +13,9 @@ import {
   SUPERSEDED,
   startsOf,
 } from "./definition-workflow.ts";
+import { flawsOfText } from "./human/forms.ts";
 import type { Variables } from "./machine/state.ts";
+import { humanTaskOf } from "./model/human-task.ts";
 import type { Expression, Process } from "./model/process.ts";
 import type { Called } from "./program/calls.ts";
 import type { ProcessInput } from "./program/process-input.ts";
@@ -123,6 +125,11 @@ export class Definitions {
     for (const [holder, expression] of expressionsOf(process)) {
       const flaw = this.#parts.flawOf(expression);
       if (flaw !== null) problems.add(holder, process.elements.get(holder)?.line ?? null, flaw);
+    }
+    for (const element of process.elements.values()) {
+      const schema = element.type === "userTask" ? humanTaskOf(element).formSchema : null;
+      const flaws = schema === null ? [] : flawsOfText(schema);
+      for (const { path, text } of flaws) problems.add(element.id, element.line, `the form's schema ${path}: ${text}`);
     }
     problems.check(`process ${process.id}`);
   }

@@ -22,6 +22,20 @@ export {
   httpClient,
 } from "./http/http-client.ts";
 export type { HttpRules } from "./http/http-rules.ts";
+export type { Forms } from "./human/forms.ts";
+export { humanTasks } from "./human/human-tasks.ts";
+export type { SchemaProblem } from "./human/json-schema.ts";
+export type { NewTask } from "./human/new-task.ts";
+export type { TaskAct, TaskBody, TaskComment, TaskState } from "./human/task-body.ts";
+export type { TaskQuery } from "./human/task-queries.ts";
+export {
+  type ByOptions,
+  type ClaimOptions,
+  type HumanTask,
+  type TaskEngine,
+  type TaskOptions,
+  Tasks,
+} from "./human/tasks.ts";
 export { advance } from "./machine/advance.ts";
 export { Instance } from "./machine/instance.ts";
 export type { Environment } from "./machine/live.ts";
@@ -43,6 +57,7 @@ export type {
   Undoable,
   Variables,
 } from "./machine/state.ts";
+export type { TaskFacts, TaskForm } from "./model/human-task.ts";
 export type {
   ActivityElement,
   CallElement,
@@ -67,6 +82,7 @@ export type {
 export { Operate, type RetriedIncident, type RetryReport } from "./operate.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
+export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";
 export {
   type ScriptEngine,
   type ScriptEngineOptions,

@@ -2,10 +2,11 @@ import { type ActivityElement, type Element, type ElementType, isActivity, isEve
 import { type Begin, beginActivity, type Edges } from "./activities.ts";
 import { beginEvent } from "./events.ts";
 import { beginGateway } from "./gateways.ts";
+import { task } from "./human.ts";
 import type { Live } from "./live.ts";
 import { beginSubProcess } from "./scopes.ts";
 import type { Row } from "./state.ts";
-import { call, passThrough, receive, script, send, task, work } from "./tasks.ts";
+import { call, passThrough, receive, script, send, work } from "./tasks.ts";
 
 type Behavior = (live: Live, row: Row, element: Element, edges: Edges) => void;
 

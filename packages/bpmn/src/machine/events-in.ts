@@ -1,5 +1,6 @@
 import { isActivity, type Process } from "../model/process.ts";
 import { act } from "./acting.ts";
+import { overdue } from "./human.ts";
 import { elementOf, type Live, push, ROOT, release, unsubscribe } from "./live.ts";
 import { addRow, scopeRole } from "./rows.ts";
 import { enterStarts, openScope } from "./scopes.ts";
@@ -62,6 +63,11 @@ function completed(live: Live, event: Extract<MachineEvent, { kind: "completed" 
   const command = live.commands.get(place);
   if (command === undefined) return;
   live.commands.delete(place);
+  if (command.kind === "due") {
+    live.owned.get(command.row)?.delete(place);
+    overdue(live, command);
+    return;
+  }
   const row = rowOf(live, command);
   if (row === null) {
     push(live, { kind: "trigger", place, variables: event.variables });

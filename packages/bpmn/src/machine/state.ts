@@ -1,3 +1,4 @@
+import type { TaskFacts } from "../model/human-task.ts";
 import type { EventTrigger } from "../model/process.ts";
 
 /**
@@ -51,7 +52,7 @@ export interface Row {
 }
 
 /** What a row asks the kernel for, as the last part of its name in the journal. */
-export type OfRow = "work" | "task" | "call" | "event" | "publish" | "send" | "signal" | "escalate";
+export type OfRow = "work" | "task" | "due" | "overdue" | "call" | "event" | "publish" | "send" | "signal" | "escalate";
 
 /** Something that can be undone: by an activity of the model, or inside a scope that has completed. */
 export interface Undoable {
@@ -146,7 +147,16 @@ export type Command =
   | { readonly kind: "message"; readonly place: string; readonly name: string; readonly key: string }
   /** Signals that were sent before `since` are not meant. */
   | { readonly kind: "signal"; readonly place: string; readonly name: string; readonly since: number }
-  | { readonly kind: "task"; readonly place: string; readonly row: number }
+  /** Facts are left out by those who knew of none. */
+  | { readonly kind: "task"; readonly place: string; readonly row: number; readonly facts?: TaskFacts }
+  /** When the task at a place is overdue. */
+  | {
+      readonly kind: "due";
+      readonly place: string;
+      readonly row: number;
+      readonly task: string;
+      readonly dueAt: number;
+    }
   | {
       readonly kind: "call";
       readonly place: string;
@@ -156,6 +166,8 @@ export type Command =
       /** False: it is over when what it calls has been told to start. */
       readonly waits: boolean;
     }
+  /** Told to all who listen: the task at a place is overdue. */
+  | { readonly kind: "overdue"; readonly place: string; readonly task: string }
   | Told;
 
 /** Told to others; nothing comes back. */

@@ -13,11 +13,6 @@ export const work: Begin = (live, row) => {
   issue(live, { kind: "work", place: newPlaceOf(row, "work"), row: row.id });
 };
 
-/** Work for a human. */
-export const task: Begin = (live, row) => {
-  issue(live, { kind: "task", place: newPlaceOf(row, "task"), row: row.id });
-};
-
 /** A script in the language of expressions is one; another is work. */
 export const script: Begin = (live, row, element) => {
   if (!isTask(element) || element.script === null || element.handler !== null || element.script.format !== "feel") {

@@ -19,7 +19,8 @@ export function eventOf(
     return { kind: "completed", at, place, variables: {}, value: done.value };
   }
   if (command.kind === "call") return { kind: "completed", at, place, variables: {}, value };
-  if (command.kind === "timer") return { kind: "completed", at, place, variables: {}, value: null };
+  if (command.kind === "timer" || command.kind === "due")
+    return { kind: "completed", at, place, variables: {}, value: null };
   const { value: carried, sentAt } = value as { readonly value: Partial<Carried>; readonly sentAt: number };
   const isEcho = command.kind === "signal" && (carried.from === runId || sentAt < command.since);
   if (isEcho) return { kind: "echoed", at, place };

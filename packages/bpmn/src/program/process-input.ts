@@ -1,4 +1,5 @@
 import type { StartedBy, Variables } from "../machine/state.ts";
+import type { Kept } from "./kept.ts";
 
 /** What a process run is started with. */
 export interface ProcessInput {
@@ -6,4 +7,14 @@ export interface ProcessInput {
   readonly startedBy: StartedBy | null;
   /** What the business calls the instance. */
   readonly businessKey?: string;
+  /** Of a run that was moved here from another version: where it goes on. */
+  readonly migrated?: Migrated;
+}
+
+export interface Migrated {
+  /** The version that it was moved from. */
+  readonly from: number;
+  readonly machine: Kept["machine"];
+  /** How often an operator had sent it another way before. */
+  readonly editions: number;
 }

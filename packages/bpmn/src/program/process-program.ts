@@ -11,7 +11,8 @@ import type { HandlerTable } from "./handlers.ts";
 import { type Acted, Inbox } from "./inbox.ts";
 import { type Kept, keep, keptState, stateIn } from "./kept.ts";
 import type { ProcessInput } from "./process-input.ts";
-import { tell } from "./telling.ts";
+import { TaskRows } from "./task-rows.ts";
+import { tell, tellOverdue } from "./telling.ts";
 import { issueWait } from "./waiting.ts";
 import { issueStep } from "./work.ts";
 
@@ -41,6 +42,7 @@ class ProcessProgram {
   readonly #host: ProgramHost;
   readonly #calls: Calls;
   readonly #inbox: Inbox;
+  readonly #tasks: TaskRows;
   #live: Live;
   #records = 0;
   #businessKey: string | null = null;
@@ -57,30 +59,46 @@ class ProcessProgram {
       onEnd: (place, completion) => this.#settle(place, completion),
     });
     this.#inbox = new Inbox(host, (acted) => this.#acted(acted));
+    this.#tasks = new TaskRows(host);
   }
 
   start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {
     this.#businessKey = input.businessKey ?? null;
+    this.#tasks.editions = input.migrated?.editions ?? 0;
+    if (snapshot === null && input.migrated !== undefined) {
+      this.#goOn(input.migrated.machine);
+      return;
+    }
     if (snapshot === null) {
       this.#inbox.open();
       this.#take({ kind: "started", at: this.#host.now(), ...input });
       return;
     }
     const kept = snapshot.state as Kept;
-    this.#live = thaw(this.#parts.process, this.#live.environment, stateIn(kept.machine));
-    this.#calls.restore(kept.calls);
-    this.#inbox.open(kept.acts);
-    for (const command of this.#live.commands.values()) this.#issue(command);
+    this.#goOn(kept.machine, kept);
+  }
+
+  /** From a state of before: what it had open is asked for again. */
+  #goOn(machine: Kept["machine"], { calls = [], acts = 0 }: Partial<Kept> = {}): void {
+    this.#live = thaw(this.#parts.process, this.#live.environment, stateIn(machine));
+    this.#calls.restore(calls);
+    this.#inbox.open(acts);
+    for (const command of [...this.#live.commands.values()]) this.#issue(command);
   }
 
   #take(event: MachineEvent): void {
     const { commands, withdrawn } = take(this.#live, event);
     for (const place of withdrawn) {
+      this.#tasks.close(place, "cancelled");
       if (!this.#calls.withdraw(place)) this.#host.close(place, NOT_NEEDED);
     }
     for (const command of commands) this.#issue(command);
-    if (this.#live.ending !== null) finish(this.#host, this.#live.ending);
-    else this.#keep();
+    if (this.#live.ending === null) {
+      this.#keep();
+      return;
+    }
+    this.#tasks.closeAll();
+    finish(this.#host, this.#live.ending);
   }
 
   /** Now and then, and more rarely the more there is to keep: so the cost of a record does not depend on it. */
@@ -102,24 +120,35 @@ class ProcessProgram {
       case "call":
         this.#calls.begin(command);
         return;
+      case "task":
+        issueWait(this.#host, command, settle, this.#tasks.open(this.#live, command));
+        return;
       case "timer":
+      case "due":
       case "message":
       case "signal":
-      case "task":
         issueWait(this.#host, command, settle);
+        return;
+      case "overdue":
+        tellOverdue(this.#host, command, this.#tasks.idOf(command.task), () => this.#told(command.place));
         return;
       case "publish":
       case "correlate":
       case "broadcast":
       case "escalate":
-        tell(this.#host, command, () => this.#take({ kind: "told", at: this.#host.now(), place: command.place }));
+        tell(this.#host, command, () => this.#told(command.place));
     }
+  }
+
+  #told(place: string): void {
+    this.#take({ kind: "told", at: this.#host.now(), place });
   }
 
   /** A completion that comes for what the machine has withdrawn is none of its. */
   #settle(place: string, completion: Completion): void {
     const command = this.#live.commands.get(place);
     if (command === undefined) return;
+    this.#tasks.close(place, "completed");
     this.#take(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion));
   }
 

@@ -22,11 +22,9 @@ export function rebuild(
   { snapshot, records }: SinceSnapshot,
 ): Live {
   const environment = { evaluate, isCalled: run.parent !== null };
-  const live =
-    snapshot === null
-      ? createLive(process, environment)
-      : thaw(process, environment, stateIn((snapshot.state as Kept).machine));
-  if (snapshot === null) take(live, { kind: "started", at: run.createdAt, ...run.input });
+  const kept = (snapshot?.state as Kept | undefined)?.machine ?? run.input.migrated?.machine;
+  const live = kept === undefined ? createLive(process, environment) : thaw(process, environment, stateIn(kept));
+  if (kept === undefined) take(live, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {
     const event = eventIn(live, run.id, record);
     if (event !== null) take(live, event);

@@ -1,6 +1,14 @@
 import { messagePost, type Post, type ProgramHost, type RecordKind, topicPost } from "pawl";
-import type { Told } from "../machine/state.ts";
-import { type Carried, ESCALATION_MESSAGE, messageStartTopic, messageTopic, signalTopic } from "./topics.ts";
+import type { Command, Told } from "../machine/state.ts";
+import {
+  type Carried,
+  ESCALATION_MESSAGE,
+  messageStartTopic,
+  messageTopic,
+  OVERDUE_TOPIC,
+  type OverdueTask,
+  signalTopic,
+} from "./topics.ts";
 
 /** How long a message that a process has sent waits for the instance that is to receive it. */
 const MESSAGE_KEPT = "1 day";
@@ -46,6 +54,27 @@ export function tell(host: ProgramHost, told: Told, settle: () => void): void {
       post(host, place, "send", messagePost(host, place, message), settle);
     }
   }
+}
+
+/** How long it is kept for those who look for overdue tasks. */
+const OVERDUE_KEPT = "7 days";
+
+/** That a task is overdue is an event, for all who wait for it. */
+export function tellOverdue(
+  host: ProgramHost,
+  { place }: Extract<Command, { kind: "overdue" }>,
+  task: string,
+  settle: () => void,
+): void {
+  const value: OverdueTask = { task, runId: host.runId, at: host.now() };
+  const event = {
+    topic: OVERDUE_TOPIC,
+    value,
+    deliver: "afterCreate",
+    consume: "all",
+    expireAfter: OVERDUE_KEPT,
+  } as const;
+  post(host, place, "emit", topicPost(host, place, event), settle);
 }
 
 export function post(host: ProgramHost, location: string, record: RecordKind, made: Post, settle: () => void): void {

@@ -29,6 +29,16 @@ export function uniqueRunId(process: string, key: string): string {
   return `bpmn ${fit(process)} key ${fit(key)}`;
 }
 
+/** The event on which tasks are told whose time is over. */
+export const OVERDUE_TOPIC = "bpmn task overdue";
+
+/** What that event brings. */
+export interface OverdueTask {
+  readonly task: string;
+  readonly runId: string;
+  readonly at: number;
+}
+
 /** What operators ask of a process run. */
 export const ACT_MESSAGE = "bpmn act";
 /** A called process has escalated. */

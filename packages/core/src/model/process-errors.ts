@@ -25,6 +25,36 @@ export const PROCESS_ERRORS = {
     means: "An element of a process can't go on by itself.",
     fix: "Correct what the message names, then retry or skip the incident.",
   },
+  DEPLOYMENT_STATE: {
+    status: 409,
+    means: "This version of the process is in a state in which this can't be done with it.",
+    fix: "Look at the state of the version. It goes from draft to published to deprecated to archived, and back to published.",
+  },
+  MIGRATION_INVALID: {
+    status: 409,
+    means: "The run can't go on in that version. `problems` of the error lists everything that is in the way.",
+    fix: "Map the elements that the problems name, or wait until the run has left them; try it with a dry run.",
+  },
+  TASK_NOT_FOUND: {
+    status: 404,
+    means: "There is no human task of this id.",
+    fix: "Check the id, or whether retention has removed the task with its run.",
+  },
+  TASK_STATE: {
+    status: 409,
+    means: "The human task has ended, or somebody else has it.",
+    fix: "Read the task again, and choose what applies to it.",
+  },
+  TASK_FORBIDDEN: {
+    status: 403,
+    means: "The human task is not for this user: another has it, or the user is no candidate.",
+    fix: "Claim it as one of its candidates, or have it assigned or delegated.",
+  },
+  FORM_INVALID: {
+    status: 422,
+    means: "What was filled in does not fit the form of the task. `problems` of the error lists where and why.",
+    fix: "Correct what the problems name, and complete the task again.",
+  },
   XML_INVALID: {
     status: 400,
     means: "The text is no well-formed XML, or it has a document type, entities or an encoding that are refused.",

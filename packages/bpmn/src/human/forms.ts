@@ -1,0 +1,34 @@
+import { PawlError } from "pawl";
+import type { Variables } from "../machine/state.ts";
+import type { TaskForm } from "../model/human-task.ts";
+import { flawsOfSchema, problemsIn, type SchemaProblem } from "./json-schema.ts";
+
+/** JSON schemas by the id of the form. */
+export type Forms = Readonly<Record<string, unknown>>;
+
+/** Refuses what does not fit the form. A form that is known by an id alone is checked by whoever knows it. */
+export function checkForm(id: string, form: TaskForm | null, forms: Forms, variables: Variables): void {
+  const schema = form?.kind === "id" ? forms[form.id] : form?.schema;
+  if (schema === undefined) return;
+  const problems = problemsIn(schema, variables);
+  if (problems.length === 0) return;
+  const text = problems.map(({ path, text }) => `${path === "" ? "the form" : path.slice(1)}: ${text}`).join("; ");
+  throw Object.assign(new PawlError("FORM_INVALID", `task ${id} was not completed: ${text}`), { problems });
+}
+
+/** Refuses schemas that would not be checked whole. */
+export function checkForms(forms: Forms): void {
+  for (const [id, schema] of Object.entries(forms)) {
+    const [flaw] = flawsOfSchema(schema);
+    if (flaw !== undefined) throw new PawlError("OPTION_INVALID", `form ${id}: ${flaw.path} ${flaw.text}`);
+  }
+}
+
+/** What is wrong with the text of a schema. */
+export function flawsOfText(text: string): readonly SchemaProblem[] {
+  try {
+    return flawsOfSchema(JSON.parse(text));
+  } catch {
+    return [{ path: "", text: "the form's schema is no JSON" }];
+  }
+}

@@ -1,0 +1,124 @@
+import { type Documents, type DocumentView, type Page, PawlError } from "pawl";
+import {
+  DUE_KEY,
+  groupKey,
+  ordered,
+  TASK_KEY_KIND,
+  TASK_KIND,
+  type TaskBody,
+  type TaskState,
+  userKey,
+} from "./task-body.ts";
+
+/** Which tasks are meant. One of `candidateUser`, `candidateGroup` and `due` at a time; the rest narrow what they find. */
+export interface TaskQuery {
+  readonly assignee?: string;
+  readonly candidateUser?: string;
+  readonly candidateGroup?: string;
+  readonly runId?: string;
+  readonly process?: string;
+  /** Those with a due date, the earliest first: all, those whose time is over, or those due before a moment. */
+  readonly due?: "any" | "overdue" | { readonly before: number };
+  /** Only those that nobody has. */
+  readonly unassigned?: boolean;
+  /** Default `open`; `any`: all that are still kept. */
+  readonly state?: TaskState | "any";
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+const LIMIT = 50;
+const LIMIT_MAX = 1_000;
+
+type Found = Page<DocumentView<TaskBody>>;
+
+export async function listTasks(documents: Documents, query: TaskQuery, now: number): Promise<Found> {
+  const { limit = LIMIT, cursor } = query;
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw new PawlError("OPTION_INVALID", `limit is ${limit}; it has to be a whole number from 1 to ${LIMIT_MAX}`);
+  }
+  const key = keyOf(query);
+  if (key === null) return await listOwn(documents, query, { limit, cursor });
+  return await listByKey(documents, query, key, { limit, cursor, before: beforeOf(query, now) });
+}
+
+interface Paging {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+async function listOwn(documents: Documents, query: TaskQuery, paging: Paging): Promise<Found> {
+  const { assignee, runId, process, state = "open" } = query;
+  const where = {
+    ...(assignee !== undefined && { a: assignee }),
+    ...(runId !== undefined && { b: runId }),
+    ...(process !== undefined && { c: process }),
+    ...(state !== "any" && { d: state }),
+  };
+  return await fill(paging, async (limit, cursor) => {
+    const page = await documents.list<TaskBody>({ kind: TASK_KIND, where, limit, ...(cursor && { cursor }) });
+    return { items: page.items.filter((each) => fits(each, query)), cursor: page.cursor };
+  });
+}
+
+/** Keys say where a task is; the task itself says whether it still is what is looked for. */
+async function listByKey(
+  documents: Documents,
+  query: TaskQuery,
+  key: string,
+  paging: Paging & { readonly before: number | null },
+): Promise<Found> {
+  const { state = "open" } = query;
+  const where = { a: key, ...(state === "open" && { d: state }) };
+  const last = paging.before === null ? null : `${DUE_KEY} ${ordered(paging.before)}`;
+  return await fill(paging, async (limit, cursor) => {
+    const page = await documents.list<string>({ kind: TASK_KEY_KIND, where, limit, ...(cursor && { cursor }) });
+    const keys = last === null ? page.items : page.items.filter(({ id }) => id < last);
+    const found = await Promise.all(keys.map(({ value }) => documents.get<TaskBody>(TASK_KIND, value)));
+    const items = found.filter((each) => each !== null).filter((each) => fits(each, query));
+    return { items, cursor: keys.length < page.items.length ? null : page.cursor };
+  });
+}
+
+/** Reads on until a page is full: what does not fit leaves no gap. */
+async function fill(
+  { limit, cursor }: Paging,
+  read: (limit: number, cursor: string | undefined) => Promise<Found>,
+): Promise<Found> {
+  const items: DocumentView<TaskBody>[] = [];
+  let next = cursor;
+  for (;;) {
+    const page = await read(limit - items.length, next);
+    items.push(...page.items);
+    next = page.cursor ?? undefined;
+    if (next === undefined || items.length >= limit) return { items, cursor: next ?? null };
+  }
+}
+
+function fits({ value, attributes }: DocumentView<TaskBody>, query: TaskQuery): boolean {
+  const { assignee, runId, process, unassigned = false, state = "open" } = query;
+  return (
+    (state === "any" || attributes.d === state) &&
+    (assignee === undefined || value.assignee === assignee) &&
+    (runId === undefined || attributes.b === runId) &&
+    (process === undefined || attributes.c === process) &&
+    (!unassigned || value.assignee === null)
+  );
+}
+
+function keyOf({ candidateUser, candidateGroup, due }: TaskQuery): string | null {
+  const keys = [
+    ...(candidateUser === undefined ? [] : [userKey(candidateUser)]),
+    ...(candidateGroup === undefined ? [] : [groupKey(candidateGroup)]),
+    ...(due === undefined ? [] : [DUE_KEY]),
+  ];
+  if (keys.length > 1) {
+    throw new PawlError("OPTION_INVALID", "candidateUser, candidateGroup and due are asked for one at a time");
+  }
+  return keys[0] ?? null;
+}
+
+function beforeOf({ due }: TaskQuery, now: number): number | null {
+  if (due === "overdue") return now;
+  return typeof due === "object" ? due.before : null;
+}

@@ -1,0 +1,79 @@
+import { textOrComputed } from "../definition/expression-text.ts";
+import type { Element, Expression } from "./process.ts";
+
+/** What a model says of the work that a human is to do, before it is computed. */
+export interface HumanTaskSettings {
+  readonly description: Expression | null;
+  readonly assignee: Expression | null;
+  readonly candidateUsers: Expression | null;
+  readonly candidateGroups: Expression | null;
+  readonly priority: Expression | null;
+  readonly due: Expression | null;
+  readonly followUp: Expression | null;
+  readonly formId: string | null;
+  /** A JSON schema, as text. */
+  readonly formSchema: string | null;
+}
+
+/** What a form is: known elsewhere by its id, or described here. */
+export type TaskForm =
+  | { readonly kind: "id"; readonly id: string }
+  | { readonly kind: "schema"; readonly schema: unknown };
+
+/** What a task is when it begins: computed once. */
+export interface TaskFacts {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly assignee: string | null;
+  readonly candidateUsers: readonly string[];
+  readonly candidateGroups: readonly string[];
+  readonly form: TaskForm | null;
+  readonly priority: number | null;
+  readonly dueAt: number | null;
+  readonly followUpAt: number | null;
+}
+
+/** Names under which models of common modelers, and graphs, say it. */
+const NAMES = {
+  description: ["description", "documentation"],
+  assignee: ["assignmentDefinition.assignee", "assignee"],
+  candidateUsers: ["assignmentDefinition.candidateUsers", "candidateUsers"],
+  candidateGroups: ["assignmentDefinition.candidateGroups", "candidateGroups"],
+  priority: ["priorityDefinition.priority", "priority"],
+  due: ["taskSchedule.dueDate", "dueDate"],
+  followUp: ["taskSchedule.followUpDate", "followUpDate"],
+  formId: ["formDefinition.formId", "formDefinition.formKey", "formId", "formKey"],
+  formSchema: ["formSchema"],
+} as const;
+
+const settings = new WeakMap<Element, HumanTaskSettings>();
+
+export function humanTaskOf(element: Element): HumanTaskSettings {
+  const known = settings.get(element);
+  if (known !== undefined) return known;
+  const made = read(element);
+  settings.set(element, made);
+  return made;
+}
+
+function read({ properties }: Element): HumanTaskSettings {
+  const text = (names: readonly string[]): string | null => {
+    const name = names.find((each) => (properties[each] ?? "").trim() !== "");
+    return name === undefined ? null : (properties[name] ?? null);
+  };
+  const value = (names: readonly string[]): Expression | null => {
+    const found = text(names);
+    return found === null ? null : textOrComputed(found);
+  };
+  return {
+    description: value(NAMES.description),
+    assignee: value(NAMES.assignee),
+    candidateUsers: value(NAMES.candidateUsers),
+    candidateGroups: value(NAMES.candidateGroups),
+    priority: value(NAMES.priority),
+    due: value(NAMES.due),
+    followUp: value(NAMES.followUp),
+    formId: text(NAMES.formId),
+    formSchema: text(NAMES.formSchema),
+  };
+}
