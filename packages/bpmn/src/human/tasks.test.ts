@@ -171,8 +171,8 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const timed = process(
-      '<userTask id="a"/><boundaryEvent id="b" attachedToRef="a"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>',
-      "s -> a\na -> e\nb -> e",
+      '<userTask id="a"/><userTask id="late"/><boundaryEvent id="b" attachedToRef="a"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent>',
+      "s -> a\na -> e\nb -> late\nlate -> e",
     );
     await bpmn.deploy(timed);
     await bpmn.start("p", {}, { id: "timer" });
@@ -181,7 +181,8 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     await engine.cancel("cancel");
     expect(await bpmn.tasks.get("cancel a/task")).toMatchObject({ state: "cancelled" });
     await world.advance("2 h");
-    expect(await engine.run("timer").status()).toBe("completed");
+    expect(await engine.run("timer").status()).toBe("suspended");
+    expect(await bpmn.tasks.get("timer late/task")).toMatchObject({ state: "open" });
     expect(await bpmn.tasks.get("timer a/task")).toMatchObject({ state: "cancelled" });
     await expect(bpmn.tasks.complete("timer a/task")).rejects.toMatchObject({ code: "TASK_STATE" });
     const ending = process(
