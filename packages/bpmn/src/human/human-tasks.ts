@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { freshId } from "../runtime/fresh-id.ts";
 import { systemNow } from "../runtime/system-now.ts";
 import { checkForms } from "./forms.ts";
 import { type TaskOptions, Tasks } from "./tasks.ts";
@@ -11,7 +11,7 @@ import { type TaskOptions, Tasks } from "./tasks.ts";
  * await tasks.claim("r-1 approve/task", "ann", { groups: ["sales"] });
  * ```
  */
-export function humanTasks({ engine, forms = {}, now = systemNow, newId = randomUUID }: TaskOptions): Tasks {
+export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): Tasks {
   checkForms(forms);
   return new Tasks({ engine, forms, now, newId });
 }

@@ -1,5 +1,4 @@
 import type { StartedBy, Variables } from "../machine/state.ts";
-import type { Kept } from "./kept.ts";
 
 /** What a process run is started with. */
 export interface ProcessInput {
@@ -14,7 +13,8 @@ export interface ProcessInput {
 export interface Migrated {
   /** The version that it was moved from. */
   readonly from: number;
-  readonly machine: Kept["machine"];
+  /** The state of the machine, as snapshots have it. */
+  readonly machine: unknown;
   /** How often an operator had sent it another way before. */
   readonly editions: number;
 }

@@ -66,7 +66,7 @@ class ProcessProgram {
     this.#businessKey = input.businessKey ?? null;
     this.#tasks.editions = input.migrated?.editions ?? 0;
     if (snapshot === null && input.migrated !== undefined) {
-      this.#goOn(input.migrated.machine);
+      this.#goOn(input.migrated.machine as Kept["machine"]);
       return;
     }
     if (snapshot === null) {

@@ -22,7 +22,8 @@ export function rebuild(
   { snapshot, records }: SinceSnapshot,
 ): Live {
   const environment = { evaluate, isCalled: run.parent !== null };
-  const kept = (snapshot?.state as Kept | undefined)?.machine ?? run.input.migrated?.machine;
+  const kept =
+    (snapshot?.state as Kept | undefined)?.machine ?? (run.input.migrated?.machine as Kept["machine"] | undefined);
   const live = kept === undefined ? createLive(process, environment) : thaw(process, environment, stateIn(kept));
   if (kept === undefined) take(live, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {

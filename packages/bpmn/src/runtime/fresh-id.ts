@@ -1,0 +1,6 @@
+import { randomUUID } from "node:crypto";
+
+/** An id that nobody else makes. */
+export function freshId(): string {
+  return randomUUID();
+}
