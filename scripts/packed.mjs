@@ -44,7 +44,7 @@ const scripts = scriptEngine();
 const bpmn = await createBpmn({ engine, tasks: { scriptTask: scriptTasks(scripts) } });
 const deployed: readonly Deployed[] = await bpmn.deploy(
   \`<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:t"><process id="p" isExecutable="true">
-   <startEvent id="s"/><scriptTask id="t" scriptFormat="javascript"><script>return { twice: n * 2 }</script></scriptTask>
+   <startEvent id="s"/><scriptTask id="t" scriptFormat="javascript"><script>return { twice: variables.n * 2 }</script></scriptTask>
    <sequenceFlow id="f" sourceRef="s" targetRef="t"/></process></definitions>\`,
 );
 const done = await (await bpmn.start(deployed[0]?.process ?? "", { n: 21 })).result();

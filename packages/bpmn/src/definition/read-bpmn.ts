@@ -9,14 +9,23 @@ import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
 import { flagIn, idIn, isModel, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
 import { Problems } from "./problem.ts";
-import { elementOf, variableOf } from "./read-elements.ts";
+import { variableOf } from "./read-data.ts";
+import { elementOf } from "./read-elements.ts";
 import { messageFlowNames, type Reading } from "./reading.ts";
 import { startsOf } from "./starts.ts";
 
 const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
 
 /** References to types of data, which may be defined anywhere: nothing that is run is lost with them. */
-const TYPE_REFERENCES = new Set(["bpmn:structureRef", "bpmn:itemSubjectRef", "bpmn:implementationRef"]);
+const TYPE_REFERENCES = new Set([
+  "bpmn:structureRef",
+  "bpmn:itemSubjectRef",
+  "bpmn:itemRef",
+  "bpmn:implementationRef",
+  "bpmn:evaluatesToTypeRef",
+  "bpmn:type",
+  "bpmn:import",
+]);
 
 let kept: BpmnModdle | null = null;
 

@@ -3,15 +3,15 @@ import type {
   Element,
   EventElement,
   GatewayElement,
-  Mapping,
   SubProcessElement,
   TaskElement,
   TaskType,
 } from "../model/process.ts";
-import { computed, expressionIn, textOrComputed } from "./expression-text.ts";
+import { expressionIn, textOrComputed } from "./expression-text.ts";
 import { type Extensions, extensionsOf } from "./extensions.ts";
-import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
-import { loopOf, nameOf } from "./read-loop.ts";
+import { countIn, flagIn, idIn, type Model, tagOf, textIn } from "./moddle.ts";
+import { dataInputs, dataOutputs } from "./read-data.ts";
+import { loopOf } from "./read-loop.ts";
 import { keyOf, triggersOf } from "./read-triggers.ts";
 import { messageName, type Reading } from "./reading.ts";
 
@@ -70,7 +70,6 @@ function nodeOf(reading: Reading, model: Model, { scope, incoming, outgoing }: P
 }
 
 function activityOf(reading: Reading, model: Model, place: Place, extensions: Extensions) {
-  const data = dataMappings(model);
   return {
     ...nodeOf(reading, model, place, extensions),
     default: idIn(model, "default"),
@@ -80,29 +79,10 @@ function activityOf(reading: Reading, model: Model, place: Place, extensions: Ex
     isForCompensation: flagIn(model, "isForCompensation"),
     startQuantity: countIn(model, "startQuantity", 1),
     completionQuantity: countIn(model, "completionQuantity", 1),
-    inputs: [...data.inputs, ...extensions.inputs],
+    inputs: [...dataInputs(model), ...extensions.inputs],
     outputs: [...extensions.outputs],
+    dataOutputs: dataOutputs(model),
   };
-}
-
-/** Data associations: an input is a variable of its own name in the activity. What an activity gives is a variable already. */
-function dataMappings(model: Model): { readonly inputs: readonly Mapping[] } {
-  const inputs = modelsIn(model, "dataInputAssociations").flatMap((association) => {
-    const target = modelIn(association, "targetRef");
-    const transformation = expressionIn(association, "transformation");
-    const sources = modelsIn(association, "sourceRef").map(variableOf);
-    const source = transformation ?? (sources[0] === undefined ? null : computed(sources[0]));
-    return target === null || source === null || /\s/.test(source.text + nameOf(target))
-      ? []
-      : [{ source, target: nameOf(target) }];
-  });
-  return { inputs };
-}
-
-/** The variable in which a data object, or what refers to it, is kept. */
-export function variableOf(data: Model): string {
-  const object = modelIn(data, "dataObjectRef") ?? modelIn(data, "dataStoreRef") ?? data;
-  return textIn(object, "name") ?? object.id ?? "";
 }
 
 function eventOf(reading: Reading, model: Model, place: Place, type: EventElement["type"]): EventElement {

@@ -158,6 +158,7 @@ const PLAIN_ACTIVITY = {
   completionQuantity: 1,
   inputs: [],
   outputs: [],
+  dataOutputs: [],
 } as const;
 
 type OwnOfTask = Omit<TaskElement, Exclude<keyof ActivityElement, "type">>;

@@ -2,6 +2,7 @@ import type { InstanceThrow, MultiInstance, StandardLoop } from "../model/proces
 import { computed, expressionIn } from "./expression-text.ts";
 import { loopExtensions } from "./extensions.ts";
 import { flagIn, type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
+import { associated, nameOf } from "./read-data.ts";
 import { triggerOf, triggersOf } from "./read-triggers.ts";
 import type { Reading } from "./reading.ts";
 
@@ -28,7 +29,7 @@ function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance 
   const item = modelIn(loop, "inputDataItem");
   const result = modelIn(loop, "outputDataItem");
   const cardinality = expressionIn(loop, "loopCardinality");
-  const collection = extended?.collection ?? (input === null ? null : computed(nameOf(input)));
+  const collection = extended?.collection ?? (input === null ? null : associated(activity, input));
   if (cardinality === null && collection === null) {
     reading.problems.add(
       activity.id ?? null,
@@ -44,7 +45,9 @@ function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance 
     item: extended?.item ?? (item === null ? null : nameOf(item)),
     output:
       extended?.output ??
-      (output === null || result === null ? null : { variable: nameOf(output), element: computed(nameOf(result)) }),
+      (output === null || result === null
+        ? null
+        : { variable: associated(activity, output).text, element: computed(nameOf(result)) }),
     completion: expressionIn(loop, "completionCondition"),
     throws: throwsOf(reading, activity, loop),
   };
@@ -70,8 +73,4 @@ function throwsOf(reading: Reading, activity: Model, loop: Model): readonly Inst
     default:
       return [];
   }
-}
-
-export function nameOf(data: Model): string {
-  return textIn(data, "name") ?? data.id ?? "";
 }

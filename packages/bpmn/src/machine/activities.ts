@@ -3,7 +3,7 @@ import { leavingFlows, takeFlows } from "./flows.ts";
 import { count, elementOf, type Live, push, release } from "./live.ts";
 import { endInstance, startLoop } from "./loops.ts";
 import { removeRow } from "./rows.ts";
-import type { Row, Undoable } from "./state.ts";
+import type { Row, Undoable, Variables } from "./state.ts";
 import { subscribeAll } from "./subscribe.ts";
 import { compensationInside } from "./throwing.ts";
 import { assign, assignLocal, evaluate, mapped } from "./variables.ts";
@@ -43,7 +43,8 @@ export function completeActivity(live: Live, row: Row): void {
   const result = row.result ?? {};
   // Mappings are each instance's; the whole gives what it has gathered.
   const maps = element.outputs.length > 0 && row.role.kind !== "loop";
-  const given = maps ? mapped(live, row, element.outputs, result) : result;
+  const plain = maps ? mapped(live, row, element.outputs, result) : result;
+  const given = element.dataOutputs.length === 0 ? plain : { ...plain, ...dataOf(live, row, element, result) };
   release(live, row.id);
   const undo = undoableOf(live, row, element);
   if (row.role.kind !== "loop" && row.instance !== null && above !== undefined) {
@@ -56,6 +57,13 @@ export function completeActivity(live: Live, row: Row): void {
   count(live, element.id);
   if (element.isForCompensation) removeRow(live, row);
   else push(live, { kind: "leave", row: row.id });
+}
+
+/** What goes to data objects: only what is there. */
+function dataOf(live: Live, row: Row, { dataOutputs }: ActivityElement, result: Variables): Variables {
+  if (row.role.kind === "loop") return {};
+  const values = Object.entries(mapped(live, row, dataOutputs, result));
+  return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 
 function undoableOf(live: Live, row: Row, element: ActivityElement): Undoable | null {

@@ -55,8 +55,8 @@ function bring(live: Live, row: Row, event: EventElement, trigger: EventTrigger)
       jump(live, row, event, trigger.name);
       return false;
     case "compensation":
-      count(live, event.id);
-      startUndoing(live, row, trigger.activity);
+      if (trigger.waits) count(live, event.id);
+      startUndoing(live, row, trigger);
       return false;
     case "cancel":
       count(live, event.id);

@@ -1,18 +1,29 @@
-import { isSubProcess } from "../model/process.ts";
+import { type EventTrigger, isSubProcess } from "../model/process.ts";
 import { count, elementOf, type Live, push } from "./live.ts";
 import { addRow, clearScope, removeRow, removeTree, upward } from "./rows.ts";
 import type { Role, Row, Undoable } from "./state.ts";
 import { compensationInside } from "./throwing.ts";
 
+type Compensation = Extract<EventTrigger, { kind: "compensation" }>;
 type Undoing = Extract<Role, { kind: "undoing" }>;
 
-/** An event that throws compensation undoes what its scope has done, newest first, and waits for it. */
-export function startUndoing(live: Live, row: Row, activity: string | null): void {
+/** An event that throws compensation undoes what its scope has done, newest first, and waits for it unless it says otherwise. */
+export function startUndoing(live: Live, row: Row, { activity, waits }: Compensation): void {
   const queue = scopesOf(live, row)
     .flatMap((scope) => taken(scope, activity))
     .sort((a, b) => b.order - a.order);
-  row.role = { kind: "undoing", queue, undo: [], after: "leave" };
-  push(live, { kind: "check", row: row.id });
+  if (waits) {
+    row.role = { kind: "undoing", queue, undo: [], after: "leave" };
+    push(live, { kind: "check", row: row.id });
+    return;
+  }
+  const beside = addRow(live, {
+    parent: row.parent,
+    element: row.element,
+    role: { kind: "undoing", queue, undo: [], after: "undone" },
+  });
+  push(live, { kind: "check", row: beside.id });
+  push(live, { kind: "leave", row: row.id });
 }
 
 /** The scope of the event; thrown in an event sub-process, it means what that lies in as well. */

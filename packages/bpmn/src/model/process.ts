@@ -89,6 +89,8 @@ interface Activity extends Node {
   readonly completionQuantity: number;
   readonly inputs: readonly Mapping[];
   readonly outputs: readonly Mapping[];
+  /** What goes to data objects beside that, where there is something. */
+  readonly dataOutputs: readonly Mapping[];
 }
 
 export interface EventElement extends Node {

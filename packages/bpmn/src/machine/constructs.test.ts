@@ -1,0 +1,303 @@
+import { describe, expect, test } from "vitest";
+import { documentOf, flows } from "../testing/document.ts";
+import { MachineBench } from "../testing/machine-bench.ts";
+
+/** One test for each construct, as the text of the standard has it. */
+
+async function bench(inside: string, flowText: string, beside = ""): Promise<MachineBench> {
+  return await MachineBench.of(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`, beside));
+}
+
+const MESSAGES = '<message id="m1" name="one"/><message id="m2" name="two"/>';
+const message = (id: string): string => `<messageEventDefinition messageRef="${id}"/>`;
+const terminate = "<terminateEventDefinition/>";
+const compensate = (more = ""): string => `<compensateEventDefinition ${more}/>`;
+const ERRORS = '<error id="E1" errorCode="one"/><error id="E2" errorCode="two"/>';
+const ESCALATIONS = '<escalation id="X1" escalationCode="one"/><escalation id="X2" escalationCode="two"/>';
+const error = (ref = ""): string => `<errorEventDefinition ${ref === "" ? "" : `errorRef="${ref}"`}/>`;
+const escalation = (ref = ""): string => `<escalationEventDefinition ${ref === "" ? "" : `escalationRef="${ref}"`}/>`;
+const link = (name: string): string => `<linkEventDefinition name="${name}"/>`;
+
+describe("flows", () => {
+  test("that leave a task without a gateway split its token, and those that come together do not join", async () => {
+    const one = await bench(
+      '<task id="a"/><task id="b"/><task id="c"/><userTask id="d"/>',
+      "s -> a\na -> b\na -> c\nb -> d\nc -> d\nd -> e",
+    );
+    expect(one.start().active).toEqual(["d", "d"]);
+    one.done("d").done("d");
+    expect(one.ending).toMatchObject({ kind: "completed" });
+  });
+
+  test("several start events without a trigger all begin, and a scope without any begins where no flow leads to", async () => {
+    const one = await bench('<startEvent id="s2"/><userTask id="a"/><userTask id="b"/>', "s -> a\ns2 -> b");
+    expect(one.start().active).toEqual(["a", "b"]);
+    const two = await bench(
+      '<subProcess id="p1"><userTask id="a"/><userTask id="b"/></subProcess>',
+      "s -> p1\np1 -> e",
+    );
+    expect(two.start().active).toEqual(["a", "b", "p1"]);
+  });
+
+  test("the condition of a default flow is passed over", async () => {
+    const model = `<exclusiveGateway id="g" default="d"/><userTask id="a"/><userTask id="b"/>
+      <sequenceFlow id="d" sourceRef="g" targetRef="b"><conditionExpression>false</conditionExpression></sequenceFlow>`;
+    const one = await bench(model, "s -> g\ng -[x = 1]-> a");
+    expect(one.start({ x: 2 }).active).toEqual(["b"]);
+  });
+
+  test("types of data that are defined elsewhere are no obstacle", async () => {
+    const one = await bench(
+      `<exclusiveGateway id="g"/><sequenceFlow id="f" sourceRef="g" targetRef="e"><conditionExpression xmlns:xsd="http://www.w3.org/2001/XMLSchema"
+       xsi:type="tFormalExpression" evaluatesToTypeRef="xsd:boolean">true</conditionExpression></sequenceFlow>`,
+      "s -> g",
+      '<message id="m" name="one" itemRef="elsewhere:Order"/>',
+    );
+    expect(one.start().ending).toMatchObject({ kind: "completed" });
+  });
+
+  test("a link goes on at the catching event of its name in the same scope, from any number of throwing ones", async () => {
+    const thrown = (id: string): string => `<intermediateThrowEvent id="${id}">${link("L")}</intermediateThrowEvent>`;
+    const one = await bench(
+      `${thrown("t1")}${thrown("t2")}<intermediateCatchEvent id="c">${link("L")}</intermediateCatchEvent><userTask id="a"/>`,
+      "s -> t1\ns -> t2\nc -> a\na -> e",
+    );
+    expect(one.start().active).toEqual(["a", "a"]);
+  });
+});
+
+describe("ends", () => {
+  test("terminate ends its own sub-process alone, which goes on as if it were done; in the process it ends all", async () => {
+    const inner = `<subProcess id="p1"><startEvent id="i"/><userTask id="u"/><userTask id="w"/><endEvent id="t">${terminate}</endEvent>
+      ${flows("i -> u\ni -> w\nu -> t")}</subProcess><userTask id="after"/><userTask id="beside"/>`;
+    const one = await bench(inner, "s -> p1\np1 -> after\ns -> beside");
+    one.start().done("u");
+    expect(one.active).toEqual(["after", "beside"]);
+    const two = await bench(
+      `<userTask id="a"/><userTask id="b"/><endEvent id="t">${terminate}</endEvent>`,
+      "s -> a\ns -> b\na -> t",
+    );
+    expect(two.start().done("a").ending).toMatchObject({ kind: "completed" });
+  });
+
+  test("terminate in one of several instances ends that instance", async () => {
+    const one = await bench(
+      `<subProcess id="p1"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>
+       <startEvent id="i"/><userTask id="u"/><userTask id="w"/><endEvent id="t">${terminate}</endEvent>
+       ${flows("i -> u\ni -> w\nu -> t")}</subProcess><userTask id="after"/>`,
+      "s -> p1\np1 -> after",
+    );
+    one.start().done("u");
+    expect(one.active).toEqual(["p1", "p1", "u", "w"]);
+    one.done("u");
+    expect(one.active).toEqual(["after"]);
+  });
+
+  test("an error without a code is caught by an event without one, and by no other", async () => {
+    const model = (caught: string): string =>
+      `<subProcess id="p1"><startEvent id="i"/><endEvent id="t">${error()}</endEvent>${flows("i -> t")}</subProcess>
+       <boundaryEvent id="x" attachedToRef="p1">${error(caught)}</boundaryEvent><userTask id="a"/>`;
+    expect((await bench(model(""), "s -> p1\nx -> a", ERRORS)).start().active).toEqual(["a"]);
+    expect((await bench(model("E1"), "s -> p1\nx -> a", ERRORS)).start().ending).toMatchObject({ kind: "failed" });
+  });
+
+  test("an escalation goes to the nearest event that is for its code; the thrower goes on unless it is interrupted", async () => {
+    const model = (cancels: boolean): string =>
+      `<subProcess id="outer"><startEvent id="o"/><subProcess id="p1"><startEvent id="i"/>
+         <intermediateThrowEvent id="t">${escalation("X2")}</intermediateThrowEvent><userTask id="u"/>${flows("i -> t\nt -> u")}
+       </subProcess>${flows("o -> p1")}<boundaryEvent id="x1" attachedToRef="p1">${escalation("X1")}</boundaryEvent></subProcess>
+       <boundaryEvent id="x2" attachedToRef="outer" cancelActivity="${cancels}">${escalation()}</boundaryEvent><userTask id="a"/>`;
+    expect((await bench(model(false), "s -> outer\nx2 -> a", ESCALATIONS)).start().active).toEqual([
+      "a",
+      "outer",
+      "p1",
+      "u",
+    ]);
+    expect((await bench(model(true), "s -> outer\nx2 -> a", ESCALATIONS)).start().active).toEqual(["a"]);
+  });
+});
+
+describe("several instances", () => {
+  const multi = (inside: string, attributes = ""): string =>
+    `<multiInstanceLoopCharacteristics ${attributes}>${inside}</multiInstanceLoopCharacteristics>`;
+
+  test("inside one another count for themselves, and each ends with its own condition", async () => {
+    const one = await bench(
+      `<subProcess id="p1">${multi("<loopCardinality>2</loopCardinality>")}
+         <userTask id="u">${multi("<loopCardinality>3</loopCardinality><completionCondition>numberOfCompletedInstances = 2</completionCondition>")}</userTask>
+       </subProcess><userTask id="after"/>`,
+      "s -> p1\np1 -> after",
+    );
+    one.start();
+    expect(one.open("task")).toHaveLength(6);
+    one.done("u").done("u");
+    expect(one.open("task")).toHaveLength(3);
+    one.done("u").done("u");
+    expect(one.active).toEqual(["after"]);
+  });
+
+  test("read their list through the input that is associated with it, and gather through the output", async () => {
+    const one = await bench(
+      `<dataObject id="orders" name="orders"/><dataObjectReference id="ordersRef" dataObjectRef="orders"/>
+       <dataObject id="totals" name="totals"/><dataObjectReference id="totalsRef" dataObjectRef="totals"/>
+       <serviceTask id="a"><ioSpecification><dataInput id="in" name="list"/><dataOutput id="out" name="gathered"/>
+         <inputSet><dataInputRefs>in</dataInputRefs></inputSet><outputSet><dataOutputRefs>out</dataOutputRefs></outputSet></ioSpecification>
+         <dataInputAssociation id="ia"><sourceRef>ordersRef</sourceRef><targetRef>in</targetRef></dataInputAssociation>
+         <dataOutputAssociation id="oa"><sourceRef>out</sourceRef><targetRef>totalsRef</targetRef></dataOutputAssociation>
+         ${multi('<loopDataInputRef>in</loopDataInputRef><loopDataOutputRef>out</loopDataOutputRef><inputDataItem id="item" name="item"/><outputDataItem id="r" name="r"/>')}
+       </serviceTask>`,
+      "s -> a\na -> e",
+    );
+    one.start({ orders: ["x", "y"] });
+    expect(one.seen.map(({ item }) => item)).toEqual(["x", "y"]);
+    one.done("a", { r: 1 }).done("a", { r: 2 });
+    expect(one.ending).toMatchObject({ kind: "completed", variables: { totals: [1, 2] } });
+  });
+
+  test("an error in one of them ends all, and is caught on their edge", async () => {
+    const one = await bench(
+      `<serviceTask id="a">${multi("<loopCardinality>3</loopCardinality>")}</serviceTask>
+       <boundaryEvent id="x" attachedToRef="a">${error("E1")}</boundaryEvent><userTask id="b"/>`,
+      "s -> a\na -> e\nx -> b",
+      ERRORS,
+    );
+    one.start().done("a");
+    one.throws("a", "one");
+    expect(one.active).toEqual(["b"]);
+  });
+});
+
+describe("data", () => {
+  test("goes from data objects into a task and back by its associations, with transformations and assignments", async () => {
+    const one = await bench(
+      `<dataObject id="d1" name="price"/><dataObjectReference id="r1" dataObjectRef="d1"/><dataObject id="d2" name="total"/>
+       <serviceTask id="a"><ioSpecification><dataInput id="in" name="net"/><dataOutput id="out" name="gross"/><inputSet/><outputSet/></ioSpecification>
+         <dataInputAssociation id="ia"><sourceRef>r1</sourceRef><targetRef>in</targetRef><transformation>price * 2</transformation></dataInputAssociation>
+         <dataOutputAssociation id="oa"><sourceRef>out</sourceRef><targetRef>d2</targetRef></dataOutputAssociation>
+       </serviceTask>
+       <serviceTask id="b"><dataInputAssociation id="ib"><targetRef>in2</targetRef><assignment><from>total + 1</from><to>more</to></assignment></dataInputAssociation>
+         <ioSpecification><dataInput id="in2" name="more"/><inputSet/><outputSet/></ioSpecification></serviceTask>`,
+      "s -> a\na -> b\nb -> e",
+    );
+    one.start({ price: 10 });
+    expect(one.seen).toMatchObject([{ net: 20 }]);
+    one.done("a", { gross: 24 });
+    expect(one.variables).toMatchObject({ total: 24 });
+    expect(one.seen).toMatchObject([{ more: 25 }]);
+  });
+});
+
+describe("compensation", () => {
+  const undoable = (id: string): string =>
+    `<userTask id="${id}"/><boundaryEvent id="x${id}" attachedToRef="${id}">${compensate()}</boundaryEvent>
+     <userTask id="undo${id}" isForCompensation="true"/><association id="as${id}" sourceRef="x${id}" targetRef="undo${id}"/>`;
+
+  test("that is not waited for runs beside; the process ends when both have", async () => {
+    const thrown = `<intermediateThrowEvent id="t">${compensate('waitForCompletion="false"')}</intermediateThrowEvent>`;
+    const one = await bench(`${undoable("a")}${thrown}<userTask id="b"/>`, "s -> a\na -> t\nt -> b\nb -> e");
+    one.start().done("a");
+    expect(one.active).toEqual(["b", "t", "undoa"]);
+    one.done("b");
+    expect(one.ending).toBe(null);
+    expect(one.done("undoa").ending).toMatchObject({ kind: "completed" });
+  });
+
+  test("of what was not done does nothing, and an activity that is active is not undone", async () => {
+    const thrown = `<intermediateThrowEvent id="t">${compensate()}</intermediateThrowEvent>`;
+    const one = await bench(`${undoable("a")}${thrown}<userTask id="b"/>`, "s -> a\ns -> t\nt -> b\nb -> e");
+    expect(one.start().active).toEqual(["a", "b"]);
+  });
+
+  test("a transaction that ends by an error is not undone; one that is cancelled is, then its cancel event goes on", async () => {
+    const model = (end: string): string =>
+      `<transaction id="p1"><startEvent id="i"/>${undoable("a")}<endEvent id="t">${end}</endEvent>${flows("i -> a\na -> t")}</transaction>
+       <boundaryEvent id="c" attachedToRef="p1"><cancelEventDefinition/></boundaryEvent>
+       <boundaryEvent id="x" attachedToRef="p1">${error("E1")}</boundaryEvent><userTask id="failed"/><userTask id="cancelled"/>`;
+    const flowing = "s -> p1\np1 -> e\nc -> cancelled\nx -> failed";
+    const one = (await bench(model(error("E1")), flowing, ERRORS)).start().done("a");
+    expect(one.active).toEqual(["failed"]);
+    const two = (await bench(model("<cancelEventDefinition/>"), flowing, ERRORS)).start().done("a");
+    expect(two.active).toEqual(["p1", "undoa"]);
+    expect(two.done("undoa").active).toEqual(["cancelled"]);
+  });
+});
+
+describe("waiting", () => {
+  test("one of several triggers is enough; where all are needed, all are", async () => {
+    const event = (attributes: string): string =>
+      `<intermediateCatchEvent id="c" ${attributes}>${message("m1")}${message("m2")}</intermediateCatchEvent><userTask id="a"/>`;
+    const one = (await bench(event(""), "s -> c\nc -> a", MESSAGES)).start().comes("c", { x: 1 });
+    expect(one.active).toEqual(["a"]);
+    expect(one.open("message")).toEqual([]);
+    const all = (await bench(event('parallelMultiple="true"'), "s -> c\nc -> a", MESSAGES))
+      .start()
+      .comes("c", { x: 1 });
+    expect(all.active).toEqual(["c"]);
+    expect(all.comes("c", { y: 2 }).active).toEqual(["a"]);
+    expect(all.variables).toEqual({ x: 1, y: 2 });
+  });
+
+  test("a message that comes to a receive task on whose edge a timer is ends both", async () => {
+    const one = await bench(
+      `<receiveTask id="a" messageRef="m1"/><boundaryEvent id="x" attachedToRef="a">
+       <timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent><userTask id="late"/>`,
+      "s -> a\na -> e\nx -> late",
+      MESSAGES,
+    );
+    one.start();
+    expect(one.open("timer")).toHaveLength(1);
+    expect(one.comes("a").ending).toMatchObject({ kind: "completed" });
+    expect(one.withdrawn).toEqual(["x"]);
+  });
+
+  test("an event sub-process in a sub-process sees its variables, and a later interrupting one ends those that did not", async () => {
+    const inside = (id: string, interrupting: boolean, ref: string): string =>
+      `<subProcess id="${id}" triggeredByEvent="true"><startEvent id="${id}s" isInterrupting="${interrupting}">${message(ref)}</startEvent>
+       <userTask id="${id}u"/>${flows(`${id}s -> ${id}u`)}</subProcess>`;
+    const one = await bench(
+      `<subProcess id="p1"><startEvent id="i"/><userTask id="u"/>${flows("i -> u")}${inside("n", false, "m1")}${inside("q", true, "m2")}</subProcess>
+       <userTask id="after"/>`,
+      "s -> p1\np1 -> after",
+      MESSAGES,
+    );
+    one.start().comes("ns").comes("ns");
+    expect(one.active).toEqual(["n", "n", "nu", "nu", "p1", "u"]);
+    one.comes("qs", { why: 1 });
+    expect(one.active).toEqual(["p1", "q", "qu"]);
+    expect(one.open("message")).toEqual([]);
+    expect(one.done("qu").active).toEqual(["after"]);
+  });
+
+  test("a timer that is due in the past is due at once; a cycle counts from its beginning", async () => {
+    const one = await bench(
+      `<intermediateCatchEvent id="c"><timerEventDefinition><timeDate>1970-01-01T00:00:01Z</timeDate></timerEventDefinition></intermediateCatchEvent>`,
+      "s -> c\nc -> e",
+    );
+    one.start();
+    expect(one.asked).toMatchObject([{ kind: "timer", dueAt: 1_000 }]);
+  });
+});
+
+describe("gateways", () => {
+  test("that are event-based take a receive task as well, and lead back to themselves", async () => {
+    const one = await bench(
+      `<eventBasedGateway id="g"/><receiveTask id="a" messageRef="m1"/>
+       <intermediateCatchEvent id="c"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></intermediateCatchEvent>`,
+      "s -> g\ng -> a\ng -> c\nc -> g\na -> e",
+      MESSAGES,
+    );
+    one.start().comes("c");
+    expect(one.active).toEqual(["g"]);
+    expect(one.comes("a", { x: 1 }).ending).toMatchObject({ kind: "completed", variables: { x: 1 } });
+  });
+
+  test("that join and split do both", async () => {
+    const one = await bench(
+      '<parallelGateway id="f"/><userTask id="a"/><userTask id="b"/><parallelGateway id="j"/><userTask id="c"/><userTask id="d"/>',
+      "s -> f\nf -> a\nf -> b\na -> j\nb -> j\nj -> c\nj -> d",
+    );
+    one.start().done("a");
+    expect(one.active).toEqual(["b"]);
+    expect(one.done("b").active).toEqual(["c", "d"]);
+  });
+});
