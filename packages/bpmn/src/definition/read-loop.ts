@@ -65,10 +65,11 @@ function throwsOf(reading: Reading, activity: Model, loop: Model): readonly Inst
     case "One":
       return thrown(modelIn(loop, "oneBehaviorEventRef"), "first");
     case "Complex":
-      return modelsIn(loop, "complexBehaviorDefinition").flatMap((definition) => {
+      return modelsIn(loop, "complexBehaviorDefinition").flatMap((definition): readonly InstanceThrow[] => {
         const when = expressionIn(definition, "condition") ?? computed("true");
         const event = modelIn(definition, "event");
-        return event === null ? [] : triggersOf(reading, event).map((trigger) => ({ when, trigger }));
+        const triggers = event === null ? [] : triggersOf(reading, event);
+        return triggers.length === 0 ? [{ when, trigger: null }] : triggers.map((trigger) => ({ when, trigger }));
       });
     default:
       return [];

@@ -154,6 +154,22 @@ describe("several instances", () => {
     expect(one.ending).toMatchObject({ kind: "completed", variables: { totals: [1, 2] } });
   });
 
+  test("with a complex behavior end when its condition is met: the rest goes, its event is thrown, and the token goes on", async () => {
+    const one = await bench(
+      `<serviceTask id="a">${multi(
+        `<loopCardinality>4</loopCardinality><complexBehaviorDefinition><condition>numberOfCompletedInstances = 2</condition>
+         <event id="te"><signalEventDefinition id="td" signalRef="S"/></event></complexBehaviorDefinition>`,
+        'behavior="Complex"',
+      )}</serviceTask><boundaryEvent id="x" attachedToRef="a"><signalEventDefinition signalRef="S"/></boundaryEvent>
+       <userTask id="told"/><userTask id="on"/>`,
+      "s -> a\na -> on\nx -> told",
+      '<signal id="S" name="enough"/>',
+    );
+    one.start().done("a");
+    expect(one.open("work")).toHaveLength(3);
+    expect(one.done("a").active).toEqual(["on", "told"]);
+  });
+
   test("an error in one of them ends all, and is caught on their edge", async () => {
     const one = await bench(
       `<serviceTask id="a">${multi("<loopCardinality>3</loopCardinality>")}</serviceTask>

@@ -1,4 +1,4 @@
-import type { ActivityElement, EventTrigger, MultiInstance, StandardLoop } from "../model/process.ts";
+import type { ActivityElement, EventTrigger, InstanceThrow, MultiInstance, StandardLoop } from "../model/process.ts";
 import { catchOnEdge } from "./catching.ts";
 import { type Live, push, Stuck } from "./live.ts";
 import { clearScope, removeRow } from "./rows.ts";
@@ -72,8 +72,8 @@ export function endInstance(
   if (role.kind !== "loop" || loop === null) return;
   const output =
     loop.kind === "multi" && loop.output !== null ? evaluate(live, row, loop.output.element, given) : undefined;
-  const isDone = loop.kind === "multi" && isMet(live, row, loop, role, given);
   const thrown = loop.kind === "multi" ? thrownBy(live, row, loop, role, given) : [];
+  const isDone = loop.kind === "multi" && (thrown.some(ends) || isMet(live, row, loop, role, given));
   // What is gathered is given by the whole, when it is done; what a mapping names is meant for others at once.
   const isGathered = loop.kind === "multi" && loop.output !== null && element.outputs.length === 0;
   if (!isGathered) assign(live, body, given);
@@ -86,7 +86,7 @@ export function endInstance(
   }
   if (undo !== null) role.undo.push(undo);
   removeRow(live, row);
-  for (const trigger of thrown) throwToEdge(live, body, element, trigger, given);
+  for (const { trigger } of thrown) if (trigger !== null) throwToEdge(live, body, element, trigger, given);
   if (loop.kind === "standard" ? !again : isDone || role.ended === role.total) finish(live, body, role, loop);
   else if (loop.kind === "standard" || loop.sequential) beginInstance(live, body, role, element, loop);
 }
@@ -132,14 +132,16 @@ function thrownBy(
   loop: MultiInstance,
   role: LoopRole,
   given: Variables,
-): readonly EventTrigger[] {
+): readonly InstanceThrow[] {
   const counts = { ...given, ...countsOf(role) };
-  return loop.throws
-    .filter(({ when }) => {
-      if (when === "each") return true;
-      return when === "first" ? role.ended === 0 : isTrue(live, row, when, counts);
-    })
-    .map(({ trigger }) => trigger);
+  return loop.throws.filter(({ when }) => {
+    if (when === "each") return true;
+    return when === "first" ? role.ended === 0 : isTrue(live, row, when, counts);
+  });
+}
+
+function ends({ when }: InstanceThrow): boolean {
+  return typeof when === "object";
 }
 
 /** What an instance throws by completing goes to the events on the activity's edge. It interrupts nothing: the others go on. */

@@ -41,10 +41,13 @@ export interface MultiInstance {
   readonly throws: readonly InstanceThrow[];
 }
 
-/** `when`: each completion, the first one, or those for which the condition is true. */
+/**
+ * `when`: each completion, the first one, or one for which the condition is true. Such a condition ends the activity too: what is
+ * left of its instances goes, and its token goes on.
+ */
 export interface InstanceThrow {
   readonly when: "each" | "first" | Expression;
-  readonly trigger: EventTrigger;
+  readonly trigger: EventTrigger | null;
 }
 
 export interface StandardLoop {
