@@ -136,7 +136,7 @@ class Drive {
   /** A completion for what is not needed any more. */
   #late(): void {
     const place = this.#chance.pick(this.#stale);
-    const before = this.#state;
+    const before = this.#live.state;
     this.#trace.push(`late ${place}`);
     this.#happens({ kind: "completed", place, variables: {}, value: {} });
     if (!isDeepStrictEqual(this.#live.state, before))
