@@ -3,28 +3,53 @@ import type { VirtualWorld } from "pawl/testing";
 
 /** The models carry no code: a script is one word, a condition is plain text. Here they get the meaning that the suite gives them. */
 
+/** What a script has done. Each try of the same work has the same key: work that a crash has undone is done again, and counts once. */
+export type Note =
+  | { readonly kind: "word"; readonly key: string; readonly word: string }
+  | { readonly kind: "marker" }
+  | { readonly kind: "from" | "to"; readonly name: string; readonly at: number };
+
+export interface Notes {
+  readonly all: readonly Note[];
+  add(note: Note): void;
+}
+
+function notesInMemory(): Notes {
+  const all: Note[] = [];
+  return { all, add: (note) => all.push(note) };
+}
+
 /** Notes of what the scripts of one case did. */
 export class Trace {
-  /** By what each try of the same work has in common: work that a crash has undone is done again, and counts once. */
-  readonly #entries = new Map<string, string>();
-  readonly #intervals = new Map<string, readonly [number, number]>();
+  readonly #notes: Notes;
   readonly #world: VirtualWorld;
-  #hasMarker = false;
 
-  constructor(world: VirtualWorld) {
+  constructor(world: VirtualWorld, notes = notesInMemory()) {
     this.#world = world;
+    this.#notes = notes;
   }
 
   /** All entries, with what can be told only at the end. The marker is looked for where a case asks for it. */
   all(asked: readonly string[]): readonly string[] {
-    const [a, b] = ["CREATE_TIMESTAMP_LOG_1", "CREATE_TIMESTAMP_LOG_2"].map((name) => this.#intervals.get(name));
-    const overlap = a !== undefined && b !== undefined && a[0] < b[1] && b[0] < a[1];
-    const marker = this.#hasMarker && asked.includes("MARKER_exists");
+    const { all } = this.#notes;
+    const words = new Map(all.flatMap((note) => (note.kind === "word" ? [[note.key, note.word] as const] : [])));
+    const [a, b] = ["CREATE_TIMESTAMP_LOG_1", "CREATE_TIMESTAMP_LOG_2"].map((name) => this.#interval(name));
+    const overlap = a && b && a.from < b.to && b.from < a.to;
+    const marker = all.some(({ kind }) => kind === "marker") && asked.includes("MARKER_exists");
     return [
-      ...this.#entries.values(),
+      ...words.values(),
       ...(marker ? ["MARKER_exists"] : []),
       ...(overlap ? ["EXECUTION_parallel"] : []),
     ];
+  }
+
+  /** From the first try to the last. */
+  #interval(name: string): { readonly from: number; readonly to: number } | null {
+    const times = (kind: "from" | "to"): readonly number[] =>
+      this.#notes.all.flatMap((note) => (note.kind === kind && note.name === name ? [note.at] : []));
+    const [from] = times("from");
+    const to = times("to").at(-1);
+    return from === undefined || to === undefined ? null : { from, to };
   }
 
   async script({ element, variables, idempotencyKey }: Job): Promise<Variables> {
@@ -34,23 +59,23 @@ export class Trace {
       case "CREATE_LOG_FILE":
         return {};
       case "CREATE_MARKER_FILE":
-        this.#hasMarker = true;
+        this.#notes.add({ kind: "marker" });
         return {};
       case "INCREMENT_INTEGER_VARIABLE":
         return { integerVariable: count };
       case "INCREMENT_INTEGER_VARIABLE_AND_LOG":
-        this.#entries.set(idempotencyKey, "INCREMENT_correct");
+        this.#note(idempotencyKey, "INCREMENT_correct");
         return { integerVariable: count };
       case "SET_STRING_DATA":
         return { data: "String" };
       case "LOG_DATA":
-        if (variables.data === "String") this.#entries.set(idempotencyKey, "DATA_correct");
+        if (variables.data === "String") this.#note(idempotencyKey, "DATA_correct");
         return {};
       case "CREATE_TIMESTAMP_LOG_1":
       case "CREATE_TIMESTAMP_LOG_2": {
-        const from = this.#world.now();
+        this.#notes.add({ kind: "from", name: word, at: this.#world.now() });
         await this.#pass(300);
-        if (!this.#intervals.has(word)) this.#intervals.set(word, [from, this.#world.now()]);
+        this.#notes.add({ kind: "to", name: word, at: this.#world.now() });
         return {};
       }
       case "WAIT_TEN_SECONDS":
@@ -59,9 +84,13 @@ export class Trace {
       case "THROW_ERROR":
         throw new BpmnError("ERR_CODE");
       default:
-        this.#entries.set(idempotencyKey, word);
+        this.#note(idempotencyKey, word);
         return {};
     }
+  }
+
+  #note(key: string, word: string): void {
+    this.#notes.add({ kind: "word", key, word });
   }
 
   #pass(ms: number): Promise<void> {

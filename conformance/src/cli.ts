@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { memoryStore, type Store } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { runBetsy } from "./betsy.ts";
+import { runBetsyKilling } from "./betsy-kills.ts";
 import { runMiwg } from "./miwg.ts";
 import { suiteFolder } from "./suites.ts";
 
-/** `npm run conformance [-- --store sqlite] [--crashes]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
+/** `npm run conformance [-- --store sqlite] [--crashes] [--kills]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
 
 const BETSY_MIN = 132;
 const FLAWS_SHOWN = 10;
@@ -26,6 +27,7 @@ async function betsy(): Promise<boolean> {
     console.log("!! SKIPPED: betsy is not here; name the folder of the suites in PAWL_CONFORMANCE");
     return true;
   }
+  if (process.argv.includes("--kills")) return await killed(folder);
   const mode = process.argv.includes("--crashes") ? "crashing" : "plain";
   const { passed, failed, crashes } = await runBetsy(folder, openStore, mode);
   for (const { model, status, expected, trace } of failed) {
@@ -35,6 +37,17 @@ async function betsy(): Promise<boolean> {
     `betsy on ${isSqlite ? "sqlite" : "memory"}: ${passed} of ${passed + failed.length} cases passed, ${crashes} crashes`,
   );
   return passed >= BETSY_MIN;
+}
+
+/** On SQLite, in processes that are killed. */
+async function killed(folder: string): Promise<boolean> {
+  const { cases, kills, hits, different } = await runBetsyKilling(folder, files);
+  for (const { name, plain, killed: trace } of different) {
+    console.log(`different: ${name}\n  undisturbed ${plain.join(" ")}\n  killed      ${trace.join(" ")}`);
+  }
+  const same = `${cases - different.length} of ${cases} cases have the same trace`;
+  console.log(`betsy on sqlite, killed: ${same}, ${kills} kills of processes, in which ${hits} cases were under way`);
+  return different.length === 0;
 }
 
 async function miwg(): Promise<boolean> {

@@ -103,23 +103,24 @@ function activityOf(stock: Stock, soil: Soil): Activity {
   const does: Doing = isSub
     ? { kind: "sub", isTransaction, scope: scopeOf(stock, id, soil.depth + 1, isTransaction) }
     : task.does;
-  const many = chance.roll(0.25) ? manyOf(stock, does.kind === "work") : null;
+  const many = chance.roll(0.25) ? manyOf(stock, does) : null;
   const undo = chance.roll(soil.mayCancel ? 0.7 : 0.3) ? newId(stock, "u") : null;
   const edges = edgesOf(stock, soil, does);
   if (undo !== null || isSub) soil.undoable.push(id);
   return { kind: "activity", id, does, edges, many, undo };
 }
 
-function manyOf(stock: Stock, isWork: boolean): Many {
+function manyOf(stock: Stock, does: Doing): Many {
   const { chance } = stock;
   const kind = chance.weighted({ parallel: 4, sequential: 2, rounds: 2 });
   if (kind === "rounds") {
-    const max = chance.roll(0.5) ? chance.between(1, 3) : null;
+    // A sub-process may be over without ever having waited: it must not turn for ever.
+    const max = chance.roll(0.5) || does.kind === "sub" ? chance.between(1, 3) : null;
     return { kind, testBefore: chance.roll(0.4), goesOn: conditionOf(stock), max };
   }
   const count = chance.roll(0.3) ? chance.pick(VARIABLES) : chance.between(0, 3);
   const enough = chance.roll(0.3) ? chance.between(1, 2) : null;
-  return { kind, count, enough, gathers: isWork && chance.roll(0.5) };
+  return { kind, count, enough, gathers: does.kind === "work" && chance.roll(0.5) };
 }
 
 function forkOf(stock: Stock, soil: Soil): Fork {
