@@ -36,11 +36,7 @@ export class Trace {
     const [a, b] = ["CREATE_TIMESTAMP_LOG_1", "CREATE_TIMESTAMP_LOG_2"].map((name) => this.#interval(name));
     const overlap = a && b && a.from < b.to && b.from < a.to;
     const marker = all.some(({ kind }) => kind === "marker") && asked.includes("MARKER_exists");
-    return [
-      ...words.values(),
-      ...(marker ? ["MARKER_exists"] : []),
-      ...(overlap ? ["EXECUTION_parallel"] : []),
-    ];
+    return [...words.values(), ...(marker ? ["MARKER_exists"] : []), ...(overlap ? ["EXECUTION_parallel"] : [])];
   }
 
   /** From the first try to the last. */

@@ -74,7 +74,14 @@ async function run(folder: string, xml: string, test: BetsyCase): Promise<readon
   tick();
   const trace = new Trace(world, notesIn(join(folder, "notes")));
   const store = sqliteStore(join(folder, "case.db"));
-  const engine = await createEngine({ store, world, lease: LEASE_MS, poll: POLL_MS, claimsMax: 1_000, log: () => undefined });
+  const engine = await createEngine({
+    store,
+    world,
+    lease: LEASE_MS,
+    poll: POLL_MS,
+    claimsMax: 1_000,
+    log: () => undefined,
+  });
   try {
     await world.advance(TAKE_OVER_MS);
     const bpmn = await begin(engine, trace, xml, test, world);
