@@ -7,6 +7,7 @@ import type { Connection, Database } from "./database.ts";
 import { DOCUMENTS_SQL } from "./documents-sql.ts";
 import { OWNERS_SQL } from "./owners-sql.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
+import { READING_SQL } from "./reading-sql.ts";
 import { ROWS_SQL } from "./rows-sql.ts";
 import { TABLES_SQL } from "./tables-sql.ts";
 import { WORKER_SQL } from "./worker-sql.ts";
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly string[] = [
   OWNERS_SQL,
   DOCUMENTS_SQL,
   APPEND_SQL,
+  READING_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

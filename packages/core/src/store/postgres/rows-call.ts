@@ -17,7 +17,7 @@ import {
 
 /** Rows that are wanted, as the arguments of the function that reads them; and its answer, as rows that are known. */
 
-export const ROWS_CALL = "SELECT @.rows_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
+export const ROWS_CALL = "SELECT @.rows_8($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
 
 export const LOCK_CALL = "SELECT @.lock_1($1, $2)::text AS json";
 
@@ -57,19 +57,20 @@ export function learnDocuments(rows: KnownRows, wanted: Wanted, found: readonly 
     rows.documents.set(pairKey(document.kind, document.id), document);
 }
 
+/** What was not asked for may be missing. */
 export interface RowsAnswer {
   readonly now: number;
   readonly runs: readonly KnownRunValues[] | null;
-  readonly waiters: readonly (readonly [topic: string, runId: string])[] | null;
-  readonly children: readonly (readonly [parent: string, runId: string])[] | null;
-  readonly inboxes: readonly EntryValues[] | null;
-  readonly known: readonly (readonly [runId: string, kind: string, id: string])[] | null;
-  readonly topics: readonly (readonly [topic: string, rev: number, pending: number])[] | null;
-  readonly pending: readonly EventColumns[] | null;
-  readonly events: readonly EventColumns[] | null;
-  readonly letters: readonly LetterColumns[] | null;
-  readonly seen: readonly (readonly [runId: string, topic: string, n: number])[] | null;
-  readonly floors: readonly (readonly [runId: string, seq: number, newest: number])[] | null;
+  readonly waiters?: readonly (readonly [topic: string, runId: string])[] | null;
+  readonly children?: readonly (readonly [parent: string, runId: string])[] | null;
+  readonly inboxes?: readonly EntryValues[] | null;
+  readonly known?: readonly (readonly [runId: string, kind: string, id: string])[] | null;
+  readonly topics?: readonly (readonly [topic: string, rev: number, pending: number])[] | null;
+  readonly pending?: readonly EventColumns[] | null;
+  readonly events?: readonly EventColumns[] | null;
+  readonly letters?: readonly LetterColumns[] | null;
+  readonly seen?: readonly (readonly [runId: string, topic: string, n: number])[] | null;
+  readonly floors?: readonly (readonly [runId: string, seq: number, newest: number])[] | null;
 }
 
 /** What was wanted is known from here on, and be it that there is none. */
