@@ -42,11 +42,12 @@ const STORED = [
   "engine-steps",
 ].map((name) => `packages/core/src/${name}`);
 
-const EXPLORE = "examples/src/explore.test.ts";
+const EXPLORE = ["examples/src/explore.test.ts", "packages/core/src/testing/explore/explore.test.ts"];
+const NOT_EXPLORE = EXPLORE.map((file) => `--exclude=${file}`);
 
 /** Its faulty workflows reject where nobody listens, which must not end the process. @returns {readonly Section[]} */
 function exploreSection() {
-  const section = vitest("explore", "faulty workflows are found", process.execPath, [EXPLORE]);
+  const section = vitest("explore", "faulty workflows are found", process.execPath, EXPLORE);
   return [{ ...section, commands: section.commands.map((command) => ({ ...command, env: { NO_COLOR: "1" } })) }];
 }
 
@@ -64,7 +65,11 @@ function hostSection() {
 /** Where Node brings its own SQLite. Servers are the same whoever asks them. @param {string} node @returns {Section} */
 function onNode24(node) {
   const servers = ["--exclude=**/store/redis/**", "--exclude=**/store/postgres/**"];
-  const section = vitest("node24", "the core on Node 24, embedded", node, ["packages/core", ...servers]);
+  const section = vitest("node24", "the core on Node 24, embedded", node, [
+    "packages/core",
+    ...servers,
+    ...NOT_EXPLORE,
+  ]);
   return staged(section, "embedded");
 }
 
@@ -96,7 +101,7 @@ const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
 const SECTIONS = {
   check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
   build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
-  unit: () => [vitest("unit", "tests", process.execPath, [`--exclude=${EXPLORE}`])],
+  unit: () => [vitest("unit", "tests", process.execPath, NOT_EXPLORE)],
   explore: exploreSection,
   package: () => [
     {
