@@ -86,8 +86,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a late answer to a beat drops what was claimed since",
     file: "runner/workshop.js",
-    find: "if (session.resting) this.forget",
-    replace: "if (true) this.forget",
+    find: "if (resting || isOld)",
+    replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {

@@ -134,6 +134,40 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     expect(await stage.result(run)).toBe("second");
   });
 
+  it("is lost from the moment in which the worker hears of it: no body of the run begins any more", async () => {
+    const stage = await create(onTestFinished);
+    const lights: Array<() => void> = [];
+    let lasts = 0;
+    const chain = workflow("chain", async (ctx) => {
+      await ctx.step("light", () => new Promise<void>((resolve) => lights.push(resolve)), { ephemeral: true });
+      return await ctx.step("last", () => ++lasts);
+    });
+    let keep: Array<() => void> | null = null;
+    const slow = (store: Store): Store =>
+      intercepted(store, async ({ method }, proceed) => {
+        if ((method === "load" || method === "claim") && keep !== null)
+          await new Promise<void>((resolve) => keep?.push(resolve));
+        return await proceed();
+      });
+    const engine = await stage.engine({ workflows: [chain], through: slow });
+    const events = told(engine, "worker.lapsed");
+    const run = await engine.start(chain, undefined);
+    await stage.world.settle();
+    const kept: Array<() => void> = [];
+    keep = kept;
+    await stage.world.leap(60_000);
+    await stage.world.advance("3 s");
+    expect(events).toEqual(["worker.lapsed"]);
+    lights[0]!();
+    await stage.world.settle();
+    expect(lasts).toBe(0);
+    keep = null;
+    for (const read of kept) read();
+    await stage.world.settle();
+    lights[1]!();
+    expect(await stage.result(run)).toBe(1);
+  });
+
   it("by a worker that is cut off is fenced: what it brings when it is back is dropped, and it says so", async () => {
     const stage = await create(onTestFinished);
     const line = cable();

@@ -20,6 +20,7 @@ import { Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import type { StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
+import type { HeldRun } from "./store/store.ts";
 import { surroundings } from "./surroundings.ts";
 import { startUndoRun } from "./undo-run.ts";
 
@@ -217,7 +218,7 @@ export class Worker {
           this.#intake.holds(held);
           this.#workshop.reconcile(held);
         },
-        onLapsed: () => this.#lapsed(),
+        onLapsed: (held, askedAt) => this.#lapsed(held, askedAt),
       },
     );
   }
@@ -276,13 +277,13 @@ export class Worker {
     if (this.#ownership.wantsRoom) this.#ownership.kick();
   }
 
-  #lapsed(): void {
+  #lapsed(held: readonly HeldRun[], askedAt: number): void {
     this.#config.log("warn", "this worker was silent for longer than its lease and lets go of its runs", {
       worker: this.id,
       runs: this.#sessions.size,
     });
     this.#news.event({ kind: "worker.lapsed", worker: this.id });
-    this.#workshop.lapsed();
+    this.#workshop.lapsed(held, askedAt);
     this.#ownership.kick();
   }
 

@@ -38,8 +38,8 @@ export interface OwnershipParts extends ClaimParts {
   readonly room: () => number;
   /** Runs that this worker owns are due, or something has come for them. */
   readonly onDue: (runs: readonly DueRun[]) => void;
-  /** The worker was taken for dead: every run it held may have another owner. */
-  readonly onLapsed: () => void;
+  /** The worker was taken for dead: of what it had when this was asked, it has what is held. */
+  readonly onLapsed: (held: readonly HeldRun[], askedAt: number) => void;
   /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */
   readonly onHeld: (held: readonly HeldRun[]) => void;
 }
@@ -145,11 +145,12 @@ export class Ownership {
       (await this.#reaching("heartbeat", async () => {
         const { store, clock, onLapsed, onHeld } = this.#parts;
         const { worker, leaseMs, workflows } = this.#settings;
-        this.#beatenAt = clock.now();
+        const askedAt = clock.now();
+        this.#beatenAt = askedAt;
         const lookedAt = store.now();
         const { alive, freed, held, nextDueAt, nextExpiryAt } = await store.heartbeat(worker, leaseMs, workflows);
         if (this.#stopped) return 0;
-        if (!alive) onLapsed();
+        if (!alive) onLapsed(held, askedAt);
         onHeld(held);
         this.#expect(nextDueAt, lookedAt);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);

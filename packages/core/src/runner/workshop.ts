@@ -3,7 +3,7 @@ import type { LostReason, RunView } from "../model/op.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
-import type { DueRun, Loaded, Store } from "../store/store.ts";
+import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
@@ -45,6 +45,7 @@ export class Workshop {
   readonly #reading = new Map<string, boolean>();
   /** Runs of which a session was made, from what was known here, while they were read: what was read may be older than it. */
   readonly #overtaken = new Set<string>();
+  readonly #madeAt = new WeakMap<Interpreter, number>();
   #closed = false;
 
   constructor(parts: WorkshopParts, world: SessionWorld) {
@@ -61,13 +62,6 @@ export class Workshop {
   take(created: Loaded): void {
     if (this.#parts.expected.drop(created.run.id)) this.interpret(created);
     else this.arrived(created.run.id);
-  }
-
-  /** The worker was taken for dead. Those at work are compared with what it holds: some may have been claimed since that beat. */
-  lapsed(): void {
-    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
-    this.#parts.expected.dropAll();
-    for (const session of this.#parts.sessions.all()) if (session.resting) this.forget(session.runId, reason);
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
@@ -98,6 +92,7 @@ export class Workshop {
         undo: run.undo,
       });
       sessions.add(session);
+      this.#madeAt.set(session, this.#world.clock.now());
       session.start();
     } catch (error) {
       this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
@@ -141,8 +136,24 @@ export class Workshop {
     }
   }
 
+  /**
+   * This worker was taken for dead before `askedAt`, and has of its runs what is held. Those that rest are forgotten. So are those at
+   * work, unless they came later: no body of theirs begins any more. They are read again, since some may be here still.
+   */
+  lapsed(held: readonly HeldRun[], askedAt: number): void {
+    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
+    this.#parts.expected.dropAll();
+    const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
+    for (const session of this.#parts.sessions.all()) {
+      const { runId, run, resting } = session;
+      const isOld = (this.#madeAt.get(session) ?? 0) < askedAt && epochs.get(runId) !== run.epoch;
+      if (resting || isOld) this.forget(runId, reason);
+      if (!resting && isOld) this.arrived(runId);
+    }
+  }
+
   /** Compares what is worked on here with what the store says that this worker holds. */
-  reconcile(held: ReadonlyArray<{ readonly id: string; readonly epoch: number }>): void {
+  reconcile(held: readonly HeldRun[]): void {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
       const epoch = epochs.get(session.runId);
