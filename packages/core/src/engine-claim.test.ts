@@ -108,4 +108,37 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
     expect(begun).toEqual(["o-1"]);
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
+
+  it("comes after a beat where the lease may be over, whatever hints come before", async () => {
+    const stage = await create(onTestFinished);
+    const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
+    const calls: string[] = [];
+    let keep: Array<() => void> | null = null;
+    const hints: Array<() => void> = [];
+    const slow = (store: Store): Store => ({
+      ...intercepted(store, async ({ method }, proceed) => {
+        if (method === "heartbeat" && keep !== null) await new Promise<void>((resolve) => keep?.push(resolve));
+        calls.push(method);
+        return await proceed();
+      }),
+      watch(listener) {
+        hints.push(() => listener({ runIds: null }));
+        return () => undefined;
+      },
+    });
+    await stage.engine({ workflows: [order], through: slow });
+    const client = await stage.engine();
+    await stage.world.settle();
+    const kept: Array<() => void> = [];
+    keep = kept;
+    await stage.world.leap(60_000);
+    await client.start(order, undefined, { id: "o-1" });
+    calls.splice(0);
+    for (const hint of hints) hint();
+    await stage.world.settle();
+    expect(calls).not.toContain("claim");
+    keep = null;
+    for (const beat of kept) beat();
+    expect(await stage.result(client.run("o-1"))).toBe(1);
+  });
 });

@@ -4,7 +4,8 @@ import type { Turns } from "../runtime/turns.ts";
 import type { DueRun, HeldRun } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, type ClaimSettings, Claims } from "./claims.ts";
-import { type Retention, tidy } from "./tidy.ts";
+import type { Retention } from "./tidy.ts";
+import { Tidying, tidyEveryMs } from "./tidying.ts";
 
 export interface OwnershipSettings extends ClaimSettings {
   /** How long a worker that says nothing is taken for alive. */
@@ -21,12 +22,6 @@ const BEATS = 3;
 
 /** How far an estimate of the store's clock may be wrong. Whoever asks too early is told nothing. */
 const CLOCK_SLACK_MS = 50;
-
-/** How often old rows are removed, in time and in polls, whichever is longer; how many of a kind at a time; and when there is more. */
-const TIDY_MS = 60_000;
-const TIDY_POLLS = 60;
-const TIDY_MAX = 200;
-const TIDY_AGAIN_MS = 200;
 
 export interface OwnershipParts extends ClaimParts {
   readonly clock: Clock;
@@ -56,12 +51,13 @@ export interface Round {
  * O2. Hints make the worker look sooner; the poll makes it look in any case. One at rest asks once a poll, and nothing else.
  * O3. A failure to reach the store ends no loop: it is tried again at the next beat or poll.
  * O4. A worker whose lease is over leaves its runs to the others when that is so, not at their next beat.
- * O5. Nothing is claimed before the worker is known to live: what it had would be free for others at once.
+ * O5. Nothing is claimed before the worker is known to live, nor when its lease is over: it would be free for others at once.
  */
 export class Ownership {
   readonly #settings: OwnershipSettings;
   readonly #parts: OwnershipParts;
   readonly #claims: Claims;
+  readonly #tidying: Tidying;
   #started = false;
   #stopped = false;
   #holding = false;
@@ -71,14 +67,22 @@ export class Ownership {
   #kicked = false;
   #wantsRoom = false;
   #beatenAt = 0;
+  /** When its lease is over, at the latest, if no other beat is answered. */
+  #leaseUntil = 0;
   #cancelDue: (() => void) | null = null;
   #cancelExpiry: (() => void) | null = null;
-  #tidying = false;
 
   constructor(settings: OwnershipSettings, parts: OwnershipParts) {
     this.#settings = settings;
     this.#parts = parts;
     this.#claims = new Claims(settings, parts);
+    this.#tidying = new Tidying({
+      store: parts.store,
+      clock: parts.clock,
+      retention: settings.retention,
+      reaching: (call) => this.#reaching("prune", call),
+      stopped: () => this.#stopped,
+    });
   }
 
   /** Whether there was more to claim than room for it. */
@@ -96,12 +100,15 @@ export class Ownership {
   async #begin(): Promise<void> {
     const { store, reaching, clock } = this.#parts;
     const { worker, leaseMs, pollMs, workflows } = this.#settings;
-    this.#beatenAt = clock.now();
-    const { nextExpiryAt } = await reaching(() => store.heartbeat(worker, leaseMs, workflows));
+    const { nextExpiryAt } = await reaching(() => {
+      this.#beatenAt = clock.now();
+      return store.heartbeat(worker, leaseMs, workflows);
+    });
+    this.#leaseUntil = Math.max(this.#leaseUntil, this.#beatenAt + leaseMs);
     if (this.#started) return;
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
-    this.#every(Math.max(TIDY_MS, TIDY_POLLS * pollMs), () => this.#tidy());
+    this.#every(tidyEveryMs(pollMs), () => this.#tidying.tick());
     this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
   }
 
@@ -150,6 +157,8 @@ export class Ownership {
         const lookedAt = store.now();
         const { alive, freed, held, nextDueAt, nextExpiryAt } = await store.heartbeat(worker, leaseMs, workflows);
         if (this.#stopped) return 0;
+        if (this.#isOver) this.kick();
+        this.#leaseUntil = Math.max(this.#leaseUntil, askedAt + leaseMs);
         if (!alive) onLapsed(held, askedAt);
         onHeld(held);
         this.#expect(nextDueAt, lookedAt);
@@ -203,7 +212,7 @@ export class Ownership {
 
   /** Claims what there is room for, and hears what is due. */
   async look(): Promise<Round> {
-    if (this.#stopped || this.#holding || !this.#started) return { claimed: 0, due: 0 };
+    if (this.#stopped || this.#holding || this.#isOver) return { claimed: 0, due: 0 };
     if (this.#looking) {
       this.#lookAgain = true;
       return { claimed: 0, due: 0 };
@@ -221,6 +230,10 @@ export class Ownership {
     return round ?? { claimed: 0, due: 0 };
   }
 
+  get #isOver(): boolean {
+    return this.#parts.clock.now() >= this.#leaseUntil;
+  }
+
   async #round(): Promise<Round> {
     const { store, room, onDue } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
@@ -236,23 +249,6 @@ export class Ownership {
     // What was due when the worker looked waits for room, not for time.
     this.#armDue(dueAt !== null && dueAt <= lookedAt ? null : dueAt);
     return { claimed, due: due.length };
-  }
-
-  /**
-   * Events whose time is over become dead letters; what is older than it is kept goes. A bounded number at a time; when there is
-   * more, soon again.
-   */
-  async #tidy(): Promise<void> {
-    if (this.#tidying) return;
-    const { store, clock } = this.#parts;
-    this.#tidying = true;
-    const pruned = await this.#reaching("prune", () => tidy(store, this.#settings.retention, TIDY_MAX));
-    const again = (): void => {
-      this.#tidying = false;
-      if (!this.#stopped) void this.#tidy();
-    };
-    if (pruned?.done === false) clock.wakeAt(clock.now() + TIDY_AGAIN_MS, again);
-    else this.#tidying = false;
   }
 
   /** One appointment, for the earliest deadline in the store. */
