@@ -148,6 +148,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "target.variables ??= {};",
   },
   {
+    name: "a scope completes as often as it is found to be over",
+    file: "scopes.js",
+    find: "&& !live.over.has(row.id)",
+    replace: "",
+  },
+  {
     name: "a state that is rebuilt forgets which joins wait",
     file: "live.js",
     find: "live.joining.add(row.id);",

@@ -47,6 +47,7 @@ export function take(live: Live, event: MachineEvent): Omit<Advanced, "state"> {
   else if (live.ending === null) {
     takeEvent(live, event);
     drain(live);
+    live.over.clear();
   }
   const commands: readonly Command[] = [...live.issued.values()];
   const { withdrawn } = live;

@@ -90,3 +90,20 @@ test("compensation in an event sub-process undoes its scope's and its own, newes
   }
   expect(placesOf(instance.state, "work")).toEqual(["au/work"]);
 });
+
+test("a scope that is looked at twice when it is over completes once, and is undone once", async () => {
+  const { instance } = await begun(
+    `<subProcess id="q"><startEvent id="qs"/><userTask id="w"/>
+       <boundaryEvent id="m" attachedToRef="w" cancelActivity="false"><messageEventDefinition/></boundaryEvent>
+       <endEvent id="z"><terminateEventDefinition/></endEvent>${flows("qs -q1-> w\nm -q2-> z")}</subProcess>
+     <boundaryEvent id="x" attachedToRef="q"><compensateEventDefinition/></boundaryEvent>
+     <serviceTask id="u" isForCompensation="true"/><association id="l" sourceRef="x" targetRef="u"/>
+     <intermediateThrowEvent id="c"><compensateEventDefinition/></intermediateThrowEvent>`,
+    "s -> q\nq -> c\nc -> e",
+  );
+  for (const place of ["m", "u/work"]) {
+    instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
+  }
+  expect(instance.state.completed.q).toBe(1);
+  expect(instance.state.ending?.kind).toBe("completed");
+});

@@ -50,6 +50,8 @@ export interface Live {
   readonly signals: Map<string, Set<string>>;
   /** Scopes with tokens at inclusive or complex joins. */
   readonly joining: Set<number>;
+  /** Scopes that were found to be over since the instance last rested: each is once, however often it is looked at. */
+  readonly over: Set<number>;
   variablesChanged: boolean;
 }
 
@@ -74,6 +76,7 @@ export function createLive(process: Process, environment: Environment): Live {
     conditions: new Set(),
     signals: new Map(),
     joining: new Set(),
+    over: new Set(),
     variablesChanged: false,
   };
 }

@@ -100,7 +100,8 @@ function endScope(live: Live, row: Row, role: Extract<Role, { kind: "scope" }>):
   if (element?.type === "eventSubProcess") {
     count(live, element.id);
     removeRow(live, row);
-  } else if (element !== null && isActivity(element)) {
+  } else if (element !== null && isActivity(element) && !live.over.has(row.id)) {
+    live.over.add(row.id);
     push(live, { kind: "complete", row: row.id });
   }
 }
