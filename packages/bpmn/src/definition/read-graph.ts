@@ -11,6 +11,7 @@ import type {
 import { checkProcess } from "./check-process.ts";
 import { computed } from "./expression-text.ts";
 import { Problems } from "./problem.ts";
+import { propertiesOf, retryOf } from "./read-node-data.ts";
 import { startsOf } from "./starts.ts";
 
 /** A process as a graph in JSON: nodes, and connections between them. */
@@ -25,7 +26,7 @@ export interface GraphNode {
   readonly id: string;
   /** `startProcess`, `endProcess`, `userTask`, `serviceTask`, `scriptTask`, `businessRule`, or a gateway's type. */
   readonly type: string;
-  /** What the node is about: `label`, `handler`, `script`, `ruleId`, `assignee`, `formId` and the like. */
+  /** What the node is about: `label`, `handler`, `script`, `ruleId`, `assignee`, `formId`, `serviceConfig`, `retry` and the like. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -176,15 +177,8 @@ function taskOf(type: TaskType, data: Readonly<Record<string, unknown>>): OwnOfT
     resultVariable: text(data.resultVariable) ?? ofScript ?? text(service?.responseVariable) ?? null,
     message: null,
     instantiates: false,
-    retry: null,
+    retry: retryOf(data),
   };
-}
-
-/** For handlers: what is text stays that, the rest is JSON. */
-function propertiesOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
-  );
 }
 
 function text(value: unknown): string | undefined {
