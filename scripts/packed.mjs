@@ -11,6 +11,9 @@ const CORE = join(ROOT, "packages", "core");
 const BPMN = join(ROOT, "packages", "bpmn");
 const folder = mkdtempSync(join(tmpdir(), "pawl-packed-"));
 
+/** What hangs is a failure. */
+const TIMEOUT_MS = 240_000;
+
 /** @param {string} file @param {readonly string[]} args @param {string} cwd */
 function run(file, args, cwd) {
   const result = spawnSync(file, args, {
@@ -18,6 +21,7 @@ function run(file, args, cwd) {
     env: ownEnvironment(),
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
+    timeout: TIMEOUT_MS,
   });
   console.log(`$ ${[file, ...args].join(" ")}`);
   if (result.status !== 0) console.log(`${result.stdout}${result.stderr}`);
