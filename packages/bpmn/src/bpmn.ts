@@ -11,12 +11,14 @@ import {
 } from "pawl";
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
-import { Definitions, type Deployed, type Version } from "./definitions.ts";
+import { Definitions, type Deployed, type DeployOptions, type Version } from "./definitions.ts";
+import type { Deployment } from "./deployments.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import type { Forms } from "./human/forms.ts";
 import { humanTasks } from "./human/human-tasks.ts";
 import type { Tasks } from "./human/tasks.ts";
 import type { Variables } from "./machine/state.ts";
+import { type MigrateRunsOptions, migrateRuns, type RunMigrationReport } from "./migration.ts";
 import type { RetrySetting } from "./model/process.ts";
 import { Operate } from "./operate.ts";
 import { type ProcessView, viewOf } from "./process-view.ts";
@@ -119,8 +121,43 @@ export class Bpmn {
    * Deploys every executable process of a BPMN document, or a graph in JSON. A model that is the latest version already stays
    * that; a run stays on the version that it was started with.
    */
-  async deploy(source: string | Uint8Array | Graph): Promise<readonly Deployed[]> {
-    return await this.#definitions.deploy(source);
+  async deploy(source: string | Uint8Array | Graph, options: DeployOptions = {}): Promise<readonly Deployed[]> {
+    return await this.#definitions.deploy(source, options);
+  }
+
+  /** The versions of a process, oldest first, with their states. */
+  async deployments(process: string): Promise<readonly Deployment[]> {
+    return await this.#definitions.deployments.list(process);
+  }
+
+  /** Lets a draft, or a deprecated version, be started. */
+  async publishVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
+    return await this.#definitions.change(process, version, "published", options.by ?? null);
+  }
+
+  /** Has a version started no more, but by its number. Its runs go on. */
+  async deprecateVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
+    return await this.#definitions.change(process, version, "deprecated", options.by ?? null);
+  }
+
+  /** Has a draft, or a deprecated version, never started any more. Its runs go on. */
+  async archiveVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
+    return await this.#definitions.change(process, version, "archived", options.by ?? null);
+  }
+
+  /** Moves runs to another version of their process, or with `dryRun` says of each what is in the way. */
+  async migrate(
+    runIds: readonly string[],
+    version: number,
+    options: MigrateRunsOptions = {},
+  ): Promise<RunMigrationReport> {
+    const parts = { engine: this.#engine, definitions: this.#definitions, evaluate: this.#evaluate };
+    return await migrateRuns(parts, runIds, version, options);
+  }
+
+  /** Reads what others have deployed since, and works on it too. */
+  async refresh(): Promise<void> {
+    await this.#definitions.refresh();
   }
 
   /**
@@ -132,7 +169,7 @@ export class Bpmn {
     variables: Variables = {},
     options: StartProcessOptions = {},
   ): Promise<RunHandle<Variables>> {
-    const found = await this.#definitions.version(process, options.version ?? null);
+    const found = await this.#definitions.startable(process, options.version ?? null);
     const isPlain = (found.process.scopes.get(process)?.starts.length ?? 0) > 0;
     const element = isPlain ? null : conditionalStart(found.process, this.#evaluate, variables);
     if (!isPlain && element === null) {

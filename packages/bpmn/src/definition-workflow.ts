@@ -17,6 +17,8 @@ export interface Definition {
   readonly hash: string;
   readonly source: Source;
   readonly starts: readonly Start[];
+  /** It begins no instance before it is told to. */
+  readonly isDraft?: boolean;
 }
 
 /** What begins an instance, and at which element. */
@@ -42,6 +44,9 @@ const COMMAND = "command";
 
 /** Tells a definition to begin no more instances by itself: a later version does. */
 export const SUPERSEDED = "superseded";
+
+/** Tells it to begin instances: it is the one that does. */
+export const LISTENING = "listening";
 
 export function definitionId(process: string, version: number): string {
   return `bpmn ${process} ${version}`;
@@ -80,11 +85,15 @@ export function definitionWorkflow(begin: BeginInstance) {
     const due = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
     await ctx.loop({
       name: "watch",
-      state: { listens: true, due, begun: 0 } as Watch,
+      state: { listens: definition.isDraft !== true, due, begun: 0 } as Watch,
       run: async (round, watch) => {
         const got = await round.select(armsOf(definition, watch));
         const start = definition.starts[Number(got.key)];
-        if (start === undefined) return Loop.continue({ ...watch, listens: false });
+        if (start === undefined && got.value === LISTENING && !watch.listens) {
+          const since = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
+          return Loop.continue({ ...watch, listens: true, due: since });
+        }
+        if (start === undefined) return Loop.continue({ ...watch, listens: got.value === LISTENING });
         const { variables = {} } = (got.value ?? {}) as Partial<Carried>;
         const id = `${ctx.runId} ${watch.begun + 1}`;
         await round.step("begin", () =>

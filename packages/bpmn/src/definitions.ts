@@ -9,10 +9,12 @@ import {
   type Definition,
   definitionId,
   definitionWorkflow,
+  LISTENING,
   type Source,
   SUPERSEDED,
   startsOf,
 } from "./definition-workflow.ts";
+import { type Deployment, Deployments, type DeploymentState } from "./deployments.ts";
 import { flawsOfText } from "./human/forms.ts";
 import type { Variables } from "./machine/state.ts";
 import { humanTaskOf } from "./model/human-task.ts";
@@ -27,6 +29,11 @@ export interface Deployed {
   readonly version: number;
   /** False: the same model was the latest version already. */
   readonly isNew: boolean;
+}
+
+export interface DeployOptions {
+  /** Default `published`: it is the version that is started from then on. A draft is there to be looked at. */
+  readonly state?: "draft" | "published";
 }
 
 /** A version that this process has read. */
@@ -54,9 +61,11 @@ export class Definitions {
   readonly #versions = new Map<string, Version>();
   readonly #latest = new Map<string, number>();
   readonly #workflow: ReturnType<typeof definitionWorkflow>;
+  readonly deployments: Deployments;
 
   constructor(engine: Engine, parts: RunParts, code: readonly AnyWorkflow[]) {
     this.#engine = engine;
+    this.deployments = new Deployments(engine.documents);
     this.#parts = parts;
     this.#code = new Map(code.map((each) => [each.name, each]));
     this.#workflow = definitionWorkflow(async (definition, id, startedBy) => {
@@ -73,6 +82,7 @@ export class Definitions {
 
   /** Reads what others have deployed since. */
   async refresh(): Promise<void> {
+    await this.deployments.refresh();
     let cursor: string | undefined;
     do {
       const page = await this.#engine.list({ workflow: DEFINITION_WORKFLOW, limit: 100, ...(cursor && { cursor }) });
@@ -81,7 +91,10 @@ export class Definitions {
     } while (cursor !== undefined);
   }
 
-  async deploy(source: string | Uint8Array | Graph): Promise<readonly Deployed[]> {
+  async deploy(
+    source: string | Uint8Array | Graph,
+    { state = "published" }: DeployOptions,
+  ): Promise<readonly Deployed[]> {
     const { processes, kept } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) this.#checkExpressions(process);
@@ -90,7 +103,7 @@ export class Definitions {
       throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
     }
     const deployed: Deployed[] = [];
-    for (const process of runnable) deployed.push(await this.#deployOne(process, kept));
+    for (const process of runnable) deployed.push(await this.#deployOne(process, kept, state));
     return deployed;
   }
 
@@ -109,6 +122,15 @@ export class Definitions {
   async latest(): Promise<readonly Version[]> {
     await this.refresh();
     return [...this.#latest.keys()].flatMap((process) => this.#known(process, null) ?? []);
+  }
+
+  /** A version that may be started: no draft, and none that is archived. */
+  async startable(process: string, version: number | null): Promise<Version> {
+    const found = await this.version(process, version);
+    const state = this.deployments.stateOf(process, found.definition.version);
+    if (state === "published" || state === "deprecated") return found;
+    const text = `version ${found.definition.version} of process ${process} is ${state}; nothing was started`;
+    throw new PawlError("DEPLOYMENT_STATE", text);
   }
 
   /** What a call activity names: a process, or else a workflow that is code. */
@@ -135,27 +157,57 @@ export class Definitions {
   }
 
   #known(process: string, version: number | null): Version | null {
-    const wanted = version ?? this.#latest.get(process);
+    const wanted = version ?? this.#newest(process);
     return wanted === undefined ? null : (this.#versions.get(definitionId(process, wanted)) ?? null);
   }
 
   /** The next free version; the same model again is the version that it has. */
-  async #deployOne(process: Process, source: Source): Promise<Deployed> {
+  async #deployOne(process: Process, source: Source, state: "draft" | "published"): Promise<Deployed> {
     const hash = createHash("sha256").update(source.kind).update(source.text).digest("hex");
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const latest = this.#latest.get(process.id) ?? 0;
-      if (this.#known(process.id, latest)?.definition.hash === hash) {
+      const was = this.deployments.stateOf(process.id, latest);
+      if (this.#known(process.id, latest)?.definition.hash === hash && was !== "archived") {
+        if (state === "published" && was !== "published") await this.change(process.id, latest, "published", null);
         return { process: process.id, version: latest, isNew: false };
       }
-      const definition = { process: process.id, version: latest + 1, hash, source, starts: startsOf(process) };
+      const version = latest + 1;
+      const own = { process: process.id, version, hash, source, starts: startsOf(process) };
+      const definition = state === "draft" ? { ...own, isDraft: true } : own;
       if (await this.#claim(definition)) {
+        const before = this.#newest(process.id);
+        await this.deployments.note({ process: process.id, version, hash, state });
         await this.#add(definition, process);
-        if (latest > 0) await this.#engine.send(definitionId(process.id, latest), "command", SUPERSEDED);
-        return { process: process.id, version: latest + 1, isNew: true };
+        if (state === "published" && before !== undefined) await this.#tell(process.id, before, SUPERSEDED);
+        return { process: process.id, version, isNew: true };
       }
       await this.refresh();
     }
     throw new PawlError("PROCESS_STATE", `process ${process.id} is deployed by others all the time; try again`);
+  }
+
+  /** Changes the state of a version. The newest that is published is the one that begins instances by itself. */
+  async change(process: string, version: number, state: DeploymentState, by: string | null): Promise<Deployment> {
+    const { definition } = await this.version(process, version);
+    const before = this.#newest(process);
+    const changed = await this.deployments.change(definition, state, by);
+    const newest = this.#newest(process);
+    if (before !== undefined && before !== newest) await this.#tell(process, before, SUPERSEDED);
+    if (newest !== undefined && before !== newest) await this.#tell(process, newest, LISTENING);
+    return changed;
+  }
+
+  /** The newest that is published. */
+  #newest(process: string): number | undefined {
+    for (let version = this.#latest.get(process) ?? 0; version > 0; version -= 1) {
+      const isThere = this.#versions.has(definitionId(process, version));
+      if (isThere && this.deployments.stateOf(process, version) === "published") return version;
+    }
+    return undefined;
+  }
+
+  async #tell(process: string, version: number, command: string): Promise<void> {
+    await this.#engine.send(definitionId(process, version), "command", command);
   }
 
   /** False: somebody else has this version. */

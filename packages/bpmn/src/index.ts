@@ -4,7 +4,8 @@ export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
 export { rewriteBpmn } from "./definition/rewrite-bpmn.ts";
-export type { Deployed } from "./definitions.ts";
+export type { Deployed, DeployOptions } from "./definitions.ts";
+export type { Deployment, DeploymentAct, DeploymentState } from "./deployments.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";
 export { type DecisionSource, inspectDecisions, readDecisions } from "./dmn/read-decisions.ts";
@@ -57,6 +58,8 @@ export type {
   Undoable,
   Variables,
 } from "./machine/state.ts";
+export type { ElementMap, MigrationProblem } from "./migrating.ts";
+export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./migration.ts";
 export type { TaskFacts, TaskForm } from "./model/human-task.ts";
 export type {
   ActivityElement,
