@@ -172,6 +172,10 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
+  it("approval: one of two managers has the task, and the purchase goes on", async () => {
+    expect(await printed(() => import("./approval.ts"))).toEqual(["claimed by 1 of 2", "approved"]);
+  });
+
   it("process: a model runs, and a person decides what a service can't", async () => {
     expect(await printed(() => import("./process.ts"))).toEqual([
       "small: paid 200",

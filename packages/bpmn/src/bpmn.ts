@@ -136,7 +136,11 @@ export class Bpmn {
   }
 
   /** Has a version started no more, but by its number. Its runs go on. */
-  async deprecateVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
+  async deprecateVersion(
+    process: string,
+    version: number,
+    options: { readonly by?: string } = {},
+  ): Promise<Deployment> {
     return await this.#definitions.change(process, version, "deprecated", options.by ?? null);
   }
 

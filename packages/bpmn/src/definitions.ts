@@ -14,7 +14,7 @@ import {
   SUPERSEDED,
   startsOf,
 } from "./definition-workflow.ts";
-import { type Deployment, Deployments, type DeploymentState } from "./deployments.ts";
+import { type Deployment, type DeploymentState, Deployments } from "./deployments.ts";
 import { flawsOfText } from "./human/forms.ts";
 import type { Variables } from "./machine/state.ts";
 import { humanTaskOf } from "./model/human-task.ts";

@@ -101,16 +101,24 @@ describe.each(STORES)("migrated runs, on the store '%s'", (_name, openStore) => 
     });
     expect(await bpmn.migrate(["r"], 2)).toMatchObject({ migrated: 0, runs: [{ outcome: "refused" }] });
     expect(await bpmn.view("r")).toMatchObject({ version: 1 });
-    expect(await bpmn.migrate(["r"], 2, { map: { a: "b" }, dryRun: true })).toMatchObject({ runs: [{ outcome: "ready" }] });
+    expect(await bpmn.migrate(["r"], 2, { map: { a: "b" }, dryRun: true })).toMatchObject({
+      runs: [{ outcome: "ready" }],
+    });
     expect(await bpmn.migrate(["r"], 2, { map: { a: "b" }, by: "ops" })).toMatchObject({ migrated: 1 });
     expect(await bpmn.migrate(["r"], 2)).toMatchObject({ migrated: 0, runs: [{ outcome: "same" }] });
     await world.advance("2 s");
     expect(await bpmn.view("r")).toMatchObject({ version: 2, variables: { x: 1 }, currentNodes: [{ element: "b" }] });
-    expect((await bpmn.tasks.list({ runId: "r", state: "any" })).items).toMatchObject([{ id: "r a/task", assignee: "ann", state: "open" }]);
+    expect((await bpmn.tasks.list({ runId: "r", state: "any" })).items).toMatchObject([
+      { id: "r a/task", assignee: "ann", state: "open" },
+    ]);
     await bpmn.tasks.complete("r a/task", { y: 2 }, { by: "ann" });
     expect(await ended(world, run)).toEqual({ x: 1, y: 2, mailed: true });
     expect(await bpmn.migrate(["r"], 1)).toMatchObject({ runs: [{ outcome: "failed" }] });
-    expect((await engine.run("r").journal())[0]).toMatchObject({ kind: "operator", detail: "migrate", value: { by: "ops" } });
+    expect((await engine.run("r").journal())[0]).toMatchObject({
+      kind: "operator",
+      detail: "migrate",
+      value: { by: "ops" },
+    });
   });
 
   test("stay where an element has another type or lies elsewhere, or waits for a call", async () => {
@@ -120,17 +128,26 @@ describe.each(STORES)("migrated runs, on the store '%s'", (_name, openStore) => 
     await bpmn.start("p", {}, { id: "r" });
     await world.settle();
     await bpmn.deploy(process('<receiveTask id="a" messageRef="M"/>', "s -> a\na -> e", '<message id="M" name="m"/>'));
-    await bpmn.deploy(
-      process(`<subProcess id="x"><userTask id="a"/></subProcess>`, "s -> x\nx -> e"),
-    );
+    await bpmn.deploy(process(`<subProcess id="x"><userTask id="a"/></subProcess>`, "s -> x\nx -> e"));
     const kinds = async (to: number) =>
-      (await bpmn.migrate(["r"], to, { dryRun: true })).runs.flatMap(({ problems }) => problems.map(({ kind }) => kind));
+      (await bpmn.migrate(["r"], to, { dryRun: true })).runs.flatMap(({ problems }) =>
+        problems.map(({ kind }) => kind),
+      );
     expect(await kinds(2)).toEqual(["type"]);
     expect(await kinds(3)).toEqual(["scope"]);
-    await bpmn.deploy(process('<callActivity id="c" calledElement="p"/>', "s -> c\nc -> e").replaceAll('id="p"', 'id="q"'));
-    await bpmn.deploy(process('<callActivity id="c" calledElement="p"/><task id="z"/>', "s -> c\nc -> z\nz -> e").replaceAll('id="p"', 'id="q"'));
+    await bpmn.deploy(
+      process('<callActivity id="c" calledElement="p"/>', "s -> c\nc -> e").replaceAll('id="p"', 'id="q"'),
+    );
+    await bpmn.deploy(
+      process('<callActivity id="c" calledElement="p"/><task id="z"/>', "s -> c\nc -> z\nz -> e").replaceAll(
+        'id="p"',
+        'id="q"',
+      ),
+    );
     await bpmn.start("q", {}, { id: "caller", version: 1 });
     await world.settle();
-    expect(await bpmn.migrate(["caller"], 2)).toMatchObject({ runs: [{ outcome: "refused", problems: [{ kind: "call" }] }] });
+    expect(await bpmn.migrate(["caller"], 2)).toMatchObject({
+      runs: [{ outcome: "refused", problems: [{ kind: "call" }] }],
+    });
   });
 });

@@ -99,7 +99,10 @@ export class Deployments {
       this.#states.set(idOf(process, version), state);
       return next;
     }
-    throw new PawlError("DEPLOYMENT_STATE", `version ${version} of process ${process} is changed all the time; try again`);
+    throw new PawlError(
+      "DEPLOYMENT_STATE",
+      `version ${version} of process ${process} is changed all the time; try again`,
+    );
   }
 
   async #read(process: string, version: number) {
@@ -111,7 +114,13 @@ export class Deployments {
 
 function documentOf(value: Deployment) {
   const { process, version, state } = value;
-  return { kind: KIND, id: idOf(process, version), runId: null, value, attributes: { a: process, c: value.hash, d: state } };
+  return {
+    kind: KIND,
+    id: idOf(process, version),
+    runId: null,
+    value,
+    attributes: { a: process, c: value.hash, d: state },
+  };
 }
 
 function idOf(process: string, version: number): string {

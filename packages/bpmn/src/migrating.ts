@@ -79,7 +79,9 @@ function flowProblems(to: Process, row: Row, at: (id: string) => string): readon
 
 function triggerProblems(to: Process, { element, index, trigger }: Subscription, at: (id: string) => string) {
   const target = to.elements.get(at(element));
-  const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [{ kind, element, text }];
+  const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [
+    { kind, element, text },
+  ];
   if (target === undefined) return found("gone", `${at(element)} is not in the other version; map the element`);
   const same = isEvent(target) ? target.triggers[index]?.kind === trigger.kind : trigger.kind === "message";
   return same ? [] : found("trigger", `${target.id} does not wait for a ${trigger.kind}`);
@@ -89,18 +91,26 @@ function triggerProblems(to: Process, { element, index, trigger }: Subscription,
 function missedEvents(live: Live, to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
   const target = to.elements.get(at(row.element));
   if (target === undefined || !isActivity(target) || row.instance !== null) return [];
-  const heard = new Set([...live.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)));
+  const heard = new Set(
+    [...live.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)),
+  );
   return target.boundaries
     .filter((id) => {
       const event = to.elements.get(id);
       return event !== undefined && isEvent(event) && event.triggers.length > 0 && !heard.has(id) && waits(event);
     })
-    .map((id) => ({ kind: "notListening", element: row.element, text: `${id} is new, and begins with the next activation` }));
+    .map((id) => ({
+      kind: "notListening",
+      element: row.element,
+      text: `${id} is new, and begins with the next activation`,
+    }));
 }
 
 function waits(event: Element): boolean {
   const kinds = isEvent(event) ? event.triggers.map(({ kind }) => kind) : [];
-  return kinds.some((kind) => kind !== "error" && kind !== "escalation" && kind !== "compensation" && kind !== "cancel");
+  return kinds.some(
+    (kind) => kind !== "error" && kind !== "escalation" && kind !== "compensation" && kind !== "cancel",
+  );
 }
 
 function loopOf(element: Element): string {
@@ -110,7 +120,11 @@ function loopOf(element: Element): string {
 function movedState(state: State, at: (id: string) => string): State {
   const moved: State = {
     ...structuredClone(state),
-    rows: state.rows.map((row) => ({ ...structuredClone(row), element: row.id === ROOT ? row.element : at(row.element), role: movedRole(row.role, at) })),
+    rows: state.rows.map((row) => ({
+      ...structuredClone(row),
+      element: row.id === ROOT ? row.element : at(row.element),
+      role: movedRole(row.role, at),
+    })),
     subscriptions: state.subscriptions.map((each) => ({ ...each, element: at(each.element) })),
     completed: Object.fromEntries(Object.entries(state.completed).map(([id, times]) => [at(id), times])),
   };
@@ -124,7 +138,11 @@ function movedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
     case "loop":
       return { ...role, undo: role.undo.map((each) => movedUndo(each, at)) };
     case "undoing":
-      return { ...role, queue: role.queue.map((each) => movedUndo(each, at)), undo: role.undo.map((each) => movedUndo(each, at)) };
+      return {
+        ...role,
+        queue: role.queue.map((each) => movedUndo(each, at)),
+        undo: role.undo.map((each) => movedUndo(each, at)),
+      };
     case "scope": {
       const flows = (counts: Record<string, number>) =>
         Object.fromEntries(Object.entries(counts).map(([id, count]) => [at(id), count]));
