@@ -77,13 +77,6 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I1, I3 one session a run",
   },
   {
-    name: "a late answer to a start begins the run again",
-    file: "runner/workshop.js",
-    find: "if (this.#parts.expected.drop(created.run.id))",
-    replace: "if (true)",
-    breaks: "I3 a body runs again only after a crash or a loss",
-  },
-  {
     name: "a late answer to a beat drops what was claimed since",
     file: "runner/workshop.js",
     find: "if (resting || isOld)",
