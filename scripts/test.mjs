@@ -128,18 +128,7 @@ const SECTIONS = {
           {
             name: "chaos-postgres",
             title: `real crashes on PostgreSQL, ${REDIS_KILLS} kills of workers and ${SERVER_KILLS} of the server`,
-            commands: [
-              npmRun(
-                "chaos",
-                "--store",
-                "postgres",
-                "--no-proxy",
-                "--kills",
-                REDIS_KILLS,
-                "--server-kills",
-                SERVER_KILLS,
-              ),
-            ],
+            commands: [npmRun("chaos", "--store", "postgres", "--kills", REDIS_KILLS, "--server-kills", SERVER_KILLS)],
           },
           {
             name: "chaos-redis",
