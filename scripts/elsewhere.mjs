@@ -15,10 +15,10 @@ const RUNTIMES = {
 };
 
 /** What needs no server and no other process. */
-const TESTS = [
-  ...["engine", "host/", "lessons", "model/", "rules/", "runtime/turns", "store/kv/", "store/memory/"],
-  ...["move-run", "testing/explore/", "testing/replay-journal", "testing/test-engine"],
-];
+const TESTS = ["engine", "host/", "lessons", "model/", "rules/", "runtime/turns", "store/kv/", "store/memory/"];
+
+/** What is tried on some alone. @type {Readonly<Record<string, readonly string[]>>} */
+const MORE = { deno: ["testing/explore/", "testing/replay-journal", "testing/test-engine"] };
 
 const [name = "", ...asked] = process.argv.slice(2);
 const runtime = RUNTIMES[name];
@@ -26,7 +26,7 @@ if (runtime === undefined) {
   console.error(`name a runtime: ${Object.keys(RUNTIMES).join(" or ")}`);
   process.exit(2);
 }
-const tests = asked.length > 0 ? asked : TESTS.map((path) => `packages/core/src/${path}`);
+const tests = asked.length > 0 ? asked : [...TESTS, ...(MORE[name] ?? [])].map((path) => `packages/core/src/${path}`);
 // These runtimes end with 0 whatever the tests say, so what they found is read.
 const folder = mkdtempSync(join(tmpdir(), "pawl-elsewhere-"));
 const found = join(folder, "found.json");

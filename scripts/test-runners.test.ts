@@ -10,7 +10,7 @@ import { ROOT } from "./sources.mjs";
 function testFile(imports: string, same: (actual: string, expected: string) => string): string {
   return `
 import { workflow } from "pawl";
-import { testEngine } from "pawl/testing";
+import { effectLog, explore, testEngine } from "pawl/testing";
 ${imports}
 
 const trial = workflow("trial", async (ctx, who) => {
@@ -35,6 +35,30 @@ test("a month passes at once", async () => {
   const error = await failing.result().catch((reason) => reason);
   ${same("error.code", '"RUN_CANCELLED"')}
   await engine.close();
+});
+
+const effects = effectLog();
+const charging = (keyed, name) => workflow("order", async (ctx) => {
+  const id = name();
+  const paid = await ctx.step("charge", async (info) => {
+    effects.happened("charge", keyed ? { key: info.idempotencyKey } : {});
+    return Date.now() > 0;
+  });
+  return [paid, id.length];
+});
+const found = async (order) => {
+  const said = await explore(order, undefined, { effects, schedules: 30 }).catch((error) => error.report);
+  return said.findings.map(({ kind, subject }) => kind + " " + subject).join(", ");
+};
+
+test("whatever goes wrong, an order is charged for once", async () => {
+  ${same('await found(charging(true, () => "o-1"))', '""')}
+});
+test("an order without a key is charged for twice", async () => {
+  ${same('await found(charging(false, () => "o-1"))', '"twice charge"')}
+});
+test("an id of the machine's is another in each replay", async () => {
+  ${same("await found(charging(true, () => crypto.randomUUID()))", '"nondeterminism crypto.randomUUID()"')}
 });
 `;
 }
@@ -67,7 +91,7 @@ const RUNNERS = [
   },
 ] as const;
 
-describe("testEngine needs no configuration", () => {
+describe("testEngine and explore need no configuration", () => {
   let folder = "";
   beforeAll(() => {
     expect(buildCore()).toBe("");
