@@ -81,16 +81,21 @@ export function catchInside(live: Live, scope: Row, own: Element, start: EventEl
   if (scope.role.kind !== "scope" || scope.role.interruptedBy !== null) return;
   if (start.isInterrupting || start.triggers.some(({ kind }) => kind === "error")) {
     scope.role.interruptedBy = own.id;
-    for (const place of [...(live.owned.get(scope.id) ?? [])]) {
-      const element = live.process.elements.get(live.subscriptions.get(place)?.element ?? "");
-      if (element?.type === "startEvent") unsubscribe(live, place);
-    }
+    closeStarts(live, scope);
     const { id } = scope;
     push(live, { kind: "enter", element: own.id, scope: id, result: variables });
     clearAllBut(live, scope);
     return;
   }
   push(live, { kind: "enter", element: own.id, scope: scope.id, result: variables });
+}
+
+/** No event sub-process of the scope begins any more. */
+export function closeStarts(live: Live, scope: Row): void {
+  for (const place of [...(live.owned.get(scope.id) ?? [])]) {
+    const element = live.process.elements.get(live.subscriptions.get(place)?.element ?? "");
+    if (element?.type === "startEvent") unsubscribe(live, place);
+  }
 }
 
 /** All that lies in the scope goes, but the token that was sent on its way last. */

@@ -107,3 +107,17 @@ test("a scope that is looked at twice when it is over completes once, and is und
   expect(instance.state.completed.q).toBe(1);
   expect(instance.state.ending?.kind).toBe("completed");
 });
+
+test("while a transaction is being cancelled, no event sub-process of it begins", async () => {
+  const { instance } = await begun(
+    `<transaction id="q"><startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>
+       <boundaryEvent id="ax" attachedToRef="a"><compensateEventDefinition/></boundaryEvent>
+       <serviceTask id="u" isForCompensation="true"/><association id="l" sourceRef="ax" targetRef="u"/>
+       <subProcess id="h" triggeredByEvent="true"><startEvent id="hs"><messageEventDefinition/></startEvent></subProcess>
+       ${flows("qs -q1-> a\na -q2-> c")}</transaction>
+     <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent>`,
+    "s -> q\nq -> e\nx -> e",
+  );
+  instance.take({ kind: "completed", at: 1, place: "a/work", variables: {}, value: {} });
+  expect(instance.state.commands.map(({ place }) => place)).toEqual(["u/work"]);
+});

@@ -1,4 +1,5 @@
 import { type EventTrigger, isSubProcess } from "../model/process.ts";
+import { closeStarts } from "./catching.ts";
 import { count, elementOf, type Live, push } from "./live.ts";
 import { addRow, clearScope, removeRow, removeTree, upward } from "./rows.ts";
 import type { Role, Row, Undoable } from "./state.ts";
@@ -48,6 +49,7 @@ export function cancelTransaction(live: Live, row: Row): void {
     if (elementOf(live, above)?.type !== "transaction" || above.role.kind !== "scope") continue;
     const queue = [...above.role.undo].reverse();
     clearScope(live, above);
+    closeStarts(live, above);
     above.role = { kind: "undoing", queue, undo: [], after: "cancelled" };
     push(live, { kind: "check", row: above.id });
     return;
