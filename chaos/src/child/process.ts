@@ -1,13 +1,13 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { createEngine, type Engine, type EngineOptions, type Log, StoreError } from "pawl";
+import { createEngine, type Engine, type EngineOptions, type Log, type Store, StoreError } from "pawl";
 import { storeAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
 import { loadWorkflows } from "../load/workflows.ts";
 import { CLAIMS_MAX, DRAIN_MS, POLL_MS } from "../settings.ts";
 import { Driver } from "./drive.ts";
-import { observedStore } from "./observed-store.ts";
+import { type ObservedStore, observedStore } from "./observed-store.ts";
 import { ParentLink } from "./parent-link.ts";
 
 /** Worker or client, its name, the folder, the database's address, how many scenarios it drives at a time, and its lease in ms. */
@@ -34,11 +34,11 @@ function report(engine: Engine, link: ParentLink): void {
   });
 }
 
-/** A server that is down when a process starts is waited for. */
-async function opened(options: EngineOptions): Promise<Engine> {
+/** A server that is down when a process starts is waited for. An engine that can't begin closes its store: each try has another. */
+async function opened(connect: () => Store, options: Omit<EngineOptions, "store">): Promise<Engine> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await createEngine(options);
+      return await createEngine({ ...options, store: connect() });
     } catch (error) {
       if (!(error instanceof StoreError) || tries === OPEN_TRIES) throw error;
       await delay(AGAIN_MS);
@@ -48,14 +48,14 @@ async function opened(options: EngineOptions): Promise<Engine> {
 
 async function main(): Promise<void> {
   const link = new ParentLink();
-  const observed = observedStore(storeAt(address), (entry) => link.note(entry), now);
+  const connect = (): ObservedStore => observedStore(storeAt(address), (entry) => link.note(entry), now);
+  let observed: ObservedStore | null = null;
   const workflows = loadWorkflows({
     now,
-    epochOf: observed.epochOf,
+    epochOf: (runId) => observed?.epochOf(runId) ?? 0,
     append: (entry) => link.append(entry),
   });
-  const options: EngineOptions = {
-    store: observed.store,
+  const options: Omit<EngineOptions, "store"> = {
     lease: Number(leaseMs),
     poll: POLL_MS,
     claimsMax: CLAIMS_MAX,
@@ -68,7 +68,10 @@ async function main(): Promise<void> {
     if (!termed) void stop?.();
     termed = true;
   });
-  const engine = await opened(options);
+  const engine = await opened(() => {
+    observed = connect();
+    return observed.store;
+  }, options);
   report(engine, link);
   const driver = new Driver(engine, workflows, link);
   stop = async () => {
