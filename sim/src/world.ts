@@ -30,6 +30,7 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "prune",
 ]);
 const RARE_FACTOR = 4;
+const LATE_BEATS = 5;
 
 /** Errors that the engine logs and that must never happen here. */
 const GRAVE = /handled by nobody|before it could write|not registered here|listener of/;
@@ -150,9 +151,9 @@ export class World implements Stage {
   faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null {
     const often = kinds.some((kind) => RARE.has(kind)) ? RARE_FACTOR : 1;
     const fault = worker.isClient
-      ? clientFault(this.#draw(often))
+      ? clientFault(this.#draw(often, kinds))
       : this.case.forced === null
-        ? this.#draw(often)
+        ? this.#draw(often, kinds)
         : this.#forced();
     if (fault !== null)
       for (const kind of kinds) this.matrix[cell(kind, fault)] = (this.matrix[cell(kind, fault)] ?? 0) + 1;
@@ -206,10 +207,12 @@ export class World implements Stage {
     worker.start(this.case.seed * 1000 + this.#workerCount);
   }
 
-  #draw(often: number): CallFault | null {
+  #draw(often: number, kinds: readonly TransactionKind[]): CallFault | null {
     let left = this.scheduler.chance.next();
     for (const fault of CALL_FAULTS) {
-      left -= this.swarm[fault] * often;
+      // A late answer to a beat matters when it tells of a lapse, which is seldom.
+      const isLateBeat = fault === "lateAnswer" && kinds.includes("heartbeat");
+      left -= isLateBeat ? Math.min(0.6, this.swarm[fault] * LATE_BEATS) : this.swarm[fault] * often;
       if (left < 0) return fault;
     }
     return null;
