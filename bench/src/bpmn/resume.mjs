@@ -41,6 +41,7 @@ async function resume(folder, runId) {
   for (;;) {
     const { variables } = await bpmn.view(runId);
     if (variables.asked === startedAt) break;
+    await pause(1);
   }
   const tookMs = performance.now() - startedAt;
   const { user, system } = process.cpuUsage(before);
