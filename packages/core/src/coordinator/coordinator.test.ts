@@ -23,21 +23,21 @@ interface Desk {
 }
 
 async function open(
-  options: {
-    intercept?: Intercept;
-    limits?: Partial<CoordinatorLimits>;
-    over?: Partial<Pick<Store, "batchMin" | "transactions">>;
-  } = {},
+  options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits>; batchBest?: number } = {},
 ): Promise<Desk> {
   const world = virtualWorld();
   const batches: number[] = [];
   const told: string[] = [];
   const wakes: Wake[] = [];
   const memory = memoryStore();
-  const store = intercepted(Object.assign(memory, options.over), (call, proceed) => {
-    if (call.method === "commit") batches.push(call.batch.length);
-    return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
-  });
+  const { batchBest } = options;
+  const store = intercepted(
+    batchBest === undefined ? memory : Object.assign(memory, { batchBest }),
+    (call, proceed) => {
+      if (call.method === "commit") batches.push(call.batch.length);
+      return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
+    },
+  );
   await memory.open({ now: world.now, every: () => () => {} });
   const committer = new Committer({
     store,
@@ -213,56 +213,46 @@ describe("the coordinator commits in groups", () => {
 });
 
 describe("the coordinator and a store that works by itself", () => {
-  it("what is worth two commits goes as two, the second sent before the answers to the first are given", async () => {
+  it("more than the best size go as several, each sent before the answers of the one before are given", async () => {
     const order: string[] = [];
     const { coordinator, batches } = await open({
-      over: { batchMin: 100 },
+      batchBest: 100,
       intercept: (call, proceed) => {
         if (call.method === "commit") order.push("sent");
         return proceed();
       },
     });
-    const starts = Array.from({ length: 301 }, (_, n) =>
-      coordinator.submit(start(`r${n}`)).then(() => n % 150 === 0 && order.push(`answered ${n}`)),
+    const outcomes = Array.from({ length: 300 }, (_, n) =>
+      coordinator.submit(start(`r${n}`)).then(() => n % 100 === 0 && order.push(`answered ${n}`)),
     );
-    await Promise.all(starts);
-    expect(batches).toEqual([151, 150]);
-    expect(order).toEqual(["sent", "sent", "answered 0", "answered 150", "answered 300"]);
+    await Promise.all(outcomes);
+    expect(batches).toEqual([100, 100, 100]);
+    expect(order).toEqual(["sent", "sent", "answered 0", "sent", "answered 100", "answered 200"]);
   });
 
-  it("what is not worth two goes as one", async () => {
-    const { coordinator, batches } = await open({ over: { batchMin: 100 } });
-    await Promise.all(Array.from({ length: 199 }, (_, n) => coordinator.submit(start(`r${n}`))));
-    expect(batches).toEqual([199]);
-  });
-
-  it("what is not worth a commit waits for what the answers bring", async () => {
+  it("fewer than half of it wait for what the answers bring", async () => {
     let answer = (): void => {};
     const { coordinator, batches, world } = await open({
-      over: { batchMin: 100 },
+      batchBest: 100,
       intercept: async (call, proceed) => {
-        if (call.method === "commit" && batches.length === 1) {
-          await new Promise<void>((resolve) => {
-            answer = resolve;
-          });
-        }
+        if (call.method === "commit" && batches.length === 1) await new Promise<void>((resolve) => (answer = resolve));
         return await proceed();
       },
     });
     const first = coordinator.submit(start("first")).then(() => coordinator.submit(start("second")));
     await world.settle();
-    const rest = Array.from({ length: 99 }, (_, n) => coordinator.submit(start(`r${n}`)));
+    const rest = Array.from({ length: 49 }, (_, n) => coordinator.submit(start(`r${n}`)));
     await world.settle();
     answer();
     await Promise.all([first, ...rest]);
-    expect(batches).toEqual([1, 100]);
+    expect(batches).toEqual([1, 50]);
   });
 
   it("a run that has an answer to come is asked for more when it has heard it", async () => {
     const log: string[] = [];
     let answer = (): void => {};
     const { coordinator, batches, world } = await open({
-      over: { batchMin: 3 },
+      batchBest: 2,
       intercept: async (call, proceed) => {
         if (call.method === "commit" && batches.length === 2) await new Promise<void>((resolve) => (answer = resolve));
         return await proceed();
@@ -296,7 +286,7 @@ describe("the coordinator and a store that works by itself", () => {
 
   it("what was sent ahead is told, too, when an answer can't be", async () => {
     const { coordinator, batches, told } = await open({
-      over: { batchMin: 2 },
+      batchBest: 2,
       intercept: async (call, proceed) => {
         const answer = await proceed();
         const isFirst = call.method === "commit" && batches.length === 1;
@@ -307,44 +297,8 @@ describe("the coordinator and a store that works by itself", () => {
       coordinator.submit(start(`x${n}`)).catch((error: { code: string }) => error.code),
     );
     expect(await Promise.all(callers)).toEqual(Array.from({ length: 6 }, () => "ENGINE_BROKEN"));
-    expect(batches).toEqual([3, 3]);
+    expect(batches).toEqual([2, 2]);
     expect(told).toHaveLength(1);
-  });
-
-  it("nothing goes ahead when it has stopped", async () => {
-    let answer = (): void => {};
-    const { coordinator, batches, told, world } = await open({
-      over: { batchMin: 2, transactions: "apart" },
-      intercept: async (call, proceed) => {
-        if (call.method === "commit" && call.batch[0]?.kind === "append") assert(false, "code that can't be run");
-        if (call.method === "commit" && batches.length > 1) {
-          await new Promise<void>((resolve) => {
-            answer = resolve;
-          });
-        }
-        return await proceed();
-      },
-    });
-    await coordinator.submit(start("r"));
-    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
-    const [coded, plain] = [new Source("r"), new Source("r")];
-    for (const source of [coded, plain]) source.waiting = 1;
-    const transaction = { run: () => null } as never;
-    const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
-    coordinator.enlist({
-      kind: "source",
-      runId: "r",
-      takeAppend: () => ({ ...(coded.takeAppend() as AppendOp), transaction }),
-      appended: () => undefined,
-    });
-    await world.settle();
-    expect(told).toHaveLength(1);
-    for (let n = 0; n < 2; n += 1) coordinator.enlist(plain);
-    answer();
-    await world.settle();
-    expect(await caller).toBe("ENGINE_BROKEN");
-    expect(plain.asked).toBe(0);
-    expect(batches).toEqual([1, 1, 1]);
   });
 });
 

@@ -186,16 +186,12 @@ export class Coordinator {
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /**
-   * The next batch: half of what waits, where that is worth a commit, so that two take turns. After `answered`, whose answers are still
-   * to be given out: the rest, without its runs, if that is worth one.
-   */
+  /** The next batch. After `answered`, whose answers are still to be given out, only if enough waits for one; without its runs. */
   #take(answered: Sent | null): readonly Entry[] {
-    const { batchMin = Number.POSITIVE_INFINITY } = this.#store;
+    const { batchBest = Number.POSITIVE_INFINITY } = this.#store;
     const queue = this.#queue;
-    if (this.#broken !== null || (answered !== null && queue.length < batchMin)) return [];
-    const half = answered === null && queue.length >= 2 * batchMin ? Math.ceil(queue.length / 2) : queue.length;
-    const max = Math.min(this.#limits.batchMax, half);
+    if (this.#broken !== null || (answered !== null && queue.length < batchBest / 2)) return [];
+    const max = Math.min(this.#limits.batchMax, batchBest);
     const unheard = new Set(answered?.asked.map(({ entry }) => (entry.kind === "source" ? entry.runId : null)));
     const entries: Entry[] = [];
     this.#queue = [];

@@ -35,11 +35,10 @@ export interface Store {
    */
   readonly transactions: "batched" | "apart";
   /**
-   * How many transitions are worth a commit of their own, of a store that works by itself. Where twice as many wait they go as two
-   * batches that take turns: one is on its way while the answers to the other are worked on. Left out: they go as one, because the
-   * process waits for each commit.
+   * The size of a batch from which on a larger one is no cheaper. Where more wait they go as several, each sent before the answers of
+   * the one before are given out, so that process and database work at the same time. Left out: they go as one, because the process waits for each commit.
    */
-  readonly batchMin?: number;
+  readonly batchBest?: number;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Applies a batch inside a transaction that the caller has open on the same database: it is durable when the caller commits,

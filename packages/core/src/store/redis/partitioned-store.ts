@@ -41,7 +41,7 @@ interface Done {
 export class PartitionedStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "batched";
-  readonly batchMin = 40;
+  readonly batchBest = 256;
   readonly reader: Reader;
   readonly #partitions: readonly RedisStore[];
   readonly #courier: Courier;
