@@ -56,13 +56,6 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I4 what was answered has happened",
   },
   {
-    name: "a batch goes ahead with runs that have an answer to come",
-    file: "coordinator/coordinator.js",
-    find: "!unheard.has(entry.runId)",
-    replace: "true",
-    breaks: "I1 what was answered is the run's last append",
-  },
-  {
     name: "what is held and not known is not taken up",
     file: "runner/workshop.js",
     find: "for (const runId of epochs.keys()) this.arrived(runId);",

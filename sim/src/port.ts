@@ -19,8 +19,6 @@ import { type TransactionKind, transactionKinds } from "./matrix.ts";
 import { never } from "./nothing.ts";
 import type { SimProcess, Stage } from "./stage.ts";
 
-/** So small that one goes ahead whenever anything waits. */
-const BATCH_BEST = 2;
 /** Longer than a lease: whoever gets the answer may have been taken for dead since it was true. */
 const LATE_MS_MAX = 4_000;
 
@@ -43,8 +41,6 @@ export class Port implements Store {
   /** Where nothing disturbs the clocks. */
   readonly exactClock: boolean;
   readonly transactions = "batched";
-  /** Some workers send the next batch before the answers of the last are given out. */
-  readonly batchBest?: number;
   readonly #world: Stage;
   readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -54,7 +50,6 @@ export class Port implements Store {
     this.#worker = worker;
     const { skew, clockJump } = world.case.swarm;
     this.exactClock = skew === 0 && clockJump === 0;
-    if (world.case.seed % 3 === 0) this.batchBest = BATCH_BEST;
     this.reader = this.#reading(world.store.reader);
   }
 

@@ -22,22 +22,16 @@ interface Desk {
   readonly wakes: Wake[];
 }
 
-async function open(
-  options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits>; batchBest?: number } = {},
-): Promise<Desk> {
+async function open(options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits> } = {}): Promise<Desk> {
   const world = virtualWorld();
   const batches: number[] = [];
   const told: string[] = [];
   const wakes: Wake[] = [];
   const memory = memoryStore();
-  const { batchBest } = options;
-  const store = intercepted(
-    batchBest === undefined ? memory : Object.assign(memory, { batchBest }),
-    (call, proceed) => {
-      if (call.method === "commit") batches.push(call.batch.length);
-      return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
-    },
-  );
+  const store = intercepted(memory, (call, proceed) => {
+    if (call.method === "commit") batches.push(call.batch.length);
+    return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
+  });
   await memory.open({ now: world.now, every: () => () => {} });
   const committer = new Committer({
     store,
@@ -209,96 +203,6 @@ describe("the coordinator commits in groups", () => {
     await world.settle();
     expect(source.asked).toBe(1);
     expect(batches).toEqual([]);
-  });
-});
-
-describe("the coordinator and a store that works by itself", () => {
-  it("more than the best size go as several, each sent before the answers of the one before are given", async () => {
-    const order: string[] = [];
-    const { coordinator, batches } = await open({
-      batchBest: 100,
-      intercept: (call, proceed) => {
-        if (call.method === "commit") order.push("sent");
-        return proceed();
-      },
-    });
-    const outcomes = Array.from({ length: 300 }, (_, n) =>
-      coordinator.submit(start(`r${n}`)).then(() => n % 100 === 0 && order.push(`answered ${n}`)),
-    );
-    await Promise.all(outcomes);
-    expect(batches).toEqual([100, 100, 100]);
-    expect(order).toEqual(["sent", "sent", "answered 0", "sent", "answered 100", "answered 200"]);
-  });
-
-  it("fewer than half of it wait for what the answers bring", async () => {
-    let answer = (): void => {};
-    const { coordinator, batches, world } = await open({
-      batchBest: 100,
-      intercept: async (call, proceed) => {
-        if (call.method === "commit" && batches.length === 1) await new Promise<void>((resolve) => (answer = resolve));
-        return await proceed();
-      },
-    });
-    const first = coordinator.submit(start("first")).then(() => coordinator.submit(start("second")));
-    await world.settle();
-    const rest = Array.from({ length: 49 }, (_, n) => coordinator.submit(start(`r${n}`)));
-    await world.settle();
-    answer();
-    await Promise.all([first, ...rest]);
-    expect(batches).toEqual([1, 50]);
-  });
-
-  it("a run that has an answer to come is asked for more when it has heard it", async () => {
-    const log: string[] = [];
-    let answer = (): void => {};
-    const { coordinator, batches, world } = await open({
-      batchBest: 2,
-      intercept: async (call, proceed) => {
-        if (call.method === "commit" && batches.length === 2) await new Promise<void>((resolve) => (answer = resolve));
-        return await proceed();
-      },
-    });
-    await coordinator.submit(start("r"));
-    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
-    const source = new Source("r");
-    const noting: AppendSource = {
-      kind: "source",
-      runId: "r",
-      takeAppend: () => {
-        log.push("asked");
-        return source.takeAppend();
-      },
-      appended: ({ kind }) => log.push(kind),
-    };
-    source.waiting = 1;
-    coordinator.enlist(noting);
-    await world.settle();
-    source.waiting = 1;
-    coordinator.enlist(noting);
-    const others = [coordinator.submit(start("x")), coordinator.submit(start("y"))];
-    await world.settle();
-    answer();
-    await Promise.all(others);
-    await world.settle();
-    expect(log).toEqual(["asked", "appended", "asked", "appended"]);
-    expect(batches).toEqual([1, 1, 2, 1]);
-  });
-
-  it("what was sent ahead is told, too, when an answer can't be", async () => {
-    const { coordinator, batches, told } = await open({
-      batchBest: 2,
-      intercept: async (call, proceed) => {
-        const answer = await proceed();
-        const isFirst = call.method === "commit" && batches.length === 1;
-        return isFirst ? ({ answers: [], wakes: [] } as unknown as typeof answer) : answer;
-      },
-    });
-    const callers = Array.from({ length: 6 }, (_, n) =>
-      coordinator.submit(start(`x${n}`)).catch((error: { code: string }) => error.code),
-    );
-    expect(await Promise.all(callers)).toEqual(Array.from({ length: 6 }, () => "ENGINE_BROKEN"));
-    expect(batches).toEqual([2, 2]);
-    expect(told).toHaveLength(1);
   });
 });
 

@@ -1,16 +1,15 @@
 import { PawlError } from "../model/errors.ts";
 import type { Op, OutcomeOf, RunView } from "../model/op.ts";
-import type { Transition, Wake } from "../model/transition.ts";
+import type { Answer, Transition, Wake } from "../model/transition.ts";
 import { canWait } from "../rules/can-wait.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { Store } from "../store/store.ts";
+import type { Commit, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { Committed, Committer } from "./committer.ts";
+import type { Committer } from "./committer.ts";
 import { type AppendSource, type Asked, type Entry, hasCode, settle, unavailable, withTaken } from "./entry.ts";
-import { OwnedViews } from "./owned-views.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -19,12 +18,8 @@ export interface CoordinatorLimits {
   readonly queueMax: number;
 }
 
-/** A batch on its way, until its answers are given out. */
-interface Sent {
-  readonly asked: readonly Asked[];
-  readonly batch: readonly Transition[];
-  readonly committed: Promise<Committed>;
-}
+/** What the owner knows of its run; moves on with each commit. */
+type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
 
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 4;
@@ -38,8 +33,7 @@ const AGAIN_MAX = 100;
  * C1. An outcome or a wake-up is given only after the commit that contains it is durable.
  * C2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
  *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
- *     may wait is committed beside it, where the store asks for that. Where the store works by itself and enough waits, the next
- *     batch is sent before the answers of the last are given out; it holds nothing of a run that has an answer to come.
+ *     may wait is committed beside it, where the store asks for that.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
  * C4. An append that can wait is passed over while callers have something to commit, a few times.
  * C5. A failed assertion stops everything before a wrong state is written.
@@ -51,7 +45,7 @@ export class Coordinator {
   readonly #limits: CoordinatorLimits;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #onBroken: (error: unknown) => void;
-  readonly #owned = new OwnedViews();
+  readonly #owned = new Map<string, OwnedView>();
   /** Wait for room in the queue, in order. */
   readonly #outside: Array<() => void> = [];
   /** Places in the queue that are kept for callers who are about to take them. */
@@ -61,7 +55,6 @@ export class Coordinator {
   #passes = 0;
   #armed = false;
   #busy = false;
-  readonly #sent = new Set<Sent>();
   /** Commits under way beside the batches. */
   #apart = 0;
   #broken: Error | null = null;
@@ -85,11 +78,11 @@ export class Coordinator {
 
   /** Makes this process's knowledge of a run it owns known; its appends are decided on it. */
   own(view: RunView): void {
-    this.#owned.own(view);
+    this.#owned.set(view.id, { ...view });
   }
 
   disown(runId: string): void {
-    this.#owned.disown(runId);
+    this.#owned.delete(runId);
   }
 
   /** The source has something to add; it will be asked when the next batch is taken. */
@@ -166,53 +159,25 @@ export class Coordinator {
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
-    let taken = this.#take(null);
+    const entries =
+      this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
+    this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
     try {
-      let sent = this.#send(taken);
-      while (sent !== null) {
-        const committed = await sent.committed;
-        taken = this.#take(sent);
-        const next = this.#send(taken);
-        this.#conclude(sent.asked, sent.batch, committed);
-        this.#sent.delete(sent);
-        sent = next;
-      }
+      await this.#commit(entries);
     } catch (error) {
-      this.#break(error, taken);
+      this.#break(error, entries);
       return;
     }
     this.#busy = false;
-    if (this.#queue.length > 0) this.#arm();
-    else for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  /** The next batch. After `answered`, whose answers are still to be given out, only if enough waits for one; without its runs. */
-  #take(answered: Sent | null): readonly Entry[] {
-    const { batchBest = Number.POSITIVE_INFINITY } = this.#store;
-    const queue = this.#queue;
-    if (this.#broken !== null || (answered !== null && queue.length < batchBest / 2)) return [];
-    const max = Math.min(this.#limits.batchMax, batchBest);
-    const unheard = new Set(answered?.asked.map(({ entry }) => (entry.kind === "source" ? entry.runId : null)));
-    const entries: Entry[] = [];
-    this.#queue = [];
-    for (const entry of queue) {
-      const isFree = entry.kind === "op" || !unheard.has(entry.runId);
-      (isFree && entries.length < max ? entries : this.#queue).push(entry);
-    }
-    this.#letIn();
-    return entries;
-  }
-
-  #letIn(): void {
     while (this.#outside.length > 0 && this.#queue.length + this.#places < this.#limits.queueMax) {
       this.#places += 1;
       this.#outside.shift()?.();
     }
+    if (this.#queue.length > 0) this.#arm();
+    else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Decides them and sends what is to be written; null: nothing is. */
-  #send(entries: readonly Entry[]): Sent | null {
-    if (entries.length === 0) return null;
+  async #commit(entries: readonly Entry[]): Promise<void> {
     const now = this.#store.now();
     const asked: Asked[] = [];
     const batch: Transition[] = [];
@@ -221,7 +186,7 @@ export class Coordinator {
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) continue;
-      const view = entry.kind === "op" ? entry.view : this.#owned.of(entry.runId);
+      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.runId) ?? null);
       if (mayPass && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
         passed.push(withTaken(entry, op));
         continue;
@@ -238,17 +203,16 @@ export class Coordinator {
     }
     this.#passes = passed.length > 0 ? this.#passes + 1 : 0;
     this.#queue.push(...passed);
-    if (batch.length === 0) return null;
-    const committed = this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
-    const sent = { asked, batch, committed };
-    this.#sent.add(sent);
-    return sent;
+    if (batch.length === 0) return;
+    const result = await this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
+    this.#conclude(asked, batch, result.commit, result.resent, result.given);
   }
 
   async #commitApart(asked: Asked, transition: Transition): Promise<void> {
     this.#apart += 1;
     try {
-      this.#conclude([asked], [transition], await this.#committer.commit([transition], () => false));
+      const { commit, resent, given } = await this.#committer.commit([transition], () => false);
+      this.#conclude([asked], [transition], commit, resent, given);
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
@@ -256,28 +220,55 @@ export class Coordinator {
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #conclude(asked: readonly Asked[], batch: readonly Transition[], { commit, resent, given }: Committed): void {
+  #conclude(
+    asked: readonly Asked[],
+    batch: readonly Transition[],
+    commit: Commit,
+    resent: boolean,
+    givenUp: ReadonlySet<number>,
+  ): void {
     let next = 0;
     for (const [index, { entry, op, view }] of asked.entries()) {
-      if (given.has(index)) {
+      if (givenUp.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
       }
       const answer = commit.answers[next++];
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
-      if (transition.kind === "append") this.#owned.advance(transition, answer, view);
+      if (transition.kind === "append") this.#advance(transition, answer, view);
       settle(entry, conclude(op, answer, resent, transition));
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
   }
 
-  /** Of what was on its way it is not known whether it happened. */
-  #break(error: unknown, taken: readonly Entry[]): void {
-    const sent = [...this.#sent].flatMap(({ asked, committed }) => {
-      committed.catch(() => undefined);
-      return asked.map(({ entry }) => entry);
-    });
+  /** What was applied is what the owner knows from here on, unless it knows better: it may have read the run again meanwhile. */
+  #advance(
+    { runId, records, state, turn, undo }: Extract<Transition, { kind: "append" }>,
+    answer: Answer,
+    knew: RunView | null,
+  ): void {
+    const view = this.#owned.get(runId);
+    if (view === undefined || view !== knew || answer.kind !== "applied") return;
+    view.seq += records.length;
+    if (undo !== null) view.undo = undo;
+    if (state === null) return;
+    view.turn = turn;
+    switch (state.status) {
+      case "released":
+      case "resumed":
+      case "reopened":
+        this.#owned.delete(runId);
+        return;
+      case "continued":
+        return;
+      default:
+        view.status = state.status;
+    }
+  }
+
+  /** `entries` were on their way: whether their callers' ops happened is not known. */
+  #break(error: unknown, entries: readonly Entry[]): void {
     this.#broken = new PawlError(
       "ENGINE_BROKEN",
       `the engine stopped before it could write a wrong state: ${String(error)}`,
@@ -285,7 +276,7 @@ export class Coordinator {
         cause: error,
       },
     );
-    for (const entry of [...sent, ...taken, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
+    for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
     for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();
     this.#onBroken(error);

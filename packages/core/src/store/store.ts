@@ -34,11 +34,6 @@ export interface Store {
    * guards, awaits the code, locks the run's row, checks again, writes, commits. The run adds nothing else meanwhile; others go on.
    */
   readonly transactions: "batched" | "apart";
-  /**
-   * The size of a batch from which on a larger one is no cheaper. Where more wait they go as several, each sent before the answers of
-   * the one before are given out, so that process and database work at the same time. Left out: they go as one, because the process waits for each commit.
-   */
-  readonly batchBest?: number;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Applies a batch inside a transaction that the caller has open on the same database: it is durable when the caller commits,

@@ -54,7 +54,6 @@ export interface PostgresStoreParts {
 /** A store over one schema of a PostgreSQL database, which any number of processes may share. */
 export class PostgresStore implements Store {
   readonly exactClock: boolean;
-  readonly batchBest = 256;
   readonly transactions = "apart";
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;

@@ -41,7 +41,6 @@ interface Done {
 export class PartitionedStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "batched";
-  readonly batchBest = 256;
   readonly reader: Reader;
   readonly #partitions: readonly RedisStore[];
   readonly #courier: Courier;

@@ -74,7 +74,6 @@ export interface RedisStoreParts {
 export class RedisStore implements Store {
   readonly exactClock: boolean;
   /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
-  readonly batchBest = 256;
   readonly transactions = "batched";
   readonly reader: Reader;
   readonly #parts: RedisStoreParts;
