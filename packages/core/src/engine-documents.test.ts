@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Client, type ProgramFactory, programWorkflow } from "./index.ts";
+import { type Client, type ProgramFactory, programWorkflow, workflow } from "./index.ts";
 import { atEachCommit } from "./testing/at-each-commit.ts";
 import { STAGES } from "./testing/stages.ts";
 
@@ -199,5 +199,19 @@ describe.each(STAGES)("a run that begins again, on the store $name", ({ create }
     expect(await engine.get("r")).toMatchObject({ version: 1, generation: 0, status: "suspended" });
     await run.cancel();
     await expect(engine.restart("r", 2, { plan: refusing })).rejects.toMatchObject({ code: "RUN_ENDED" });
+  });
+
+  it("is refused where it has done what it may have to undo", async () => {
+    const stage = await create(onTestFinished);
+    const booking = workflow("booking", async (ctx) => {
+      await ctx.step("book", () => "booked", { rollback: () => undefined });
+      await ctx.listen("go");
+    });
+    const engine = await stage.engine({ workflows: [booking] });
+    await engine.start(booking, undefined, { id: "r" });
+    await stage.world.settle();
+    const plan = () => ({ input: undefined, result: null });
+    await expect(engine.restart("r", 2, { plan })).rejects.toMatchObject({ code: "RUN_UNDOABLE" });
+    expect(await engine.get("r")).toMatchObject({ version: 1, generation: 0, status: "suspended" });
   });
 });

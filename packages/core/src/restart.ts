@@ -33,6 +33,10 @@ export async function planRestart<Result>(
   options: RestartOptions<Result>,
 ): Promise<Planned<Result>> {
   if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status}; it can't begin again`);
+  if (run.undo !== "none") {
+    const text = `run ${run.id} has done what it may have to undo, and would not know of it if it began again`;
+    throw new PawlError("RUN_UNDOABLE", text);
+  }
   const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
   const { input, result } = await options.plan(read);
   const act = noteAct(codec, "migrate", { id, target, result }, options, actAt(records, config.store.now()));

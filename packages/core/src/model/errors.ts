@@ -44,6 +44,11 @@ export const ERRORS = {
     means: "The run undoes what it has done; until that is over its history stays as it is.",
     fix: "Wait for its end, then rewind it.",
   },
+  RUN_UNDOABLE: {
+    status: 409,
+    means: "The run has done what it may have to undo; one that begins again would not know of it.",
+    fix: "Let the run go on, migrate it with its journal, or cancel it and start another.",
+  },
   RUN_BUSY: {
     status: 409,
     means: "The run changed each time before its history could be.",
