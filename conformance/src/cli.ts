@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { memoryStore, type Store } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { runBetsy } from "./betsy.ts";
@@ -12,9 +13,29 @@ import { suiteFolder } from "./suites.ts";
 
 const BETSY_MIN = 132;
 const FLAWS_SHOWN = 10;
-const isSqlite = process.argv.includes("sqlite");
+const asked = readOptions();
+const isSqlite = asked.store === "sqlite";
 const files = mkdtempSync(join(tmpdir(), "pawl-conformance-"));
 let opened = 0;
+
+/** A word that is not known would run something else than was meant. */
+function readOptions(): { readonly store: string; readonly crashes: boolean; readonly kills: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        store: { type: "string", default: "memory" },
+        crashes: { type: "boolean", default: false },
+        kills: { type: "boolean", default: false },
+      },
+    });
+    if (values.store !== "memory" && values.store !== "sqlite") throw new Error(`there is no store ${values.store}`);
+    return values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n`);
+    console.error("npm run conformance [-- --store memory|sqlite] [--crashes] [--kills]");
+    return process.exit(2);
+  }
+}
 
 function openStore(): Store {
   opened += 1;
@@ -27,8 +48,8 @@ async function betsy(): Promise<boolean> {
     console.log("!! SKIPPED: betsy is not here; name the folder of the suites in PAWL_CONFORMANCE");
     return true;
   }
-  if (process.argv.includes("--kills")) return await killed(folder);
-  const mode = process.argv.includes("--crashes") ? "crashing" : "plain";
+  if (asked.kills) return await killed(folder);
+  const mode = asked.crashes ? "crashing" : "plain";
   const { passed, failed, crashes } = await runBetsy(folder, openStore, mode);
   for (const { model, status, expected, trace } of failed) {
     console.log(`failed: ${model} (${status})\n  expected ${expected.join(" ")}\n  got      ${trace.join(" ")}`);
