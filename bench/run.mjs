@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The command: installs what is measured beside us, if it is not there yet, and measures. */
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
-if (!existsSync(new URL("node_modules/bpmn-engine", import.meta.url))) {
+const { dependencies } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+if (!Object.keys(dependencies).every((name) => existsSync(new URL(`node_modules/${name}`, import.meta.url)))) {
   console.log("installing what is measured beside pawl…");
   const result = spawnSync("npm", ["install"], { cwd: FOLDER, env: ownEnvironment(), stdio: "inherit" });
   if (result.status !== 0) process.exit(1);

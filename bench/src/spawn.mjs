@@ -11,6 +11,7 @@ const TIMEOUT_MS = 180_000;
  * @property {Readonly<Record<string, unknown>>} [options]
  * @property {boolean} [killed] It is killed when it has given its result: it does not end by itself.
  * @property {number} [afterMs] How long to wait before it begins.
+ * @property {string} [node] The Node that it needs, where it can't be this one.
  */
 
 /** The child that is measured at the moment: it must not outlive this process. @type {import("node:child_process").ChildProcess | null} */
@@ -19,9 +20,10 @@ process.on("exit", () => current?.kill("SIGKILL"));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** @param {Part} part @param {import("./place.mjs").Place} place @returns {Promise<any>} */
-export function runPart({ module, options = {}, killed = false }, place) {
+export function runPart({ module, options = {}, killed = false, node = process.execPath }, place) {
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
+      execPath: node,
       execArgv: ["--expose-gc"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

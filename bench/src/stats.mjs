@@ -23,6 +23,9 @@ export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/** How often a window is looked at that may end before its time. */
+const LOOK_MS = 25;
+
 /**
  * What is done over a stretch of time: by `count`, by the counters that `read` gives, and in CPU time of this process.
  *
@@ -30,10 +33,12 @@ export function pause(ms) {
  * @param {() => number} options.count
  * @param {number} options.windowMs
  * @param {() => Promise<Readonly<Record<string, number>>>} [options.read]
+ * @param {() => boolean} [options.isOver] True: there is nothing left to do, so the time ends here.
  */
-export async function overWindow({ count, windowMs, read = async () => ({}) }) {
+export async function overWindow({ count, windowMs, read = async () => ({}), isOver = () => false }) {
   const before = { counts: await read(), done: count(), cpu: process.cpuUsage(), at: performance.now() };
-  await pause(windowMs);
+  const endAt = before.at + windowMs;
+  while (performance.now() < endAt && !isOver()) await pause(Math.min(LOOK_MS, endAt - performance.now()));
   const [done, cpu, tookMs] = [count() - before.done, process.cpuUsage(before.cpu), performance.now() - before.at];
   const after = await read();
   const counts = Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - before.counts[name]]));

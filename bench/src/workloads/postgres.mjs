@@ -1,6 +1,7 @@
 import { atLeast, atMost, below, figure } from "../figure.mjs";
 import { findPeers } from "../peers/absurd-schema.mjs";
 import { latency, sequence, sleepers, wake, wakeAcross } from "./latencies.mjs";
+import { queues } from "./queues.mjs";
 import { between } from "./workload.mjs";
 
 /**
@@ -27,6 +28,7 @@ export function postgresWorkloads({ quick }) {
     wakeAcross(atMost(10)),
     sleepers(),
     peerLatencies(quick),
+    ...queues({ quick, queues: ["pg-boss", "graphile-worker"] }),
     scaling(quick),
     busyScaling(quick),
   ];

@@ -1,5 +1,6 @@
 import { atLeast, figure } from "../figure.mjs";
 import { latency, sequence, sleepers, wake, wakeAcross } from "./latencies.mjs";
+import { queues } from "./queues.mjs";
 import { between } from "./workload.mjs";
 
 /**
@@ -14,7 +15,15 @@ const raw = (name) => ({ name, module: "raw/redis-limits", options: { singleMs: 
 
 /** @param {{ quick: boolean }} options @returns {readonly Workload[]} */
 export function redisWorkloads({ quick }) {
-  return [throughput(quick), sequence(), latency({ quick }), wake(), wakeAcross(), sleepers()];
+  return [
+    throughput(quick),
+    sequence(),
+    latency({ quick }),
+    wake(),
+    wakeAcross(),
+    sleepers(),
+    ...queues({ quick, queues: ["bullmq"] }),
+  ];
 }
 
 /** @param {boolean} quick @returns {Workload} */

@@ -1,0 +1,29 @@
+import { workflow } from "pawl";
+import { openEngine } from "../pawl/engine.mjs";
+import { inBatches } from "./queue.mjs";
+
+/**
+ * Pawl as a queue: runs of one step that another engine has left in the database, and a worker that claims them. More is kept
+ * of them than of a job: a record for the step, and the run with its result.
+ *
+ * @type {import("./queue.mjs").OpenQueue}
+ */
+export async function openQueue(place, handle) {
+  const job = workflow("job", async (ctx) => await ctx.step("only", handle));
+  /** @type {any} */
+  let worker = null;
+  return {
+    settings: "runs of one step, left by an engine that has gone; a worker with its defaults",
+    async fill(jobs) {
+      const client = await openEngine(place, []);
+      await inBatches(jobs, (numbers) => Promise.all(numbers.map((id) => client.start(job, { id }))));
+      await client.shutdown();
+    },
+    async work() {
+      worker = await openEngine(place, [job]);
+    },
+    async stop() {
+      await worker?.shutdown();
+    },
+  };
+}

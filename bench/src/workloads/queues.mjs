@@ -1,0 +1,44 @@
+import { figure } from "../figure.mjs";
+import { findNode24 } from "../node24.mjs";
+
+/**
+ * Plain queues on the same server, and Pawl used as one. They have no bar: a job is not a step. All of them are on the same Node, since two
+ * ask for one that is newer than the oldest on which Pawl runs.
+ *
+ * @import { Workload } from "./workload.mjs"
+ */
+
+/** Jobs that lie there beforehand, in thousands: what each does in a few seconds. */
+const THOUSANDS = { "pg-boss": 30, "graphile-worker": 60, bullmq: 40, pawl: 40 };
+
+/** @param {{ quick: boolean, queues: readonly ("pg-boss" | "graphile-worker" | "bullmq")[] }} options @returns {readonly Workload[]} Empty: there is no such Node here. */
+export function queues({ quick, queues: names }) {
+  const node = findNode24();
+  if (node === null) return [];
+  const all = /** @type {const} */ (["pawl", ...names]);
+  const times = { warmMs: quick ? 700 : 1_000, windowMs: quick ? 1_500 : 3_000 };
+  return [
+    {
+      name: "queues",
+      title: "Plain queues: one job is one call of a function, not a step of a workflow",
+      parts: all.map((queue) => ({
+        name: queue,
+        module: "queues/throughput",
+        options: { ...times, queue, jobs: THOUSANDS[queue] * (quick ? 500 : 1_000) },
+        node,
+      })),
+      figures: (results) => all.flatMap((queue) => queueFigures(queue, results[queue])),
+    },
+  ];
+}
+
+/** @param {string} queue @param {any} measured */
+function queueFigures(queue, measured) {
+  const name = queue === "pawl" ? "pawl runs of one step/s, claimed" : `${queue} jobs/s`;
+  return [
+    figure(name, measured.jobsPerSecond, "count"),
+    figure("  CPU a job, process", measured.cpuMicrosPerJob, "micros"),
+    figure("  CPU a job, server", measured.serverMicrosPerJob, "micros"),
+    figure("  statements a job", measured.statementsPerJob, "ratio"),
+  ];
+}
