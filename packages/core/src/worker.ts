@@ -3,6 +3,7 @@ import type { Coordinator } from "./coordinator/coordinator.ts";
 import { Ownership } from "./coordinator/ownership.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { EngineNews } from "./engine-news.ts";
+import { heedHint } from "./heed-hint.ts";
 import { Intake } from "./intake.ts";
 import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
@@ -121,10 +122,9 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    this.#unwatch = this.#config.store.watch(({ runIds }) => {
-      // What this worker has in its hands it needs no hint for.
-      if (runIds === null || runIds.some((runId) => !this.hears(runId))) this.#ownership.kick();
-    });
+    const arrived = (runId: string): void => this.#workshop.arrived(runId);
+    const heeding = { worker: this.id, sessions: this.#sessions, arrived, kick: () => this.kick() };
+    this.#unwatch = this.#config.store.watch((hint) => heedHint(hint, heeding));
     if (this.#programs.refs.length > 0) await this.#ownership.start();
   }
 

@@ -159,6 +159,8 @@ export interface Pruned {
 /** Runs that may have changed; null: any may have. */
 export interface Hint {
   readonly runIds: readonly string[] | null;
+  /** Who owns each of `runIds`, at its place; null: nobody. Left out: the store does not tell. */
+  readonly owners?: readonly (string | null)[];
   /**
    * Runs that have ended: nobody has to work on them, but someone may wait for their results. Left out: the store does not tell
    * of ends apart.

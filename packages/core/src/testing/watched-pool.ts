@@ -10,9 +10,9 @@ export function watchedPool(pool: PostgresPool, watch: (text: string) => void): 
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
         if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
-        return async (text: string, values?: unknown[]) => {
-          watch(text);
-          return await target.query(text, values);
+        return async (text: string | { readonly text: string }, values?: unknown[]) => {
+          watch(typeof text === "string" ? text : text.text);
+          return await target.query(text as string, values);
         };
       },
     });

@@ -33,9 +33,10 @@ export class HeadCache implements RunCache {
     }
   }
 
-  /** Remembers what a claim has made of a run; the answer to it may come after that of a later commit. */
-  learnClaimed(known: KnownRun): void {
-    if ((this.#runs.get(known.head.id)?.rev ?? 0) < known.rev) this.put(known);
+  /** Remembers what a claim has made of a run, or what was read of it; the answer may come after that of a later commit. */
+  learnRead(known: KnownRun): void {
+    if ((this.#runs.get(known.head.id)?.rev ?? 0) >= known.rev) return;
+    this.put((known.inbox?.length ?? 0) > INBOX_MAX ? { ...known, inbox: null } : known);
   }
 
   delete(runId: string): void {

@@ -1,3 +1,4 @@
+import type { Wake } from "../../model/transition.ts";
 import type { Hint, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import type { Database } from "./database.ts";
@@ -5,6 +6,12 @@ import type { PostgresClient } from "./driver.ts";
 
 /** A notification holds less than 8,000 bytes. What has more to say says that anything may have changed. */
 const HINT_BYTES_MAX = 7_500;
+
+/** What a notification says: ids of runs that were woken, after the one of their owner or null, and of runs that have ended. */
+interface Told {
+  readonly woken: readonly (readonly [owner: string | null, ...runIds: string[]])[];
+  readonly ended: readonly string[];
+}
 
 /** How often it is looked whether the connection that listens is there. */
 const LOOK_MS = 5_000;
@@ -33,10 +40,10 @@ export class Hints {
   }
 
   /** What to send for these runs; to whom: other processes, or this one too, which then hears of what a caller commits. */
-  messages(runIds: readonly string[], ended: readonly string[], audience: "others" | "all"): readonly string[] {
-    if (runIds.length + ended.length === 0) return [];
+  messages(wakes: readonly Wake[], ended: readonly string[], audience: "others" | "all"): readonly string[] {
+    if (wakes.length + ended.length === 0) return [];
     const sender = audience === "all" ? "*" : this.#sender;
-    const text = `${sender} ${JSON.stringify({ runIds, ended })}`;
+    const text = `${sender} ${JSON.stringify(toldOf(wakes, ended))}`;
     return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${sender} null` : text];
   }
 
@@ -102,12 +109,32 @@ export class Hints {
   #heard(payload: string): void {
     const space = payload.indexOf(" ");
     if (payload.slice(0, space) === this.#sender) return;
-    this.#tell((JSON.parse(payload.slice(space + 1)) as Hint | null) ?? { runIds: null });
+    const told = JSON.parse(payload.slice(space + 1)) as Told | null;
+    this.#tell(told === null ? { runIds: null } : hintOf(told));
   }
 
   #tell(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
+}
+
+/** Owners are few: each is named once. */
+function toldOf(wakes: readonly Wake[], ended: readonly string[]): Told {
+  const byOwner = new Map<string | null, string[]>();
+  for (const { runId, owner } of wakes) {
+    const runIds = byOwner.get(owner);
+    if (runIds === undefined) byOwner.set(owner, [runId]);
+    else runIds.push(runId);
+  }
+  return { woken: [...byOwner].map(([owner, runIds]) => [owner, ...runIds]), ended };
+}
+
+function hintOf({ woken, ended }: Told): Hint {
+  return {
+    runIds: woken.flatMap(([, ...runIds]) => runIds),
+    owners: woken.flatMap(([owner, ...runIds]) => runIds.map(() => owner)),
+    ended,
+  };
 }
 
 /** The name that hints go by: of a schema's own, in the length that the server takes. */

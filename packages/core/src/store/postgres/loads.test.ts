@@ -104,9 +104,9 @@ describe("what is remembered of runs", () => {
     const cache = new HeadCache(10);
     const known = (rev: number) => ({ rev, head: { id: "a", status: "running", owner: "w" } }) as KnownRun;
     cache.put(known(5));
-    cache.learnClaimed(known(4));
+    cache.learnRead(known(4));
     expect(cache.get("a")?.rev).toBe(5);
-    cache.learnClaimed(known(6));
+    cache.learnRead(known(6));
     expect(cache.get("a")?.rev).toBe(6);
   });
 });

@@ -3,11 +3,13 @@ import type { Loaded } from "../store.ts";
 import { toColumn } from "../text-column.ts";
 import type { Database } from "./database.ts";
 import { Gathering } from "./gathering.ts";
+import type { KnownRun } from "./known-rows.ts";
 import {
   type DocumentColumns,
   documentOf,
   type EntryValues,
   entryOf,
+  knownOf,
   type RecordValues,
   type RunValues,
   recordOf,
@@ -22,6 +24,8 @@ const BYTES_MAX = 65_536;
 
 interface LoadedRow {
   readonly run: RunValues;
+  /** The newest seq of its journal. */
+  readonly newest: number;
   readonly snapshot: DocumentColumns | null;
   readonly records: readonly RecordValues[] | null;
   readonly inbox: readonly EntryValues[] | null;
@@ -32,8 +36,14 @@ interface Asked {
   readonly afterSeq: number | null;
 }
 
-/** Reads runs, with their journals and inboxes. */
-export function gatheredLoads(database: Database): Gathering<Asked, Loaded | null> {
+/** Reads runs, with their journals and inboxes. `learn` hears what each row was. */
+export function gatheredLoads(database: Database, learn: (known: KnownRun) => void): Gathering<Asked, Loaded | null> {
+  const loadedOf = (row: LoadedRow | null): Loaded | null => {
+    if (row === null) return null;
+    const loaded = readRow(row);
+    learn({ ...knownOf(row.run, row.newest), inbox: loaded.inbox });
+    return loaded;
+  };
   const readOne = async ({ runId, afterSeq }: Asked): Promise<Loaded | null> =>
     loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
   return new Gathering(TOGETHER_MAX, async (asked) => {
@@ -63,8 +73,7 @@ function runOrNull(values: RunValues | null): Run | null {
   return values === null ? null : runOfValues(values);
 }
 
-function loadedOf(row: LoadedRow | null): Loaded | null {
-  if (row === null) return null;
+function readRow(row: LoadedRow): Loaded {
   return {
     run: runOfValues(row.run),
     snapshot: row.snapshot === null ? null : documentOf(row.snapshot),

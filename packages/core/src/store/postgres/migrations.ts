@@ -5,6 +5,7 @@ import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { DOCUMENTS_SQL } from "./documents-sql.ts";
+import { LOADING_SQL } from "./loading-sql.ts";
 import { OWNERS_SQL } from "./owners-sql.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
 import { READING_SQL } from "./reading-sql.ts";
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly string[] = [
   DOCUMENTS_SQL,
   APPEND_SQL,
   READING_SQL,
+  LOADING_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

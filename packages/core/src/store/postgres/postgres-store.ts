@@ -25,6 +25,7 @@ import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
 import { channelOf, Hints } from "./hints.ts";
+import type { KnownRun } from "./known-rows.ts";
 import { gatheredLoads } from "./loads.ts";
 import { checkServer, migrate } from "./migrations.ts";
 import { PostgresReader } from "./postgres-reader.ts";
@@ -79,7 +80,7 @@ export class PostgresStore implements Store {
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
     this.#hints = new Hints(database, channel);
-    this.#loads = gatheredLoads(database);
+    this.#loads = gatheredLoads(database, (known) => this.#learn(known));
     this.#writing = new Writing({
       database,
       cache: this.#cache,
@@ -118,8 +119,7 @@ export class PostgresStore implements Store {
   async commitWithin(tx: unknown, transitions: readonly Transition[]): Promise<Commit> {
     return writeWithin(this.#writing, tx, (batch, stage) => {
       const decision = this.#apply(transitions, batch, stage);
-      const woken = decision.result.wakes.map(({ runId }) => runId);
-      return { ...decision, hints: this.#hints.messages(woken, [], "all") };
+      return { ...decision, hints: this.#hints.messages(decision.result.wakes, [], "all") };
     });
   }
 
@@ -136,7 +136,7 @@ export class PostgresStore implements Store {
     ];
     const statement = newestFirst ? STORE_SQL.claimNewest : STORE_SQL.claim;
     const rows = ((await this.#database.call(statement, values)) as RunValues[] | null) ?? [];
-    for (const row of rows) this.#cache.learnClaimed(claimedOf(row));
+    for (const row of rows) this.#cache.learnRead(claimedOf(row));
     const runs = rows.map(runOfValues);
     if (this.#claimed.size > REMEMBERED_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
@@ -218,7 +218,7 @@ export class PostgresStore implements Store {
       }
     });
     const { wakes } = batch;
-    const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner)).map(({ runId }) => runId);
+    const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner));
     const ended = transitions.flatMap((transition, index) => {
       const wasEnded = endsRun(transition) && answers[index]?.kind === "applied";
       return wasEnded && this.#claimed.has(transition.runId) ? [transition.runId] : [];
@@ -256,6 +256,12 @@ export class PostgresStore implements Store {
       }
       return { result: expired, notBefore: null, hints: [] };
     });
+  }
+
+  /** Others have changed a run that is worked on here, and it was read: the next commit need not find that out. */
+  #learn(known: KnownRun): void {
+    const { owner } = known.head;
+    if (owner !== null && this.#workers.has(owner)) this.#cache.learnRead(known);
   }
 
   #fixedNow(): number | null {

@@ -11,10 +11,10 @@ export const RECORD_JSON =
 
 export const ENTRY_JSON = "json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)";
 
-const LOADED_FROM = "@.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id";
+export const LOADED_FROM = "@.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id";
 
 /** The seq after which records are read, where the caller has seen none. */
-const afterSeq = (seen: string): string => `coalesce(${seen}, doc.a::bigint, r.base_seq)`;
+export const afterSeq = (seen: string): string => `coalesce(${seen}, doc.a::bigint, r.base_seq)`;
 
 const loadedJson = (seen: string): string => `json_build_object('run', ${RUN_JSON}, 'snapshot', to_json(doc),
   'records', (SELECT json_agg(${RECORD_JSON} ORDER BY j.seq) FROM @.journal j
@@ -37,7 +37,7 @@ const RUN_MANY = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_leng
     FROM (SELECT ${RUN_JSON}::text AS found FROM @.runs r WHERE r.id = u.id) AS l), 'null'), ',' ORDER BY u.place) || ']'
     FROM unnest(p_runs) WITH ORDINALITY AS u(id, place)`;
 
-function reading(signature: string, query: string): string {
+export function reading(signature: string, query: string): string {
   return `
 CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${PLAN} AS $body$
 BEGIN

@@ -103,16 +103,21 @@ export function runOfValues(values: RunValues): Run {
   });
 }
 
-/** A run as a claim has left it: the claim counted its records, and only its owner adds to them. */
-export function claimedOf(values: RunValues): KnownRun {
+/** A run as it was read, with the newest seq of its journal. */
+export function knownOf(values: RunValues, newest: number): KnownRun {
   const head = headOf(values);
   return {
     rev: values[1],
     head,
     wait: waitOf(values[HEAD_LENGTH + 4] as string | null),
-    newest: head.claimSeq,
+    newest,
     inbox: head.inboxLast === 0 ? [] : null,
   };
+}
+
+/** A run as a claim has left it: the claim counted its records, and only its owner adds to them. */
+export function claimedOf(values: RunValues): KnownRun {
+  return knownOf(values, headOf(values).claimSeq);
 }
 
 export type EntryValues = readonly [

@@ -23,15 +23,23 @@ async function open({ pool, schema }: PostgresFixture) {
     for (const engine of engines) await engine.shutdown();
     await own.dispose();
   });
-  const engine = async (workflows: readonly AnyWorkflow[]): Promise<Engine> => {
+  const engine = async (
+    workflows: readonly AnyWorkflow[],
+    hints: { readonly listen: boolean } = { listen: false },
+  ): Promise<Engine> => {
     const source = watchedPool(pool, (text) => void statements.push(text));
-    const store = postgresStore(source, { schema: own.schema, listen: false });
-    const made = await createEngine({ store, workflows });
+    const store = postgresStore(source, { schema: own.schema, ...hints });
+    const made = await createEngine({ store, workflows, poll: "30s", lease: "5m" });
     engines.push(made);
     return made;
   };
   return { statements, engine };
 }
+
+const waiting = workflow("waiting", async (ctx) => {
+  await ctx.listen("go");
+  return "done";
+});
 
 const ten = workflow("ten", async (ctx) => {
   for (let n = 0; n < STEPS; n += 1) await ctx.step(`step-${n}`, async () => n);
@@ -77,6 +85,21 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     await (await worker.start(ten, undefined)).result();
     const commits = statements.flatMap((text) => /commit_\d|append_\d/.exec(text)?.[0] ?? []);
     expect(commits).toEqual(["commit_1", ...Array.from({ length: STEPS - 1 }, () => "append_7"), "commit_1"]);
+  });
+
+  it("a hot run that another process has sent a message to is read once and written once", async () => {
+    const { statements, engine } = await open(fixture);
+    const worker = await engine([waiting], { listen: true });
+    const client = await engine([]);
+    const rested = new Promise((resolve) => worker.on("run.suspended", resolve));
+    const ended = new Promise((resolve) => worker.on("run.completed", resolve));
+    const run = await worker.start(waiting, undefined);
+    await rested;
+    statements.length = 0;
+    await client.send(run.id, "go", null);
+    await ended;
+    const calls = statements.map((text) => /\w+_\d+(?=\()/.exec(text)?.[0] ?? text);
+    expect(calls).toEqual(["rows_8", "commit_1", "load_9", "commit_1"]);
   });
 
   it("calls are prepared, and sent whole where a connection forgets them", async () => {

@@ -19,10 +19,10 @@ export const STORE_SQL = {
   nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
-  load: "SELECT @.load_8($1, $2) AS json",
-  loadMany: "SELECT @.load_many_8($1, $2, $3, $4) AS json",
+  load: "SELECT @.load_9($1, $2) AS json",
+  loadMany: "SELECT @.load_many_9($1, $2, $3, $4) AS json",
   run: "SELECT @.run_8($1) AS json",
-  runs: "SELECT @.run_many_8($1, $2) AS json",
+  runs: "SELECT @.run_many_9($1, $2) AS json",
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q
     WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq LIMIT $3) AS j`,
   journalDown: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq DESC)::text AS json FROM (SELECT * FROM @.journal q
