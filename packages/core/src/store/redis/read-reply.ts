@@ -4,6 +4,7 @@ import type { NewRun, Parent, Run, Status, TerminalStatus, Undo, Wait } from "..
 import type { Answer, PostAnswer, StoredDocument, Wake } from "../../model/transition.ts";
 import type { Commit } from "../store.ts";
 import { fromWire, fromWireOrNull } from "./text.ts";
+import type { WrittenBatch } from "./write-batch.ts";
 
 /** What the scripts answer, in the order in which they pack it. A null stands for what a row does not have. */
 
@@ -83,6 +84,7 @@ export type CommitReply = readonly [
   answers: readonly unknown[],
   wakes: readonly WakeReply[],
   outbox: OutboxReply,
+  others: readonly unknown[],
 ];
 
 export type DeliveryReply = readonly [now: number, wakes: readonly WakeReply[], outbox: OutboxReply, taken: string];
@@ -181,8 +183,13 @@ export function readDocument([kind, id, runId, body, a, b, c, d]: DocumentReply)
   };
 }
 
-export function readCommit([, answers, wakes]: CommitReply): Commit {
-  return { answers: answers.map(readAnswer), wakes: wakes.map(readWake) };
+/** Of plain appends only those are told that were not simply applied: the place among them, then the answer. */
+export function readCommit([, answers, wakes, , others]: CommitReply, { plain, rest }: WrittenBatch): Commit {
+  const all: Answer[] = new Array<Answer>(plain.length + rest.length).fill(APPLIED);
+  for (let n = 0; n < others.length; n += 2)
+    all[plain[(others[n] as number) - 1] as number] = readAnswer(others[n + 1]);
+  for (const [n, answer] of answers.entries()) all[rest[n] as number] = readAnswer(answer);
+  return { answers: all, wakes: wakes.map(readWake) };
 }
 
 export function readWake([runId, owner, epoch, entries]: WakeReply): Wake {

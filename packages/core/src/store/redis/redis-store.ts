@@ -37,7 +37,7 @@ import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { Silence } from "./silence.ts";
 import { fromWire, toWire, toWireOrNull } from "./text.ts";
-import { writeBatch } from "./write-batch.ts";
+import { type WrittenBatch, writeBatch } from "./write-batch.ts";
 
 type HeldReply = readonly (readonly [string, number])[];
 type BeatReply = [number, number, number, HeldReply, string | null, string | null];
@@ -118,12 +118,16 @@ export class RedisStore implements Store {
 
   async apply(transitions: readonly Transition[]): Promise<Applied> {
     const data = transitions.filter((transition) => !hasCode(transition));
-    const reply = data.length === 0 ? null : ((await this.#write("commit", writeBatch(data))) as CommitReply);
-    const { answers, ...rest } = reply === null ? NOTHING : { ...readCommit(reply), outbox: reply[3] };
+    const { answers, ...rest } = data.length === 0 ? NOTHING : await this.#applied(writeBatch(data));
     if (data.length === transitions.length) return { answers, ...rest };
     const left = answers.values();
     const all = transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer)));
     return { answers: all, ...rest };
+  }
+
+  async #applied(batch: WrittenBatch): Promise<Applied> {
+    const reply = (await this.#write("commit", batch.args)) as CommitReply;
+    return { ...readCommit(reply, batch), outbox: reply[3] };
   }
 
   /** Takes what lies in the outbox of another partition, from the oldest on. */

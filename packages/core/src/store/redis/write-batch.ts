@@ -10,10 +10,43 @@ import { writeDocument, writeDocuments } from "./write-documents.ts";
 type Append = Extract<Transition, { kind: "append" }>;
 type Args = string[];
 
-export function writeBatch(batch: readonly Transition[]): Args {
-  const args: Args = [String(batch.length)];
-  for (const transition of batch) writeTransition(args, transition);
-  return args;
+/** The arguments, and the places in the batch of what comes first in them and of the rest. */
+export interface WrittenBatch {
+  readonly args: readonly string[];
+  readonly plain: readonly number[];
+  readonly rest: readonly number[];
+}
+
+/** Appends of records alone come first, unless something else that is done to their run comes before them. */
+export function writeBatch(batch: readonly Transition[]): WrittenBatch {
+  const plain: number[] = [];
+  const rest: number[] = [];
+  const [ids, appends, others]: [Args, Args, Args] = [[], [], []];
+  const changed = new Set<string>();
+  for (const [index, transition] of batch.entries()) {
+    if (transition.kind === "append" && isPlain(transition) && !changed.has(transition.runId)) {
+      plain.push(index);
+      ids.push(toWire(transition.runId));
+      writePlain(appends, transition);
+    } else {
+      rest.push(index);
+      noteRuns(changed, transition);
+      writeTransition(others, transition);
+    }
+  }
+  return { args: [String(plain.length), ...ids, ...appends, String(rest.length), ...others], plain, rest };
+}
+
+/** The runs whose owner, journal or status it may change. */
+function noteRuns(changed: Set<string>, transition: Transition): void {
+  if (transition.kind === "create") changed.add(transition.run.id);
+  if (transition.kind === "append" || transition.kind === "control") changed.add(transition.runId);
+  for (const post of postsOf(transition)) if (post.kind === "start") changed.add(post.run.id);
+}
+
+function postsOf(transition: Transition): readonly Post[] {
+  if ("posts" in transition) return transition.posts;
+  return "post" in transition && transition.post !== null ? [transition.post] : [];
 }
 
 function writeTransition(args: Args, transition: Transition): void {
@@ -24,8 +57,7 @@ function writeTransition(args: Args, transition: Transition): void {
       writeHistory(args, transition.history);
       return;
     case "append":
-      if (isPlain(transition)) writePlain(args, transition);
-      else writeAppend(args, transition);
+      writeAppend(args, transition);
       return;
     case "control":
       args.push("control", toWire(transition.runId), String(transition.epoch), toWire(transition.controlId));
@@ -56,7 +88,7 @@ function writeTransition(args: Args, transition: Transition): void {
   }
 }
 
-/** The common case: records alone. */
+/** Records alone. */
 function isPlain(append: Append): boolean {
   return (
     append.state === null &&
@@ -71,14 +103,16 @@ function isPlain(append: Append): boolean {
   );
 }
 
-function writePlain(args: Args, { runId, epoch, records }: Append): void {
-  args.push("plain", toWire(runId), String(epoch));
-  writeRecords(args, records);
+function writePlain(args: Args, { epoch, records }: Append): void {
+  args.push(String(epoch), String(records.at(-1)?.seq), String(records.length));
+  pushRecords(args, records);
 }
 
 function writeAppend(args: Args, append: Append): void {
+  const { records } = append;
   args.push("append", toWire(append.runId), String(append.epoch), String(append.turn));
-  writeRecords(args, append.records);
+  args.push(String(records[0]?.seq ?? 0), String(records.length));
+  pushRecords(args, records);
   args.push(String(append.trim.length));
   for (const { from, to } of append.trim) args.push(String(from), String(to));
   args.push(String(append.taken.length));
@@ -89,13 +123,13 @@ function writeAppend(args: Args, append: Append): void {
   writePosts(args, append.posts);
 }
 
-/** The script sees the seq of the first alone, so that the others follow it is checked here. */
-function writeRecords(args: Args, records: readonly JournalRecord[]): void {
+/** The script sees one seq alone, so that the others follow each other is checked here. */
+function pushRecords(args: Args, records: readonly JournalRecord[]): void {
   const first = records[0]?.seq ?? 0;
-  args.push(String(first), String(records.length));
   for (const [index, record] of records.entries()) {
-    if (record.seq !== first + index) throw new Error(`record ${record.seq} does not follow ${first + index - 1}`);
-    args.push(`[${record.seq},${writeRecord(record)}`);
+    const { seq, location, kind, outcome, payload, attempts, startedAt, at, detail } = record;
+    if (seq !== first + index) throw new Error(`record ${seq} does not follow ${first + index - 1}`);
+    args.push(JSON.stringify([seq, location, kind, outcome, payload, attempts, startedAt, at, detail]));
   }
 }
 

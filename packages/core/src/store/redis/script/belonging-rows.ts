@@ -30,6 +30,13 @@ function journal.append(h, records)
   push(h, records)
 end
 
+-- To be called where the journal was changed otherwise than by appending the next record.
+local function recount(h, seq)
+  runs.touch(h)
+  newest[h[ID]] = seq
+  h[DROPPED] = seq - call('LLEN', P .. ':j:' .. h[ID])
+end
+
 -- Records that lack the bracket and their seq: they get it here, those that are given or the next.
 function journal.add(h, records, seqs)
   local seq, numbered = journal.newest(h), {}
@@ -37,25 +44,28 @@ function journal.add(h, records, seqs)
     seq = seqs and tonumber(seqs[i]) or seq + 1
     numbered[i] = '[' .. whole(seq) .. ',' .. record
   end
-  newest[h[ID]] = seq
   push(h, numbered)
+  recount(h, seq)
 end
 
 local function drop_tail(h, count)
   if count > 0 then call('LTRIM', P .. ':j:' .. h[ID], 0, -count - 1) end
 end
 
--- Removes the records up to this seq.
+-- Removes the records up to this seq, which is the base from here on.
 function journal.cut(h, seq)
-  local kept = #journal.tail(h, journal.newest(h), seq)
+  local last = journal.newest(h)
+  local kept = #journal.tail(h, last, seq)
   if kept == 0 then call('DEL', P .. ':j:' .. h[ID]) else call('LTRIM', P .. ':j:' .. h[ID], -kept, -1) end
-  newest[h[ID]] = nil
+  h[BASE_SEQ] = seq
+  recount(h, kept == 0 and seq or last)
 end
 
 -- Removes the records after this seq.
 function journal.cut_after(h, seq)
   drop_tail(h, #journal.tail(h, journal.newest(h), seq))
-  newest[h[ID]] = nil
+  local last = call('LINDEX', P .. ':j:' .. h[ID], -1)
+  recount(h, last and journal.seq(last) or h[BASE_SEQ])
 end
 
 -- Removes these records and puts back what follows them: they are near the end, and the newest is never among them.
@@ -65,6 +75,7 @@ function journal.trim(h, from, to)
   for _, record in ipairs(tail) do if journal.seq(record) > to then kept[#kept + 1] = record end end
   drop_tail(h, #tail)
   push(h, kept)
+  recount(h, journal.newest(h))
 end
 
 local function known_field(kind, id) return kind .. ':' .. id end

@@ -109,10 +109,12 @@ local function create(run, history)
   local h = {
     0, id, run.workflow, run.version, run.start_id, run.created, owner and 'running' or 'pending', 1, 0, owner,
     not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false,
-    history and history.undo or 'none', false, 0, false, run.parent, run.on_close,
+    history and history.undo or 'none', false, 0, false, run.parent, run.on_close, 0,
   }
   local life = history and history.life
-  if life then h[STARTED_AT], h[GENERATION], h[BASE_SEQ] = life.started, life.generation, life.base end
+  if life then
+    h[STARTED_AT], h[GENERATION], h[BASE_SEQ], h[DROPPED] = life.started, life.generation, life.base, life.base
+  end
   runs.insert(run, h)
   if history then
     if #history.records > 0 then journal.add(h, history.records, life and life.seqs) end
@@ -126,6 +128,7 @@ local function create(run, history)
 end
 
 local function close_children(post)
+  if call('EXISTS', P .. ':cx:' .. post.of, P .. ':ch:' .. post.of) == 0 then return { 'queued' } end
   for _, place in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
     send(tonumber(place), { 'closeChildren', post.of, post.reason, whole(post.at) })
   end

@@ -39,7 +39,7 @@ end
 
 local KEY, ID, WORKFLOW, VERSION, START_ID, CREATED_AT, STATUS, EPOCH, TURN, OWNER, WAKE_AT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 local INBOX_LAST, BASE_SEQ, GENERATION, CLAIMS, CLAIM_SEQ, STARTED_AT, ENDED_AT = 12, 13, 14, 15, 16, 17, 18
-local UNDO, CONTROL_ID, TOPICS, WAITS, PARENT, ON_CLOSE = 19, 20, 21, 22, 23, 24
+local UNDO, CONTROL_ID, TOPICS, WAITS, PARENT, ON_CLOSE, DROPPED = 19, 20, 21, 22, 23, 24, 25
 
 local function is_terminal(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled'
@@ -85,11 +85,8 @@ end
 -- A record begins with its seq, behind a bracket.
 function journal.seq(record) return tonumber(string.match(record, '%d+')) end
 
--- The base when there is no record.
-function journal.newest_seq(h)
-  local last = call('LINDEX', P .. ':j:' .. h[ID], -1)
-  return last and journal.seq(last) or h[BASE_SEQ]
-end
+-- Each seq has a record, except those that were dropped, which the head counts. The base when there is no record.
+function journal.newest_seq(h) return call('LLEN', P .. ':j:' .. h[ID]) + h[DROPPED] end
 
 -- The records after this seq. Seqs only grow, so there are at most as many as there are numbers.
 function journal.tail(h, newest, seq)

@@ -1,13 +1,17 @@
 /**
  * Runs under change. A head is read once and written once, when the script ends: what a batch does to a run is one write, and
- * the sets in which the run is found are set right by what it was before and what it is then.
+ * the sets in which the run is found are set right by what it was before and what it is then, each set once for all runs.
  *
- * Keys: `r:` the run, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `o:` owned
+ * A guard is what has to be known of an open run to append records to it, and nothing else: its epoch and, behind a colon, how
+ * many seqs of its journal have no record, unless none. Those of many runs are read at once.
+ *
+ * Keys: `r:` the run, `g` guards, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `o:` owned
  * runs, `hl:` those at work, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children,
  * `cx:` other partitions that have children, `c` counters.
  */
 export const RUN_ROWS_LUA = `
 local before, fields, changed, awaits = {}, {}, {}, {}
+local last_key
 
 -- The status of a run that is worked on, or is to be.
 local function working_status(h) return h[UNDO] == 'underWay' and 'compensating' or 'running' end
@@ -17,11 +21,16 @@ local function is_working(h)
   return h[STATUS] == 'running' or (h[STATUS] == 'compensating' and not h[WAITS])
 end
 
+local function guard_of(h)
+  if is_terminal(h[STATUS]) then return false end
+  return h[DROPPED] == 0 and whole(h[EPOCH]) or whole(h[EPOCH]) .. ':' .. whole(h[DROPPED])
+end
+
 -- Called before the first change of a head.
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
-    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h) }
+    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h) }
     fields[id] = {}
     changed[#changed + 1] = id
   end
@@ -34,6 +43,7 @@ function runs.set(h, field, value)
 end
 
 function runs.set_wait(h, wait)
+  if not wait and not h[WAITS] then return end
   local awaited = false
   if wait then
     awaited = wait.messages
@@ -57,45 +67,86 @@ end
 
 function runs.insert(run, h)
   local id = h[ID]
-  h[KEY] = call('HINCRBY', P .. ':c', 'key', 1)
+  last_key = (last_key or tonumber(call('HGET', P .. ':c', 'key') or 0)) + 1
+  h[KEY] = last_key
   heads[id] = h
   if before[id] == nil then changed[#changed + 1] = id end
   before[id] = false
-  fields[id] = { 'i', run.input, 'f', run.facts, 'g', pack(run.tags) }
+  fields[id] = { 'i', run.input, 'f', run.facts }
+  if #run.tags > 0 then runs.set(h, 'g', pack(run.tags)) end
   awaits[id] = false
   for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, h[CREATED_AT], id) end
   if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
 end
 
+-- By key, what is added to a sorted set and what leaves it. The sets to add to and to leave are never the same for one run.
+local entering, leaving = {}, {}
+
+local function enter(key, score, member)
+  local some = entering[key] or {}
+  entering[key] = some
+  some[#some + 1] = whole(score)
+  some[#some + 1] = member
+end
+
+local function leave(key, member)
+  local some = leaving[key] or {}
+  leaving[key] = some
+  some[#some + 1] = member
+end
+
+local GIVEN_MAX = 1000
+
+-- A command with many arguments, as few times as may be. An even number goes each time.
+local function call_with(command, key, args)
+  for first = 1, #args, GIVEN_MAX do
+    call(command, key, unpack(args, first, math.min(first + GIVEN_MAX - 1, #args)))
+  end
+end
+
 local function flush_due(h, was)
-  local member = ordered(h[KEY], h[ID])
   local old = was and was[2] and runs.due_key(was[1], was[3], was[4])
   local new = h[WAKE_AT] and runs.due_key(h[OWNER], h[WORKFLOW], h[VERSION])
-  if old and old ~= new then call('ZREM', old, member) end
-  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then call('ZADD', new, h[WAKE_AT], member) end
+  if not old and not new then return end
+  local member = ordered(h[KEY], h[ID])
+  if old and old ~= new then leave(old, member) end
+  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then enter(new, h[WAKE_AT], member) end
 end
 
 local function flush_owner(h, was)
   local id, owner, busy = h[ID], h[OWNER], is_working(h)
   local old, old_busy = was and was[1], was and was[6]
   if old == owner and old_busy == busy then return end
-  if old and old ~= owner then call('ZREM', P .. ':o:' .. old, id) end
-  if owner and old ~= owner then call('ZADD', P .. ':o:' .. owner, h[KEY], id) end
-  if old and old_busy and (old ~= owner or not busy) then call('ZREM', P .. ':hl:' .. old, id) end
-  if owner and busy and (old ~= owner or not old_busy) then call('ZADD', P .. ':hl:' .. owner, h[KEY], id) end
+  if old and old ~= owner then leave(P .. ':o:' .. old, id) end
+  if owner and old ~= owner then enter(P .. ':o:' .. owner, h[KEY], id) end
+  if old and old_busy and (old ~= owner or not busy) then leave(P .. ':hl:' .. old, id) end
+  if owner and busy and (old ~= owner or not old_busy) then enter(P .. ':hl:' .. owner, h[KEY], id) end
 end
 
 local function flush_lists(h, was)
   local id, created = h[ID], h[CREATED_AT]
   local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
   if old ~= new then
-    if old then call('ZREM', old, id) end
-    call('ZADD', new, created, id)
+    if old then leave(old, id) end
+    enter(new, created, id)
   end
   local workflow = was and was[3]
   if workflow ~= h[WORKFLOW] then
-    if workflow then call('ZREM', P .. ':lw:' .. workflow, id) end
-    call('ZADD', P .. ':lw:' .. h[WORKFLOW], created, id)
+    if workflow then leave(P .. ':lw:' .. workflow, id) end
+    enter(P .. ':lw:' .. h[WORKFLOW], created, id)
+  end
+end
+
+local opened, closed = {}, {}
+
+local function flush_guard(h, was)
+  local id, guard = h[ID], guard_of(h)
+  if guard == (was and was[7]) then return end
+  if guard then
+    opened[#opened + 1] = id
+    opened[#opened + 1] = guard
+  else
+    closed[#closed + 1] = id
   end
 end
 
@@ -108,9 +159,15 @@ function runs.flush()
       flush_due(h, was)
       flush_owner(h, was)
       flush_lists(h, was)
+      flush_guard(h, was)
     end
   end
-  before, fields, changed = {}, {}, {}
+  for key, members in pairs(leaving) do call_with('ZREM', key, members) end
+  for key, members in pairs(entering) do call_with('ZADD', key, members) end
+  call_with('HDEL', P .. ':g', closed)
+  call_with('HSET', P .. ':g', opened)
+  if last_key then call('HSET', P .. ':c', 'key', whole(last_key)) end
+  before, fields, changed, entering, leaving, opened, closed = {}, {}, {}, {}, {}, {}, {}
 end
 
 function runs.children(id)
@@ -126,7 +183,8 @@ end
 -- With everything that belongs to it. It has ended, so nobody owns it and it is due to nobody.
 function runs.remove(h)
   local id = h[ID]
-  for _, tag in ipairs(unpacked(call('HGET', P .. ':r:' .. id, 'g'))) do call('ZREM', P .. ':lt:' .. tag, id) end
+  local tags = call('HGET', P .. ':r:' .. id, 'g')
+  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
   if h[PARENT] then call('ZREM', P .. ':ch:' .. h[PARENT], id) end
   call('ZREM', runs.list_key(h[STATUS]), id)
   call('ZREM', P .. ':lw:' .. h[WORKFLOW], id)

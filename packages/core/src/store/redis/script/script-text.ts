@@ -5,6 +5,7 @@ import { KIN_LUA } from "./kin.ts";
 import { LOOKING_LUA } from "./looking.ts";
 import { OUTBOX_LUA } from "./outbox.ts";
 import { OWNERSHIP_LUA } from "./ownership.ts";
+import { PLAIN_APPENDS_LUA } from "./plain-appends.ts";
 import { POSTS_LUA } from "./posts.ts";
 import { PRELUDE_LUA } from "./prelude.ts";
 import { READING_LUA } from "./reading.ts";
@@ -25,6 +26,7 @@ export const WRITE_SCRIPT = `#!lua${[
   EVENTS_LUA,
   POSTS_LUA,
   TRANSITIONS_LUA,
+  PLAIN_APPENDS_LUA,
   WIRE_LUA,
   ARRIVALS_LUA,
   OWNERSHIP_LUA,

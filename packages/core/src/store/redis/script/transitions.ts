@@ -57,7 +57,7 @@ local function restart(h, state)
   documents.remove('snapshot', h[ID])
   h[UNDO], h[WORKFLOW], h[VERSION], h[STATUS] = 'none', state.workflow, state.version, 'running'
   h[WAKE_AT] = not h[OWNER] and state.at
-  h[BASE_SEQ], h[GENERATION], h[CLAIMS], h[STARTED_AT] = state.base, h[GENERATION] + 1, 0, state.at
+  h[GENERATION], h[CLAIMS], h[STARTED_AT] = h[GENERATION] + 1, 0, state.at
   runs.set(h, 'i', state.input)
   runs.set_wait(h, false)
   wake_claimable(h)

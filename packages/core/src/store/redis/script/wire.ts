@@ -129,15 +129,6 @@ function read.append()
   return apply_append(t)
 end
 
--- Records alone: the common case.
-function read.plain()
-  local t = { run_id = arg(), epoch = num(), first = num(), records = list() }
-  local refusal = guard_append(runs.head(t.run_id), t)
-  if refusal then return refusal end
-  journal.append(runs.head(t.run_id), t.records)
-  return APPLIED
-end
-
 function read.create()
   local run = read.run()
   note(run.id)
@@ -181,10 +172,10 @@ local function woken()
 end
 
 local function commit()
-  local answers = {}
+  local others, answers = append_all_plain(), {}
   for i = 1, num() do answers[i] = read[arg()]() end
   runs.flush()
   tell()
-  return { now, answers, woken(), outgoing() }
+  return { now, answers, woken(), outgoing(), others }
 end
 `;

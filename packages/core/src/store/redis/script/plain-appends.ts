@@ -1,0 +1,64 @@
+/**
+ * Records alone, and nothing else of the batch has to do with their runs before: the common case. Their guards are read at once,
+ * and each run costs one command more: its journal is as long as it should be afterwards, or what was pushed is taken back.
+ */
+export const PLAIN_APPENDS_LUA = `
+-- How many seqs have no record, when the guard is of this epoch.
+local function dropped_of(guard, epoch)
+  if guard == epoch then return 0 end
+  local start = epoch .. ':'
+  return guard and string.sub(guard, 1, #start) == start and tonumber(string.sub(guard, #start + 1))
+end
+
+-- What is the newest seq if these arguments are pushed.
+local function push_given(id, dropped, count)
+  local key = P .. ':j:' .. id
+  if count == 1 then return call('RPUSH', key, given[at + 1]) + dropped end
+  local length
+  for first = 1, count, GIVEN_MAX do
+    length = call('RPUSH', key, unpack(given, at + first, at + math.min(first + GIVEN_MAX - 1, count)))
+  end
+  return length + dropped
+end
+
+local function is_pushed(id, guard, epoch, last, count)
+  local dropped = dropped_of(guard, epoch)
+  if not dropped then return false end
+  if push_given(id, dropped, count) == last then return true end
+  call('LTRIM', P .. ':j:' .. id, 0, -count - 1)
+  return false
+end
+
+-- With the whole head, which says why not.
+local function append_plain(t)
+  local h = runs.head(t.run_id)
+  local refusal = guard_append(h, t)
+  if refusal then return refusal end
+  journal.append(h, t.records)
+  return APPLIED
+end
+
+-- One after the other; says what was answered other than that it is applied: the place, then the answer.
+local function append_all_plain()
+  local count, others = num(), {}
+  local ids = at
+  at = at + count
+  for start = 1, count, GIVEN_MAX do
+    local some = math.min(GIVEN_MAX, count - start + 1)
+    local guards = call('HMGET', P .. ':g', unpack(given, ids + start, ids + start + some - 1))
+    for i = 1, some do
+      local id, epoch, last, pushed = given[ids + start + i - 1], arg(), num(), num()
+      if is_pushed(id, guards[i], epoch, last, pushed) then
+        at = at + pushed
+      else
+        local records = {}
+        for k = 1, pushed do records[k] = arg() end
+        local t = { run_id = id, epoch = tonumber(epoch), first = last - pushed + 1, records = records }
+        others[#others + 1] = start + i - 1
+        others[#others + 1] = append_plain(t)
+      end
+    end
+  end
+  return others
+end
+`;
