@@ -257,6 +257,19 @@ it.skipIf(ADDRESS === undefined)("a store that was made with another number of p
   ]);
 });
 
+it.skipIf(ADDRESS === undefined)("a store whose rows have another layout is not opened", async () => {
+  const prefix = freshPrefix();
+  const client = await redisClient(ADDRESS ?? "", { silenceMs: 10_000 });
+  await client.connect();
+  await client.send("n", ["SET", `{${prefix}}:n`, "1"]);
+  await client.close();
+  const store = redisStore(ADDRESS ?? "", { prefix });
+  await expect(store.open(new ManualWorld(T0))).rejects.toMatchObject({
+    code: "STORE_UNSUPPORTED",
+    message: expect.stringContaining("have layout 1"),
+  });
+});
+
 it("partitions are spread evenly over the slots of a cluster, and runs over partitions", () => {
   for (const count of [2, 3, 16, 256]) {
     const tags = partitionPrefixes("shop", count).map((prefix) => prefix.slice(1, -1));

@@ -35,7 +35,13 @@ export function sharedClient(client: RedisClient, onClosed: () => void): RedisCl
   };
 }
 
-/** The number of partitions says where a run is, so it is written down, and another number finds nothing of what is there. */
+/** How rows are laid out. Those who would read and write them in another way must not meet. */
+const LAYOUT = "2";
+
+/**
+ * The number of partitions says where a run is, so it is written down, and another number finds nothing of what is there. The
+ * layout is written down with it.
+ */
 export async function checkPartitions(client: RedisClient, prefix: string, count: number): Promise<void> {
   const key = `{${prefix}}`;
   const ask = async (...args: readonly string[]): Promise<unknown> => {
@@ -46,9 +52,15 @@ export async function checkPartitions(client: RedisClient, prefix: string, count
     }
   };
   const isWhole = count > 1 && (await ask("EXISTS", `${key}:c`)) === 1;
-  if (!isWhole) await ask("SET", `${key}:n`, String(count), "NX");
-  const kept = isWhole ? 1 : Number(await ask("GET", `${key}:n`));
-  if (kept === count) return;
+  if (!isWhole) await ask("SET", `${key}:n`, `${count}/${LAYOUT}`, "NX");
+  const [kept, layout = "1"] = isWhole ? ["1", LAYOUT] : String(await ask("GET", `${key}:n`)).split("/");
+  if (layout !== LAYOUT) {
+    throw new PawlError(
+      "STORE_UNSUPPORTED",
+      `the rows of the store ${prefix} have layout ${layout}, and this version of Pawl has layout ${LAYOUT}; take another prefix`,
+    );
+  }
+  if (kept === String(count)) return;
   throw new PawlError(
     "STORE_UNSUPPORTED",
     `the store ${prefix} has ${kept} partitions and was opened with ${count}; open it with ${kept}, or take another prefix`,

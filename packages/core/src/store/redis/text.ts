@@ -29,6 +29,14 @@ export function fromWireOrNull(text: string | null): string | null {
   return text === null || text === "-" ? null : fromWire(text.slice(1));
 }
 
+export function numberOrNull(value: number | null): string {
+  return value === null ? "" : String(value);
+}
+
+export function flag(value: boolean): string {
+  return value ? "1" : "0";
+}
+
 /** The order in which the server has texts of equal score. */
 export function byWireBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(toWire(left), "utf8"), Buffer.from(toWire(right), "utf8"));

@@ -1,9 +1,9 @@
-import { childEndId, type InboxEntry } from "../../model/inbox.ts";
-import { compensateRecord, type JournalRecord, type NewRecord } from "../../model/record.ts";
-import type { NewRun, Wait } from "../../model/run.ts";
-import type { EventPost, JournalChange, Post, RunHistory, RunState, Transition } from "../../model/transition.ts";
-import { toWire, toWireOrNull } from "./text.ts";
+import { compensateRecord, type JournalRecord } from "../../model/record.ts";
+import type { Wait } from "../../model/run.ts";
+import type { JournalChange, Post, RunState, Transition } from "../../model/transition.ts";
+import { flag, numberOrNull, toWire, toWireOrNull } from "./text.ts";
 import { writeDocument, writeDocuments } from "./write-documents.ts";
+import { writeEntries, writeHistory, writePost, writePosts, writeRecord, writeRun, writeTexts } from "./write-posts.ts";
 
 /** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
 
@@ -133,41 +133,6 @@ function pushRecords(args: Args, records: readonly JournalRecord[]): void {
   }
 }
 
-/** Without the bracket and the seq that it begins with, so that the script can give it one. */
-function writeRecord(record: NewRecord): string {
-  const { location, kind, outcome, payload, attempts, startedAt, at, detail } = record;
-  return JSON.stringify([location, kind, outcome, payload, attempts, startedAt, at, detail]).slice(1);
-}
-
-function writeRun(args: Args, run: NewRun): void {
-  const { parent } = run;
-  args.push(
-    toWire(run.id),
-    toWire(run.workflow),
-    String(run.version),
-    toWire(run.startId),
-    String(run.createdAt),
-    toWireOrNull(run.owner),
-    String(run.startAt),
-    toWireOrNull(run.input),
-    JSON.stringify(parent === null ? [run.tags] : [run.tags, parent]),
-  );
-  writeTexts(args, run.tags);
-  args.push(toWireOrNull(parent?.runId ?? null), toWireOrNull(parent?.onClose ?? null));
-}
-
-function writeHistory(args: Args, history: RunHistory | undefined): void {
-  args.push(flag(history !== undefined));
-  if (history === undefined) return;
-  args.push(history.undo, String(history.records.length), ...history.records.map(writeRecord));
-  writeEntries(args, history.inbox);
-  const { life } = history;
-  args.push(flag(life !== undefined));
-  if (life === undefined) return;
-  args.push(numberOrNull(life.startedAt), String(life.generation), String(life.baseSeq));
-  writeTexts(args, life.seqs.map(String));
-}
-
 function writeJournalChange(args: Args, change: JournalChange | null): void {
   args.push(flag(change !== null));
   if (change === null) return;
@@ -224,82 +189,4 @@ function writeWait(args: Args, wait: Wait | null): void {
   args.push(`=${JSON.stringify(wait)}`, numberOrNull(wait.until), flag(wait.children));
   writeTexts(args, wait.messages);
   writeTexts(args, [...new Set(wait.topics)]);
-}
-
-function writePosts(args: Args, posts: readonly Post[]): void {
-  args.push(String(posts.length));
-  for (const post of posts) writePost(args, post);
-}
-
-function writePost(args: Args, post: Post): void {
-  switch (post.kind) {
-    case "message": {
-      const { kind, id, name, value, at, onTargetTerminated } = post;
-      args.push("message", toWire(post.to));
-      writeEntry(args, { kind, id, name, value, status: null, at, onTargetTerminated });
-      args.push(flag(post.from !== null));
-      return;
-    }
-    case "event":
-      writeEvent(args, post);
-      return;
-    case "start":
-      args.push("start");
-      writeRun(args, post.run);
-      writeHistory(args, post.history);
-      return;
-    case "childEnd": {
-      const { location, child, status, outcome, at } = post;
-      const id = childEndId(location, child);
-      args.push("entry", toWire(post.to));
-      writeEntry(args, {
-        kind: "child",
-        id,
-        name: location,
-        value: outcome,
-        status,
-        at,
-        onTargetTerminated: "discard",
-      });
-      return;
-    }
-    case "cancel": {
-      const { id, reason, at } = post;
-      const fixed = { kind: "cancel", name: "", status: null, onTargetTerminated: "discard" } as const;
-      args.push("entry", toWire(post.to));
-      writeEntry(args, { ...fixed, id, value: reason, at });
-      return;
-    }
-    case "closeChildren":
-      args.push("closeChildren", toWire(post.of), toWireOrNull(post.reason), String(post.at));
-  }
-}
-
-function writeEvent(args: Args, post: EventPost): void {
-  const { topic, id, value, at, expireAt, deliver, consume, pendingMax } = post;
-  args.push("event", toWire(topic), toWire(id), toWireOrNull(value), String(at), String(expireAt));
-  args.push(deliver, consume, String(pendingMax));
-}
-
-function writeEntries(args: Args, entries: ReadonlyArray<Omit<InboxEntry, "n">>): void {
-  args.push(String(entries.length));
-  for (const entry of entries) writeEntry(args, entry);
-}
-
-function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {
-  const { kind, id, name, value, status, at, onTargetTerminated } = entry;
-  args.push(kind, toWire(id), toWire(name), toWireOrNull(value), toWireOrNull(status), String(at), onTargetTerminated);
-}
-
-function writeTexts(args: Args, texts: readonly string[]): void {
-  args.push(String(texts.length));
-  for (const text of texts) args.push(toWire(text));
-}
-
-function numberOrNull(value: number | null): string {
-  return value === null ? "" : String(value);
-}
-
-function flag(value: boolean): string {
-  return value ? "1" : "0";
 }

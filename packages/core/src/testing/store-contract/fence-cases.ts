@@ -35,6 +35,25 @@ export const fenceCases: readonly Case[] = [
     },
   },
   {
+    name: "of the records of one batch those before a change of owner stay, and those after it are fenced",
+    run: async (t) => {
+      await t.owned("r", "other");
+      const { answers } = await t.commit(
+        append("r", { records: [record(1)] }),
+        control("r", { state: { status: "paused", reason: null } }),
+        append("r", { records: [record(2)] }),
+        append("other", { records: [record(1)] }),
+      );
+      t.expect(answers).toMatchObject([
+        { kind: "applied" },
+        { kind: "applied" },
+        { kind: "refused", reason: "fenced", epoch: 2 },
+        { kind: "applied" },
+      ]);
+      t.expect([await t.seqs("r"), await t.seqs("other")]).toEqual([[1], [1]]);
+    },
+  },
+  {
     name: "a paused run is claimed again only after it is resumed",
     run: async (t) => {
       await t.owned("r");

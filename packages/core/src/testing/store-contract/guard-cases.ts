@@ -7,6 +7,7 @@ import {
   create,
   document,
   message,
+  newRun,
   record,
   records,
   suspended,
@@ -154,6 +155,15 @@ export const guardCases: readonly Case[] = [
         "terminal",
       ]);
       t.expect(await t.seqs("r")).toEqual([1, 2]);
+    },
+  },
+  {
+    name: "records may follow in the batch that has started their run by a post",
+    run: async (t) => {
+      await t.owned("r");
+      const start = { kind: "start" as const, run: newRun("child") };
+      await t.applied(append("r", { records: [record(1)], posts: [start] }), append("child", { records: [record(1)] }));
+      t.expect([await t.seqs("r"), await t.seqs("child")]).toEqual([[1], [1]]);
     },
   },
   {

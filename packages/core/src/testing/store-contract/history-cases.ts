@@ -284,6 +284,12 @@ export const historyCases: readonly Case[] = [
       await t.applied({ kind: "create", run: newRun("ended"), history: { ...history, life: unbegun } });
       await t.applied(control("ended", { state: completed(), controlId: "import" }));
       t.expect(await t.run("ended")).toMatchObject({ status: "completed", startedAt: null, generation: 0 });
+      const bare = { ...history, records: [], life: { ...life, seqs: [] } };
+      await t.applied(
+        { kind: "create", run: newRun("bare"), history: bare },
+        append("bare", { records: [record(41)] }),
+      );
+      t.expect(await t.seqs("bare")).toEqual([41]);
     },
   },
 ];

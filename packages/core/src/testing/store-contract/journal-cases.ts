@@ -13,7 +13,9 @@ export const journalCases: readonly Case[] = [
       ];
       await t.applied(append("r", { records: records(5, 6), trim }));
       t.expect(await t.seqs("r")).toEqual([1, 4, 6]);
-      await t.applied(append("r", { records: records(7, 7) }));
+      const next = append("r", { records: records(7, 7) });
+      await t.applied(next);
+      t.expect(await t.answer(next)).toEqual({ kind: "applied", post: null, again: true });
       t.expect(await t.seqs("r")).toEqual([1, 4, 6, 7]);
       t.expect((await t.store.load("r", 4))?.records.map(({ seq }) => seq)).toEqual([6, 7]);
     },

@@ -1,5 +1,5 @@
 import type { Run } from "../../model/run.ts";
-import type { HeldRun, Store } from "../../store/store.ts";
+import type { HeldRun, Loaded, Store } from "../../store/store.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 
@@ -32,8 +32,20 @@ function sortedHeld<Answer extends { readonly held: readonly HeldRun[] }>(answer
   return { ...answer, held: [...answer.held].sort((left, right) => (left.id < right.id ? -1 : 1)) };
 }
 
+interface RunDump {
+  readonly loaded: Loaded | null;
+  readonly children: readonly string[];
+}
+
+interface StoreDump {
+  readonly runs: readonly RunDump[];
+  readonly letters: readonly unknown[];
+  readonly documents: readonly unknown[];
+  readonly workers: readonly unknown[];
+}
+
 /** Everything that can be read of a store, the same for every store that holds the same. */
-export async function dumpStore(store: Store): Promise<unknown> {
+export async function dumpStore(store: Store): Promise<StoreDump> {
   const { reader } = store;
   const runs = await allPages((cursor) => reader.list({ limit: 50, ...cursor }));
   return {
@@ -44,7 +56,7 @@ export async function dumpStore(store: Store): Promise<unknown> {
   };
 }
 
-async function dumpRun(store: Store, run: Run): Promise<unknown> {
+async function dumpRun(store: Store, run: Run): Promise<RunDump> {
   const { items } = await store.reader.children(run.id, { limit: 100 });
   return { loaded: await store.load(run.id, 0), children: items.map((child) => child.id) };
 }
