@@ -1,6 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type PawlError, workflow } from "./index.ts";
+import type { Store } from "./store/store.ts";
+import { StoreError } from "./store/store-error.ts";
 import { intercepted } from "./testing/intercepted.ts";
+import type { Stage } from "./testing/stage.ts";
 import { STAGES } from "./testing/stages.ts";
 
 const DAY_MS = 86_400_000;
@@ -180,29 +183,84 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     expect(seen).toEqual(["after", "finally"]);
   });
 
+  /** A store whose clock is elsewhere: what is taken for its time is ahead of it. What it was asked stands in `calls`. */
+  const ahead =
+    (calls: string[], more: (store: Store) => Partial<Store> = () => ({})) =>
+    (store: Store): Store => ({
+      ...intercepted(store, (call, proceed) => {
+        calls.push(call.method);
+        return proceed();
+      }),
+      exactClock: false,
+      now: () => store.now() + 3_000,
+      ...more(store),
+    });
+
+  const nap = workflow("nap", async (ctx) => {
+    await ctx.sleep("10 s");
+    return "awake";
+  });
+
+  const endsAfter = async (stage: Stage, run: { status(): Promise<unknown> }): Promise<number> => {
+    const start = stage.world.now();
+    for (let second = 0; second < 20; second += 1) {
+      await stage.world.advance("1 s");
+      if ((await run.status()) === "completed") return stage.world.now() - start;
+    }
+    throw new Error("it sleeps on");
+  };
+
   it("is not ended early by a worker whose idea of the time is ahead: the store's clock decides", async () => {
     const stage = await create(onTestFinished);
-    const start = stage.world.now();
-    const nap = workflow("nap", async (ctx) => {
-      await ctx.sleep("10 s");
-      return "awake";
-    });
-    await stage.engine({
-      workflows: [nap],
-      through: (store) => ({
-        ...intercepted(store, (_, proceed) => proceed()),
-        exactClock: false,
-        now: () => store.now() + 3_000,
-      }),
-    });
+    await stage.engine({ workflows: [nap], through: ahead([]) });
     const client = await stage.engine();
-    const run = await client.start(nap, undefined);
-    let ended = 0;
-    for (let second = 0; second < 20 && ended === 0; second += 1) {
-      await stage.world.advance("1 s");
-      if ((await run.status()) === "completed") ended = stage.world.now() - start;
-    }
+    const ended = await endsAfter(stage, await client.start(nap, undefined));
     expect(ended).toBeGreaterThanOrEqual(10_000);
     expect(ended).toBeLessThanOrEqual(11_000);
+  });
+
+  it("is not ended early either where the store can be asked for the time", async () => {
+    const stage = await create(onTestFinished);
+    const through = ahead([], (store) => ({ readClock: async () => store.now() }));
+    await stage.engine({ workflows: [nap], through });
+    const client = await stage.engine();
+    const ended = await endsAfter(stage, await client.start(nap, undefined));
+    expect(ended).toBeGreaterThanOrEqual(10_000);
+    expect(ended).toBeLessThanOrEqual(11_000);
+  });
+
+  it("ends in the commit of what comes after it where the store has said that it is time, and many ask once", async () => {
+    const stage = await create(onTestFinished);
+    const calls: string[] = [];
+    let asked = 0;
+    const readClock = (store: Store) => async () => {
+      asked += 1;
+      return store.now();
+    };
+    const through = ahead(calls, (store) => ({ now: () => store.now(), readClock: readClock(store) }));
+    const engine = await stage.engine({ workflows: [nap], through });
+    const runs = await Promise.all(Array.from({ length: 5 }, () => engine.start(nap, undefined)));
+    await stage.world.advance("9 s");
+    calls.length = 0;
+    await stage.world.advance("2 s");
+    for (const run of runs) expect(await run.result()).toBe("awake");
+    expect(calls.filter((method) => method === "commit")).toHaveLength(1);
+    expect(asked).toBe(1);
+  });
+
+  it("ends where the store does not say what time it is, or can't be asked", async () => {
+    const stage = await create(onTestFinished);
+    const silent: Partial<Store> = { readClock: () => new Promise(() => undefined) };
+    const failing: Partial<Store> = {
+      readClock: async () => {
+        throw new StoreError("STORE_UNAVAILABLE", "notApplied", "made to fail");
+      },
+    };
+    for (const broken of [silent, failing]) {
+      const through = ahead([], (store) => ({ ...broken, now: () => store.now() }));
+      const engine = await stage.engine({ workflows: [nap], through });
+      expect(await endsAfter(stage, await engine.start(nap, undefined))).toBeLessThanOrEqual(12_000);
+      await engine.shutdown();
+    }
   });
 });

@@ -11,8 +11,8 @@ function heeded(hint: Hint): readonly string[] {
       ["resting", { resting: true }],
       ["working", { resting: false }],
     ]),
-    arrived: (runId) => void done.push(`read ${runId}`),
-    kick: () => void done.push("look"),
+    workshop: { arrived: (runId) => void done.push(`read ${runId}`) },
+    ownership: { kick: () => void done.push("look") },
   });
   return done;
 }

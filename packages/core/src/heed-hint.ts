@@ -5,26 +5,26 @@ export interface Heeding {
   readonly worker: string;
   readonly sessions: { get(runId: string): Pick<Interpreter, "resting"> | undefined };
   /** Reads what has come for a run that this worker owns. */
-  readonly arrived: (runId: string) => void;
+  readonly workshop: { arrived(runId: string): void };
   /** Looks for whatever is due. */
-  readonly kick: () => void;
+  readonly ownership: { kick(): void };
 }
 
 /**
  * What a hint means to a worker. Where the store tells who owns a run, what has come for a hot one is read without asking what is
  * due, and what others own is theirs to see. What a worker has in its hands it needs no hint for.
  */
-export function heedHint({ runIds, owners }: Hint, { worker, sessions, arrived, kick }: Heeding): void {
+export function heedHint({ runIds, owners }: Hint, { worker, sessions, workshop, ownership }: Heeding): void {
   if (runIds === null) {
-    kick();
+    ownership.kick();
     return;
   }
   let looks = false;
   for (const [index, runId] of runIds.entries()) {
     const owner = owners?.[index];
     const session = sessions.get(runId);
-    if (owner === worker && session !== undefined) arrived(runId);
+    if (owner === worker && session !== undefined) workshop.arrived(runId);
     else if (owner === worker || ((owner === undefined || owner === null) && session?.resting !== false)) looks = true;
   }
-  if (looks) kick();
+  if (looks) ownership.kick();
 }

@@ -17,7 +17,7 @@ import { Releases } from "./runner/releases.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
 import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
-import { Agenda, wakeBy } from "./runtime/agenda.ts";
+import { Agenda } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import type { StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
@@ -61,9 +61,10 @@ export class Worker {
     this.#news = news;
     this.id = world.random.id(world.clock.now());
     this.clock = new Agenda(world.clock, config.timerResolutionMs);
+    const around = surroundings(config, this.clock, codec);
     this.#sessions = new Sessions(
       { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
-      wakeBy(this.clock, () => config.store.now()),
+      around.appoint,
       (runId) => {
         this.coordinator.disown(runId);
         // Where none stays, the store's deadlines are the only ones there are.
@@ -98,7 +99,7 @@ export class Worker {
         onHopeless: (run, error) => this.#intake.park(run, error),
         onUnknown: (run) => this.#intake.giveBack(run),
       },
-      this.#sessionWorld(),
+      this.#sessionWorld(around),
     );
     this.#intake = new Intake({
       config,
@@ -122,8 +123,7 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    const arrived = (runId: string): void => this.#workshop.arrived(runId);
-    const heeding = { worker: this.id, sessions: this.#sessions, arrived, kick: () => this.kick() };
+    const heeding = { worker: this.id, sessions: this.#sessions, workshop: this.#workshop, ownership: this.#ownership };
     this.#unwatch = this.#config.store.watch((hint) => heedHint(hint, heeding));
     if (this.#programs.refs.length > 0) await this.#ownership.start();
   }
@@ -223,10 +223,10 @@ export class Worker {
     );
   }
 
-  #sessionWorld(): SessionWorld {
+  #sessionWorld(around: ReturnType<typeof surroundings>): SessionWorld {
     const { store } = this.#config;
     return {
-      ...surroundings(this.#config, this.clock, this.#codec),
+      ...around,
       policyOf: (run) => this.#programs.policyOf(run),
       releases: this.#releases,
       behind: (session) => this.#workshop.arrived(session.runId),

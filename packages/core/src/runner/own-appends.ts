@@ -24,8 +24,8 @@ export class OwnAppends {
   readonly timeUp: TimeUp;
   readonly transactions: Transactions;
 
-  constructor(desk: Desk, exactClock: boolean, within: (call: () => void) => void) {
-    this.timeUp = new TimeUp(desk, exactClock);
+  constructor(desk: Desk, hasCome: (at: number) => boolean, within: (call: () => void) => void) {
+    this.timeUp = new TimeUp(desk, hasCome);
     this.transactions = new Transactions(desk, within);
   }
 

@@ -102,7 +102,7 @@ function inertWorld({ codec, turns, random, within }: RehearsalWorld): SessionWo
   const never = (): (() => void) => nothing;
   return {
     now: () => NEVER,
-    exactClock: false,
+    hasCome: () => false,
     policyOf: () => null,
     clock: { now: () => NEVER, wakeAt: never },
     turns,

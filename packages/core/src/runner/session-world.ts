@@ -60,8 +60,8 @@ export interface ChildUndo {
 export interface SessionWorld {
   /** The store's clock. */
   now(): number;
-  /** Whether it is the very clock that the store compares deadlines with. */
-  readonly exactClock: boolean;
+  /** Whether a deadline that has come by `now` is certain to have come by the clock that the store compares it with. */
+  hasCome(at: number): boolean;
   /** The limits of a run; null: none. */
   policyOf(run: Run): RunPolicy | null;
   readonly clock: Clock;

@@ -62,7 +62,7 @@ export class Session implements Interpreter {
       },
       onTransaction: (body) => this.#own.transactions.add(body),
     });
-    this.#own = new OwnAppends(this.#desk, world.exactClock, (call) => world.within(run.id, call));
+    this.#own = new OwnAppends(this.#desk, world.hasCome, (call) => world.within(run.id, call));
     this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
     const parts = { desk: this.#desk, world, signal: () => this.#signal(), onAsked: () => this.wake() };
     this.#course = new Course(parts, loaded, snapshot, createProgram);

@@ -28,7 +28,7 @@ const NONE: readonly WaitCommand[] = [];
  */
 export class TimeUp {
   readonly #desk: Desk;
-  readonly #exactClock: boolean;
+  readonly #hasCome: (at: number) => boolean;
   /** Due, and not yet put to the store. */
   #due: readonly WaitCommand[] = NONE;
   /** Due, and the store has not looked for their events: it has when it is told of the waits as of this change of them. */
@@ -37,9 +37,9 @@ export class TimeUp {
   /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
   #behind = false;
 
-  constructor(desk: Desk, exactClock: boolean) {
+  constructor(desk: Desk, hasCome: (at: number) => boolean) {
     this.#desk = desk;
-    this.#exactClock = exactClock;
+    this.#hasCome = hasCome;
   }
 
   /** Whether the store has been asked and has not answered. */
@@ -73,8 +73,8 @@ export class TimeUp {
   }
 
   /**
-   * Looks for deadlines that have come; true if there is one to put to the store. A sleep is over at once where the store goes
-   * by the same clock; steps whose back-off is over begin.
+   * Looks for deadlines that have come; true if there is one to put to the store. A sleep is over at once where that is
+   * certain; steps whose back-off is over begin.
    */
   look(now: number): boolean {
     const { open, steps, completions } = this.#desk;
@@ -86,7 +86,7 @@ export class TimeUp {
       if (due.kind === "step") {
         due.retryAt = 0;
         steps.hold(due, completions.firmSeq);
-      } else if (due.arms.length === 0 && this.#exactClock) {
+      } else if (due.arms.length === 0 && this.#hasCome(due.until ?? 0)) {
         open.endWait(due, []);
         completions.add(due, deadlineEnd(due));
       } else {

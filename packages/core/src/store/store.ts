@@ -27,6 +27,8 @@ export interface Store {
   now(): number;
   /** Whether `now` is the very clock that guards are compared with: then a deadline that has come here has come there. */
   readonly exactClock: boolean;
+  /** Asks what time it is by the clock that guards are compared with. Left out: nobody is told but by guards, or `now` is that clock. */
+  readClock?(): Promise<number>;
   /**
    * How code in a transition is run. `batched`: it does not wait, and is a part of its batch like any transition; if it returns
    * a promise, it is refused with code `TX_ASYNC`. `apart`: it may wait, so a transition with code is alone in its batch, and

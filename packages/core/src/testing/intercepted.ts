@@ -31,6 +31,9 @@ export function intercepted(store: Store, intercept: Intercept): Store {
           commitWithin: (tx: unknown, batch: readonly Transition[]) =>
             through("commitWithin", () => store.commitWithin?.(tx, batch) ?? Promise.reject(new Error("gone")), batch),
         }),
+    ...(store.readClock === undefined
+      ? {}
+      : { readClock: () => through("readClock", () => store.readClock?.() ?? Promise.reject(new Error("gone"))) }),
     claim: (request) => through("claim", () => store.claim(request)),
     due: (worker, limit) => through("due", () => store.due(worker, limit)),
     held: (worker) => through("held", () => store.held(worker)),

@@ -110,6 +110,13 @@ export class PostgresStore implements Store {
     return this.exactClock ? this.#world.now() : this.#clock.now();
   }
 
+  async readClock(): Promise<number> {
+    if (this.exactClock) return this.now();
+    const present = (await this.#database.call(STORE_SQL.now, [])) as number;
+    this.#clock?.heard(present);
+    return present;
+  }
+
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     if (transitions.length === 0) return NOTHING;
     const decide = (batch: Batch, stage: Stage): Decision<Commit> => this.#apply(transitions, batch, stage);

@@ -102,6 +102,28 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     expect(calls).toEqual(["rows_8", "commit_1", "load_9", "commit_1"]);
   });
 
+  it("the time is asked of the server, and what is taken for it is not ahead of it", async () => {
+    const { schema, dispose } = await fixture.schema();
+    const store = postgresStore(fixture.pool, { schema });
+    onTestFinished(async () => {
+      await store.close();
+      await dispose();
+    });
+    const hourMs = 3_600_000;
+    await store.open({ now: () => Date.now() + hourMs, every: () => () => undefined });
+    const ask = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now";
+    const serverNow = async (): Promise<number> =>
+      ((await execute(fixture.pool, ask)) as { readonly now: number }[])[0]?.now ?? 0;
+    const before = await serverNow();
+    const present = await store.readClock?.();
+    const taken = store.now();
+    const after = await serverNow();
+    expect(present).toBeGreaterThanOrEqual(before);
+    expect(present).toBeLessThanOrEqual(after);
+    expect(taken).toBeGreaterThanOrEqual(before);
+    expect(taken).toBeLessThanOrEqual(after);
+  });
+
   it("calls are prepared, and sent whole where a connection forgets them", async () => {
     const { schema, dispose } = await fixture.schema();
     const pool = await createPool({ connectionString: fixture.url, max: 1 });
