@@ -5,8 +5,8 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "the oldest is undone first",
     file: "runner/undo-log.js",
-    find: "return this.#done.pop() ?? null;",
-    replace: "return this.#done.shift() ?? null;",
+    find: "return this.#done?.pop() ?? null;",
+    replace: "return this.#done?.shift() ?? null;",
     breaks: "I11 newest first",
   },
   {
@@ -47,7 +47,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a cancel by the parent undoes nothing",
     file: "runner/course.js",
-    find: 'if (this.#parts.desk.draft.undoRow === "none" && !this.#parts.desk.completions.keepsBack)',
+    find: 'if (this.#desk.draft.undoRow === "none" && !this.#desk.completions.keepsBack)',
     replace: "if (true)",
     breaks: "I11 runs on cancel too",
   },
@@ -68,7 +68,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a loop drops what is to be undone",
     file: "runner/course.js",
-    find: "return this.#parts.desk.undo.keptFrom(loop);",
+    find: "return this.#desk.undo.keptFrom(loop);",
     replace: "return Number.POSITIVE_INFINITY;",
     breaks: "I11 steps of finished rounds are undone",
   },

@@ -114,8 +114,9 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay does not wait for rest",
     file: "runner/course.js",
-    find: '"error" in next ? next : this.#hand(next);',
-    replace: '"error" in next ? next : (this.#hand(next), this.#cursor.done ? { kind: "handed" } : this.#replay());',
+    find: "const next = replayStep(this.#cursor, this.#desk);",
+    replace:
+      "let next = replayStep(this.#cursor, this.#desk); for (let more = next && replayStep(this.#cursor, this.#desk); more; more = replayStep(this.#cursor, this.#desk)) { this.#hand(next); next = more; }",
     breaks: "I7 replay is deterministic",
   },
   {

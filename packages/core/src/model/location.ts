@@ -22,20 +22,26 @@ export function segmentName(segment: string): string {
 /** A scope of names: knows which were used, and gives each command its location. */
 export interface Scope {
   readonly prefix: string;
-  /** The names that were used; made when the first is. */
+  /** The first name that was used. */
+  first: string | null;
+  /** All that were used, once there are several. */
   used: Set<string> | null;
   /** How often those were used that were used again. */
   again: Map<string, number> | null;
 }
 
 export function scopeAt(prefix: string): Scope {
-  return { prefix, used: null, again: null };
+  return { prefix, first: null, used: null, again: null };
 }
 
 /** The location of the next command of this name in the scope. */
 export function nextLocation(scope: Scope, name: string): string {
   const segment = scope.prefix + nameSegment(name);
-  scope.used ??= new Set();
+  if (scope.first === null) {
+    scope.first = name;
+    return segment;
+  }
+  scope.used ??= new Set([scope.first]);
   const { size } = scope.used;
   if (scope.used.add(name).size > size) return segment;
   scope.again ??= new Map();

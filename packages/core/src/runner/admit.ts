@@ -1,8 +1,7 @@
 import type { Post } from "../model/transition.ts";
 import type { Command, MarkCommand } from "../workflow/command.ts";
-import type { Body } from "./body.ts";
+import type { Body, TryEnd } from "./body.ts";
 import type { Desk } from "./desk.ts";
-import type { TryEnd } from "./steps.ts";
 
 /** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. */
 export function admit(desk: Desk, fresh: readonly Command[], now: number): void {

@@ -1,4 +1,17 @@
-import type { StepCommand, StepInfo } from "../workflow/command.ts";
+import type { Payload } from "../model/run.ts";
+import type { Completion, StepCommand, StepInfo } from "../workflow/command.ts";
+
+/** How one try of a step ended. */
+export type TryEnd =
+  | {
+      readonly kind: "completed";
+      readonly outcome: "ok" | "failed";
+      readonly payload: Payload;
+      readonly completion: Completion;
+      readonly detail: string | null;
+    }
+  /** It may be tried again at `retryAt`. */
+  | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
 
 export interface BodyListener {
   returned(body: Body, value: unknown): void;
@@ -7,10 +20,10 @@ export interface BodyListener {
 
 /** One try of a step body. What it brings after it was aborted counts for nothing. */
 export class Body implements StepInfo {
+  readonly runId: string;
   readonly step: StepCommand;
   readonly attempt: number;
   readonly startedAt: number;
-  readonly #runId: string;
   /** Made when the body asks for its signal. */
   #controller: AbortController | null = null;
   #aborted: Error | null = null;
@@ -18,7 +31,7 @@ export class Body implements StepInfo {
   #done = false;
 
   constructor(runId: string, step: StepCommand, startedAt: number) {
-    this.#runId = runId;
+    this.runId = runId;
     this.step = step;
     this.attempt = step.attempts + 1;
     this.startedAt = startedAt;
@@ -31,7 +44,7 @@ export class Body implements StepInfo {
   }
 
   get idempotencyKey(): string {
-    return this.step.idempotencyKey ?? `${this.#runId}/${this.step.location}`;
+    return this.step.idempotencyKey ?? `${this.runId}/${this.step.location}`;
   }
 
   /** Runs it; the listener hears how it ended, once, unless it is aborted first. */

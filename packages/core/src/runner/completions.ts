@@ -2,6 +2,7 @@ import { compensateRecord, type Outcome, type Stop, UNDOABLE } from "../model/re
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import type { Body } from "./body.ts";
+import type { DeskListener } from "./desk-listener.ts";
 import type { Draft } from "./draft.ts";
 
 /** How a command ended, for its record and for the program. */
@@ -16,6 +17,7 @@ export interface CommandEnd {
 
 /** A completion that is recorded and to be handed to the program. */
 export interface Completed {
+  readonly kind: "completed";
   readonly command: Command;
   readonly completion: Completion;
   readonly payload: Payload;
@@ -26,23 +28,23 @@ export interface Completed {
 /** Completions on their way from the world to the program: recorded first, handed over in the order of their seq. */
 export class Completions {
   readonly #draft: Draft;
-  readonly #onAdded: () => void;
+  readonly #listener: Pick<DeskListener, "onAdded">;
   /** The next, and those after it: mostly there is one. */
   #next: Completed | null = null;
-  readonly #queue: Completed[] = [];
+  #queue: Completed[] | null = null;
   /** What came while nothing may be recorded. */
   #kept: Array<() => void> | null = null;
   #firmSeq: number;
   #bytes = 0;
 
-  constructor(draft: Draft, onAdded: () => void) {
+  constructor(draft: Draft, listener: Pick<DeskListener, "onAdded">) {
     this.#draft = draft;
-    this.#onAdded = onAdded;
+    this.#listener = listener;
     this.#firmSeq = draft.seq;
   }
 
   get size(): number {
-    return this.#next === null ? 0 : 1 + this.#queue.length;
+    return this.#next === null ? 0 : 1 + (this.#queue?.length ?? 0);
   }
 
   /** The newest record that step bodies have to wait for. */
@@ -57,7 +59,7 @@ export class Completions {
 
   take(): Completed | null {
     const next = this.#next;
-    this.#next = this.#queue.length === 0 ? null : (this.#queue.shift() ?? null);
+    this.#next = this.#queue?.shift() ?? null;
     return next;
   }
 
@@ -86,7 +88,7 @@ export class Completions {
   adopt(completed: readonly Completed[]): void {
     for (const each of completed) this.#enqueue(each);
     this.#firmSeq = this.#draft.seq;
-    this.#onAdded();
+    this.#listener.onAdded();
   }
 
   add(command: Command, end: CommandEnd, body?: Body): void {
@@ -105,12 +107,12 @@ export class Completions {
       at: 0,
       detail: end.detail,
     });
-    this.#enqueue({ command, completion: end.completion, payload: end.payload, seq, at });
+    this.#enqueue({ kind: "completed", command, completion: end.completion, payload: end.payload, seq, at });
     this.#bytes += end.payload?.length ?? 0;
     if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#draft.undo("some");
     if (command.record === "checkpoint") this.#draft.undo("none");
     if (isFirm(command)) this.#firm(seq);
-    this.#onAdded();
+    this.#listener.onAdded();
   }
 
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
@@ -131,7 +133,7 @@ export class Completions {
       detail: String(step.retryAt),
     });
     this.#firm(seq);
-    this.#onAdded();
+    this.#listener.onAdded();
   }
 
   /** The program is stopped: nothing that undoes what it did begins before that is durable. */
@@ -142,8 +144,12 @@ export class Completions {
   }
 
   #enqueue(completed: Completed): void {
-    if (this.#next === null) this.#next = completed;
-    else this.#queue.push(completed);
+    if (this.#next === null) {
+      this.#next = completed;
+    } else {
+      this.#queue ??= [];
+      this.#queue.push(completed);
+    }
   }
 
   #firm(seq: number): void {

@@ -1,5 +1,5 @@
 import type { InboxEntry } from "../model/inbox.ts";
-import { type RecordKind, type Stop, stopOf } from "../model/record.ts";
+import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, Run } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
@@ -11,27 +11,19 @@ import { admit } from "./admit.ts";
 import { closeUnder } from "./close-under.ts";
 import { Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
+import type { CourseParts } from "./course-parts.ts";
 import type { Desk } from "./desk.ts";
-import { keepable } from "./ending.ts";
-import { failurePayload } from "./failure-payload.ts";
+import { endOrStop } from "./end-or-stop.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 import { lookAtLimits } from "./look-at-limits.ts";
 import { HANDED, IDLE, type Move } from "./move.ts";
 import { createDocuments, markDocument } from "./program-documents.ts";
-import { type Replayed, replayNext } from "./replay-next.ts";
+import { replayNext, replayStep } from "./replay-next.ts";
 import { Resources } from "./resources.ts";
 import { resumeLoop } from "./resume-loop.ts";
-import type { SessionWorld } from "./session-world.ts";
+import type { CourseOwner, SessionWorld } from "./session-world.ts";
 import { keepSnapshot, type Snapshot } from "./snapshot.ts";
 import { takeAll, takeOpen } from "./take-open.ts";
-
-export interface CourseParts {
-  readonly desk: Desk;
-  readonly world: SessionWorld;
-  readonly signal: () => AbortSignal;
-  /** The program has asked for something, or ended. */
-  readonly onAsked: () => void;
-}
 
 /**
  * A program on its way: what it asks for, what it has been handed, how far in its journal it is.
@@ -42,16 +34,19 @@ export interface CourseParts {
  */
 export class Course implements ProgramHost {
   readonly run: Run;
+  readonly runId: string;
   readonly edition: number;
   readonly seed: string;
-  readonly #parts: CourseParts;
+  readonly #owner: CourseOwner;
+  readonly #desk: Desk;
+  readonly #world: SessionWorld;
   readonly #program: Program;
   readonly #cursor: JournalCursor;
-  readonly #replayed: Replayed;
-  readonly resources: Resources;
+  /** Made with the first that is asked for. */
+  #resources: Resources | null = null;
   readonly #snapshot: Snapshot | null;
   /** Issued since the last move; nothing is fresh while records are replayed, and all is live when none are left. */
-  #fresh: Command[] = [];
+  #fresh: Command[] | null = null;
   #live: boolean;
   #ending: Ending | null = null;
   /** The run is to be cancelled when its program has come to where the journal ends; until then the cancel stays in its inbox. */
@@ -61,8 +56,11 @@ export class Course implements ProgramHost {
   #now: number;
 
   constructor(parts: CourseParts, { run, records }: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
-    this.#parts = parts;
+    this.#owner = parts.owner;
+    this.#desk = parts.desk;
+    this.#world = parts.world;
     this.run = run;
+    this.runId = run.id;
     this.#snapshot = snapshot;
     const origin = originOf(parts.desk.codec, run, records);
     this.seed = origin.seed;
@@ -71,14 +69,8 @@ export class Course implements ProgramHost {
     this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#passActs();
-    this.#replayed = { runId: run.id, cursor: this.#cursor, desk: parts.desk };
     this.#live = this.#cursor.done;
-    this.resources = new Resources(parts.world, run, parts.onAsked);
     this.#program = createProgram(this);
-  }
-
-  get runId(): string {
-    return this.run.id;
   }
 
   /** How many records it has still to be fed. */
@@ -96,7 +88,7 @@ export class Course implements ProgramHost {
   }
 
   get signal(): AbortSignal {
-    return this.#parts.signal();
+    return this.#owner.signal;
   }
 
   now(): number {
@@ -104,7 +96,7 @@ export class Course implements ProgramHost {
   }
 
   start(): void {
-    this.#program.start(this.#parts.desk.codec.decode(this.run.input), this.#snapshot);
+    this.#program.start(this.#desk.codec.decode(this.run.input), this.#snapshot);
   }
 
   get ahead(): JournalAhead {
@@ -112,88 +104,105 @@ export class Course implements ProgramHost {
   }
 
   encode(value: unknown, what: string): Payload {
-    return this.#parts.desk.codec.encode(value, what);
+    return this.#desk.codec.encode(value, what);
   }
 
   close(path: string, reason: Error): void {
-    if (this.#undoing === null) closeUnder(this.#parts.desk, path, reason, this.#live);
+    if (this.#undoing === null) closeUnder(this.#desk, path, reason, this.#live);
   }
 
   passOver(location: string, kind: RecordKind): void {
-    if (!this.#live) this.#parts.desk.passedOver.remove(location, kind);
+    if (!this.#live) this.#desk.passedOver.remove(location, kind);
   }
 
   loopBegins(loop: string): ResumePoint | null {
-    return resumeLoop(this.#parts.desk, this.#cursor, loop);
+    return resumeLoop(this.#desk, this.#cursor, loop);
   }
 
   loopEnds(loop: string): void {
-    this.#parts.desk.trail.close(loop);
+    this.#desk.trail.close(loop);
   }
 
   keptFrom(loop: string): number {
-    return this.#parts.desk.undo.keptFrom(loop);
+    return this.#desk.undo.keptFrom(loop);
   }
 
   issue(command: Command): void {
     if (this.#isOver) return;
-    this.#parts.desk.open.add(command);
+    this.#desk.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
     if (this.#live) {
-      this.#fresh.push(command);
-      createDocuments(this.#parts.desk.draft, command);
+      this.#add(command);
+      createDocuments(this.#desk.draft, command);
     }
-    this.#parts.onAsked();
+    this.#owner.wake();
   }
 
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
     if (this.#isOver) return;
-    markDocument(this.#parts.desk.draft, { mark: { kind, id, attributes } }, this.#live);
+    markDocument(this.#desk.draft, { mark: { kind, id, attributes } }, this.#live);
   }
 
   hold(request: ResourceRequest): void {
-    if (!this.#isOver) this.resources.add(request);
+    if (this.#isOver) return;
+    this.#resources ??= new Resources(this.#world, this.run, () => this.#owner.wake());
+    this.#resources.add(request);
   }
 
   /** Whether the program is to be moved on now. One that lacks a resource for good fails where its journal ends. */
   get isEquipped(): boolean {
-    if (!this.resources.look()) return false;
-    const { failure: error } = this.resources;
+    if (this.#resources === null) return true;
+    if (!this.#resources.look()) return false;
+    const { failure: error } = this.#resources;
     if (error !== null && this.#cursor.done) this.finish({ kind: "failed", error });
     return true;
+  }
+
+  /** The run is not worked on any more, or not for now: it holds no resource. */
+  letGo(): void {
+    this.#resources?.letGo();
   }
 
   finish(ending: Ending): void {
     if (this.#isOver) return;
     this.#ending = ending;
-    this.#parts.onAsked();
+    this.#owner.wake();
   }
 
   snapshot(state: unknown): void {
     if (!this.#live || this.#isOver) return;
     const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition };
-    keepSnapshot(this.#parts.desk, this.runId, { ...place, state });
+    keepSnapshot(this.#desk, this.runId, { ...place, state });
   }
 
   /** Stops the program, if there is or may be something to undo: false, if there is not. One that is stopped already is not stopped again. */
   cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
-    if (this.#parts.desk.draft.undoRow === "none" && !this.#parts.desk.completions.keepsBack) return false;
+    if (this.#desk.draft.undoRow === "none" && !this.#desk.completions.keepsBack) return false;
     this.#cancel = cancel;
     return true;
   }
 
   /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
   look(phase: "working" | "idle"): boolean {
-    const { desk, world } = this.#parts;
+    const desk = this.#desk;
     if (desk.limits === null || !this.#live) return false;
     if (this.#isOver || this.#cancel !== null) {
       desk.open.limitAt = null;
       return false;
     }
-    const error = lookAtLimits(desk, desk.limits, world.now(), phase === "idle");
+    const error = lookAtLimits(desk, desk.limits, this.#world.now(), phase === "idle");
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
+  }
+
+  /** Hands the next record to the program, if it is of a step that went well, as most are; false: `move` is to look. */
+  feed(): boolean {
+    if (this.#live || this.#isOver || this.#resources !== null) return false;
+    const next = replayStep(this.#cursor, this.#desk);
+    if (next === null) return false;
+    this.#hand(next);
+    return true;
   }
 
   /** Moves the program on by one completion, if there is one. The program is at rest. */
@@ -203,23 +212,24 @@ export class Course implements ProgramHost {
     if (!this.#cursor.done) return this.#replay();
     if (!this.#live) {
       this.#live = true;
-      this.#parts.desk.passedOver.clear();
-      this.#fresh = [...this.#parts.desk.open.byLocation.values()];
-      for (const command of this.#fresh) createDocuments(this.#parts.desk.draft, command);
+      this.#desk.passedOver.clear();
+      this.#fresh = [...this.#desk.open.byLocation.values()];
+      for (const command of this.#fresh) createDocuments(this.#desk.draft, command);
     }
     this.look("working");
-    if (this.#fresh.length > 0) this.#admit(this.#fresh.splice(0));
+    if (this.#fresh !== null) this.#admit(this.#fresh);
     const end = this.#end();
     if (end !== null) return end;
-    const next = takeOpen(this.#parts.desk);
+    const next = takeOpen(this.#desk);
     return next === null ? IDLE : this.#hand(next);
   }
 
   /** At its end a program has its last posts made; nobody waits for a step or a message any more. */
   #admit(fresh: readonly Command[]): void {
+    this.#fresh = null;
     const isEnding = this.#ending !== null && this.#undoing === null;
     const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    admit(this.#parts.desk, asked, this.#parts.world.now());
+    admit(this.#desk, asked, this.#world.now());
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
@@ -229,36 +239,33 @@ export class Course implements ProgramHost {
       return undone === null ? null : { kind: "ended", ending: undone };
     }
     if (this.#ending === null && this.#cancel === null) return null;
-    const { undo, codec, draft } = this.#parts.desk;
-    takeAll(this.#parts.desk);
-    if (this.#ending === null && this.#cancel !== null) {
-      draft.take(this.#cancel.n);
-      return this.#stop({ end: "cancelled", reason: this.#cancel.value }, true);
-    }
-    if (this.#ending === null) return null;
-    const ending = undo.size === 0 ? this.#ending : keepable(codec, this.runId, this.#ending);
-    if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
-    const reason = failurePayload(codec, ending.error, `failure of run ${this.runId}`);
-    return this.#stop({ end: "failed", reason }, true);
+    takeAll(this.#desk);
+    const end = endOrStop(this.#desk, this.runId, this.#ending, this.#cancel);
+    return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
   }
 
   /** The program gets nothing any more, and what it did is undone. */
   #stop(stop: Stop, isFresh: boolean): Move {
-    const { desk, world } = this.#parts;
-    const { draft, open, completions } = desk;
-    const { runId } = this;
+    const { draft, open, completions } = this.#desk;
     open.closeAll();
-    this.#fresh = [];
+    this.#fresh = null;
     if (isFresh) {
       draft.post({ kind: "closeChildren", of: this.runId, reason: null, at: draft.at });
       completions.addStop(stop);
     }
     const issue = (command: Command): void => {
       open.add(command);
-      if (this.#live) this.#fresh.push(command);
+      if (this.#live) this.#add(command);
     };
-    this.#undoing = new Compensation({ runId, desk, now: () => this.#now, issue, undoChild: world.undoChild }, stop);
+    const now = (): number => this.#now;
+    const { undoChild } = this.#world;
+    this.#undoing = new Compensation({ runId: this.runId, desk: this.#desk, now, issue, undoChild }, stop);
     return { kind: "stopped", isFresh };
+  }
+
+  #add(fresh: Command): void {
+    if (this.#fresh === null) this.#fresh = [fresh];
+    else this.#fresh.push(fresh);
   }
 
   get #isOver(): boolean {
@@ -268,21 +275,14 @@ export class Course implements ProgramHost {
   /** Feeds the next record to the program, which must have asked for it. */
   #replay(): Move {
     const over = this.#undoing === null ? this.#ending !== null : this.#undoing.undone !== null;
-    const next = replayNext(this.#replayed, over);
+    const next = replayNext(this.runId, this.#cursor, this.#desk, over);
     if (next === null) return this.move();
-    if (next === "stop") return this.#stopAtRecord();
-    return "error" in next ? next : this.#hand(next);
-  }
-
-  /** The journal holds that the program was stopped here, wherever the code would go on to. */
-  #stopAtRecord(): Move {
-    const record = this.#cursor.next;
-    this.#cursor.advance();
-    return this.#stop(stopOf(record), false);
+    if (next.kind === "stop") return this.#stop(next.stop, false);
+    return next.kind === "diverged" ? next : this.#hand(next);
   }
 
   #hand({ command, completion, seq, at }: Completed): Move {
-    this.#parts.desk.open.close(command);
+    this.#desk.open.close(command);
     this.#now = at;
     this.#deliveredSeq = seq;
     if (!this.#cursor.done) this.#passActs();

@@ -1,8 +1,8 @@
 import type { Loaded } from "../store/store.ts";
 import { turnedAt } from "./acts.ts";
-import type { Body } from "./body.ts";
 import { Completions } from "./completions.ts";
 import type { Desk } from "./desk.ts";
+import type { DeskListener } from "./desk-listener.ts";
 import { Draft } from "./draft.ts";
 import { Limits } from "./limits.ts";
 import { OpenCommands } from "./open-commands.ts";
@@ -10,19 +10,9 @@ import { PassedOver } from "./passed-over.ts";
 import type { SessionWorld } from "./session-world.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { Standstill, standingWait } from "./standstill.ts";
-import { Steps, type TryEnd } from "./steps.ts";
+import { Steps } from "./steps.ts";
 import { Trail } from "./trail.ts";
 import { UndoLog } from "./undo-log.ts";
-
-export interface DeskListener {
-  /** There is something to be committed. */
-  onFilled(): void;
-  /** A completion is recorded. */
-  onAdded(): void;
-  onTried(body: Body, end: TryEnd): void;
-  /** A body that the store runs. */
-  onTransaction(body: Body): void;
-}
 
 /** What a session works with, as its run was read: the next record follows the newest one. */
 export function createDesk(
@@ -38,19 +28,14 @@ export function createDesk(
   const at = Math.max(newest.at, begunAt);
   const trail = new Trail();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
-  const draft = new Draft(world.now, () => listener.onFilled(), trail, { seq, at, undo: run.undo, count });
+  const draft = new Draft(world.now, listener, trail, { seq, at, undo: run.undo, count });
   const policy = world.policyOf(run);
   const turned = turnedAt(records, snapshot);
   return {
     draft,
     open: new OpenCommands(run.inboxLast),
-    completions: new Completions(draft, () => listener.onAdded()),
-    steps: new Steps(
-      world,
-      { id: run.id, durableSeq: seq },
-      (body, end) => listener.onTried(body, end),
-      (body) => listener.onTransaction(body),
-    ),
+    completions: new Completions(draft, listener),
+    steps: new Steps(world, { id: run.id, durableSeq: seq }, listener),
     codec: world.codec,
     passedOver: new PassedOver(),
     trail,

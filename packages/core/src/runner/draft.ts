@@ -2,6 +2,7 @@ import type { AppendOp } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import type { DocumentChange, Post, RunState } from "../model/transition.ts";
+import type { DeskListener } from "./desk-listener.ts";
 import type { Trail } from "./trail.ts";
 
 const NOTHING: readonly never[] = [];
@@ -12,7 +13,7 @@ export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecor
 /** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
 export class Draft {
   readonly #now: () => number;
-  readonly #onFilled: () => void;
+  readonly #listener: Pick<DeskListener, "onFilled">;
   readonly #trail: Trail;
   #announced = false;
   #seq: number;
@@ -30,15 +31,15 @@ export class Draft {
   #inbox: number | null = null;
   #notBefore: number | null = null;
 
-  /** `onFilled` is called when there is something that is to be committed, once until it is taken. */
+  /** The listener is told when there is something that is to be committed, once until it is taken. */
   constructor(
     now: () => number,
-    onFilled: () => void,
+    listener: Pick<DeskListener, "onFilled">,
     trail: Trail,
     last: { readonly seq: number; readonly at: number; readonly undo: Undo; readonly count: number },
   ) {
     this.#now = now;
-    this.#onFilled = onFilled;
+    this.#listener = listener;
     this.#trail = trail;
     this.#seq = last.seq;
     this.#lastAt = last.at;
@@ -139,7 +140,7 @@ export class Draft {
   announce(): void {
     if (this.#announced) return;
     this.#announced = true;
-    this.#onFilled();
+    this.#listener.onFilled();
   }
 
   /** A decision rests on the inbox holding nothing after `seen`: the oldest such decision guards the whole. */

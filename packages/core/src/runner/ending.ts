@@ -5,6 +5,7 @@ import type { RunState } from "../model/transition.ts";
 import type { Ending } from "../workflow/program.ts";
 import type { Undone } from "./compensation.ts";
 import { failurePayload } from "./failure-payload.ts";
+import type { SessionWorld } from "./session-world.ts";
 
 /** What a program's ending makes of its run. An output that can't be kept is a failure. */
 export function endState(
@@ -42,6 +43,16 @@ export function keepable(codec: Codec, runId: string, ending: Ending): Ending {
   } catch (error) {
     return { kind: "failed", error };
   }
+}
+
+/** The state of a run whose code does not fit its journal: it waits for someone who mends it. */
+export function pausedState(
+  { codec, log }: Pick<SessionWorld, "codec" | "log">,
+  runId: string,
+  error: PawlError,
+): RunState {
+  log("error", error.message, { run: runId, code: error.code });
+  return { status: "paused", reason: failurePayload(codec, error, "divergence") };
 }
 
 /** What step bodies hear when their run needs them no more. */

@@ -1,6 +1,8 @@
 import type { JournalRecord, RecordKind } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 
+const NONE: readonly JournalRecord[] = [];
+
 /** The recorded part of a run, read once from front to back, with a look at what is still to come. */
 export class JournalCursor implements JournalAhead {
   #records: readonly JournalRecord[];
@@ -11,7 +13,7 @@ export class JournalCursor implements JournalAhead {
   #loops: ReadonlyMap<string, JournalRecord> | null = null;
 
   constructor(records: readonly JournalRecord[]) {
-    this.#records = records;
+    this.#records = records.length === 0 ? NONE : records;
   }
 
   get next(): JournalRecord | null {
@@ -30,7 +32,7 @@ export class JournalCursor implements JournalAhead {
     this.#index += 1;
     // A hot session holds no history.
     if (this.done) {
-      this.#records = [];
+      this.#records = NONE;
       this.#index = 0;
       this.#lastUnder = null;
       this.#loops = null;

@@ -1,6 +1,8 @@
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
+import type { Body } from "./body.ts";
 import type { Desk } from "./desk.ts";
+import type { SessionWorld } from "./session-world.ts";
 import { TimeUp } from "./time-up.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -22,37 +24,47 @@ export type OwnAnswer =
 /** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
 export class OwnAppends {
   readonly timeUp: TimeUp;
-  readonly transactions: Transactions;
+  readonly #desk: Desk;
+  readonly #world: SessionWorld;
+  /** Made with the first: most runs have none. */
+  #transactions: Transactions | null = null;
 
-  constructor(desk: Desk, hasCome: (at: number) => boolean, within: (call: () => void) => void) {
-    this.timeUp = new TimeUp(desk, hasCome);
-    this.transactions = new Transactions(desk, within);
+  constructor(desk: Desk, world: SessionWorld) {
+    this.#desk = desk;
+    this.#world = world;
+    this.timeUp = new TimeUp(desk, world.hasCome);
   }
 
   /** Whether the store has been asked and has not answered. */
   get underWay(): boolean {
-    return this.timeUp.underWay || this.transactions.underWay;
+    return this.timeUp.underWay || (this.#transactions?.underWay ?? false);
   }
 
   /** Whether there is something to put to the store. */
   get waiting(): boolean {
-    return this.timeUp.waiting || this.transactions.waiting;
+    return this.timeUp.waiting || (this.#transactions?.waiting ?? false);
+  }
+
+  /** A body that the store runs. */
+  add(body: Body): void {
+    this.#transactions ??= new Transactions(this.#desk, this.#world);
+    this.#transactions.add(body);
   }
 
   takeOp(run: Run): AppendOp | null {
-    return this.timeUp.takeOp(run) ?? this.transactions.takeOp(run);
+    return this.timeUp.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
   }
 
   answered(outcome: Outcomes["append"]): OwnAnswer {
     const rowTold = this.timeUp.underWay;
     switch (outcome.kind) {
       case "appended":
-        if (outcome.again && this.transactions.isUnsure) return { kind: "lost", reason: "unsure" };
+        if (outcome.again && this.#transactions?.isUnsure) return { kind: "lost", reason: "unsure" };
         if (rowTold) this.timeUp.accepted();
-        if (this.transactions.underWay) this.transactions.accepted();
+        if (this.#transactions?.underWay) this.#transactions.accepted();
         return { kind: "durable", rowTold };
       case "threw":
-        this.transactions.threw(outcome.error);
+        this.#transactions?.threw(outcome.error);
         return { kind: "failed" };
       case "lost":
         if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;

@@ -52,8 +52,8 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
     const listener = { onFilled: nothing, onAdded: askRest, onTried: nothing, onTransaction: nothing };
     const desk = createDesk(inert, loaded, snapshot, listener);
     const { signal } = new AbortController();
-    const parts = { desk, world: inert, signal: () => signal, onAsked: askRest };
-    const course = new Course(parts, loaded, snapshot, createProgram);
+    const owner = { signal, wake: askRest };
+    const course = new Course({ owner, desk, world: inert }, loaded, snapshot, createProgram);
     const over = (result: Rehearsed): void => {
       isOver = true;
       resolve(result);

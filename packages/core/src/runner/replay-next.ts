@@ -1,7 +1,7 @@
 import type { PawlError } from "../model/errors.ts";
 import { type Failure, toError } from "../model/failure.ts";
 import type { Codec } from "../model/payload.ts";
-import type { JournalRecord } from "../model/record.ts";
+import { type JournalRecord, type Stop, stopOf } from "../model/record.ts";
 import type { Command, Completion } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 import type { Desk } from "./desk.ts";
@@ -9,17 +9,31 @@ import { detailOf, divergedAtEnd, divergedAtRecord } from "./divergence.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 import { warningOf } from "./look-at-limits.ts";
 
-/** A run whose records are fed to its program. */
-export interface Replayed {
-  readonly runId: string;
-  readonly cursor: JournalCursor;
-  readonly desk: Desk;
-}
-
 /** The program asks for what its journal does not hold. */
 export interface Diverged {
   readonly kind: "diverged";
   readonly error: PawlError;
+}
+
+/** The journal holds that the program was stopped here, wherever the code would go on to. */
+export interface Stopped {
+  readonly kind: "stop";
+  readonly stop: Stop;
+}
+
+/** The completion that the next record holds, if that is of a step that went well and leaves nothing to undo; null: `replayNext` is to look. */
+export function replayStep(cursor: JournalCursor, desk: Desk): Completed | null {
+  const record = cursor.next;
+  if (record === null || record.kind !== "step" || record.outcome !== "ok" || record.detail !== null) return null;
+  const command = desk.open.byLocation.get(record.location);
+  if (command === undefined || command.kind !== "step" || command.record !== "step") return null;
+  if ((command.rollback ?? null) !== null) return null;
+  cursor.advance();
+  desk.trail.note(record);
+  desk.completions.replayed(record.payload);
+  const { payload, seq, at } = record;
+  const completion: Completion = { outcome: "ok", value: desk.codec.decode(payload), detail: null };
+  return { kind: "completed", command, completion, payload, seq, at };
 }
 
 /**
@@ -27,7 +41,12 @@ export interface Diverged {
  * on the way. `over`: the program has come to its end, and what it had asked for is not handed to it any more. A record that
  * it did not ask for is a divergence. At the record that stops the program it stops.
  */
-export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Completed | Diverged | "stop" | null {
+export function replayNext(
+  runId: string,
+  cursor: JournalCursor,
+  desk: Desk,
+  over: boolean,
+): Completed | Diverged | Stopped | null {
   const { open, completions, codec, passedOver, trail, undo } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator" || record.kind === "warning") {
@@ -36,7 +55,10 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
       cursor.advance();
       continue;
     }
-    if (record.kind === "compensate") return "stop";
+    if (record.kind === "compensate") {
+      cursor.advance();
+      return { kind: "stop", stop: stopOf(record) };
+    }
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
       if (passedOver.covers(record)) {
@@ -56,7 +78,8 @@ export function replayNext({ runId, cursor, desk }: Replayed, over: boolean): Co
       command.retryAt = Number(record.detail);
     } else {
       const { payload, seq, at } = record;
-      const completed = { command, completion: completionOf(codec, record), payload, seq, at };
+      const completion = completionOf(codec, record);
+      const completed: Completed = { kind: "completed", command, completion, payload, seq, at };
       undo.note(completed);
       if (!over) return completed;
       open.close(command);

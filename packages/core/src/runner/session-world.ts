@@ -48,6 +48,14 @@ export interface Interpreter {
   appended(outcome: Outcomes["append"]): void;
 }
 
+/** A session, as the course of its program sees it. */
+export interface CourseOwner {
+  /** Aborted when the run ends, or is worked on here no longer. */
+  readonly signal: AbortSignal;
+  /** The program has asked for something, or ended. */
+  wake(): void;
+}
+
 /** A completed child whose work is to be undone, for the run `parent`, which waits for it at `location`. */
 export interface ChildUndo {
   readonly child: string;

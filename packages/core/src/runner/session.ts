@@ -1,4 +1,4 @@
-import type { InboxEntry } from "../model/inbox.ts";
+import { type InboxEntry, NO_ENTRIES } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
@@ -6,15 +6,16 @@ import { Appointment } from "../runtime/appointment.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { tried } from "./admit.ts";
+import type { Body, TryEnd } from "./body.ts";
 import { Course } from "./course.ts";
 import { createDesk } from "./create-desk.ts";
 import type { Desk } from "./desk.ts";
-import { droppedWith, endState } from "./ending.ts";
-import { failurePayload } from "./failure-payload.ts";
+import type { DeskListener } from "./desk-listener.ts";
+import { droppedWith, endState, pausedState } from "./ending.ts";
+import { lookForMore } from "./look-for-more.ts";
 import { BEHIND_MS, EARLY_MS, OwnAppends } from "./own-appends.ts";
-import { receive } from "./receive.ts";
 import { RowState } from "./row-state.ts";
-import type { Interpreter, SessionWorld } from "./session-world.ts";
+import type { CourseOwner, Interpreter, SessionWorld } from "./session-world.ts";
 import { readSnapshot } from "./snapshot.ts";
 import { startCode } from "./start-code.ts";
 
@@ -29,7 +30,7 @@ type Phase = "working" | "resting" | "done" | "gone";
  * R4. A session rests when no body runs or is about to: then its waits are committed, with all else it has to add.
  * R5. A session that was refused, abandoned or forgotten changes nothing any more.
  */
-export class Session implements Interpreter {
+export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: Run;
@@ -41,31 +42,22 @@ export class Session implements Interpreter {
   readonly #appointment: Appointment;
   #phase: Phase = "working";
   #restAsked = false;
-  #end: RunState | null = null;
+  end: RunState | null = null;
   #inbox: readonly InboxEntry[];
   #sent: AppendOp | null = null;
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
 
   constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
-    const { run } = loaded;
     this.#world = world;
-    this.run = run;
-    this.runId = run.id;
+    this.run = loaded.run;
+    this.runId = loaded.run.id;
     this.#inbox = loaded.inbox;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    this.#desk = createDesk(world, loaded, snapshot, {
-      onFilled: () => world.enlist(this),
-      onAdded: () => this.#askRest(),
-      onTried: (body, end) => {
-        if (!this.#over) tried(this.#desk, body, end);
-      },
-      onTransaction: (body) => this.#own.transactions.add(body),
-    });
-    this.#own = new OwnAppends(this.#desk, world.hasCome, (call) => world.within(run.id, call));
-    this.#appointment = new Appointment((at) => world.wakeAt(at, () => this.wake()));
-    const parts = { desk: this.#desk, world, signal: () => this.#signal(), onAsked: () => this.wake() };
-    this.#course = new Course(parts, loaded, snapshot, createProgram);
+    this.#desk = createDesk(world, loaded, snapshot, this);
+    this.#own = new OwnAppends(this.#desk, world);
+    this.#appointment = new Appointment(world, this);
+    this.#course = new Course({ owner: this, desk: this.#desk, world }, loaded, snapshot, createProgram);
   }
 
   get seq(): number {
@@ -88,17 +80,34 @@ export class Session implements Interpreter {
     return this.#desk.draft.undoRow === "underWay";
   }
 
-  get end(): RunState | null {
-    return this.#end;
-  }
-
   get bytes(): number {
     return this.#desk.completions.bytes;
   }
 
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  onFilled(): void {
+    this.#world.enlist(this);
+  }
+
+  onAdded(): void {
+    this.#askRest();
+  }
+
+  onTried(body: Body, end: TryEnd): void {
+    if (!this.#over) tried(this.#desk, body, end);
+  }
+
+  onTransaction(body: Body): void {
+    this.#own.add(body);
+  }
+
   start(): void {
     const inbox = this.#inbox;
-    this.#inbox = [];
+    this.#inbox = NO_ENTRIES;
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
     this.#unwatched = startCode(this.#world, this.#course);
@@ -133,7 +142,7 @@ export class Session implements Interpreter {
   abandon(reason: Error): void {
     this.evict();
     this.#abort(reason);
-    this.#course.resources.letGo();
+    this.#course.letGo();
   }
 
   evict(): void {
@@ -187,17 +196,17 @@ export class Session implements Interpreter {
 
   /** What was sent is durable. */
   #durable(): void {
-    const { draft, steps } = this.#desk;
     const op = this.#sent;
+    this.#sent = null;
     if (op !== null) this.#world.committed(this, op);
     if (this.#phase === "done") {
-      if (op?.state !== this.#end) return;
+      if (op?.state !== this.end) return;
       this.#unwatched?.();
       this.#world.ended(this);
       return;
     }
-    steps.durable(op?.records.at(-1)?.seq ?? 0);
-    if (this.#own.waiting) draft.announce();
+    this.#desk.steps.durable(op?.records.at(-1)?.seq ?? 0);
+    if (this.#own.waiting) this.#desk.draft.announce();
     this.#row.stored(op?.state ?? null, this.#desk);
     if (this.#own.timeUp.hasUntold) this.wake();
     if (!this.#restAsked) this.#restIfStill();
@@ -207,7 +216,7 @@ export class Session implements Interpreter {
   #restIfStill(): void {
     if (this.#phase !== "working" || !this.#row.rests(this.#desk)) return;
     this.#phase = "resting";
-    this.#course.resources.letGo();
+    this.#course.letGo();
     this.#world.rested(this);
   }
 
@@ -220,7 +229,8 @@ export class Session implements Interpreter {
   /** The program has come to rest: the one place from which it is moved on. */
   readonly #rest = (): void => {
     this.#restAsked = false;
-    this.#moveOn();
+    if (this.#phase === "working" && this.#course.feed()) this.#askRest();
+    else this.#moveOn();
   };
 
   #moveOn(): void {
@@ -244,8 +254,7 @@ export class Session implements Interpreter {
         this.#askRest();
         return;
       case "diverged":
-        this.#world.log("error", move.error.message, { run: this.runId, code: move.error.code });
-        this.#endAs({ status: "paused", reason: failurePayload(this.#world.codec, move.error, "divergence") });
+        this.#endAs(pausedState(this.#world, this.runId, move.error));
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
@@ -256,13 +265,9 @@ export class Session implements Interpreter {
 
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {
-    const { open, completions, draft, steps } = this.#desk;
-    receive(this.#desk);
-    if (completions.size > 0) return true;
-    const due = this.#own.timeUp.look(this.#world.now());
-    if (due) draft.announce();
-    // A step that was tried again may have ended at once.
-    if (due || completions.size > 0) return completions.size > 0;
+    const { open, steps } = this.#desk;
+    const found = lookForMore(this.#desk, this.#own.timeUp, this.#world.now());
+    if (found !== "nothing") return found === "completions";
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
     // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
@@ -281,15 +286,10 @@ export class Session implements Interpreter {
 
   #endAs(state: RunState): void {
     this.#phase = "done";
-    this.#end = state;
+    this.end = state;
     this.#desk.draft.state(state);
-    this.#course.resources.letGo();
+    this.#course.letGo();
     if (this.#desk.steps.busy || this.#controller !== null) this.#abort(droppedWith(this.runId, `is ${state.status}`));
-  }
-
-  #signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return this.#controller.signal;
   }
 
   #abort(reason: Error): void {

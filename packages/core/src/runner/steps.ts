@@ -5,21 +5,10 @@ import { UNDOABLE } from "../model/record.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
-import { Body, type BodyListener } from "./body.ts";
+import { Body, type BodyListener, type TryEnd } from "./body.ts";
+import type { DeskListener } from "./desk-listener.ts";
 import { failurePayload } from "./failure-payload.ts";
 import type { SessionWorld } from "./session-world.ts";
-
-/** How one try of a step ended. */
-export type TryEnd =
-  | {
-      readonly kind: "completed";
-      readonly outcome: "ok" | "failed";
-      readonly payload: Payload;
-      readonly completion: Completion;
-      readonly detail: string | null;
-    }
-  /** It may be tried again at `retryAt`. */
-  | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
 
 /** Why a step failed for good. */
 export type StepFailureKind = "critical" | "timeout" | "exhausted" | "rollback";
@@ -33,6 +22,12 @@ const HOPELESS: ReadonlySet<unknown> = new Set([
   "PAYLOAD_TOO_LARGE",
 ]);
 
+/** A step whose body starts when everything up to `afterSeq` is durable. */
+interface Held {
+  readonly step: StepCommand;
+  readonly afterSeq: number;
+}
+
 /**
  * The step bodies of one session.
  *
@@ -42,50 +37,51 @@ const HOPELESS: ReadonlySet<unknown> = new Set([
 export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
-  readonly #onEnd: (body: Body, end: TryEnd) => void;
-  readonly #onTransaction: (body: Body) => void;
-  readonly #held: Array<{ readonly step: StepCommand; readonly afterSeq: number }> = [];
-  /** Null when none runs: hot runs that rest are many. */
+  readonly #listener: Pick<DeskListener, "onTried" | "onTransaction">;
+  /** Null when there is none, as are the bodies: hot runs that rest are many. */
+  #held: Held[] | null = null;
   #bodies: Set<Body> | null = null;
   #durableSeq: number;
 
-  /** `onTransaction` is given bodies that the store runs: `took` or `threw` tells how that ended. */
   constructor(
     world: SessionWorld,
     run: { readonly id: string; readonly durableSeq: number },
-    onEnd: (body: Body, end: TryEnd) => void,
-    onTransaction: (body: Body) => void,
+    listener: Pick<DeskListener, "onTried" | "onTransaction">,
   ) {
     this.#world = world;
     this.#runId = run.id;
     this.#durableSeq = run.durableSeq;
-    this.#onEnd = onEnd;
-    this.#onTransaction = onTransaction;
+    this.#listener = listener;
   }
 
   /** Whether a body runs or is about to. */
   get busy(): boolean {
-    return this.#bodies !== null || this.#held.length > 0;
+    return this.#bodies !== null || this.#held !== null;
   }
 
   /** Starts the step's body when everything up to `afterSeq` is durable. */
   hold(step: StepCommand, afterSeq: number): void {
-    if (afterSeq <= this.#durableSeq) this.#start(step);
-    else this.#held.push({ step, afterSeq });
+    if (afterSeq <= this.#durableSeq) {
+      this.#start(step);
+    } else {
+      this.#held ??= [];
+      this.#held.push({ step, afterSeq });
+    }
   }
 
   durable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
-    while (this.#held[0] !== undefined && this.#held[0].afterSeq <= this.#durableSeq) {
+    while (this.#held?.[0] !== undefined && this.#held[0].afterSeq <= this.#durableSeq) {
       const next = this.#held.shift();
+      if (this.#held.length === 0) this.#held = null;
       if (next !== undefined) this.#start(next.step);
     }
   }
 
   /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
   drop(steps: ReadonlySet<Command>, reason: Error): void {
-    const kept = this.#held.filter(({ step }) => !steps.has(step));
-    this.#held.splice(0, this.#held.length, ...kept);
+    const kept = this.#held?.filter(({ step }) => !steps.has(step)) ?? [];
+    this.#held = kept.length === 0 ? null : kept;
     for (const body of this.#bodies ?? []) {
       if (!steps.has(body.step)) continue;
       this.#remove(body);
@@ -94,7 +90,7 @@ export class Steps implements BodyListener {
   }
 
   abort(reason: Error): void {
-    this.#held.length = 0;
+    this.#held = null;
     for (const body of this.#bodies ?? []) body.abort(reason);
     this.#bodies = null;
   }
@@ -112,7 +108,7 @@ export class Steps implements BodyListener {
       );
     }
     if (step.transact === undefined) this.#world.within(this.#runId, () => body.run(this));
-    else this.#onTransaction(body);
+    else this.#listener.onTransaction(body);
   }
 
   #timedOut(body: Body, timeoutMs: number): Error {
@@ -190,7 +186,7 @@ export class Steps implements BodyListener {
   }
 
   #end(body: Body, end: TryEnd): void {
-    if (this.#remove(body)) this.#onEnd(body, end);
+    if (this.#remove(body)) this.#listener.onTried(body, end);
   }
 
   #remove(body: Body): boolean {

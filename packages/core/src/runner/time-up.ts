@@ -140,6 +140,7 @@ export class TimeUp {
     completions.adopt(
       asked.map(
         ({ wait, end, record }): Completed => ({
+          kind: "completed",
           command: wait,
           completion: end.completion,
           payload: record.payload,

@@ -5,6 +5,7 @@ import type { Completion } from "../workflow/command.ts";
 import { type Body, isThenable } from "./body.ts";
 import type { Desk } from "./desk.ts";
 import type { RecordDraft } from "./draft.ts";
+import type { SessionWorld } from "./session-world.ts";
 
 /** A body on its way to the store, and the record that it completes there. */
 interface Asked {
@@ -27,13 +28,13 @@ const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
  */
 export class Transactions {
   readonly #desk: Desk;
-  readonly #within: (call: () => void) => void;
+  readonly #world: Pick<SessionWorld, "within">;
   #queue: Body[] = [];
   #asked: Asked | null = null;
 
-  constructor(desk: Desk, within: (call: () => void) => void) {
+  constructor(desk: Desk, world: Pick<SessionWorld, "within">) {
     this.#desk = desk;
-    this.#within = within;
+    this.#world = world;
   }
 
   /** Whether the store has been asked and has not answered. */
@@ -98,7 +99,7 @@ export class Transactions {
     if (steps.has(body)) {
       steps.took(body);
       completions.replayed(payload);
-      completions.adopt([{ command: body.step, completion, payload, seq, at }]);
+      completions.adopt([{ kind: "completed", command: body.step, completion, payload, seq, at }]);
     }
     completions.letGo();
   }
@@ -116,7 +117,7 @@ export class Transactions {
     const { step } = asked.body;
     asked.calls += 1;
     let value: unknown;
-    this.#within(() => {
+    this.#world.within(asked.body.runId, () => {
       value = step.transact?.(tx, asked.body);
     });
     if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(asked, result));

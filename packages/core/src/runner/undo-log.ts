@@ -24,17 +24,18 @@ export type Done =
  * G2. A checkpoint empties it.
  */
 export class UndoLog {
-  #done: Done[] = [];
+  /** Null when there is nothing: hot runs are many. */
+  #done: Done[] | null = null;
   /** What was open in branches when they were ended, by location: records of it may still come in this replay. */
   #closed: Map<string, Command> | null = null;
 
   get size(): number {
-    return this.#done.length;
+    return this.#done?.length ?? 0;
   }
 
   /** A completion that is recorded. */
   note({ command, completion, payload, seq }: Completed): void {
-    if (command.kind === "mark" && command.record === "checkpoint") this.#done = [];
+    if (command.kind === "mark" && command.record === "checkpoint") this.#done = null;
     if (completion.outcome !== "ok") return;
     this.#add(command, { payload, seq, detail: completion.detail });
   }
@@ -48,37 +49,41 @@ export class UndoLog {
   /** A record that replay passes over: nobody asks for it, and what it tells has happened. */
   passed(record: JournalRecord): void {
     const { kind, outcome, detail, location, payload, seq } = record;
-    if (kind === "checkpoint") this.#done = [];
+    if (kind === "checkpoint") this.#done = null;
     if (outcome !== "ok") return;
     const command = this.#closed?.get(location);
     if (command !== undefined) this.#add(command, record);
     else if ((kind === "step" || kind === "transaction") && detail === UNDOABLE)
-      this.#done.push({ kind: "step", location, seq, payload, rollback: null });
+      this.#push({ kind: "step", location, seq, payload, rollback: null });
   }
 
   /** The first round of a loop that is in it; infinite: none is. */
   keptFrom(loop: string): number {
     const prefix = `${loop}/~`;
-    const first = this.#done.find(({ location }) => location.startsWith(prefix));
+    const first = this.#done?.find(({ location }) => location.startsWith(prefix));
     return first === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(first.location.slice(prefix.length), 10);
   }
 
   takeNewest(): Done | null {
-    return this.#done.pop() ?? null;
+    return this.#done?.pop() ?? null;
   }
 
   #add(command: Command, { payload, seq, detail }: Pick<JournalRecord, "payload" | "seq" | "detail">): void {
     const { location } = command;
     if (command.kind === "step") {
       const rollback = command.rollback ?? null;
-      if (rollback !== null || detail === UNDOABLE) this.#done.push({ kind: "step", location, seq, payload, rollback });
+      if (rollback !== null || detail === UNDOABLE) this.#push({ kind: "step", location, seq, payload, rollback });
       return;
     }
     if (command.kind !== "wait") return;
     // The detail of a select says which arm won, so whether there is something to undo is seen when it comes to that.
     const isUndoable = command.record === "child" ? detail === UNDOABLE : command.record === "select";
     const arm = command.record === "child" ? command.arms[0] : command.arms.find(({ as }) => as === detail);
-    if (isUndoable && arm?.kind === "child")
-      this.#done.push({ kind: "child", location: arm.location, child: arm.child });
+    if (isUndoable && arm?.kind === "child") this.#push({ kind: "child", location: arm.location, child: arm.child });
+  }
+
+  #push(done: Done): void {
+    this.#done ??= [];
+    this.#done.push(done);
   }
 }

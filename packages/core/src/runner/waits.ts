@@ -9,24 +9,34 @@ export interface Match {
   readonly entries: readonly InboxEntry[];
 }
 
+/** Several open waits, and the same by what they wait for, first issued first. */
+interface Several {
+  readonly open: Set<WaitCommand>;
+  readonly queues: Map<string, WaitCommand[]>;
+}
+
+const NONE: readonly WaitCommand[] = [];
+
 /**
  * The open waits of one run and what lies in its inbox.
  *
  * W1. Entries of one name go, oldest first, to the waits for that name in the order in which they were issued.
  * W2. Looking for a match costs the same whatever the number of open waits and of entries of other names.
+ *
+ * Most runs have one wait at a time, and hot ones are many: a single one needs no maps.
  */
 export class Waits {
-  /** Open waits by what they wait for, first issued first. */
-  readonly #queues = new Map<string, WaitCommand[]>();
-  /** Entries that nobody has received, by the same keys, oldest first. */
+  #only: WaitCommand | null = null;
+  /** All of them, while there were several since there was none. */
+  #several: Several | null = null;
+  /** Entries that nobody has received, by what they can end, oldest first. */
   #entries: Map<string, InboxEntry[]> | null = null;
-  readonly #open = new Set<WaitCommand>();
   /** Keys at which something has changed; null: none. */
   #touched: Set<string> | null = null;
   #changes = 0;
 
   get size(): number {
-    return this.#open.size;
+    return this.#several?.open.size ?? (this.#only === null ? 0 : 1);
   }
 
   /** Grows when a wait is opened or ended. */
@@ -35,31 +45,28 @@ export class Waits {
   }
 
   has(wait: WaitCommand): boolean {
-    return this.#open.has(wait);
+    return this.#several?.open.has(wait) ?? this.#only === wait;
   }
 
   add(wait: WaitCommand): void {
-    this.#open.add(wait);
     this.#changes += 1;
-    for (const arm of wait.arms) {
-      const key = armKey(arm);
-      const queue = this.#queues.get(key);
-      if (queue === undefined) this.#queues.set(key, [wait]);
-      else queue.push(wait);
-      this.#touch(key);
+    if (this.#several === null && this.#only === null) {
+      this.#only = wait;
+    } else {
+      this.#several ??= severalOf(this.#only);
+      this.#only = null;
+      enqueue(this.#several, wait);
     }
+    for (const arm of wait.arms) this.#touch(armKey(arm));
   }
 
   remove(wait: WaitCommand): void {
-    if (!this.#open.delete(wait)) return;
+    if (!this.has(wait)) return;
     this.#changes += 1;
-    for (const arm of wait.arms) {
-      const key = armKey(arm);
-      const queue = (this.#queues.get(key) ?? []).filter((other) => other !== wait);
-      if (queue.length === 0) this.#queues.delete(key);
-      else this.#queues.set(key, queue);
-      this.#touch(key);
-    }
+    if (this.#several === null) this.#only = null;
+    else dequeue(this.#several, wait);
+    if (this.#several?.open.size === 0) this.#several = null;
+    for (const arm of wait.arms) this.#touch(armKey(arm));
   }
 
   /** Ends a wait; the entries are received. */
@@ -83,9 +90,9 @@ export class Waits {
   /** Takes a wait that the inbox can end, with its entries; null if there is none. */
   takeMatch(): Match | null {
     for (const key of this.#touched ?? []) {
-      const wait = this.#queues.get(key)?.[0];
-      const entries = wait === undefined ? null : this.entriesFor(wait, wait.count);
-      if (wait !== undefined && entries !== null) {
+      const wait = this.#first(key);
+      const entries = wait === null ? null : this.entriesFor(wait, wait.count);
+      if (wait !== null && entries !== null) {
         this.end(wait, entries);
         return { wait, entries };
       }
@@ -97,30 +104,21 @@ export class Waits {
 
   /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
   toWait(until: number | null, { since, seq }: Stand, without: ReadonlySet<WaitCommand>): Wait | null {
-    if (this.#open.size === without.size) return null;
+    if (this.size === without.size) return null;
+    const waits = [...this.#all()].filter((wait) => !without.has(wait));
     const messages = new Set<string>();
     const topics = new Set<string>();
-    const open: OpenWait[] = [];
     let children = false;
-    for (const wait of this.#open) {
-      if (without.has(wait)) continue;
-      if (open.length < WAIT_OPEN_MAX) open.push(openWait(wait));
-      for (const arm of wait.arms) {
+    for (const { arms } of waits) {
+      for (const arm of arms) {
         if (arm.kind === "message") messages.add(arm.name);
         else if (arm.kind === "event") topics.add(arm.topic);
         else children = true;
       }
     }
-    return {
-      messages: [...messages],
-      topics: [...topics],
-      children,
-      until,
-      since,
-      seq,
-      open,
-      openCount: this.#open.size - without.size,
-    };
+    const open = waits.slice(0, WAIT_OPEN_MAX).map(openWait);
+    const openCount = waits.length;
+    return { messages: [...messages], topics: [...topics], children, until, since, seq, open, openCount };
   }
 
   /** The oldest entries, up to its count, for the arms at which the wait is the first; null if there are fewer than `least`. */
@@ -128,10 +126,20 @@ export class Waits {
     const found: InboxEntry[] = [];
     for (const arm of wait.arms) {
       const key = armKey(arm);
-      if (this.#queues.get(key)?.[0] === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
+      if (this.#first(key) === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
     }
     if (found.length < least) return null;
     return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
+  }
+
+  #all(): Iterable<WaitCommand> {
+    return this.#several?.open ?? (this.#only === null ? NONE : [this.#only]);
+  }
+
+  /** The first wait for what has this key. */
+  #first(key: string): WaitCommand | null {
+    if (this.#several !== null) return this.#several.queues.get(key)?.[0] ?? null;
+    return this.#only?.arms.some((arm) => armKey(arm) === key) ? this.#only : null;
   }
 
   #touch(key: string): void {
@@ -144,6 +152,32 @@ export class Waits {
     const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
     if (rest.length === 0) this.#entries?.delete(key);
     else this.#entries?.set(key, rest);
+  }
+}
+
+function severalOf(wait: WaitCommand | null): Several {
+  const several: Several = { open: new Set(), queues: new Map() };
+  if (wait !== null) enqueue(several, wait);
+  return several;
+}
+
+function enqueue({ open, queues }: Several, wait: WaitCommand): void {
+  open.add(wait);
+  for (const arm of wait.arms) {
+    const key = armKey(arm);
+    const queue = queues.get(key);
+    if (queue === undefined) queues.set(key, [wait]);
+    else queue.push(wait);
+  }
+}
+
+function dequeue({ open, queues }: Several, wait: WaitCommand): void {
+  open.delete(wait);
+  for (const arm of wait.arms) {
+    const key = armKey(arm);
+    const queue = (queues.get(key) ?? []).filter((other) => other !== wait);
+    if (queue.length === 0) queues.delete(key);
+    else queues.set(key, queue);
   }
 }
 

@@ -27,8 +27,6 @@ export interface Branch {
   /** Set in a branch that may be ended before its end. */
   readonly line: Line | null;
   readonly createCtx: (branch: Branch) => Ctx;
-  /** The first round of a loop in which something was done that may have to be undone; infinite: none. */
-  readonly keptFrom: (loop: string) => number;
 }
 
 /** A branch of a branch: its locations lie under `path`. */
@@ -53,15 +51,23 @@ export function issued<Value>(
   read: (completion: Completion) => Value,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const settle = (completion: Completion): void => {
-      try {
-        resolve(read(completion));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    issue(branch, build(settle));
+    issue(branch, build(settling(read, resolve, reject)));
   });
+}
+
+/** Apart from who asks, so that what it was asked with is not held until it settles. */
+function settling<Value>(
+  read: (completion: Completion) => Value,
+  resolve: (value: Value) => void,
+  reject: (error: unknown) => void,
+): (completion: Completion) => void {
+  return (completion) => {
+    try {
+      resolve(read(completion));
+    } catch (error) {
+      reject(error);
+    }
+  };
 }
 
 /** The value of a completion; a failure is thrown. */

@@ -86,7 +86,7 @@ function note<State>(branch: Branch, rounds: Rounds, round: number, state: State
 /** Notes what the loop gives. A replay takes that, and runs rounds again only if something in them may have to be undone. */
 async function end<Value>(branch: Branch, rounds: Rounds, count: number, value: Value): Promise<Value> {
   const { location, history } = rounds;
-  const isKept = branch.keptFrom(location) !== Number.POSITIVE_INFINITY;
+  const isKept = branch.host.keptFrom(location) !== Number.POSITIVE_INFINITY;
   const begin = isKept ? beginning(branch, rounds) : count;
   const result = await mark(branch, {
     record: "loop",
@@ -108,7 +108,7 @@ async function ended<Value>(branch: Branch, location: string): Promise<Value> {
 
 /** The last noted round before which nothing has to be undone; notes before it are needed no more. */
 function beginning(branch: Branch, rounds: Rounds): number {
-  const kept = branch.keptFrom(rounds.location);
+  const kept = branch.host.keptFrom(rounds.location);
   const index = Math.max(
     0,
     rounds.notes.findLastIndex((noted) => noted <= kept),

@@ -1,0 +1,8 @@
+import type { Desk } from "./desk.ts";
+import type { CourseOwner, SessionWorld } from "./session-world.ts";
+
+export interface CourseParts {
+  readonly owner: CourseOwner;
+  readonly desk: Desk;
+  readonly world: SessionWorld;
+}
