@@ -9,7 +9,6 @@ import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../../model/transition.ts"
  * to them by kind, attribute and run, `wk` and `wf` workers.
  */
 export const BELONGING_ROWS_LUA = `
-local PUSHED_MAX = 1000
 local newest, subscriptions = {}, {}
 
 function journal.newest(h)
@@ -18,12 +17,7 @@ function journal.newest(h)
   return newest[id]
 end
 
-local function push(h, records)
-  local key, count = P .. ':j:' .. h[ID], #records
-  for first = 1, count, PUSHED_MAX do
-    call('RPUSH', key, unpack(records, first, math.min(first + PUSHED_MAX - 1, count)))
-  end
-end
+local function push(h, records) call_with('RPUSH', P .. ':j:' .. h[ID], records) end
 
 function journal.append(h, records)
   newest[h[ID]] = journal.newest(h) + #records

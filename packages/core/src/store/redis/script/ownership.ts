@@ -174,7 +174,7 @@ end
 local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
 
 local OPERATIONS = {
-  join = join, commit = commit, claim = claim, beat = beat, retire = retire, prune = prune, deliver = deliver,
+  join = join, claim = claim, beat = beat, retire = retire, prune = prune, deliver = deliver,
   acknowledge = acknowledge, remove = remove_named,
 }
 return OPERATIONS[ARGV[1]]()

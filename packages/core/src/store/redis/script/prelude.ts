@@ -37,10 +37,6 @@ else
   now = tonumber(ARGV[2])
 end
 
-local KEY, ID, WORKFLOW, VERSION, START_ID, CREATED_AT, STATUS, EPOCH, TURN, OWNER, WAKE_AT = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-local INBOX_LAST, BASE_SEQ, GENERATION, CLAIMS, CLAIM_SEQ, STARTED_AT, ENDED_AT = 12, 13, 14, 15, 16, 17, 18
-local UNDO, CONTROL_ID, TOPICS, WAITS, PARENT, ON_CLOSE, DROPPED = 19, 20, 21, 22, 23, 24, 25
-
 local function is_terminal(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled'
 end

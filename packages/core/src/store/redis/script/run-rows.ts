@@ -95,8 +95,6 @@ local function leave(key, member)
   some[#some + 1] = member
 end
 
-local GIVEN_MAX = 1000
-
 -- A command with many arguments, as few times as may be. An even number goes each time.
 local function call_with(command, key, args)
   for first = 1, #args, GIVEN_MAX do

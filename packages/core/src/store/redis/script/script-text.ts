@@ -1,6 +1,7 @@
 import { ARRIVALS_LUA } from "./arrivals.ts";
 import { BELONGING_ROWS_LUA } from "./belonging-rows.ts";
 import { EVENTS_LUA } from "./events.ts";
+import { withHeadPlaces } from "./head-places.ts";
 import { KIN_LUA } from "./kin.ts";
 import { LOOKING_LUA } from "./looking.ts";
 import { OUTBOX_LUA } from "./outbox.ts";
@@ -17,19 +18,21 @@ import { WIRE_LUA } from "./wire.ts";
  * What the server runs. A script with a first line of this form is refused as a whole where it could not write all of it: it
  * never stops half-way for want of memory.
  */
-export const WRITE_SCRIPT = `#!lua${[
-  PRELUDE_LUA,
-  LOOKING_LUA,
-  OUTBOX_LUA,
-  RUN_ROWS_LUA,
-  BELONGING_ROWS_LUA,
-  EVENTS_LUA,
-  POSTS_LUA,
-  TRANSITIONS_LUA,
-  PLAIN_APPENDS_LUA,
-  WIRE_LUA,
-  ARRIVALS_LUA,
-  OWNERSHIP_LUA,
-].join("")}`;
+export const WRITE_SCRIPT = withHeadPlaces(
+  `#!lua${[
+    PRELUDE_LUA,
+    PLAIN_APPENDS_LUA,
+    LOOKING_LUA,
+    OUTBOX_LUA,
+    RUN_ROWS_LUA,
+    BELONGING_ROWS_LUA,
+    EVENTS_LUA,
+    POSTS_LUA,
+    TRANSITIONS_LUA,
+    WIRE_LUA,
+    ARRIVALS_LUA,
+    OWNERSHIP_LUA,
+  ].join("")}`,
+);
 
-export const READ_SCRIPT = `#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${KIN_LUA}${READING_LUA}`;
+export const READ_SCRIPT = withHeadPlaces(`#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${KIN_LUA}${READING_LUA}`);

@@ -139,6 +139,13 @@ local function apply_append(t)
   return APPLIED
 end
 
+local function append_plain(t)
+  local h = runs.head(t.run_id)
+  local refusal = guard_append(h, t)
+  if not refusal then journal.append(h, t.records) end
+  return refusal or APPLIED
+end
+
 local function lay(h, e)
   if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
 end
