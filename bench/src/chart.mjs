@@ -1,66 +1,88 @@
-import { shown } from "./figure.mjs";
+import { shown, shownGoal } from "./figure.mjs";
 
 /**
- * One picture of a run: throughput as bars, on a scale on which each line is ten times the one before, and what the bars demand
- * as a list beside it.
+ * One picture of a run: throughput of each store as bars, on a scale on which each line is ten times the one before, and below it
+ * what was wanted and what came out.
  *
  * @import { Summary } from "./figure.mjs"
+ *
+ * @typedef {{ store: string, name: string, title: string, figures: readonly Summary[] }} Measured
  */
 
-const WIDTH = 760;
-const LABEL = 300;
-const ROW = 26;
-const SIGNS = { atLeast: "≥", atMost: "≤", below: "<" };
+const WIDTH = 860;
+const LABEL = 330;
+const ROW = 24;
+const LINE = 19;
+const TOP = 58;
+/** The workloads whose rates are drawn. */
+const DRAWN = ["W1", "queues", "B1"];
 
-/** @param {{ store: string, machine: string, summaries: readonly { name: string, figures: readonly Summary[] }[] }} run */
-export function chart({ store, machine, summaries }) {
-  const rates = (summaries.find(({ name }) => name === "W1")?.figures ?? []).filter(({ unit }) => unit === "count");
-  const bars = barsOf(rates, 60);
-  const judged = summaries.flatMap(({ name, figures }) => judgedOf(name, figures));
-  const list = listOf(judged, 60 + rates.length * ROW + 50);
-  const height = 60 + rates.length * ROW + 70 + judged.length * 20;
+/** @param {{ machine: string, summaries: readonly Measured[] }} run */
+export function chart({ machine, summaries }) {
+  const drawn = summaries.filter(({ name, figures }) => DRAWN.includes(name) && ratesOf(figures).length > 0);
+  const most = Math.max(10, ...drawn.flatMap(({ figures }) => ratesOf(figures).map(({ median }) => median)));
+  const parts = [];
+  let y = TOP;
+  for (const { store, title, figures } of drawn) {
+    parts.push(heading(`${store} · ${title}`, y));
+    parts.push(...barsOf(ratesOf(figures), y + 10, most));
+    y += 10 + ratesOf(figures).length * ROW + 26;
+  }
+  parts.push(heading("What was wanted (bar of the release, then target)", y));
+  const judged = summaries.flatMap(judgedOf);
+  parts.push(...judged.map((figure, index) => lineOf(figure, y + 22 + index * LINE)));
+  const height = y + 34 + judged.length * LINE;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13">
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
-<text x="16" y="26" font-size="16" font-weight="bold">W1 on ${escaped(store)}, a second (logarithmic)</text>
-<text x="16" y="44" fill="#666" font-size="11">${escaped(machine)}</text>
-${[...bars, ...list].join("\n")}
+<text x="16" y="24" font-size="16" font-weight="bold">A second, on a logarithmic scale</text>
+<text x="16" y="40" fill="#666" font-size="11">${escaped(machine)}</text>
+${parts.join("\n")}
 </svg>
 `;
 }
 
-/** @param {readonly Summary[]} rates @param {number} top @returns {readonly string[]} */
-function barsOf(rates, top) {
-  const most = Math.log10(Math.max(...rates.map(({ median }) => median), 10));
+/** @param {readonly Summary[]} figures */
+function ratesOf(figures) {
+  return figures.filter(({ name, unit, median }) => unit === "count" && !name.startsWith("  ") && median > 0);
+}
+
+/** @param {string} text @param {number} y */
+function heading(text, y) {
+  return `<text x="16" y="${y}" font-weight="bold">${escaped(text)}</text>`;
+}
+
+/** @param {readonly Summary[]} rates @param {number} top @param {number} most @returns {readonly string[]} */
+function barsOf(rates, top, most) {
   return rates.flatMap(({ name, unit, median }, index) => {
     const y = top + index * ROW;
-    const width = Math.max(2, (Math.log10(Math.max(median, 1)) / most) * (WIDTH - LABEL - 100));
+    const width = Math.max(2, (Math.log10(Math.max(median, 1)) / Math.log10(most)) * (WIDTH - LABEL - 110));
     const fill = name.startsWith("pawl") ? "#2a6fdb" : name.startsWith("raw") ? "#bbb" : "#d98032";
     return [
-      `<text x="16" y="${y + 14}">${escaped(name)}</text>`,
-      `<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="18" fill="${fill}"/>`,
+      `<text x="24" y="${y + 14}">${escaped(name)}</text>`,
+      `<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="17" fill="${fill}"/>`,
       `<text x="${(LABEL + width + 6).toFixed(1)}" y="${y + 14}">${shown(median, unit)}</text>`,
     ];
   });
 }
 
-/** Figures with a bar, each with the name of the line that it is a part of. @param {string} workload @param {readonly Summary[]} figures */
-function judgedOf(workload, figures) {
+/** Figures with a goal, each with the name of the line that it is a part of. @param {Measured} measured */
+function judgedOf({ store, name: workload, figures }) {
   let whole = "";
   return figures.flatMap((figure) => {
     const isPart = figure.name.startsWith("  ");
     if (!isPart) whole = figure.name;
     const name = isPart ? `${whole},${figure.name.slice(1)}` : figure.name;
-    return figure.bar === null ? [] : [{ ...figure, name: `${workload}: ${name}` }];
+    return figure.goals === null ? [] : [{ ...figure, name: `${store} ${workload}: ${name}` }];
   });
 }
 
-/** @param {readonly Summary[]} judged @param {number} top @returns {readonly string[]} */
-function listOf(judged, top) {
-  return judged.map(({ name, unit, median, bar, met }, index) => {
-    const wanted = bar === null ? "" : `${SIGNS[bar.kind]} ${shown(bar.limit, unit)}`;
-    const color = met ? "#1b7f3b" : "#b3261e";
-    return `<text x="16" y="${top + index * 20}">${escaped(`${name}: ${shown(median, unit)}`)} <tspan fill="${color}">(${escaped(wanted)})</tspan></text>`;
-  });
+/** @param {Summary} figure @param {number} y */
+function lineOf({ name, unit, median, goals, barMet, targetMet }, y) {
+  const goal = (which, met) =>
+    met === null
+      ? ""
+      : ` <tspan fill="${met ? "#1b7f3b" : "#b3261e"}">${escaped(`(${which} ${shownGoal(goals, which, unit)})`)}</tspan>`;
+  return `<text x="24" y="${y}">${escaped(`${name}: ${shown(median, unit)}`)}${goal("bar", barMet)}${goal("target", targetMet)}</text>`;
 }
 
 /** @param {string} text */

@@ -3,15 +3,16 @@ import { median, spread } from "./stats.mjs";
 /**
  * @typedef {"count" | "ratio" | "micros" | "ms" | "bytes" | "mebibytes" | "percent"} Unit
  *
- * @typedef {object} Bar What a figure has to reach.
+ * @typedef {object} Goals What a figure has to reach.
  * @property {"atLeast" | "atMost" | "below"} kind
- * @property {number} limit
+ * @property {number | null} bar What a release has to reach.
+ * @property {number | null} target What is wanted beyond that.
  *
  * @typedef {object} Figure One number of one round.
  * @property {string} name
  * @property {number} value
  * @property {Unit} unit
- * @property {Bar} [bar]
+ * @property {Goals} [goals]
  *
  * @typedef {object} Summary One number over all rounds.
  * @property {string} name
@@ -19,46 +20,74 @@ import { median, spread } from "./stats.mjs";
  * @property {readonly number[]} values
  * @property {number} median
  * @property {number} spread
- * @property {Bar | null} bar
- * @property {boolean | null} met Null: it has no bar.
+ * @property {Goals | null} goals
+ * @property {boolean | null} barMet Null: it has no bar.
+ * @property {boolean | null} targetMet Null: it has no target.
  */
 
-/** @type {(name: string, value: number, unit: Unit, bar?: Bar) => Figure} */
-export const figure = (name, value, unit, bar) => ({ name, value, unit, ...(bar === undefined ? {} : { bar }) });
+/**
+ * What is not a number comes as null from the process that measured it.
+ *
+ * @type {(name: string, value: number | null | undefined, unit: Unit, goals?: Goals) => Figure}
+ */
+export const figure = (name, value, unit, goals) => ({
+  name,
+  value: value ?? Number.NaN,
+  unit,
+  ...(goals === undefined ? {} : { goals }),
+});
 
-/** @param {number} limit @returns {Bar} */
-export const atLeast = (limit) => ({ kind: "atLeast", limit });
-/** @param {number} limit @returns {Bar} */
-export const atMost = (limit) => ({ kind: "atMost", limit });
-/** @param {number} limit @returns {Bar} */
-export const below = (limit) => ({ kind: "below", limit });
+/** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
+export const atLeast = (bar, target = null) => ({ kind: "atLeast", bar, target });
+/** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
+export const atMost = (bar, target = null) => ({ kind: "atMost", bar, target });
+/** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
+export const below = (bar, target = null) => ({ kind: "below", bar, target });
 
 /** @param {readonly (readonly Figure[])[]} rounds The figures of each round, in the same order. @returns {readonly Summary[]} */
 export function summarize(rounds) {
-  return rounds[0].map(({ name, unit, bar = null }, index) => {
+  return rounds[0].map(({ name, unit, goals = null }, index) => {
     const values = rounds.map((figures) => figures[index].value);
     const middle = median(values);
-    return { name, unit, values, median: middle, spread: spread(values), bar, met: isMet(bar, middle) };
+    return {
+      name,
+      unit,
+      values,
+      median: middle,
+      spread: spread(values),
+      goals,
+      barMet: goals === null ? null : isMet(goals.kind, goals.bar, middle),
+      targetMet: goals === null ? null : isMet(goals.kind, goals.target, middle),
+    };
   });
 }
 
-/** @param {Bar | null} bar @param {number} value */
-function isMet(bar, value) {
-  if (bar === null) return null;
-  switch (bar.kind) {
+/** What is not a number reaches nothing. @param {Goals["kind"]} kind @param {number | null} limit @param {number} value */
+function isMet(kind, limit, value) {
+  if (limit === null) return null;
+  switch (kind) {
     case "atLeast":
-      return value >= bar.limit;
+      return value >= limit;
     case "atMost":
-      return value <= bar.limit;
+      return value <= limit;
     case "below":
-      return value < bar.limit;
+      return value < limit;
     default:
-      throw new Error(`there is no bar ${bar.kind}`);
+      throw new Error(`there is no goal ${kind}`);
   }
+}
+
+const SIGNS = { atLeast: "≥", atMost: "≤", below: "<" };
+
+/** A limit as it is read: `≥ 0.25`; nothing where there is none. @param {Goals | null} goals @param {"bar" | "target"} which @param {Unit} unit */
+export function shownGoal(goals, which, unit) {
+  const limit = goals?.[which] ?? null;
+  return goals === null || limit === null ? "" : `${SIGNS[goals.kind]} ${shown(limit, unit)}`;
 }
 
 /** @param {number} value @param {Unit} unit */
 export function shown(value, unit) {
+  if (Number.isNaN(value)) return "–";
   switch (unit) {
     case "count":
       return Math.round(value).toLocaleString("en-US");

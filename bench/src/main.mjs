@@ -2,8 +2,9 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { summarize } from "./figure.mjs";
 import { readOptions } from "./options.mjs";
-import { findPeers } from "./peers/absurd-schema.mjs";
+import { leftOut } from "./peers/available.mjs";
 import { openPlaces } from "./places.mjs";
+import { progress } from "./progress.mjs";
 import { save } from "./save.mjs";
 import { runPart } from "./spawn.mjs";
 import { pause } from "./stats.mjs";
@@ -18,6 +19,7 @@ import { workloads } from "./workloads.mjs";
  * @import { Workload } from "./workloads/workload.mjs"
  *
  * @typedef {object} Measured
+ * @property {string} store
  * @property {Workload} workload
  * @property {Record<string, any>[]} rounds What each part gave, by its name.
  * @property {string[]} failures
@@ -28,50 +30,53 @@ const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 /** @param {readonly string[]} args @returns {Promise<number>} The exit code. */
 export async function main(args) {
   const options = readOptions(args);
-  const chosen = workloads(options.store, options).filter(({ name }) => options.only?.has(name) ?? true);
-  const places = await openPlaces(options.store, { folder: options.folder ?? CACHE, url: options.url });
-  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.rounds} rounds`;
+  const { stores, rounds } = options;
+  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
   console.log(machine);
-  const measured = await measureAll(chosen, options.rounds, places);
-  const settings = [...(await places.settings()), ...settingsSeen(measured, options)];
-  await places.close();
+  /** @type {Map<string, Places>} */
+  const places = new Map();
+  for (const store of stores) {
+    places.set(store, await openPlaces(store, { folder: options.folder ?? CACHE, url: options.urls[store] ?? null }));
+  }
+  const measured = await measureAll(options, places);
+  const settings = settingsSeen(measured, options);
+  for (const [store, each] of places) {
+    settings.unshift(...(await each.settings()).map((line) => `${store}: ${line}`));
+    await each.close();
+  }
   return report({ measured, settings, options, machine });
 }
 
-/** @param {readonly Workload[]} chosen @param {number} rounds @param {Places} places @returns {Promise<Measured[]>} */
-async function measureAll(chosen, rounds, places) {
-  const measured = chosen.map((workload) => ({ workload, rounds: [], failures: [] }));
-  const say = progress(chosen, rounds);
+/** @param {Options} options @param {ReadonlyMap<string, Places>} places @returns {Promise<Measured[]>} */
+async function measureAll({ stores, rounds, only, quick, brief }, places) {
+  /** @type {Measured[]} */
+  const measured = stores.flatMap((store) =>
+    workloads(store, { quick, brief })
+      .filter(({ name }) => only?.has(name) ?? true)
+      .map((workload) => ({ store, workload, rounds: [], failures: [] })),
+  );
+  const roundsOf = ({ roundsMax = rounds }) => Math.min(rounds, roundsMax);
+  const { say, note } = progress(
+    measured.reduce((sum, { workload }) => sum + workload.parts.length * roundsOf(workload), 0),
+  );
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { workload, rounds: done, failures } of measured) {
-      if (round > (workload.roundsMax ?? rounds)) continue;
+    for (const { store, workload, rounds: done, failures } of measured) {
+      if (round > roundsOf(workload)) continue;
       try {
-        done.push(await measureRound(workload, round, places, say));
+        const said = (/** @type {string} */ what) => say(`round ${round} ${store} ${workload.name} ${what}`);
+        done.push(await measureRound(workload, round, places.get(store), said));
       } catch (error) {
         failures.push(String(error));
-        console.log(`  ${workload.name} failed: ${error}`);
+        note(`  ${store} ${workload.name} failed: ${error}`);
       }
     }
   }
   return measured;
 }
 
-/** Says what has been measured, and how much is left. @param {readonly Workload[]} chosen @param {number} rounds */
-function progress(chosen, rounds) {
-  const all = chosen.reduce(
-    (sum, { parts, roundsMax = rounds }) => sum + parts.length * Math.min(rounds, roundsMax),
-    0,
-  );
-  let done = 0;
-  return (/** @type {string} */ what) => {
-    done += 1;
-    const bar = "█".repeat(Math.round((done / all) * 20)).padEnd(20, "·");
-    console.log(`  ${bar} ${String(done).padStart(String(all).length)}/${all} ${what}`);
-  };
-}
-
-/** @param {Workload} workload @param {number} round @param {Places} places @param {(what: string) => void} say */
+/** @param {Workload} workload @param {number} round @param {Places | undefined} places @param {(what: string) => void} say */
 async function measureRound(workload, round, places, say) {
+  if (places === undefined) throw new Error(`there is no place for ${workload.name}`);
   /** @type {Record<string, any>} */
   const results = {};
   /** @type {Map<string, import("./place.mjs").Place>} */
@@ -84,8 +89,7 @@ async function measureRound(workload, round, places, say) {
       if (part.afterMs !== undefined) await pause(part.afterMs);
       const startedAt = performance.now();
       results[part.name] = await runPart(part, place);
-      const took = ((performance.now() - startedAt) / 1_000).toFixed(1);
-      say(`round ${round} ${workload.name} ${part.name} ${took} s`);
+      say(`${part.name} ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
     }
   } finally {
     for (const place of open.values()) await places.remove(place);
@@ -95,30 +99,37 @@ async function measureRound(workload, round, places, say) {
 
 /** @param {{ measured: readonly Measured[], settings: readonly string[], options: Options, machine: string }} parts */
 function report({ measured, settings, options, machine }) {
-  const summaries = measured.map(({ workload, rounds, failures }) => ({
+  const summaries = measured.map(({ store, workload, rounds, failures }) => ({
+    store,
     name: workload.name,
     title: workload.title,
     failures,
     figures: rounds.length === 0 ? [] : summarize(rounds.map((results) => workload.figures(results))),
   }));
-  for (const { title, figures, failures } of summaries) {
-    if (figures.length > 0) console.log(table(title, figures));
-    for (const failure of failures) console.log(`\n${title}\n  MISS: ${failure}`);
+  for (const { store, title, figures, failures } of summaries) {
+    if (figures.length > 0) console.log(table(`${store} · ${title}`, figures));
+    for (const failure of failures) console.log(`\n${store} · ${title}\n  MISS: ${failure}`);
   }
   console.log(`\nSettings\n${settings.map((line) => `  ${line}`).join("\n")}`);
-  const bars = summaries.flatMap(({ figures }) => figures).filter(({ met }) => met !== null);
+  const figures = summaries.flatMap((summary) => summary.figures);
+  const bars = figures.flatMap(({ barMet }) => (barMet === null ? [] : [barMet]));
+  const targets = figures.flatMap(({ targetMet }) => (targetMet === null ? [] : [targetMet]));
   const failed = summaries.reduce((count, { failures }) => count + failures.length, 0);
-  const met = bars.filter((bar) => bar.met).length;
+  const [met, reached] = [bars, targets].map((all) => all.filter(Boolean).length);
   for (const file of save({ machine, options, settings, summaries })) console.log(`\nwritten: ${file}`);
-  console.log(`\n${met} of ${bars.length} bars met${failed > 0 ? `, ${failed} measurements failed` : ""}`);
+  const rest = failed > 0 ? `, ${failed} measurements failed` : "";
+  console.log(`\n${met} of ${bars.length} bars met, ${reached} of ${targets.length} targets reached${rest}`);
   return met === bars.length && failed === 0 ? 0 : 1;
 }
 
-/** What each side says of itself. @param {readonly Measured[]} measured @param {Options} options */
-function settingsSeen(measured, { store }) {
-  const parts = measured.flatMap(({ rounds }) => Object.entries(rounds[0] ?? {}));
-  const said = parts.flatMap(([name, { driver, settings }]) =>
-    [driver, settings].filter((text) => typeof text === "string").map((text) => `${name}: ${text}`),
+/** What each side says of itself, and why some are missing. @param {readonly Measured[]} measured @param {Options} options */
+function settingsSeen(measured, { stores }) {
+  const said = measured.flatMap(({ store, rounds }) =>
+    Object.entries(rounds[0] ?? {}).flatMap(([name, { driver, settings }]) =>
+      (name.endsWith("After") ? [] : [driver, settings])
+        .filter((text) => typeof text === "string")
+        .map((text) => `${store}, ${name}: ${text}`),
+    ),
   );
-  return [...new Set(said), ...(store === "postgres" ? findPeers().notes : [])];
+  return [...new Set(said), ...stores.flatMap(leftOut)];
 }

@@ -3,12 +3,15 @@ import { STORES, workloads } from "./workloads.mjs";
 
 /**
  * @typedef {object} Options
- * @property {"sqlite" | "postgres" | "redis" | "bpmn"} store `bpmn`: processes, in memory and on SQLite.
- * @property {string | null} url Of the server, where the store has one.
+ * @property {readonly string[]} stores `bpmn`: processes, in memory and on SQLite.
+ * @property {string} name Of the files that are written.
+ * @property {Readonly<Record<string, string | undefined>>} urls Of the servers, by store.
  * @property {boolean} quick
+ * @property {boolean} brief All stores in about two minutes: one round of what says most.
  * @property {number} rounds
  * @property {ReadonlySet<string> | null} only Null: all workloads.
  * @property {string | null} folder Where SQLite's databases are; null: beside this package.
+ * @property {string | null} out Where the files go; null: beside the documentation if the run is a whole one.
  */
 
 /** @param {readonly string[]} args @returns {Options} */
@@ -16,21 +19,47 @@ export function readOptions(args) {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      store: { type: "string", default: "sqlite" },
+      store: { type: "string" },
       url: { type: "string" },
+      postgres: { type: "string" },
+      redis: { type: "string" },
       quick: { type: "boolean", default: false },
       only: { type: "string" },
       rounds: { type: "string" },
       folder: { type: "string" },
+      out: { type: "string" },
     },
   });
   const { store, quick } = values;
-  if (!STORES.includes(store)) throw new Error(`--store is ${store}; it can be ${STORES.join(", ")}`);
-  const rounds = Number(values.rounds ?? (quick ? 2 : 3));
+  if (store !== undefined && !STORES.includes(store)) {
+    throw new Error(`--store is ${store}; it can be ${STORES.join(", ")}, and without it all are measured`);
+  }
+  const stores = store === undefined ? STORES : [store];
+  const brief = quick && store === undefined;
+  const rounds = Number(values.rounds ?? (brief ? 1 : quick ? 2 : 3));
   if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is ${values.rounds}; it has to be 1 or more`);
-  const only = values.only === undefined ? null : new Set(values.only.split(","));
-  const known = workloads(store, { quick }).map(({ name }) => name);
-  const unknown = [...(only ?? [])].filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`there is no workload ${unknown.join(", ")}; there are ${known.join(", ")}`);
-  return { store, url: values.url ?? null, quick, rounds, only, folder: values.folder ?? null };
+  return {
+    stores,
+    name: store ?? "benchmarks",
+    urls: {
+      postgres: values.postgres ?? (store === "postgres" ? values.url : undefined),
+      redis: values.redis ?? (store === "redis" ? values.url : undefined),
+    },
+    quick,
+    brief,
+    rounds,
+    only: onlyOf(values.only, stores, { quick, brief }),
+    folder: values.folder ?? null,
+    out: values.out ?? null,
+  };
+}
+
+/** @param {string | undefined} text @param {readonly string[]} stores @param {{ quick: boolean, brief: boolean }} pace */
+function onlyOf(text, stores, pace) {
+  if (text === undefined) return null;
+  const only = new Set(text.split(","));
+  const known = new Set(stores.flatMap((store) => workloads(store, pace).map(({ name }) => name)));
+  const unknown = [...only].filter((name) => !known.has(name));
+  if (unknown.length === 0) return only;
+  throw new Error(`there is no workload ${unknown.join(", ")}; there are ${[...known].join(", ")}`);
 }

@@ -5,7 +5,8 @@
  * @typedef {{ readonly store: "sqlite", readonly folder: string }} SqlitePlace
  * @typedef {{ readonly store: "postgres", readonly url: string }} PostgresPlace
  * @typedef {{ readonly store: "redis", readonly url: string, readonly prefix: string }} RedisPlace
- * @typedef {SqlitePlace | PostgresPlace | RedisPlace} Place
+ * @typedef {{ readonly store: "memory" }} MemoryPlace
+ * @typedef {MemoryPlace | SqlitePlace | PostgresPlace | RedisPlace} Place
  */
 
 /** @param {never} place @returns {Error} */

@@ -15,9 +15,11 @@ import pg from "pg";
  * @property {() => Promise<void>} close
  */
 
-/** @param {"sqlite" | "postgres" | "redis" | "bpmn"} store @param {{ folder: string, url: string | null }} where @returns {Promise<Places>} */
+/** @param {string} store @param {{ folder: string, url: string | null }} where @returns {Promise<Places>} */
 export async function openPlaces(store, { folder, url }) {
   switch (store) {
+    case "memory":
+      return NOWHERE;
     case "sqlite":
     case "bpmn":
       return folders(folder);
@@ -32,9 +34,17 @@ export async function openPlaces(store, { folder, url }) {
 
 /** @param {string} store @param {string | null} url */
 function addressOf(store, url) {
-  if (url === null) throw new Error(`--store ${store} needs --url; npm run bench starts a server and gives it`);
+  if (url === null) throw new Error(`${store} needs --${store} with a url; npm run bench starts a server and gives it`);
   return url;
 }
+
+/** @type {Places} */
+const NOWHERE = {
+  make: async () => ({ store: "memory" }),
+  remove: async () => undefined,
+  settings: async () => [],
+  close: async () => undefined,
+};
 
 /**
  * They lie on the file system of this package, because others (a temporary folder in memory) may cost nothing to sync.

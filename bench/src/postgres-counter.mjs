@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import pg from "pg";
+import { processStat } from "./process-cpu.mjs";
 
 /**
  * What a PostgreSQL server has done so far, exactly: statements that it was sent, transactions that wrote, bytes of its log, and
@@ -15,8 +16,6 @@ import pg from "pg";
 const COUNTS = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS commits,
   (SELECT coalesce(sum(calls), 0)::float8 FROM pg_stat_statements) AS statements,
   (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::float8 AS log_bytes`;
-/** The unit of the times in `/proc`, which no Linux has ever changed. */
-const TICK_MICROS = 10_000;
 
 /** @param {string} url */
 export async function openPostgresCounter(url) {
@@ -41,19 +40,11 @@ function cpuMicros(main) {
     .filter((name) => /^\d+$/.test(name))
     .map((name) => statOf(Number(name)));
   const own = stats.filter((stat) => stat !== null && (stat.parent === main || stat.pid === main));
-  return own.reduce((sum, stat) => sum + (stat?.ticks ?? 0), 0) * TICK_MICROS;
+  return own.reduce((sum, stat) => sum + (stat?.cpuMicros ?? 0), 0);
 }
 
 /** Null: there is no such process of PostgreSQL on this machine. @param {number} pid */
 function statOf(pid) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const end = text.lastIndexOf(")");
-    const fields = text.slice(end + 2).split(" ");
-    if (!text.slice(0, end).includes("postgres")) return null;
-    return { pid, parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
-  } catch (error) {
-    if (["ENOENT", "ESRCH"].includes(error.code)) return null;
-    throw error;
-  }
+  const stat = processStat(pid);
+  return stat?.command.includes("postgres") ? stat : null;
 }

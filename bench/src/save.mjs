@@ -5,18 +5,19 @@ import { chart } from "./chart.mjs";
 
 /**
  * Writes what was measured: all workloads with all their rounds go beside the documentation, less goes into a folder that git
- * ignores.
+ * ignores, and `--out` names another one.
  *
  * @param {{ machine: string, options: import("./options.mjs").Options, settings: readonly string[], summaries: readonly any[] }} result
  * @returns {readonly string[]} The files.
  */
 export function save({ machine, options, settings, summaries }) {
-  const folder = fileURLToPath(new URL(isWhole(options) ? "../../docs/benchmarks/" : "../results/", import.meta.url));
-  const { store, quick, rounds } = options;
+  const { stores, name, quick, rounds, out } = options;
+  const folder =
+    out ?? fileURLToPath(new URL(isWhole(options) ? "../../docs/benchmarks/" : "../results/", import.meta.url));
   mkdirSync(folder, { recursive: true });
-  const [json, svg] = [join(folder, `${store}.json`), join(folder, `${store}.svg`)];
-  writeFileSync(json, `${JSON.stringify({ machine, store, quick, rounds, settings, summaries }, null, 2)}\n`);
-  writeFileSync(svg, chart({ store, machine, summaries }));
+  const [json, svg] = [join(folder, `${name}.json`), join(folder, `${name}.svg`)];
+  writeFileSync(json, `${JSON.stringify({ machine, stores, quick, rounds, settings, summaries }, null, 2)}\n`);
+  writeFileSync(svg, chart({ machine, summaries }));
   return [json, svg];
 }
 

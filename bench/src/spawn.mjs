@@ -16,7 +16,7 @@ const TIMEOUT_MS = 180_000;
 
 /** The child that is measured at the moment: it must not outlive this process. @type {import("node:child_process").ChildProcess | null} */
 let current = null;
-process.on("exit", () => current?.kill("SIGKILL"));
+process.on("exit", () => current?.kill("SIGTERM"));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** @param {Part} part @param {import("./place.mjs").Place} place @returns {Promise<any>} */
@@ -24,13 +24,13 @@ export function runPart({ module, options = {}, killed = false, node = process.e
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
       execPath: node,
-      execArgv: ["--expose-gc"],
+      execArgv: ["--expose-gc", "--no-deprecation"],
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     current = child;
     /** @type {{ value: any } | null} */
     let result = null;
-    const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+    const timer = setTimeout(() => child.kill("SIGTERM"), TIMEOUT_MS);
     child.on("message", (value) => {
       result = { value };
       if (killed) child.kill("SIGKILL");

@@ -1,23 +1,28 @@
-import { shown } from "./figure.mjs";
+import { shown, shownGoal } from "./figure.mjs";
 
 /**
  * @import { Summary } from "./figure.mjs"
  */
 
-const SIGNS = { atLeast: "≥", atMost: "≤", below: "<" };
-
 /** @param {string} title @param {readonly Summary[]} summaries @returns {string} */
 export function table(title, summaries) {
-  const rows = summaries.map(({ name, unit, median, spread, values, bar, met }) => [
+  const rows = summaries.map(({ name, unit, median, spread, values, goals, barMet, targetMet }) => [
     name,
     shown(median, unit),
-    values.length > 1 ? `±${(spread * 100).toFixed(0)} %` : "",
-    bar === null ? "" : `${SIGNS[bar.kind]} ${shown(bar.limit, unit)}`,
-    met === null ? "" : met ? "pass" : "MISS",
+    values.length > 1 && !Number.isNaN(spread) ? `±${(spread * 100).toFixed(0)} %` : "",
+    shownGoal(goals, "bar", unit),
+    verdict(barMet),
+    shownGoal(goals, "target", unit),
+    verdict(targetMet),
   ]);
-  const header = ["", "median", "spread", "bar", ""];
+  const header = ["", "median", "spread", "bar", "", "target", ""];
   const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column].length)));
   const line = (row) =>
     `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ")}`.trimEnd();
   return [`\n${title}`, ...[header, ...rows].map(line)].join("\n");
+}
+
+/** @param {boolean | null} met */
+function verdict(met) {
+  return met === null ? "" : met ? "pass" : "MISS";
 }

@@ -21,6 +21,8 @@ import { databasePath } from "./engine.mjs";
 /** @param {Place} place @param {boolean} counting @returns {Promise<Counter>} */
 export async function openCounter(place, counting) {
   switch (place.store) {
+    case "memory":
+      return NOTHING;
     case "sqlite":
       return counting ? sqliteCounter(place.folder) : NOTHING;
     case "postgres":

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { createEngine } from "pawl";
+import { createEngine, memoryStore } from "pawl";
 import { postgresStore } from "pawl/postgres";
 import { redisStore } from "pawl/redis";
 import { sqliteStore } from "pawl/sqlite";
@@ -21,20 +21,25 @@ export function databasePath(folder) {
  *
  * @param {Place} place
  * @param {readonly any[]} workflows
- * @param {Record<string, any> & { synchronous?: "FULL" | "NORMAL", source?: any }} [options]
+ * @param {Record<string, any> & { careless?: boolean, source?: any }} [options] Careless: commits are not synced, which is for what
+ *   is not measured.
  */
 export async function openEngine(place, workflows, options = {}) {
-  const { synchronous = "FULL", source, ...rest } = options;
-  return await createEngine({ store: storeOf(place, { synchronous, source }), workflows, ...rest });
+  const { careless = false, source, ...rest } = options;
+  return await createEngine({ store: storeOf(place, { careless, source }), workflows, ...rest });
 }
 
-/** @param {Place} place @param {{ synchronous: "FULL" | "NORMAL", source: any }} options */
-function storeOf(place, { synchronous, source }) {
+/** @param {Place} place @param {{ careless: boolean, source: any }} options */
+function storeOf(place, { careless, source }) {
   switch (place.store) {
+    case "memory":
+      return memoryStore();
     case "sqlite":
-      return sqliteStore(source ?? databasePath(place.folder), { synchronous });
+      return sqliteStore(source ?? databasePath(place.folder), { synchronous: careless ? "NORMAL" : "FULL" });
     case "postgres":
-      return postgresStore(place.url);
+      return careless
+        ? postgresStore(`${place.url}?options=-c%20synchronous_commit%3Doff`, { allowAsyncCommit: true })
+        : postgresStore(place.url);
     case "redis":
       return redisStore(place.url, { prefix: place.prefix });
     default:
@@ -49,6 +54,7 @@ export async function databaseBytes(place) {
       return statSync(databasePath(place.folder)).size;
     case "postgres":
       return await postgresBytes(place.url);
+    case "memory":
     case "redis":
       return Number.NaN;
     default:

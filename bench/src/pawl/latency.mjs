@@ -5,13 +5,15 @@ import { openEngine } from "./engine.mjs";
 
 /** W3: an idle engine gets a run of one step, again and again; in between, a raw commit of the same kind. */
 
-/** The machine has compiled what an engine does in its first seconds: a process that has worked for a while is what is measured. */
-const WARM_RUNS = 2_000;
-/** The first of them are told too. */
+/** The first of those that warm it are told too. */
 const COLD_RUNS = 100;
 
-/** @param {{ place: import("../place.mjs").Place, runs: number }} options */
-export async function measure({ place, runs }) {
+/**
+ * The machine has compiled what an engine does in its first seconds: a process that has worked for a while is what is measured.
+ *
+ * @param {{ place: import("../place.mjs").Place, runs: number, warmRuns: number }} options
+ */
+export async function measure({ place, runs, warmRuns }) {
   let ranAt = 0;
   const one = workflow("one", async (ctx) => {
     return await ctx.step("only", async () => {
@@ -21,7 +23,7 @@ export async function measure({ place, runs }) {
   });
   const engine = await openEngine(place, [one]);
   const cold = [];
-  for (let n = 0; n < WARM_RUNS; n += 1) {
+  for (let n = 0; n < warmRuns; n += 1) {
     const startedAt = performance.now();
     await (await engine.start(one, { id: n })).result();
     if (n < COLD_RUNS) cold.push(performance.now() - startedAt);

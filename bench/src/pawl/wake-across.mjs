@@ -5,11 +5,8 @@ import { openEngine } from "./engine.mjs";
 
 /** W4 across processes: the runs are hot in one process, their messages come from another. Times are of the clock that both share. */
 
-/** 500 messages each. */
-const WARM_ROUNDS = 8;
-
-/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
-export async function measure({ place, runs, atATime }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number, warmRounds: number }} options */
+export async function measure({ place, runs, atATime, warmRounds }) {
   const worker = startCompanion("pawl/wake-worker", { place });
   await worker.heard("ready");
   const sender = await openEngine(place, []);
@@ -26,7 +23,7 @@ export async function measure({ place, runs, atATime }) {
   };
   let took = [];
   let commits = [];
-  for (let round = 0; round <= WARM_ROUNDS; round += 1) {
+  for (let round = 0; round <= warmRounds; round += 1) {
     [took, commits] = [[], []];
     worker.tell({ kind: "suspend", first: round * runs, count: runs });
     await worker.heard("suspended");

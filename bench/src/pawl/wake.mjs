@@ -5,11 +5,8 @@ import { startSuspended, waiting } from "./suspended.mjs";
 
 /** W4: runs wait for a message each, and get it, so many at a time; in between, a raw commit. */
 
-/** 500 messages each. */
-const WARM_ROUNDS = 8;
-
-/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number }} options */
-export async function measure({ place, runs, atATime }) {
+/** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number, warmRounds: number }} options */
+export async function measure({ place, runs, atATime, warmRounds }) {
   /** @type {Map<string, (at: number) => void>} */
   const awaited = new Map();
   const definition = waiting((runId) => awaited.get(runId)?.(performance.now()));
@@ -33,8 +30,8 @@ export async function measure({ place, runs, atATime }) {
     }
     return took;
   };
-  for (let round = 0; round < WARM_ROUNDS; round += 1) await wakeAll(round * runs);
-  const took = await wakeAll(WARM_ROUNDS * runs);
+  for (let round = 0; round < warmRounds; round += 1) await wakeAll(round * runs);
+  const took = await wakeAll(warmRounds * runs);
   await engine.shutdown();
   await rows.close();
   return {

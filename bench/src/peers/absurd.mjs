@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Absurd } from "absurd-sdk";
 import pg from "pg";
-import { ABSURD_SQL } from "./absurd-schema.mjs";
+import { ABSURD_SQL } from "./available.mjs";
 import { CONNECTIONS } from "./peer.mjs";
 
 /**

@@ -13,6 +13,8 @@
  * @property {() => Promise<void>} work Starts the worker, where there is one.
  * @property {(flow: string, input: { id: string }) => Promise<{ result(): Promise<unknown> }>} start
  * @property {(id: string) => Promise<unknown>} send
+ * @property {() => Promise<Readonly<Record<string, number>>>} [count] Of a peer with a server of its own; else PostgreSQL counts.
+ * @property {() => Promise<number>} [bytes] What it has stored, where that is not in PostgreSQL.
  * @property {() => Promise<void>} stop
  *
  * @typedef {(url: string, options: { inFlight: number, flows: Readonly<Record<string, Flow>> }) => Promise<Opened>} OpenPeer

@@ -10,6 +10,7 @@ import { findPeer } from "./peer.mjs";
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 const FILLED_AT_A_TIME = 40;
+const NOTHING = async () => undefined;
 
 /**
  * @param {{ place: import("../place.mjs").PostgresPlace, peer: string, inFlight: number, runs: number, warmMs: number,
@@ -29,12 +30,13 @@ export async function measure({ place, peer, inFlight, runs, warmMs, windowMs })
   const openPeer = await findPeer(peer);
   const opened = await openPeer(place.url, { inFlight, flows: { ten } });
   const load = opened.direct ? closedLoop(opened, inFlight) : await filledQueue(opened, runs);
-  const counter = await openPostgresCounter(place.url);
+  const counter = opened.count ? { read: opened.count, close: NOTHING } : await openPostgresCounter(place.url);
   await opened.work();
   await pause(warmMs);
   const { done, perSecond, cpuMicros, counts } = await overWindow({ count: () => steps, read: counter.read, windowMs });
   if (!opened.direct && steps >= runs * NAMES.length) throw new Error(`${peer} ran out of runs: give it more`);
   await load.end();
+  const bytes = await (opened.bytes ?? (() => postgresBytes(place.url)))();
   await opened.stop();
   await counter.close();
   return {
@@ -44,7 +46,7 @@ export async function measure({ place, peer, inFlight, runs, warmMs, windowMs })
     statementsPerStep: counts.statements / done,
     logBytesPerStep: counts.logBytes / done,
     serverMicrosPerStep: counts.serverMicros / done,
-    bytesPerRun: (await postgresBytes(place.url)) / (steps / NAMES.length),
+    bytesPerRun: bytes / (steps / NAMES.length),
     settings: opened.settings,
   };
 }

@@ -4,8 +4,8 @@ import { findQueue } from "./queue.mjs";
 
 /** What a worker of a plain queue does in a second. All jobs lie there before it starts. */
 
-/** What is left of the jobs when a window ends before its time: a queue that runs dry is not measured. */
-const SHARE_LEFT = 0.05;
+/** A queue that runs dry is not measured: warming ends when this share of the jobs is done, and the window at that one. */
+const SHARES = { warm: 0.3, window: 0.95 };
 
 /** @param {{ place: import("../place.mjs").Place, queue: string, jobs: number, warmMs: number, windowMs: number }} options */
 export async function measure({ place, queue, jobs, warmMs, windowMs }) {
@@ -19,14 +19,16 @@ export async function measure({ place, queue, jobs, warmMs, windowMs }) {
   const counter = await openCounter(place, false);
   await opened.work();
   while (done === 0) await pause(10);
-  await pause(warmMs);
+  const warmUntil = performance.now() + warmMs;
+  while (performance.now() < warmUntil && done < jobs * SHARES.warm) await pause(5);
   const window = await overWindow({
     count: () => done,
     read: counter.read,
     windowMs,
-    isOver: () => done > jobs * (1 - SHARE_LEFT),
+    isOver: () => done > jobs * SHARES.window,
   });
   await counter.close();
+  if (window.done === 0) throw new Error(`${queue} was done before it could be measured: give it more jobs`);
   // What is left of the jobs is of no interest, and some take long to stop: the process ends with them.
   return {
     jobsPerSecond: window.perSecond,

@@ -1,25 +1,31 @@
 import { atLeast, atMost, figure } from "../figure.mjs";
+import { windowOf } from "./pace.mjs";
 
 /**
  * What is measured of processes: in memory, and on SQLite with `synchronous=FULL`, beside bpmn-engine in memory, which keeps
  * nothing.
  *
+ * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"
  */
 
-/** @param {{ quick: boolean }} options @returns {readonly Workload[]} */
-export function bpmnWorkloads({ quick }) {
-  return [throughput(quick), instances(), resumption(quick)];
+/** @param {Pace} pace @returns {readonly Workload[]} */
+export function bpmnWorkloads(pace) {
+  return [throughput(pace), ...(pace.brief ? [] : [instances(), resumption(pace.quick)])];
 }
 
-/** @param {boolean} quick @returns {Workload} */
-function throughput(quick) {
-  const times = { warmMs: 1_500, windowMs: quick ? 2_000 : 4_000 };
-  const peer = (name, inFlight) => ({ name, module: "bpmn/peer", options: { ...times, inFlight, warmTasks: 1_000 } });
+/** @param {Pace} pace @returns {Workload} */
+function throughput(pace) {
+  const times = windowOf(pace, 4_000);
+  const peer = (name, inFlight) => ({
+    name,
+    module: "bpmn/peer",
+    options: { ...times, inFlight, warmTasks: pace.brief ? 500 : 1_000 },
+  });
   const pawl = (store, inFlight) => ({
     name: store,
     module: "bpmn/throughput",
-    options: { ...times, store, inFlight, warmTasks: 50_000 },
+    options: { ...times, store, inFlight, warmTasks: pace.brief ? 15_000 : 50_000 },
   });
   return {
     name: "B1",

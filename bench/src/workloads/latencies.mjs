@@ -4,12 +4,13 @@ import { figure } from "../figure.mjs";
  * The workloads that measure times, in single commits of the same store. They are the same on every store; what they have to
  * reach is not.
  *
- * @import { Bar } from "../figure.mjs"
+ * @import { Goals } from "../figure.mjs"
+ * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"
  */
 
-/** @param {Bar} [bar] @returns {Workload} */
-export function sequence(bar) {
+/** @param {Goals} [goals] @returns {Workload} */
+export function sequence(goals) {
   return {
     name: "W2",
     title: "W2 one run of 1,000 steps, one after another",
@@ -17,19 +18,25 @@ export function sequence(bar) {
     figures: ({ pawl }) => [
       figure("raw single commit", pawl.commitMs, "ms"),
       figure("a step, p50", pawl.stepMs, "ms"),
-      figure("  in commits", pawl.stepMs / pawl.commitMs, "ratio", bar),
+      figure("  in commits", pawl.stepMs / pawl.commitMs, "ratio", goals),
       figure("a step, p95", pawl.stepP95Ms, "ms"),
       figure("last quarter ÷ first", pawl.growth, "ratio"),
     ],
   };
 }
 
-/** @param {{ quick: boolean, ran?: Bar, result?: Bar }} options @returns {Workload} */
-export function latency({ quick, ran, result }) {
+/** @param {Pace} pace @param {{ ran?: Goals, result?: Goals }} [goals] @returns {Workload} */
+export function latency({ quick, brief }, { ran, result } = {}) {
   return {
     name: "W3",
     title: "W3 an idle engine gets a run of one step, 5–50 ms apart",
-    parts: [{ name: "pawl", module: "pawl/latency", options: { runs: quick ? 80 : 150 } }],
+    parts: [
+      {
+        name: "pawl",
+        module: "pawl/latency",
+        options: { runs: brief ? 40 : quick ? 80 : 150, warmRuns: brief ? 800 : 2_000 },
+      },
+    ],
     figures: ({ pawl }) => [
       figure("raw single commit, 5–50 ms apart", pawl.commitMs, "ms"),
       figure("start → step ran, p50", pawl.ranMs, "ms"),
@@ -43,37 +50,43 @@ export function latency({ quick, ran, result }) {
   };
 }
 
-/** @param {any} measured @param {Bar} [bar] */
-const wakeFigures = (measured, bar) => [
+/** @typedef {{ p50?: Goals, p99?: Goals }} WakeGoals */
+
+/** @param {any} measured @param {WakeGoals} goals */
+const wakeFigures = (measured, { p50, p99 }) => [
   figure("raw single commit", measured.commitMs, "ms"),
   figure("send → code goes on, p50", measured.wakeMs, "ms"),
-  figure("  in commits", measured.wakeMs / measured.commitMs, "ratio", bar),
+  figure("  in commits", measured.wakeMs / measured.commitMs, "ratio", p50),
   figure("send → code goes on, p95", measured.wakeP95Ms, "ms"),
   figure("send → code goes on, p99", measured.wakeP99Ms, "ms"),
+  figure("  in commits", measured.wakeP99Ms / measured.commitMs, "ratio", p99),
 ];
 
-/** @param {Bar} [bar] @returns {Workload} */
-export function wake(bar) {
+/** How the runs are woken; each round before that is 500 messages that are not timed. @param {Pace} pace */
+const wakeOptions = ({ brief }) => ({ runs: 500, atATime: 20, warmRounds: brief ? 3 : 8 });
+
+/** @param {Pace} pace @param {WakeGoals} [goals] @returns {Workload} */
+export function wake(pace, goals = {}) {
   return {
     name: "W4",
     title: "W4 500 runs wait for a message and get it, 20 at a time",
-    parts: [{ name: "pawl", module: "pawl/wake", options: { runs: 500, atATime: 20 } }],
-    figures: ({ pawl }) => wakeFigures(pawl, bar),
+    parts: [{ name: "pawl", module: "pawl/wake", options: wakeOptions(pace) }],
+    figures: ({ pawl }) => wakeFigures(pawl, goals),
   };
 }
 
-/** @param {Bar} [bar] @returns {Workload} */
-export function wakeAcross(bar) {
+/** @param {Pace} pace @param {WakeGoals} [goals] @returns {Workload} */
+export function wakeAcross(pace, goals = {}) {
   return {
     name: "W4x",
     title: "W4x the same, with the messages sent by another process",
-    parts: [{ name: "pawl", module: "pawl/wake-across", options: { runs: 500, atATime: 20 } }],
-    figures: ({ pawl }) => wakeFigures(pawl, bar),
+    parts: [{ name: "pawl", module: "pawl/wake-across", options: wakeOptions(pace) }],
+    figures: ({ pawl }) => wakeFigures(pawl, goals),
   };
 }
 
-/** @param {Bar} [bar] @returns {Workload} */
-export function sleepers(bar) {
+/** @param {Goals} [goals] @returns {Workload} */
+export function sleepers(goals) {
   return {
     name: "W4s",
     title: "W4s 500 runs sleep for 1 s",
@@ -81,7 +94,7 @@ export function sleepers(bar) {
     figures: ({ pawl }) => [
       figure("lateness, p50", pawl.lateMs, "ms"),
       figure("lateness, p95", pawl.lateP95Ms, "ms"),
-      figure("lateness, p99", pawl.lateP99Ms, "ms", bar),
+      figure("lateness, p99", pawl.lateP99Ms, "ms", goals),
     ],
   };
 }

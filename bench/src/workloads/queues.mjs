@@ -5,18 +5,22 @@ import { findNode24 } from "../node24.mjs";
  * Plain queues on the same server, and Pawl used as one. They have no bar: a job is not a step. All of them are on the same Node, since two
  * ask for one that is newer than the oldest on which Pawl runs.
  *
+ * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"
  */
 
 /** Jobs that lie there beforehand, in thousands: what each does in a few seconds. */
-const THOUSANDS = { "pg-boss": 30, "graphile-worker": 60, bullmq: 40, pawl: 40 };
+const THOUSANDS = { "pg-boss": 50, "graphile-worker": 60, bullmq: 40, pawl: 40 };
 
-/** @param {{ quick: boolean, queues: readonly ("pg-boss" | "graphile-worker" | "bullmq")[] }} options @returns {readonly Workload[]} Empty: there is no such Node here. */
-export function queues({ quick, queues: names }) {
+/**
+ * @param {Pace & { queues: readonly ("pg-boss" | "graphile-worker" | "bullmq")[] }} options
+ * @returns {readonly Workload[]} Empty: there is no such Node here.
+ */
+export function queues({ quick, brief, queues: names }) {
   const node = findNode24();
   if (node === null) return [];
   const all = /** @type {const} */ (["pawl", ...names]);
-  const times = { warmMs: quick ? 700 : 1_000, windowMs: quick ? 1_500 : 3_000 };
+  const times = { warmMs: quick ? 500 : 1_000, windowMs: brief ? 1_000 : quick ? 1_500 : 3_000 };
   return [
     {
       name: "queues",
@@ -24,7 +28,7 @@ export function queues({ quick, queues: names }) {
       parts: all.map((queue) => ({
         name: queue,
         module: "queues/throughput",
-        options: { ...times, queue, jobs: THOUSANDS[queue] * (quick ? 500 : 1_000) },
+        options: { ...times, queue, jobs: THOUSANDS[queue] * (brief ? 250 : quick ? 500 : 1_000) },
         node,
       })),
       figures: (results) => all.flatMap((queue) => queueFigures(queue, results[queue])),
@@ -39,6 +43,6 @@ function queueFigures(queue, measured) {
     figure(name, measured.jobsPerSecond, "count"),
     figure("  CPU a job, process", measured.cpuMicrosPerJob, "micros"),
     figure("  CPU a job, server", measured.serverMicrosPerJob, "micros"),
-    figure("  statements a job", measured.statementsPerJob, "ratio"),
+    figure("  statements or scripts a job", measured.statementsPerJob, "ratio"),
   ];
 }

@@ -1,0 +1,41 @@
+import { overWindow, pause } from "../stats.mjs";
+
+/**
+ * The raw limit of an engine without a database: plain asynchronous functions of ten steps, so many in flight. Each step awaits its body,
+ * encodes what it gave and keeps that with its name and the time; each run ends with a turn of the event loop.
+ */
+
+const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
+
+/** @param {{ inFlight: number, warmMs: number, windowMs: number }} options */
+export async function measure({ inFlight, warmMs, windowMs }) {
+  let [steps, runs, going] = [0, 0, true];
+  const ten = async (ctx) => {
+    for (let step = 0; step < NAMES.length; step += 1) {
+      await ctx.step(NAMES[step], async () => {
+        steps += 1;
+        return { step, ok: true };
+      });
+    }
+    return { done: true };
+  };
+  const clients = Array.from({ length: inFlight }, async () => {
+    while (going) {
+      const journal = [];
+      runs += 1;
+      await ten({
+        async step(location, body) {
+          const value = await body();
+          journal.push({ location, kind: "step", payload: JSON.stringify(value), at: Date.now() });
+          return value;
+        },
+      });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+  await pause(warmMs);
+  const { done, perSecond, cpuMicros } = await overWindow({ count: () => steps, windowMs });
+  going = false;
+  await Promise.all(clients);
+  return { stepsPerSecond: perSecond, cpuMicrosPerStep: cpuMicros / done, runs };
+}

@@ -1,0 +1,46 @@
+import { statSync } from "node:fs";
+import { runWorkflow } from "@rivetkit/workflow-engine";
+import { overWindow, pause } from "../stats.mjs";
+import { openKv } from "./driver.mjs";
+
+/** W1 of Rivet's workflow engine: runs are started and awaited by this process, so many of them in flight. */
+
+const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
+
+/** @param {{ place: import("../place.mjs").SqlitePlace, inFlight: number, warmMs: number, windowMs: number }} options */
+export async function measure({ place, inFlight, warmMs, windowMs }) {
+  const kv = openKv(place.folder);
+  let [steps, runs, going] = [0, 0, true];
+  const ten = async (ctx) => {
+    for (let n = 0; n < NAMES.length; n += 1) {
+      await ctx.step(NAMES[n], async () => {
+        steps += 1;
+        return { step: n, ok: true };
+      });
+    }
+    return { done: true };
+  };
+  const clients = Array.from({ length: inFlight }, async () => {
+    while (going) {
+      runs += 1;
+      const run = runWorkflow(`run-${runs}`, ten, { id: runs }, kv.of(runs), { mode: "live" });
+      await run.result;
+      // Nothing of it waits for anything but promises: without a turn of the loop no timer would ever fire.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+  await pause(warmMs);
+  const before = kv.commits();
+  const { done, perSecond, cpuMicros } = await overWindow({ count: () => steps, windowMs });
+  const commits = kv.commits() - before;
+  going = false;
+  await Promise.all(clients);
+  kv.close();
+  return {
+    stepsPerSecond: perSecond,
+    cpuMicrosPerStep: cpuMicros / done,
+    commitsPerStep: commits / done,
+    bytesPerRun: statSync(kv.path).size / runs,
+    settings: `${kv.settings}, mode live, ${inFlight} in flight, a key-value table over SQLite`,
+  };
+}

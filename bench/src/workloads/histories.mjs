@@ -1,0 +1,115 @@
+import { atMost, below, figure } from "../figure.mjs";
+
+/**
+ * The workloads of long histories and of many runs: what replay costs, that a wake-up does not cost more after many
+ * records than after few, and what a run that waits takes of memory and of the database.
+ *
+ * @import { Goals } from "../figure.mjs"
+ * @import { Pace } from "./pace.mjs"
+ * @import { Workload } from "./workload.mjs"
+ */
+
+const MOST_RECORDS = 20_000;
+
+/** @param {Pace} pace @param {Goals} goals @returns {Workload} */
+export function replay({ brief }, goals) {
+  const sizes = brief ? [MOST_RECORDS] : [1_000, 5_000, MOST_RECORDS];
+  return {
+    name: "W5",
+    title: "W5 a run is killed with its process and goes on in another",
+    parts: sizes.flatMap((records) => [
+      { name: `${records}/recorded`, module: "pawl/record-run", options: { records }, killed: true },
+      { name: `${records}/replayed`, module: "pawl/replay-run", options: { records }, afterMs: 1_500 },
+    ]),
+    figures: (results) =>
+      sizes.flatMap((records) => {
+        const { recordsPerSecond, tookMs, restartMs, openToEnterMs } = results[`${records}/replayed`];
+        const judged = records === MOST_RECORDS ? goals : undefined;
+        const count = records.toLocaleString("en-US");
+        return [
+          figure(`${count} records: records/s, code entered → goes on`, recordsPerSecond, "count", judged),
+          figure("  code entered → goes on", tookMs, "ms"),
+          figure("  open → code entered", openToEnterMs, "ms"),
+          figure("  process start → code goes on", restartMs, "ms"),
+        ];
+      }),
+  };
+}
+
+/** @param {Pace} pace @param {Goals} goals @returns {Workload} */
+export function loop({ quick, brief }, goals) {
+  return {
+    name: "W5loop",
+    title: "W5loop 490 rounds of a step and sleep(1) on one run",
+    parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: brief ? 3 : quick ? 6 : 12 } }],
+    figures: ({ pawl }) => [
+      figure("a round, p50", pawl.roundMs, "ms"),
+      figure("a round of the first tenth, p50", pawl.firstMs, "ms"),
+      figure("a round of the last tenth, p50", pawl.lastMs, "ms"),
+      figure("last tenth ÷ first", pawl.growth, "ratio", goals),
+    ],
+  };
+}
+
+/** @returns {Workload} */
+export function wakeAfter() {
+  return {
+    name: "W5wake",
+    title: "W5wake a message to a hot run, after 10 records and after 2,000",
+    parts: [{ name: "pawl", module: "pawl/wake-after", options: { runs: 30, few: 10, many: 2_000, rounds: 40 } }],
+    figures: ({ pawl }) => [
+      figure("CPU of a wake-up after 10 records", pawl.fewMicros, "micros"),
+      figure("CPU of a wake-up after 2,000 records", pawl.manyMicros, "micros"),
+      figure("  ÷ after 10", pawl.growth, "ratio", atMost(null, 1.1)),
+    ],
+  };
+}
+
+/** @param {Pace} pace @param {{ heap?: Goals }} [goals] @returns {Workload} */
+export function memory({ quick, brief }, { heap } = {}) {
+  const cold = quick ? 40_000 : 100_000;
+  const idleMs = brief ? 2_000 : quick ? 5_000 : 10_000;
+  const part = (name, runs, hotRuns) => ({ name, module: "pawl/memory", options: { runs, hotRuns, idleMs } });
+  return {
+    name: "W6",
+    title: "W6 runs suspended on a message",
+    parts: [part("hot", 10_000, 20_000), ...(brief ? [] : [part("cold", cold, 100)])],
+    figures: ({ hot, cold: rest }) => [
+      figure("10,000 hot: heap a run", hot.heapPerRun, "bytes", heap),
+      figure("  RSS a run", hot.rssPerRun, "bytes", atMost(null, 5_120)),
+      figure("  database bytes a run", hot.bytesPerRun, "bytes"),
+      figure("  idle CPU", hot.idleCpu, "percent", below(0.02)),
+      ...(rest === undefined ? [] : coldFigures(cold, rest)),
+    ],
+  };
+}
+
+/** @param {number} runs @param {any} rest */
+function coldFigures(runs, rest) {
+  return [
+    figure(
+      `${runs.toLocaleString("en-US")} cold: heap gained over the second half`,
+      rest.heapGrowth,
+      "mebibytes",
+      atMost(4 * 2 ** 20),
+    ),
+    figure("  RSS gained over the second half", rest.rssGrowth, "mebibytes"),
+    figure("  idle CPU", rest.idleCpu, "percent", below(0.02)),
+  ];
+}
+
+/** @param {Pace} pace @returns {Workload} */
+export function rounds({ quick }) {
+  const count = quick ? 20_000 : 100_000;
+  return {
+    name: "W7",
+    title: `W7 ctx.loop: ${count.toLocaleString("en-US")} rounds of a step on one run`,
+    parts: [{ name: "pawl", module: "pawl/rounds", options: { rounds: count } }],
+    figures: ({ pawl }) => [
+      figure("a round, p50", pawl.roundMs, "ms"),
+      figure("last tenth ÷ first", pawl.growth, "ratio", atMost(1.1)),
+      figure("records in the journal, at most", pawl.rowsMax, "count", atMost(100)),
+      figure("heap gained from the first tenth to the last", pawl.heapGrowth, "mebibytes", atMost(4 * 2 ** 20)),
+    ],
+  };
+}

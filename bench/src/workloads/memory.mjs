@@ -1,0 +1,38 @@
+import { atLeast, below, figure } from "../figure.mjs";
+import { windowOf } from "./pace.mjs";
+import { between } from "./workload.mjs";
+
+/**
+ * What is measured without a database: what the engine costs by itself.
+ *
+ * @import { Pace } from "./pace.mjs"
+ * @import { Workload } from "./workload.mjs"
+ */
+
+/** @param {Pace} pace @returns {readonly Workload[]} */
+export function memoryWorkloads(pace) {
+  const times = windowOf(pace, 4_000);
+  const loop = (name) => ({ name, module: "raw/step-loop", options: { ...times, warmMs: 500, inFlight: 1_000 } });
+  return [
+    {
+      name: "W1",
+      title: "W1 throughput: runs of 10 trivial steps",
+      parts: [
+        loop("raw"),
+        { name: "pawl1000", module: "pawl/throughput", options: { ...times, inFlight: 1_000 } },
+        loop("rawAfter"),
+      ],
+      figures: ({ raw, rawAfter, pawl1000 }) => {
+        const steps = between(raw.stepsPerSecond, rawAfter.stepsPerSecond);
+        return [
+          figure("raw steps/s of a plain loop that encodes what each gives", steps, "count"),
+          figure("  CPU a step", between(raw.cpuMicrosPerStep, rawAfter.cpuMicrosPerStep), "micros"),
+          figure("pawl steps/s, 1,000 in flight", pawl1000.stepsPerSecond, "count"),
+          figure("  ÷ the plain loop", pawl1000.stepsPerSecond / steps, "ratio", atLeast(null, 0.15)),
+          figure("  CPU a step", pawl1000.cpuMicrosPerStep, "micros"),
+          figure("  event-loop delay, p99", pawl1000.loopDelayMs, "ms", below(null, 20)),
+        ];
+      },
+    },
+  ];
+}
