@@ -90,10 +90,12 @@ function writeTransition(args: Args, transition: Transition): void {
 
 /** Records alone. */
 function isPlain(append: Append): boolean {
+  return append.state === null && append.records.length > 0 && append.posts.length === 0 && isSimple(append);
+}
+
+/** At most records, a state and posts. */
+function isSimple(append: Append): boolean {
   return (
-    append.state === null &&
-    append.records.length > 0 &&
-    append.posts.length === 0 &&
     append.taken.length === 0 &&
     append.trim.length === 0 &&
     append.undo === null &&
@@ -113,14 +115,20 @@ function writeAppend(args: Args, append: Append): void {
   args.push("append", toWire(append.runId), String(append.epoch), String(append.turn));
   args.push(String(records[0]?.seq ?? 0), String(records.length));
   pushRecords(args, records);
+  writeState(args, append.state);
+  writePosts(args, append.posts);
+  args.push(flag(!isSimple(append)));
+  if (!isSimple(append)) writeRest(args, append);
+}
+
+/** What most appends don't have. */
+function writeRest(args: Args, append: Append): void {
   args.push(String(append.trim.length));
   for (const { from, to } of append.trim) args.push(String(from), String(to));
   args.push(String(append.taken.length));
   for (const n of append.taken) args.push(String(n));
   args.push(numberOrNull(append.inbox), numberOrNull(append.notBefore), toWireOrNull(append.undo));
-  writeState(args, append.state);
   writeDocuments(args, append.documents);
-  writePosts(args, append.posts);
 }
 
 /** The script sees one seq alone, so that the others follow each other is checked here. */

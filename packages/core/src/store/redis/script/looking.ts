@@ -1,8 +1,19 @@
 /** What a worker asks for: what it holds, and when somebody has to look. It follows the prelude in both scripts. */
 export const LOOKING_LUA = `
+-- Guards of open runs, in the order of their ids.
+local function guards_of(ids)
+  local found = {}
+  for first = 1, #ids, GIVEN_MAX do
+    local last = math.min(first + GIVEN_MAX - 1, #ids)
+    local some = call('HMGET', P .. ':g', unpack(ids, first, last))
+    for i = first, last do found[i] = some[i - first + 1] end
+  end
+  return found
+end
+
 local function held_by(worker)
-  local held = {}
-  for i, id in ipairs(call('ZRANGE', P .. ':hl:' .. worker, 0, -1)) do held[i] = { id, runs.head(id)[EPOCH] } end
+  local ids, held = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
+  for i, guard in ipairs(guards_of(ids)) do held[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
   return held
 end
 

@@ -69,10 +69,14 @@ local function release(id)
 end
 
 local function release_some(worker, limit)
-  local ids = call('ZRANGE', P .. ':o:' .. worker, 0, limit - 1)
-  for _, id in ipairs(ids) do release(id) end
+  local released = 0
+  for _, set in ipairs({ ':hl:', ':o:' }) do
+    local ids = released < limit and call('ZRANGE', P .. set .. worker, 0, limit - released - 1) or {}
+    for _, id in ipairs(ids) do release(id) end
+    released = released + #ids
+  end
   runs.flush()
-  return #ids
+  return released
 end
 
 local function release_all(worker)
@@ -94,7 +98,7 @@ local function beat()
   for _, dead in ipairs(call('ZRANGEBYSCORE', P .. ':wk', '-inf', whole(now), 'LIMIT', 0, FREED_MAX)) do
     if freed >= FREED_MAX then break end
     freed = freed + release_some(dead, FREED_MAX - freed)
-    if call('EXISTS', P .. ':o:' .. dead) == 0 then workers.remove(dead) end
+    if call('EXISTS', P .. ':o:' .. dead, P .. ':hl:' .. dead) == 0 then workers.remove(dead) end
   end
   return { now, alive and 1 or 0, freed, held_by(worker), next_due(worker, list()), next_expiry(worker) }
 end

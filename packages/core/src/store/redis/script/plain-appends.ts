@@ -5,8 +5,6 @@
  * It comes before all that the other cases need: to define that takes longer than to append a record.
  */
 export const PLAIN_APPENDS_LUA = `
-local GIVEN_MAX = 1000
-
 -- How many seqs have no record, when the guard is of this epoch.
 local function dropped_of(guard, epoch)
   if guard == epoch then return 0 end

@@ -10,6 +10,9 @@ export const PRELUDE_LUA = `
 local P = KEYS[1]
 local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
 local given, at = ARGV, 5
+-- How many arguments a command gets at most; an even number.
+local GIVEN_MAX = 1000
+
 local function arg()
   at = at + 1
   return given[at]

@@ -5,8 +5,8 @@
  * A guard is what has to be known of an open run to append records to it, and nothing else: its epoch and, behind a colon, how
  * many seqs of its journal have no record, unless none. Those of many runs are read at once.
  *
- * Keys: `r:` the run, `g` guards, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `o:` owned
- * runs, `hl:` those at work, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children,
+ * Keys: `r:` the run, `g` guards, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `hl:` runs
+ * that their owner has at work, `o:` the others that it owns, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children,
  * `cx:` other partitions that have children, `c` counters.
  */
 export const RUN_ROWS_LUA = `
@@ -83,10 +83,13 @@ end
 local entering, leaving = {}, {}
 
 local function enter(key, score, member)
-  local some = entering[key] or {}
-  entering[key] = some
-  some[#some + 1] = whole(score)
-  some[#some + 1] = member
+  local some = entering[key]
+  if not some then
+    some = { n = 0 }
+    entering[key] = some
+  end
+  local n = some.n
+  some[n + 1], some[n + 2], some.n = whole(score), member, n + 2
 end
 
 local function leave(key, member)
@@ -95,7 +98,7 @@ local function leave(key, member)
   some[#some + 1] = member
 end
 
--- A command with many arguments, as few times as may be. An even number goes each time.
+-- A command with many arguments, as few times as may be.
 local function call_with(command, key, args)
   for first = 1, #args, GIVEN_MAX do
     call(command, key, unpack(args, first, math.min(first + GIVEN_MAX - 1, #args)))
@@ -111,14 +114,15 @@ local function flush_due(h, was)
   if new and (old ~= new or was[2] ~= h[WAKE_AT]) then enter(new, h[WAKE_AT], member) end
 end
 
+local function owned_key(owner, is_at_work)
+  return owner and P .. (is_at_work and ':hl:' or ':o:') .. owner
+end
+
 local function flush_owner(h, was)
-  local id, owner, busy = h[ID], h[OWNER], is_working(h)
-  local old, old_busy = was and was[1], was and was[6]
-  if old == owner and old_busy == busy then return end
-  if old and old ~= owner then leave(P .. ':o:' .. old, id) end
-  if owner and old ~= owner then enter(P .. ':o:' .. owner, h[KEY], id) end
-  if old and old_busy and (old ~= owner or not busy) then leave(P .. ':hl:' .. old, id) end
-  if owner and busy and (old ~= owner or not old_busy) then enter(P .. ':hl:' .. owner, h[KEY], id) end
+  local old, new = was and owned_key(was[1], was[6]), owned_key(h[OWNER], is_working(h))
+  if old == new then return end
+  if old then leave(old, h[ID]) end
+  if new then enter(new, h[KEY], h[ID]) end
 end
 
 local function flush_lists(h, was)

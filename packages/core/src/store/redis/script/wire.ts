@@ -120,11 +120,17 @@ local function note(id)
   is_told[id] = true
 end
 
+local NONE = {}
+
 function read.append()
   local t = {
-    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), trim = read.ranges(), taken = list(),
-    inbox = num_or_null(), not_before = num_or_null(), undo = text_or_null(), state = read.state(), documents = read.documents(), posts = read.posts(),
+    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), state = read.state(), posts = read.posts(),
+    trim = NONE, taken = NONE, documents = NONE,
   }
+  if arg() == '1' then
+    t.trim, t.taken, t.inbox, t.not_before, t.undo, t.documents =
+      read.ranges(), list(), num_or_null(), num_or_null(), text_or_null(), read.documents()
+  end
   if t.state then note(t.run_id) end
   return apply_append(t)
 end
