@@ -1,4 +1,5 @@
 import { toColumn, toColumnOrNull } from "../text-column.ts";
+import { detailColumn, outcomeColumn } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedRun } from "./staged-run.ts";
 
@@ -6,7 +7,7 @@ import type { StagedRun } from "./staged-run.ts";
 
 const ARGUMENTS = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const APPEND_CALL = `SELECT @.append_7(${ARGUMENTS})::text AS json`;
+export const APPEND_CALL = `SELECT @.append_10(${ARGUMENTS})::text AS json`;
 
 /** Null: there is something else to write. */
 export function appendValues(stage: Stage, now: number | null): readonly unknown[] | null {
@@ -14,8 +15,8 @@ export function appendValues(stage: Stage, now: number | null): readonly unknown
   const [record] = run?.records ?? [];
   if (run === undefined || run.known === null || record === undefined || !isAlone(stage) || !isRecord(run)) return null;
   const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
-  const texts = [toColumnOrNull(detail), toColumnOrNull(payload)];
-  const row = [seq, toColumn(location), kind, outcome, attempts, startedAt, at, ...texts];
+  const texts = [detailColumn(detail), toColumnOrNull(payload)];
+  const row = [seq, toColumn(location), kind, outcomeColumn(outcome), attempts, startedAt, at, ...texts];
   return [now, toColumn(run.head.id), run.known.rev, ...row];
 }
 

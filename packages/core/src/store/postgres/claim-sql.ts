@@ -1,3 +1,4 @@
+import { NEWEST_IN_CHUNKS } from "./chunks-sql.ts";
 import { NEWEST_SEQ, NOW_SQL, RUN_JSON } from "./run-json.ts";
 
 /** From this many claims on, a run is in the index of suspects. */
@@ -23,7 +24,12 @@ function knownSuspectsSql(order: string): string {
  * In one order or the other, with no more suspects than asked for. Runs that another worker is claiming at the same time are
  * passed by. The worker's row is locked before the runs, as whoever takes a worker for dead does.
  */
-export function claimSql(name: string, first: "longest" | "newest", suspects: "sought" | "known"): string {
+export function claimSql(
+  name: string,
+  first: "longest" | "newest",
+  suspects: "sought" | "known",
+  newest = NEWEST_SEQ,
+): string {
   const order = first === "longest" ? "r.wake_at, r.n" : "r.wake_at DESC, r.n DESC";
   return `
 CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint, p_workflows text[], p_versions integer[],
@@ -54,7 +60,7 @@ ${suspects === "sought" ? suspectsSql(order) : knownSuspectsSql(order)}
         wait = CASE WHEN r.undo = 'underWay' THEN NULL ELSE r.wait END, epoch = r.epoch + 1, turn = 0, owner = p_worker, wake_at = NULL,
         claims = CASE WHEN x.newest > r.claim_seq THEN 1 ELSE r.claims + 1 END, claim_seq = x.newest,
         started_at = coalesce(r.started_at, present)
-      FROM (SELECT r.id, ${NEWEST_SEQ} AS newest FROM @.runs r WHERE r.id = ANY (chosen)) AS x
+      FROM (SELECT r.id, ${newest} AS newest FROM @.runs r WHERE r.id = ANY (chosen)) AS x
       WHERE r.id = x.id RETURNING r.*)
     SELECT json_agg(${RUN_JSON} ORDER BY array_position(chosen, r.id)) INTO claimed FROM taken r;
   RETURN claimed;
@@ -72,3 +78,10 @@ CREATE INDEX runs_suspect ON @.runs (workflow, version, wake_at, n)
   WHERE owner IS NULL AND wake_at IS NOT NULL AND claims >= ${SUSPECT_LEAST};
 DROP INDEX @.runs_free;
 ${claimSql("claim_4", "longest", "known")}${claimSql("claim_newest_4", "newest", "known")}`;
+
+export const CLAIM_CHUNKS_SQL = `${claimSql("claim_10", "longest", "known", NEWEST_IN_CHUNKS)}${claimSql(
+  "claim_newest_10",
+  "newest",
+  "known",
+  NEWEST_IN_CHUNKS,
+)}`;

@@ -4,6 +4,7 @@ import type { EventRow, LetterRow } from "../tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
 import { numberArray, textArray } from "./array-text.ts";
 import { documentRows } from "./document-rows.ts";
+import { detailColumn, outcomeColumn } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedRun } from "./staged-run.ts";
 import { type EventChange, FRESH } from "./staged-topics.ts";
@@ -12,10 +13,10 @@ import { type EventChange, FRESH } from "./staged-topics.ts";
 
 const ARGUMENTS = Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const COMMIT_CALL = `SELECT @.commit_1(${ARGUMENTS})::text AS json`;
+export const COMMIT_CALL = `SELECT @.commit_10(${ARGUMENTS})::text AS json`;
 
 /** With more than puts and removals of documents. */
-export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_6(${ARGUMENTS}, $31)::text AS json`;
+export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents_10(${ARGUMENTS}, $31)::text AS json`;
 
 export interface CommitExtras {
   /** The present, where the caller's clock counts. */
@@ -84,11 +85,11 @@ function journalValues(runs: readonly StagedRun[]): readonly (string | null)[] {
     numberArray(records.map(({ seq }) => seq)),
     textArray(records.map(({ location }) => toColumn(location))),
     textArray(records.map(({ kind }) => kind)),
-    textArray(records.map(({ outcome }) => outcome)),
+    textArray(records.map(({ outcome }) => outcomeColumn(outcome))),
     numberArray(records.map(({ attempts }) => attempts)),
     numberArray(records.map(({ startedAt }) => startedAt)),
     numberArray(records.map(({ at }) => at)),
-    textArray(records.map(({ detail }) => toColumnOrNull(detail))),
+    textArray(records.map(({ detail }) => detailColumn(detail))),
     textArray(records.map(({ payload }) => toColumnOrNull(payload))),
   ];
 }

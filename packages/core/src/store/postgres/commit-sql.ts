@@ -1,3 +1,4 @@
+import { chunkOf, recordsSql } from "./chunks-sql.ts";
 import { NOW_SQL } from "./run-json.ts";
 
 /**
@@ -78,12 +79,13 @@ const RUNS = `
       WHERE r.id = x.id;
   END IF;`;
 
-const BELONGINGS = `
+/** `cut`: which records of `j` are in a cut `x`. `check`: what has to hold before records are added. */
+const belongings = (cut: string, check: string): string => `
   IF p_cuts IS NOT NULL THEN
     DELETE FROM @.journal j USING json_to_recordset(p_cuts) AS x(run_id text, first integer, last integer)
-      WHERE j.run_id = x.run_id AND j.seq >= x.first AND j.seq <= x.last;
+      WHERE ${cut};
   END IF;
-  IF p_run IS NOT NULL THEN
+  IF p_run IS NOT NULL THEN${check}
     INSERT INTO @.journal (run_id, seq, location, kind, outcome, attempts, started_at, at, detail, payload)
       SELECT * FROM unnest(p_run, p_seq, p_location, p_kind, p_outcome, p_attempts, p_started_at, p_at, p_detail, p_payload);
   END IF;
@@ -180,8 +182,13 @@ export const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_
   p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[],
   p_childless text[]`;
 
-export const COMMIT_SQL = `
-CREATE FUNCTION @.commit_1(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
+interface JournalSql {
+  readonly cut: string;
+  readonly check: string;
+}
+
+const commitSql = (name: string, { cut, check }: JournalSql): string => `
+CREATE FUNCTION @.${name}(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
 DECLARE
   found bigint;
   wanted bigint;
@@ -199,9 +206,27 @@ ${LOCKS}
     RAISE EXCEPTION 'the deadline has not come' USING ERRCODE = '${CONFLICT_STATE}';
   END IF;
 ${RUNS}
-${BELONGINGS}
+${belongings(cut, check)}
 ${EVENTS}
 ${REST}
   RETURN present;
 END $body$;
 `;
+
+export const COMMIT_SQL = commitSql("commit_1", {
+  cut: "j.run_id = x.run_id AND j.seq >= x.first AND j.seq <= x.last",
+  check: "",
+});
+
+/** A record that is there already: what was sent twice came a second time, after the answer to it was lost. */
+export const takenSql = (records: string): string => `
+    IF EXISTS (SELECT 1 FROM ${records} AS x(run_id, seq) JOIN @.journal j
+        ON j.run_id = x.run_id AND ${chunkOf("j.seq")} = ${chunkOf("x.seq")} AND j.seq = x.seq) THEN
+      RAISE EXCEPTION 'a record is there already' USING ERRCODE = '${CONFLICT_STATE}';
+    END IF;`;
+
+/** The same over a journal whose index leads to chunks, and tells no record from another. */
+export const COMMIT_CHUNKS_SQL = commitSql("commit_10", {
+  cut: recordsSql("x.run_id", "x.first", "x.last"),
+  check: takenSql("unnest(p_run, p_seq)"),
+});

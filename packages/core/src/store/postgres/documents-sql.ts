@@ -1,7 +1,7 @@
 import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../model/transition.ts";
 import { CONFLICT_STATE, PARAMETERS, PLAN } from "./commit-sql.ts";
 
-/** The names of the parameters of `commit_1`, but with nothing to do to documents. */
+/** The names of the parameters of a commit, but with nothing to do to documents. */
 const PASSED_ON = PARAMETERS.split(",")
   .map((parameter) => parameter.trim().split(/\s+/)[0] ?? "")
   .map((name) => (name === "p_documents" ? "NULL" : name))
@@ -11,14 +11,14 @@ const PASSED_ON = PARAMETERS.split(",")
  * A commit that also does to documents what has to be seen by the database: what is open is closed, what is there is marked, and
  * what takes the place of something takes the place of nothing else.
  */
-export const DOCUMENTS_SQL = `
-CREATE FUNCTION @.commit_6(${PARAMETERS}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
+const documentsSql = (name: string, commit: string): string => `
+CREATE FUNCTION @.${name}(${PARAMETERS}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
 DECLARE
   found bigint;
   wanted bigint;
   present bigint;
 BEGIN
-  present := @.commit_1(${PASSED_ON});
+  present := @.${commit}(${PASSED_ON});
   IF present IS NULL THEN RETURN NULL; END IF;
   IF p_closed IS NOT NULL THEN
     UPDATE @.documents o SET d = '${CANCELLED_DOCUMENT}' WHERE o.run_id = ANY (p_closed) AND o.d = '${OPEN_DOCUMENT}';
@@ -61,3 +61,7 @@ BEGIN
   RETURN present;
 END $body$;
 `;
+
+export const DOCUMENTS_SQL = documentsSql("commit_6", "commit_1");
+
+export const DOCUMENTS_CHUNKS_SQL = documentsSql("commit_documents_10", "commit_10");

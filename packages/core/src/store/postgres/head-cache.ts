@@ -11,10 +11,13 @@ const INBOX_MAX = 16;
  */
 export class HeadCache implements RunCache {
   readonly #max: number;
+  readonly #isOurs: (owner: string) => boolean;
   readonly #runs = new Map<string, KnownRun>();
 
-  constructor(max: number) {
+  /** `isOurs`: of workers of this process. What others work on has changed when it is next looked at. */
+  constructor(max: number, isOurs: (owner: string) => boolean) {
     this.#max = max;
+    this.#isOurs = isOurs;
   }
 
   get(runId: string): KnownRun | undefined {
@@ -24,7 +27,7 @@ export class HeadCache implements RunCache {
   put(known: KnownRun): void {
     const { head } = known;
     this.#runs.delete(head.id);
-    if (isTerminal(head.status) || head.owner === null) return;
+    if (isTerminal(head.status) || head.owner === null || !this.#isOurs(head.owner)) return;
     this.#runs.set(head.id, known);
     if (this.#runs.size <= this.#max) return;
     for (const oldest of this.#runs.keys()) {

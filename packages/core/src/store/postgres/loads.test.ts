@@ -101,12 +101,20 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
 
 describe("what is remembered of runs", () => {
   it("a claim that is heard of late does not replace what a later commit has left", () => {
-    const cache = new HeadCache(10);
+    const cache = new HeadCache(10, () => true);
     const known = (rev: number) => ({ rev, head: { id: "a", status: "running", owner: "w" } }) as KnownRun;
     cache.put(known(5));
     cache.learnRead(known(4));
     expect(cache.get("a")?.rev).toBe(5);
     cache.learnRead(known(6));
     expect(cache.get("a")?.rev).toBe(6);
+  });
+
+  it("what others work on is not remembered: it has changed when it is next looked at", () => {
+    const cache = new HeadCache(10, (owner) => owner === "w");
+    const known = (owner: string) => ({ rev: 1, head: { id: owner, status: "running", owner } }) as KnownRun;
+    cache.put(known("w"));
+    cache.put(known("v"));
+    expect([cache.get("w")?.rev, cache.get("v")]).toEqual([1, undefined]);
   });
 });

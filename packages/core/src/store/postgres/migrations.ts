@@ -5,6 +5,7 @@ import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { DOCUMENTS_SQL } from "./documents-sql.ts";
+import { JOURNAL_SQL } from "./journal-sql.ts";
 import { LOADING_SQL } from "./loading-sql.ts";
 import { OWNERS_SQL } from "./owners-sql.ts";
 import { PRUNE_SQL } from "./prune-sql.ts";
@@ -29,12 +30,13 @@ const MIGRATIONS: readonly string[] = [
   APPEND_SQL,
   READING_SQL,
   LOADING_SQL,
+  JOURNAL_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** Code that knows this version, or a newer one, can work on what the steps leave. */
-const OLDEST = 1;
+const OLDEST = 10;
 
 const SCHEMA_SQL = `CREATE SCHEMA IF NOT EXISTS @;
 CREATE TABLE IF NOT EXISTS @.migrations (version integer PRIMARY KEY, oldest integer NOT NULL)`;
@@ -89,22 +91,28 @@ async function schemaState(database: Database, connection: Connection): Promise<
 
 const SETTINGS_SQL = `SELECT json_build_object('version', current_setting('server_version_num')::integer,
   'commit', current_setting('synchronous_commit'), 'replica', pg_is_in_recovery(),
-  'encoding', current_setting('server_encoding'))::text AS json`;
+  'encoding', current_setting('server_encoding'), 'isolation', current_setting('default_transaction_isolation'))::text AS json`;
 
 const VERSION_MIN = 130_000;
 
 /** Refuses a server that would lose what it has said to have committed, or that can't do the work. */
 export async function checkServer(database: Database, options: { readonly allowAsyncCommit: boolean }): Promise<void> {
-  const { version, commit, replica, encoding } = (await database.call(SETTINGS_SQL, [])) as {
+  const { version, commit, replica, encoding, isolation } = (await database.call(SETTINGS_SQL, [])) as {
     readonly version: number;
     readonly commit: string;
     readonly replica: boolean;
     readonly encoding: string;
+    readonly isolation: string;
   };
   if (version < VERSION_MIN)
     throw unsupported(`PostgreSQL ${Math.floor(version / 10_000)} is too old; use 13 or newer`);
   if (encoding !== "UTF8") throw unsupported(`the database has the encoding ${encoding}; make one with UTF8`);
   if (replica) throw unsupported("the server is a replica and only reads; connect to the primary");
+  if (isolation !== "read committed") {
+    throw unsupported(
+      `default_transaction_isolation is ${isolation}; set it to read committed, on the server, for the database or for the user`,
+    );
+  }
   if (commit === "off" && !options.allowAsyncCommit) {
     throw unsupported(
       "synchronous_commit is off: commits that were answered are lost when the server dies; turn it on, or set allowAsyncCommit",

@@ -25,7 +25,6 @@ import { writeCoded } from "./coded-writing.ts";
 import type { Database } from "./database.ts";
 import { HeadCache } from "./head-cache.ts";
 import { channelOf, Hints } from "./hints.ts";
-import type { KnownRun } from "./known-rows.ts";
 import { gatheredLoads } from "./loads.ts";
 import { checkServer, migrate } from "./migrations.ts";
 import { PostgresReader } from "./postgres-reader.ts";
@@ -59,7 +58,7 @@ export class PostgresStore implements Store {
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
-  readonly #cache = new HeadCache(REMEMBERED_MAX);
+  readonly #cache = new HeadCache(REMEMBERED_MAX, (owner) => this.#workers.has(owner));
   readonly #hints: Hints;
   readonly #loads: ReturnType<typeof gatheredLoads>;
   readonly #writing: Writing;
@@ -80,7 +79,7 @@ export class PostgresStore implements Store {
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
     this.#hints = new Hints(database, channel);
-    this.#loads = gatheredLoads(database, (known) => this.#learn(known));
+    this.#loads = gatheredLoads(database, (known) => this.#cache.learnRead(known));
     this.#writing = new Writing({
       database,
       cache: this.#cache,
@@ -263,12 +262,6 @@ export class PostgresStore implements Store {
       }
       return { result: expired, notBefore: null, hints: [] };
     });
-  }
-
-  /** Others have changed a run that is worked on here, and it was read: the next commit need not find that out. */
-  #learn(known: KnownRun): void {
-    const { owner } = known.head;
-    if (owner !== null && this.#workers.has(owner)) this.#cache.learnRead(known);
   }
 
   #fixedNow(): number | null {

@@ -46,19 +46,19 @@ END $body$;
 `;
 }
 
-/** What a decision needs to know: `rows_1`, and mostly nothing but rows of runs, for which that looks at too much. */
-const ROWS = `
-CREATE FUNCTION @.rows_8(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
+/** What a decision needs to know: mostly nothing but rows of runs, for which `all` looks at too much. */
+export const fewRowsSql = (name: string, all: string, newest: string): string => `
+CREATE FUNCTION @.${name}(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
   p_children text[], p_letters text[], p_seen json, p_floors json) RETURNS json LANGUAGE plpgsql STABLE ${PLAN} AS $body$
 DECLARE
   found json;
 BEGIN
   IF p_known IS NULL AND p_topics IS NULL AND p_seen IS NULL AND p_floors IS NULL
       AND cardinality(p_inboxes || p_events || p_children || p_letters) = 0 THEN
-    SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${NEWEST_SEQ})) INTO found FROM @.runs r WHERE r.id = ANY (p_runs);
+    SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${newest})) INTO found FROM @.runs r WHERE r.id = ANY (p_runs);
     RETURN json_build_object('now', ${NOW_SQL}, 'runs', found);
   END IF;
-  RETURN @.rows_1(p_now, p_runs, p_inboxes, p_known, p_topics, p_events, p_children, p_letters, p_seen, p_floors);
+  RETURN @.${all}(p_now, p_runs, p_inboxes, p_known, p_topics, p_events, p_children, p_letters, p_seen, p_floors);
 END $body$;
 `;
 
@@ -67,5 +67,5 @@ export const READING_SQL = [
   reading("load_many_8(p_runs text[], p_after bigint[], p_records bigint, p_bytes bigint)", LOAD_MANY),
   reading("run_8(p_run text)", RUN),
   reading("run_many_8(p_runs text[], p_bytes bigint)", RUN_MANY),
-  ROWS,
+  fewRowsSql("rows_8", "rows_1", NEWEST_SEQ),
 ].join("");

@@ -1,11 +1,17 @@
 import { HEAD_VALUES, NEWEST_SEQ, NOW_SQL } from "./run-json.ts";
 
+/** How a journal is read: the newest seq of a run `r`, and the newest up to one of `x`. */
+export interface JournalReads {
+  readonly newest: string;
+  readonly floor: string;
+}
+
 /**
  * What a decision needs to know, read in one call and one state of the database. Waiters and children come with their runs.
  * Nothing is locked: who writes says what it saw.
  */
-export const ROWS_SQL = `
-CREATE FUNCTION @.rows_1(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
+export const rowsSql = (name: string, { newest, floor }: JournalReads): string => `
+CREATE FUNCTION @.${name}(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
   p_children text[], p_letters text[], p_seen json, p_floors json) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
 DECLARE
   waiters json;
@@ -26,7 +32,7 @@ BEGIN
   END IF;
   RETURN json_build_object(
     'now', ${NOW_SQL},
-    'runs', (SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${NEWEST_SEQ})) FROM @.runs r WHERE r.id = ANY (run_ids)),
+    'runs', (SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${newest})) FROM @.runs r WHERE r.id = ANY (run_ids)),
     'waiters', waiters,
     'children', children,
     'inboxes', (SELECT json_agg(json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)
@@ -45,11 +51,13 @@ BEGIN
       FROM json_to_recordset(p_seen) AS x(run_id text, topic text)
       JOIN @.topics_seen s ON s.run_id = x.run_id AND s.topic = x.topic) END,
     'floors', CASE WHEN p_floors IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(x.run_id, x.seq,
-        coalesce((SELECT max(j.seq) FROM @.journal j WHERE j.run_id = x.run_id AND j.seq <= x.seq), r.base_seq)))
+        coalesce(${floor}, r.base_seq)))
       FROM json_to_recordset(p_floors) AS x(run_id text, seq integer) JOIN @.runs r ON r.id = x.run_id) END
   );
 END $body$;
+`;
 
+const LOCK = `
 CREATE FUNCTION @.lock_1(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
 BEGIN
   INSERT INTO @.topics (topic, rev, pending) SELECT u.t, 0, 0 FROM unnest(p_topics) AS u(t) ORDER BY u.t ON CONFLICT DO NOTHING;
@@ -57,3 +65,8 @@ BEGIN
   PERFORM 1 FROM @.runs WHERE id = ANY (p_runs) ORDER BY id FOR UPDATE;
 END $body$;
 `;
+
+export const ROWS_SQL = `${rowsSql("rows_1", {
+  newest: NEWEST_SEQ,
+  floor: "(SELECT max(j.seq) FROM @.journal j WHERE j.run_id = x.run_id AND j.seq <= x.seq)",
+})}${LOCK}`;

@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import { runOf } from "../run-of.ts";
 import type { HeldRun } from "../store.ts";
 import type { EventRow, LetterRow, RunHead } from "../tables.ts";
-import { fromColumn, fromColumnOrNull } from "../text-column.ts";
+import { fromColumn, fromColumnOrNull, toColumn } from "../text-column.ts";
 import type { KnownRun } from "./known-rows.ts";
 
 /** What the functions of the database give back as JSON, and what is made of it. */
@@ -149,7 +149,7 @@ export type RecordValues = readonly [
   seq: number,
   location: string,
   kind: JournalRecord["kind"],
-  outcome: JournalRecord["outcome"],
+  outcome: string,
   payload: string | null,
   attempts: number,
   startedAt: number,
@@ -157,18 +157,40 @@ export type RecordValues = readonly [
   detail: string | null,
 ];
 
+/** What most records say is written as nothing: with no column that is NULL a row has no map of those, either. */
+const PLAIN = "";
+/** An empty text, where that stands for none. What text is written as has never this alone. */
+const EMPTY = "\ufffe";
+
+export function outcomeColumn(outcome: JournalRecord["outcome"]): string {
+  return outcome === "ok" ? PLAIN : outcome;
+}
+
+export function detailColumn(detail: string | null): string {
+  return detail === null ? PLAIN : detail === "" ? EMPTY : toColumn(detail);
+}
+
+function outcomeOf(column: string): JournalRecord["outcome"] {
+  return column === PLAIN ? "ok" : (column as JournalRecord["outcome"]);
+}
+
+function detailOf(column: string | null): string | null {
+  if (column === null || column === PLAIN) return null;
+  return column === EMPTY ? "" : fromColumn(column);
+}
+
 export function recordOf(values: RecordValues): JournalRecord {
   const [seq, location, kind, outcome, payload, attempts, startedAt, at, detail] = values;
   return {
     seq,
     location: fromColumn(location),
     kind,
-    outcome,
+    outcome: outcomeOf(outcome),
     payload: fromColumnOrNull(payload),
     attempts,
     startedAt,
     at,
-    detail: fromColumnOrNull(detail),
+    detail: detailOf(detail),
   };
 }
 

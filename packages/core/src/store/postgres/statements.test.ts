@@ -38,6 +38,7 @@ async function open({ pool, schema }: PostgresFixture) {
 
 const waiting = workflow("waiting", async (ctx) => {
   await ctx.listen("go");
+  await ctx.listen("go");
   return "done";
 });
 
@@ -83,23 +84,28 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     await (await worker.start(ten, undefined)).result();
     statements.length = 0;
     await (await worker.start(ten, undefined)).result();
-    const commits = statements.flatMap((text) => /commit_\d|append_\d/.exec(text)?.[0] ?? []);
-    expect(commits).toEqual(["commit_1", ...Array.from({ length: STEPS - 1 }, () => "append_7"), "commit_1"]);
+    const commits = statements.flatMap((text) => /commit_\d+|append_\d+/.exec(text)?.[0] ?? []);
+    expect(commits).toEqual(["commit_10", ...Array.from({ length: STEPS - 1 }, () => "append_10"), "commit_10"]);
   });
 
   it("a hot run that another process has sent a message to is read once and written once", async () => {
     const { statements, engine } = await open(fixture);
     const worker = await engine([waiting], { listen: true });
     const client = await engine([]);
-    const rested = new Promise((resolve) => worker.on("run.suspended", resolve));
-    const ended = new Promise((resolve) => worker.on("run.completed", resolve));
+    const rests = (): Promise<unknown> => new Promise((resolve) => worker.on("run.suspended", resolve));
+    const first = rests();
     const run = await worker.start(waiting, undefined);
-    await rested;
+    await first;
+    // When this one has arrived, the worker listens.
+    const second = rests();
+    await client.send(run.id, "go", null);
+    await second;
     statements.length = 0;
+    const ended = new Promise((resolve) => worker.on("run.completed", resolve));
     await client.send(run.id, "go", null);
     await ended;
-    const calls = statements.map((text) => /\w+_\d+(?=\()/.exec(text)?.[0] ?? text);
-    expect(calls).toEqual(["rows_8", "commit_1", "load_9", "commit_1"]);
+    const calls = statements.flatMap((text) => /(?:rows|commit|append|load|lock)_\w+|BEGIN/.exec(text)?.[0] ?? []);
+    expect(calls).toEqual(["rows_10", "commit_10", "load_10", "commit_10"]);
   });
 
   it("the time is asked of the server, and what is taken for it is not ahead of it", async () => {
@@ -135,9 +141,10 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     await store.open({ now: () => 0, every: () => () => undefined });
     const prepared = async (): Promise<unknown> =>
       await execute(pool, "SELECT count(*)::int AS n FROM pg_prepared_statements");
+    await store.heartbeat("w", 60_000);
     await store.commit([create("r", { owner: "w" }), append("r", { records: [record(1)] })]);
     await store.commit([append("r", { records: [record(2)] })]);
-    expect(await prepared()).toEqual([{ n: 2 }]);
+    expect(await prepared()).toEqual([{ n: 3 }]);
     await execute(pool, "DEALLOCATE ALL");
     await store.commit([append("r", { records: [record(3)] })]);
     await store.commit([append("r", { records: [record(4)] })]);

@@ -1,16 +1,19 @@
 import { heldSql, nextDueSql } from "./beat-sql.ts";
+import { chunkOf } from "./chunks-sql.ts";
 import { ENTRY_JSON, RECORD_JSON } from "./reading-sql.ts";
 
 /** Statements of the store that are no functions of the database. Each answers with one value, the column `json`. */
 
 const PRESENT = "coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 
+const RECORDS_AFTER = `q.run_id = $1 AND ${chunkOf("q.seq")} >= ${chunkOf("$2::bigint")} AND q.seq > $2`;
+
 export const STORE_SQL = {
   greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.places')::text)::text AS json`,
   now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS json",
-  claim: "SELECT @.claim_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
-  claimNewest: "SELECT @.claim_newest_4($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  claim: "SELECT @.claim_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  claimNewest: "SELECT @.claim_newest_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   beat: "SELECT @.beat_5($1, $2, $3, $4, $5, $6, $7)::text AS json",
   retire: "SELECT @.retire_1($1, $2)::text AS json",
   prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
@@ -20,14 +23,14 @@ export const STORE_SQL = {
   nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
-  load: "SELECT @.load_9($1, $2) AS json",
-  loadMany: "SELECT @.load_many_9($1, $2, $3, $4) AS json",
+  load: "SELECT @.load_10($1, $2) AS json",
+  loadMany: "SELECT @.load_many_10($1, $2, $3, $4) AS json",
   run: "SELECT @.run_8($1) AS json",
   runs: "SELECT @.run_many_9($1, $2) AS json",
   journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q
-    WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq LIMIT $3) AS j`,
+    WHERE ${RECORDS_AFTER} ORDER BY ${chunkOf("q.seq")}, q.seq LIMIT $3) AS j`,
   journalDown: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq DESC)::text AS json FROM (SELECT * FROM @.journal q
-    WHERE q.run_id = $1 AND q.seq > $2 ORDER BY q.seq DESC LIMIT $3) AS j`,
+    WHERE ${RECORDS_AFTER} ORDER BY ${chunkOf("q.seq")} DESC, q.seq DESC LIMIT $3) AS j`,
   inbox: `SELECT json_agg(${ENTRY_JSON} ORDER BY i.n)::text AS json FROM @.inbox i WHERE i.run_id = $1`,
   letters: `SELECT json_agg(to_json(l) ORDER BY l.n DESC)::text AS json FROM (SELECT * FROM @.letters q WHERE q.n < $1
     ORDER BY q.n DESC LIMIT $2) AS l`,

@@ -1,0 +1,109 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { append, create, ORDER, record, records } from "../../testing/store-contract/builders.ts";
+import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import { CONFLICT_STATE } from "./commit-sql.ts";
+import { postgresStore } from "./index.ts";
+
+const postgres = await freshPostgres();
+
+async function open({ pool, schema }: PostgresFixture) {
+  const own = await schema();
+  const store = postgresStore(pool, { schema: own.schema, listen: false });
+  await store.open(new ManualWorld(1_700_000_000_000));
+  onTestFinished(async () => {
+    await store.close();
+    await own.dispose();
+  });
+  await store.commit([create("r", { owner: "w" }), append("r", { records: [record(1)] })]);
+  return { store, schema: own.schema };
+}
+
+const appendCall = (schema: string, seq: number): string =>
+  `SELECT ${schema}.append_10(NULL, 'r', 1, ${seq}, 'l', 'step', '', 1, 0, 0, '', NULL)`;
+
+const commitCall = (schema: string, seqs: readonly number[]): string => {
+  const array = (value: (seq: number) => unknown): string => `'{${seqs.map(value).join(",")}}'`;
+  const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1, () => 0, () => 0];
+  const columns = [...journal, () => '""', () => "null"].map(array).join(", ");
+  return `SELECT ${schema}.commit_10(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(16)})`;
+};
+
+describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  it("takes no record twice, however it is sent", async () => {
+    const { store, schema } = await open(fixture);
+    const conflict = { code: CONFLICT_STATE };
+    await expect(execute(fixture.pool, appendCall(schema, 1))).rejects.toMatchObject(conflict);
+    await expect(execute(fixture.pool, commitCall(schema, [1]))).rejects.toMatchObject(conflict);
+    await expect(execute(fixture.pool, commitCall(schema, [2, 1]))).rejects.toMatchObject(conflict);
+    await execute(fixture.pool, commitCall(schema, [2, 3]));
+    await execute(fixture.pool, appendCall(schema, 4));
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  });
+
+  it.each(["append", "commit"])("a second %s that was on its way while the first was written finds it", async (how) => {
+    const { store, schema } = await open(fixture);
+    const call = how === "append" ? appendCall(schema, 2) : commitCall(schema, [2]);
+    const first = await fixture.pool.connect();
+    await first.query("BEGIN");
+    await first.query(call);
+    const second = expect(execute(fixture.pool, call)).rejects.toMatchObject({ code: CONFLICT_STATE });
+    const waits = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query = $1";
+    const waiting = async (): Promise<number> =>
+      ((await execute(fixture.pool, waits, [call])) as { readonly n: number }[])[0]?.n ?? 0;
+    for (let round = 0; round < 2_000 && (await waiting()) === 0; round += 1);
+    await first.query("COMMIT");
+    first.release();
+    await second;
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
+  it("gives what an outcome and a detail were, though most are written as nothing", async () => {
+    const { store } = await open(fixture);
+    const odd = [
+      record(2, { detail: "" }),
+      record(3, { detail: "\ufffe" }),
+      record(4, { detail: "d", outcome: "timedOut" }),
+      record(5, { outcome: "failed" }),
+    ];
+    await store.commit([append("r", { records: [record(2, { detail: "" })] })]);
+    await store.commit([append("r", { records: odd.slice(1) })]);
+    expect(await store.reader.journal("r", { afterSeq: 1, limit: 9 })).toEqual(odd);
+  });
+
+  it("gives what was written in full before", async () => {
+    const { store, schema } = await open(fixture);
+    const before = await store.reader.journal("r", { afterSeq: 0, limit: 9 });
+    await execute(fixture.pool, `UPDATE ${schema}.journal SET outcome = 'ok', detail = NULL`);
+    expect(await store.reader.journal("r", { afterSeq: 0, limit: 9 })).toEqual(before);
+  });
+
+  it("is read, cut and continued across the chunks that its index leads to", async () => {
+    const { store } = await open(fixture);
+    await store.commit([append("r", { records: records(2, 100) })]);
+    const seqs = async (afterSeq: number): Promise<readonly number[]> =>
+      (await store.load("r", afterSeq))?.records.map(({ seq }) => seq) ?? [];
+    for (const last of [14, 15, 16, 17, 31, 32, 99]) expect((await seqs(last))[0]).toBe(last + 1);
+    expect(await seqs(100)).toEqual([]);
+    const down = await store.reader.journal("r", { afterSeq: 14, limit: 20, newestFirst: true });
+    expect(down.map(({ seq }) => seq)).toEqual(Array.from({ length: 20 }, (_, index) => 100 - index));
+    await store.commit([append("r", { records: [record(101)], trim: [{ from: 10, to: 40 }] })]);
+    expect((await seqs(0)).slice(7, 11)).toEqual([8, 9, 41, 42]);
+    await store.retire("w");
+    const [run] = await store.claim({ worker: "v", workflows: ORDER, limit: 1 });
+    await store.commit([append("r", { epoch: run?.epoch ?? 0, records: [record(102)] })]);
+    expect(await seqs(100)).toEqual([101, 102]);
+  });
+
+  it("is not left to transactions that would not see what others have written", async () => {
+    const { schema } = await open(fixture);
+    const url = `${fixture.url}?options=-c%20default_transaction_isolation%3Dserializable`;
+    const store = postgresStore(url, { schema, listen: false });
+    const opened = store.open(new ManualWorld(1_700_000_000_000));
+    await expect(opened).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
+    await store.close();
+  });
+});
