@@ -1,0 +1,61 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createEngine } from "../../create-engine.ts";
+import { workflow } from "../../workflow/workflow.ts";
+import { redisClient } from "./client.ts";
+import { RedisConnection } from "./connection.ts";
+import { RedisStore } from "./redis-store.ts";
+
+/** Each command that is sent is a round trip: their number bounds what many workers ask of one server. */
+const ROUND_TRIPS_A_STEP_MAX = 0.05;
+const STEPS = 10;
+const SILENCE_MS = 10_000;
+
+const ADDRESS = process.env.PAWL_TEST_REDIS_URL;
+
+const ten = workflow("ten", async (ctx) => {
+  for (let n = 0; n < STEPS; n += 1) await ctx.step(`step-${n}`, async () => n);
+  return "done";
+});
+
+/** An engine that does nothing but what it is asked, and the commands that it has sent. */
+async function open(address: string, name: string) {
+  const sent: string[] = [];
+  const connect = async (): Promise<RedisConnection> => {
+    const client = await redisClient(address, { silenceMs: SILENCE_MS });
+    const send = async (key: string, args: readonly string[]): Promise<unknown> => {
+      sent.push(args[0] ?? "");
+      return await client.send(key, args);
+    };
+    return new RedisConnection({ ...client, send }, `{round-trips:${process.pid}:${name}}`, { index: 0, count: 1 });
+  };
+  const store = new RedisStore({
+    connect,
+    check: async () => undefined,
+    allow: [],
+    clock: "server",
+    silenceMs: SILENCE_MS,
+  });
+  const engine = await createEngine({ store, workflows: [ten], poll: "30s", lease: "5m" });
+  onTestFinished(() => engine.shutdown());
+  return { sent, engine };
+}
+
+describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
+  const address = ADDRESS ?? "";
+
+  it("many runs at a time share their round trips", async () => {
+    const { sent, engine } = await open(address, "many");
+    sent.length = 0;
+    const runs = 300;
+    await Promise.all(Array.from({ length: runs }, async () => (await engine.start(ten, undefined)).result()));
+    expect(sent.length / (runs * STEPS)).toBeLessThan(ROUND_TRIPS_A_STEP_MAX);
+  });
+
+  it("a step after another is one round trip, and the last one ends the run with it", async () => {
+    const { sent, engine } = await open(address, "one");
+    await (await engine.start(ten, undefined)).result();
+    sent.length = 0;
+    await (await engine.start(ten, undefined)).result();
+    expect(sent).toEqual(Array.from({ length: STEPS + 1 }, () => "EVALSHA"));
+  });
+});
