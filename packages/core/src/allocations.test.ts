@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import type { HeapProfiler } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +33,11 @@ async function allocated(run: () => Promise<void>): Promise<number> {
   await run();
   const { profile } = await session.post("HeapProfiler.stopSampling");
   session.disconnect();
-  return (profile.samples ?? []).reduce((sum, { size }) => sum + size, 0);
+  return bytesOf(profile.head);
+}
+
+function bytesOf({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
+  return children.reduce((sum, child) => sum + bytesOf(child), selfSize);
 }
 
 /** Bytes a step of so many runs at once, with their starts and ends, when the code has been compiled. */
