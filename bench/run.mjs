@@ -9,7 +9,11 @@ const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const { dependencies } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 if (!Object.keys(dependencies).every((name) => existsSync(new URL(`node_modules/${name}`, import.meta.url)))) {
   console.log("installing what is measured beside pawl…");
-  const result = spawnSync("npm", ["install"], { cwd: FOLDER, env: ownEnvironment(), stdio: "inherit" });
+  const result = spawnSync("npm", ["install", "--loglevel=error"], {
+    cwd: FOLDER,
+    env: ownEnvironment(),
+    stdio: "inherit",
+  });
   if (result.status !== 0) process.exit(1);
 }
 const { main } = await import("./src/main.mjs");

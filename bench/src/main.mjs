@@ -1,7 +1,7 @@
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { summarize } from "./figure.mjs";
-import { readOptions } from "./options.mjs";
+import { OptionError, readOptions } from "./options.mjs";
 import { leftOut } from "./peers/available.mjs";
 import { openPlaces } from "./places.mjs";
 import { progress } from "./progress.mjs";
@@ -29,7 +29,17 @@ const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 
 /** @param {readonly string[]} args @returns {Promise<number>} The exit code. */
 export async function main(args) {
-  const options = readOptions(args);
+  try {
+    return await measure(readOptions(args));
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    console.error(error.message);
+    return 2;
+  }
+}
+
+/** @param {Options} options @returns {Promise<number>} */
+async function measure(options) {
   const { stores, rounds } = options;
   const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
   console.log(machine);

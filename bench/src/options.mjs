@@ -14,30 +14,43 @@ import { STORES, workloads } from "./workloads.mjs";
  * @property {string | null} out Where the files go; null: beside the documentation if the run is a whole one.
  */
 
+/** Something was asked that there is not; the message says what there is. */
+export class OptionError extends Error {}
+
+const KNOWN = /** @type {const} */ ({
+  store: { type: "string" },
+  url: { type: "string" },
+  postgres: { type: "string" },
+  redis: { type: "string" },
+  quick: { type: "boolean", default: false },
+  only: { type: "string" },
+  rounds: { type: "string" },
+  folder: { type: "string" },
+  out: { type: "string" },
+});
+
+/** @param {readonly string[]} args */
+function parsed(args) {
+  try {
+    return parseArgs({ args: [...args], options: KNOWN }).values;
+  } catch (cause) {
+    const names = Object.keys(KNOWN).map((name) => `--${name}`);
+    throw new OptionError(`${cause.message}; there are ${names.join(", ")}`, { cause });
+  }
+}
+
 /** @param {readonly string[]} args @returns {Options} */
 export function readOptions(args) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      store: { type: "string" },
-      url: { type: "string" },
-      postgres: { type: "string" },
-      redis: { type: "string" },
-      quick: { type: "boolean", default: false },
-      only: { type: "string" },
-      rounds: { type: "string" },
-      folder: { type: "string" },
-      out: { type: "string" },
-    },
-  });
+  const values = parsed(args);
   const { store, quick } = values;
   if (store !== undefined && !STORES.includes(store)) {
-    throw new Error(`--store is ${store}; it can be ${STORES.join(", ")}, and without it all are measured`);
+    throw new OptionError(`--store is ${store}; it can be ${STORES.join(", ")}, and without it all are measured`);
   }
   const stores = store === undefined ? STORES : [store];
   const brief = quick && store === undefined;
   const rounds = Number(values.rounds ?? (brief ? 1 : quick ? 2 : 3));
-  if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is ${values.rounds}; it has to be 1 or more`);
+  if (!Number.isInteger(rounds) || rounds < 1)
+    throw new OptionError(`--rounds is ${values.rounds}; it has to be 1 or more`);
   return {
     stores,
     name: store ?? "benchmarks",
@@ -61,5 +74,5 @@ function onlyOf(text, stores, pace) {
   const known = new Set(stores.flatMap((store) => workloads(store, pace).map(({ name }) => name)));
   const unknown = [...only].filter((name) => !known.has(name));
   if (unknown.length === 0) return only;
-  throw new Error(`there is no workload ${unknown.join(", ")}; there are ${[...known].join(", ")}`);
+  throw new OptionError(`there is no workload ${unknown.join(", ")}; there are ${[...known].join(", ")}`);
 }
