@@ -7,7 +7,7 @@ import type { StagedRun } from "./staged-run.ts";
 
 const ARGUMENTS = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const APPEND_CALL = `SELECT @.append_10(${ARGUMENTS})::text AS json`;
+export const APPEND_CALL = `SELECT @.append_7(${ARGUMENTS})::text AS json`;
 
 /** Null: there is something else to write. */
 export function appendValues(stage: Stage, now: number | null): readonly unknown[] | null {

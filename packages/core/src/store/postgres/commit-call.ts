@@ -15,7 +15,10 @@ const ARGUMENTS = Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join
 
 export const COMMIT_CALL = `SELECT @.commit_10(${ARGUMENTS})::text AS json`;
 
-/** With more than puts and removals of documents. */
+/** With a look whether the records are there already. */
+export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked_10(${ARGUMENTS})::text AS json`;
+
+/** The same, with more than puts and removals of documents. */
 export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents_10(${ARGUMENTS}, $31)::text AS json`;
 
 export interface CommitExtras {

@@ -218,15 +218,15 @@ export const COMMIT_SQL = commitSql("commit_1", {
   check: "",
 });
 
-/** A record that is there already: what was sent twice came a second time, after the answer to it was lost. */
-export const takenSql = (records: string): string => `
-    IF EXISTS (SELECT 1 FROM ${records} AS x(run_id, seq) JOIN @.journal j
+/** A record that is there already: others have added to the journal, or what was sent twice has come a second time. */
+const TAKEN = `
+    IF EXISTS (SELECT 1 FROM unnest(p_run, p_seq) AS x(run_id, seq) JOIN @.journal j
         ON j.run_id = x.run_id AND ${chunkOf("j.seq")} = ${chunkOf("x.seq")} AND j.seq = x.seq) THEN
       RAISE EXCEPTION 'a record is there already' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;`;
 
-/** The same over a journal whose index leads to chunks, and tells no record from another. */
-export const COMMIT_CHUNKS_SQL = commitSql("commit_10", {
-  cut: recordsSql("x.run_id", "x.first", "x.last"),
-  check: takenSql("unnest(p_run, p_seq)"),
-});
+/** The same over a journal whose index leads to chunks, and tells no record from another; and with a look for those that are there. */
+const CHUNKS_CUT = recordsSql("x.run_id", "x.first", "x.last");
+export const COMMIT_CHUNKS_SQL =
+  commitSql("commit_10", { cut: CHUNKS_CUT, check: "" }) +
+  commitSql("commit_checked_10", { cut: CHUNKS_CUT, check: TAKEN });

@@ -64,4 +64,4 @@ END $body$;
 
 export const DOCUMENTS_SQL = documentsSql("commit_6", "commit_1");
 
-export const DOCUMENTS_CHUNKS_SQL = documentsSql("commit_documents_10", "commit_10");
+export const DOCUMENTS_CHUNKS_SQL = documentsSql("commit_documents_10", "commit_checked_10");

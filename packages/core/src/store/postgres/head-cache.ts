@@ -38,8 +38,11 @@ export class HeadCache implements RunCache {
 
   /** Remembers what a claim has made of a run, or what was read of it; the answer may come after that of a later commit. */
   learnRead(known: KnownRun): void {
-    if ((this.#runs.get(known.head.id)?.rev ?? 0) >= known.rev) return;
-    this.put((known.inbox?.length ?? 0) > INBOX_MAX ? { ...known, inbox: null } : known);
+    const before = this.#runs.get(known.head.id);
+    if ((before?.rev ?? 0) >= known.rev) return;
+    // Whatever this process has sent for the run was for what it had remembered.
+    const firm = known.firm || before !== undefined;
+    this.put({ ...known, firm, inbox: (known.inbox?.length ?? 0) > INBOX_MAX ? null : known.inbox });
   }
 
   delete(runId: string): void {
@@ -55,7 +58,7 @@ export class HeadCache implements RunCache {
     if (!run.touched) return;
     const rev = run.known === null ? 1 : run.known.rev + (run.saved ? 1 : 0);
     const { head, wait, newest } = run;
-    this.put({ rev, head, wait, newest, inbox: inboxAfter(run) });
+    this.put({ rev, head, wait, newest, inbox: inboxAfter(run), firm: true });
   }
 }
 

@@ -1,4 +1,3 @@
-import { APPEND_CHUNKS_SQL } from "./append-sql.ts";
 import { chunkOf, FLOOR_IN_CHUNKS, NEWEST_IN_CHUNKS } from "./chunks-sql.ts";
 import { CLAIM_CHUNKS_SQL } from "./claim-sql.ts";
 import { COMMIT_CHUNKS_SQL } from "./commit-sql.ts";
@@ -8,8 +7,9 @@ import { fewRowsSql } from "./reading-sql.ts";
 import { rowsSql } from "./rows-sql.ts";
 
 /**
- * A journal's index leads to chunks of records, and is a fifth as large. It tells no record from another, so whoever adds some looks,
- * under the lock of the run, that they are not there. Without a key, a publication of the table has to know whole rows.
+ * A journal's index leads to chunks of records, and is a fifth as large. It tells no record from another: that is for
+ * `rev` to do, and for a look at the journal under the lock of the run (Q3). Without a key, a publication of the table has to know
+ * whole rows.
  */
 const TABLE = `
 CREATE INDEX journal_chunks ON @.journal (run_id, ${chunkOf("seq")});
@@ -36,7 +36,6 @@ export const JOURNAL_SQL = [
   LISTS,
   COMMIT_CHUNKS_SQL,
   DOCUMENTS_CHUNKS_SQL,
-  APPEND_CHUNKS_SQL,
   rowsSql("rows_all_10", { newest: NEWEST_IN_CHUNKS, floor: FLOOR_IN_CHUNKS }),
   fewRowsSql("rows_10", "rows_all_10", NEWEST_IN_CHUNKS),
   CLAIM_CHUNKS_SQL,

@@ -3,50 +3,71 @@ import { execute, freshPostgres, type PostgresFixture } from "../../testing/post
 import { append, create, ORDER, record, records } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { CONFLICT_STATE } from "./commit-sql.ts";
+import type { PostgresClient, PostgresPool, PostgresResult } from "./driver.ts";
 import { postgresStore } from "./index.ts";
 
 const postgres = await freshPostgres();
 
-async function open({ pool, schema }: PostgresFixture) {
+interface Statement {
+  readonly text: string;
+  readonly values: unknown[] | undefined;
+  send(): Promise<PostgresResult>;
+}
+
+type Hook = (statement: Statement) => Promise<PostgresResult>;
+
+/** A pool whose statements pass through `hook`. */
+function hooked(pool: PostgresPool, hook: Hook): PostgresPool {
+  const wrap = (client: PostgresClient): PostgresClient =>
+    new Proxy(client, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (name !== "query") return typeof member === "function" ? member.bind(target) : member;
+        return (text: string, values?: unknown[]) => hook({ text, values, send: () => target.query(text, values) });
+      },
+    });
+  return { connect: async () => wrap(await pool.connect()), end: () => pool.end(), on: pool.on.bind(pool) };
+}
+
+async function open({ pool, schema }: PostgresFixture, hook: Hook = ({ send }) => send()) {
   const own = await schema();
-  const store = postgresStore(pool, { schema: own.schema, listen: false });
+  const store = postgresStore(hooked(pool, hook), { schema: own.schema, listen: false });
   await store.open(new ManualWorld(1_700_000_000_000));
   onTestFinished(async () => {
     await store.close();
     await own.dispose();
   });
+  await store.heartbeat("w", 3_600_000);
   await store.commit([create("r", { owner: "w" }), append("r", { records: [record(1)] })]);
   return { store, schema: own.schema };
 }
 
-const appendCall = (schema: string, seq: number): string =>
-  `SELECT ${schema}.append_10(NULL, 'r', 1, ${seq}, 'l', 'step', '', 1, 0, 0, '', NULL)`;
-
-const commitCall = (schema: string, seqs: readonly number[]): string => {
+/** Adds records by a call of its own, as what was sent before does when it comes. */
+const addCall = (schema: string, seqs: readonly number[]): string => {
   const array = (value: (seq: number) => unknown): string => `'{${seqs.map(value).join(",")}}'`;
   const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1, () => 0, () => 0];
   const columns = [...journal, () => '""', () => "null"].map(array).join(", ");
-  return `SELECT ${schema}.commit_10(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(16)})`;
+  return `SELECT ${schema}.commit_checked_10(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(16)})`;
 };
+
+const WRITES = /commit_\w*10|append_7/;
 
 describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("takes no record twice, however it is sent", async () => {
+  it("whoever does not know what was added last takes no record twice", async () => {
     const { store, schema } = await open(fixture);
     const conflict = { code: CONFLICT_STATE };
-    await expect(execute(fixture.pool, appendCall(schema, 1))).rejects.toMatchObject(conflict);
-    await expect(execute(fixture.pool, commitCall(schema, [1]))).rejects.toMatchObject(conflict);
-    await expect(execute(fixture.pool, commitCall(schema, [2, 1]))).rejects.toMatchObject(conflict);
-    await execute(fixture.pool, commitCall(schema, [2, 3]));
-    await execute(fixture.pool, appendCall(schema, 4));
-    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    await expect(execute(fixture.pool, addCall(schema, [1]))).rejects.toMatchObject(conflict);
+    await expect(execute(fixture.pool, addCall(schema, [2, 1]))).rejects.toMatchObject(conflict);
+    await execute(fixture.pool, addCall(schema, [2, 3]));
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  it.each(["append", "commit"])("a second %s that was on its way while the first was written finds it", async (how) => {
+  it("what waits for another's records sees them when they are there", async () => {
     const { store, schema } = await open(fixture);
-    const call = how === "append" ? appendCall(schema, 2) : commitCall(schema, [2]);
+    const call = addCall(schema, [2]);
     const first = await fixture.pool.connect();
     await first.query("BEGIN");
     await first.query(call);
@@ -58,6 +79,56 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     await first.query("COMMIT");
     first.release();
     await second;
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
+  it.each([
+    ["one record", [record(2)], []],
+    ["two records", [record(2), record(3)], []],
+    ["one record of a run that was read since", [record(2)], ["r"]],
+  ])("a commit of %s that comes when it was sent again, and others after it, is refused", async (_, added, read) => {
+    let late: Statement | null = null;
+    let isLost = false;
+    const { store } = await open(fixture, async (statement) => {
+      if (!isLost || late !== null || !WRITES.test(statement.text)) return await statement.send();
+      late = statement;
+      throw Object.assign(new Error("made to break"), { code: "ECONNRESET" });
+    });
+    isLost = true;
+    const again = append("r", { records: added });
+    await expect(store.commit([again])).rejects.toMatchObject({ name: "StoreError" });
+    for (const runId of read) await store.load(runId);
+    const { answers } = await store.commit([again]);
+    expect(answers).toEqual([{ kind: "applied", post: null, again: false }]);
+    const next = added.length + 2;
+    await store.commit([append("r", { records: [record(next)] })]);
+    const { text, values } = late as unknown as Statement;
+    expect(await execute(fixture.pool, text, values)).toEqual([{ json: null }]);
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: next }, (_, index) => index + 1),
+    );
+  });
+
+  it("a commit that comes while it is decided again is found", async () => {
+    let late: Statement | null = null;
+    let isLost = false;
+    const { store } = await open(fixture, async (statement) => {
+      if (isLost && late === null && WRITES.test(statement.text)) {
+        late = statement;
+        throw Object.assign(new Error("made to break"), { code: "ECONNRESET" });
+      }
+      const answer = await statement.send();
+      if (isLost && late !== null && statement.text.includes("rows_10")) {
+        isLost = false;
+        expect(await execute(fixture.pool, late.text, late.values)).not.toEqual([{ json: null }]);
+      }
+      return answer;
+    });
+    isLost = true;
+    const again = append("r", { records: [record(2)] });
+    await expect(store.commit([again])).rejects.toMatchObject({ name: "StoreError" });
+    const { answers } = await store.commit([again]);
+    expect(answers).toEqual([{ kind: "applied", post: null, again: true }]);
     expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2]);
   });
 

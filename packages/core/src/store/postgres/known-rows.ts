@@ -12,6 +12,8 @@ export interface KnownRun {
   readonly newest: number;
   /** What lies in its inbox; null: not read. */
   readonly inbox: readonly InboxEntry[] | null;
+  /** Nothing but what this process commits next can add to its journal in this state of the row (Q3). */
+  readonly firm: boolean;
 }
 
 /** A topic as it was seen: its longest waiters and its oldest events, as many as were asked for. */

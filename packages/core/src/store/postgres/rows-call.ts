@@ -79,7 +79,14 @@ export function learnRows(rows: KnownRows, wanted: Wanted, answer: RowsAnswer): 
   for (const runId of wanted.runs) rows.runs.set(runId, null);
   for (const values of answer.runs ?? []) {
     const head = headOf(values);
-    rows.runs.set(head.id, { rev: values[1], head, wait: waitOf(values[21]), newest: values[22], inbox: null });
+    rows.runs.set(head.id, {
+      rev: values[1],
+      head,
+      wait: waitOf(values[21]),
+      newest: values[22],
+      inbox: null,
+      firm: false,
+    });
   }
   learnBelongings(rows, wanted, answer);
   const waiters = grouped(answer.waiters ?? []);

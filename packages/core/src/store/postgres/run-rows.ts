@@ -112,12 +112,13 @@ export function knownOf(values: RunValues, newest: number): KnownRun {
     wait: waitOf(values[HEAD_LENGTH + 4] as string | null),
     newest,
     inbox: head.inboxLast === 0 ? [] : null,
+    firm: false,
   };
 }
 
 /** A run as a claim has left it: the claim counted its records, and only its owner adds to them. */
 export function claimedOf(values: RunValues): KnownRun {
-  return knownOf(values, headOf(values).claimSeq);
+  return { ...knownOf(values, headOf(values).claimSeq), firm: true };
 }
 
 export type EntryValues = readonly [

@@ -4,7 +4,7 @@ import { StoreError } from "../store-error.ts";
 import { toColumn } from "../text-column.ts";
 import type { TransactionEnd } from "../tx-desk.ts";
 import { APPEND_CALL, appendValues } from "./append-call.ts";
-import { COMMIT_CALL, COMMIT_DOCUMENTS_CALL, commitValues } from "./commit-call.ts";
+import { COMMIT_CALL, COMMIT_CHECKED_CALL, COMMIT_DOCUMENTS_CALL, commitValues } from "./commit-call.ts";
 import type { Connection, Database } from "./database.ts";
 import type { HeadCache } from "./head-cache.ts";
 import { KnownRows, Wanted } from "./known-rows.ts";
@@ -69,6 +69,9 @@ export const BRIEFLY = "SET LOCAL idle_in_transaction_session_timeout = 15000; S
  *     everything is locked, in one order, read and decided again, and written in the same transaction: the one that holds the
  *     locks comes to its end.
  * Q2. What is decided without knowing enough is thrown away.
+ * Q3. No record is written twice. A commit adds to a journal and leaves the row's `rev` as it was only over what the commit before, or
+ *     a claim, has left, and one is under way at a time. Whoever else adds records (after an answer that was lost, too) looks under
+ *     the lock that they are not there, and raises `rev`: what was sent before and comes later is refused.
  */
 export class Writing {
   readonly #parts: WritingParts;
@@ -137,11 +140,13 @@ export class Writing {
   async send(connection: Connection | null, stage: Stage, decision: Decision<unknown>): Promise<number | null> {
     const { channel, fixedNow, now } = this.#parts;
     if (isEmpty(stage)) return now();
+    const isSure = raiseUnsure(stage);
     const { notBefore, hints } = decision;
     const alone = notBefore === null && hints.length === 0 ? appendValues(stage, fixedNow()) : null;
     if (alone !== null) return (await this.#call(connection, APPEND_CALL, alone)) as number | null;
     const values = commitValues(stage, { now: fixedNow(), notBefore, channel, hints });
-    const call = stage.documents.isPlain ? COMMIT_CALL : COMMIT_DOCUMENTS_CALL;
+    const plainCall = isSure ? COMMIT_CALL : COMMIT_CHECKED_CALL;
+    const call = stage.documents.isPlain ? plainCall : COMMIT_DOCUMENTS_CALL;
     return (await this.#call(connection, call, values)) as number | null;
   }
 
@@ -217,6 +222,17 @@ export class Writing {
     heard(present);
     return decision;
   }
+}
+
+/** Raises the revs of runs that get records over what is not firm; true where there are none. */
+function raiseUnsure({ staged }: Stage): boolean {
+  let isSure = true;
+  for (const { known, head, records } of staged.all()) {
+    if (known === null || known.firm || records.length === 0) continue;
+    staged.save(head);
+    isSure = false;
+  }
+  return isSure;
 }
 
 /** Nothing is to be written or compared: an answer was all. */
