@@ -69,10 +69,11 @@ function throughput(pace) {
 }
 
 /** @param {Readonly<Record<string, any>>} results */
-function throughputFigures({ raw: before, rawAfter, pawl1000, pawl100, ...rest }) {
+function throughputFigures(results) {
+  const { raw: before, rawAfter, pawl1000, pawl100 } = results;
   const rows = between(before.rowsPerSecond, rawAfter.rowsPerSecond);
-  const best = Math.max(...postgresPeers().map((peer) => rest[peer].stepsPerSecond));
-  const restate = rest.restate?.stepsPerSecond ?? Number.NaN;
+  const best = Math.max(...postgresPeers().map((peer) => results[peer].stepsPerSecond));
+  const restate = results.restate?.stepsPerSecond ?? Number.NaN;
   const both = pawl1000.cpuMicrosPerStep + pawl1000.serverMicrosPerStep;
   return [
     figure("raw rows/s, arrays of 500 on two connections", rows, "count"),
@@ -90,8 +91,8 @@ function throughputFigures({ raw: before, rawAfter, pawl1000, pawl100, ...rest }
     figure("  ÷ the best TypeScript peer", pawl100.stepsPerSecond / best, "ratio"),
     ...costs(pawl100),
     ...allPeers().flatMap((peer) => [
-      figure(`${peer} steps/s, 100 in flight`, rest[peer].stepsPerSecond, "count"),
-      ...costs(rest[peer]),
+      figure(`${peer} steps/s, 100 in flight`, results[peer].stepsPerSecond, "count"),
+      ...costs(results[peer]),
     ]),
   ];
 }

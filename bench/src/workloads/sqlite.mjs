@@ -22,7 +22,7 @@ export function sqliteWorkloads(pace) {
     replay(pace, atLeast(200_000, 300_000)),
     loop(pace, atMost(1.1)),
     wakeAfter(),
-    memory(pace, { heap: atMost(8_192) }),
+    memory(pace, { heap: atMost(8_192), idle: below(0.02), growth: atMost(4 * 2 ** 20) }),
     ...(pace.brief ? [] : [rounds(pace)]),
   ];
 }
