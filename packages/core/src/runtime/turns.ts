@@ -44,29 +44,38 @@ const AT_ONCE = 4;
 /**
  * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest, for all who
  * asked before it. The end of the turn is the check phase. A replay asks for rest at every record, mostly alone: who asks
- * when nobody waits has a place of its own.
+ * when nobody waits has a place of its own. The others stand in line, and who asks meanwhile makes the next line.
  */
 export function nodeTurns(): Turns {
   const { nextTick } = process;
   let first: (() => void) | null = null;
-  const others: Array<() => void> = [];
+  let line: Array<() => void> = [];
+  let asked: Array<() => void> = [];
+  /** The place in the line of who is called next. */
+  let next = 0;
   const rest = (): void => {
     const callback = first;
     first = null;
-    if (others.length === 0) {
-      callback?.();
-      return;
+    if (next === line.length) {
+      if (asked.length === 0) {
+        callback?.();
+        return;
+      }
+      line = asked;
+      asked = [];
+      next = 0;
     }
-    const called = others.splice(0, callback === null ? AT_ONCE : AT_ONCE - 1);
-    if (others.length > 0) void RESOLVED.then(tick);
+    const from = next;
+    next = Math.min(line.length, from + (callback === null ? AT_ONCE : AT_ONCE - 1));
+    if (next < line.length || asked.length > 0) void RESOLVED.then(tick);
     callback?.();
-    for (const other of called) other();
+    for (let index = from; index < next; index += 1) line[index]?.();
   };
   const tick = (): void => nextTick(rest);
   return {
     atRest(callback) {
-      if (first !== null || others.length > 0) {
-        others.push(callback);
+      if (first !== null || next < line.length || asked.length > 0) {
+        asked.push(callback);
         return;
       }
       first = callback;
