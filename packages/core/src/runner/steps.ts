@@ -8,6 +8,7 @@ import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import { Body, type BodyListener, type TryEnd } from "./body.ts";
 import type { DeskListener } from "./desk-listener.ts";
 import { failurePayload } from "./failure-payload.ts";
+import { Few } from "./few.ts";
 import type { SessionWorld } from "./session-world.ts";
 
 /** Why a step failed for good. */
@@ -38,9 +39,8 @@ export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
   readonly #listener: Pick<DeskListener, "onTried" | "onTransaction">;
-  /** Null when there is none, as are the bodies: hot runs that rest are many. */
-  #held: Held[] | null = null;
-  #bodies: Set<Body> | null = null;
+  readonly #held = new Few<Held>();
+  readonly #bodies = new Few<Body>();
   #durableSeq: number;
 
   constructor(
@@ -56,48 +56,42 @@ export class Steps implements BodyListener {
 
   /** Whether a body runs or is about to. */
   get busy(): boolean {
-    return this.#bodies !== null || this.#held !== null;
+    return !this.#bodies.isEmpty || !this.#held.isEmpty;
   }
 
   /** Starts the step's body when everything up to `afterSeq` is durable. */
   hold(step: StepCommand, afterSeq: number): void {
-    if (afterSeq <= this.#durableSeq) {
-      this.#start(step);
-    } else {
-      this.#held ??= [];
-      this.#held.push({ step, afterSeq });
-    }
+    if (afterSeq <= this.#durableSeq) this.#start(step);
+    else this.#held.add({ step, afterSeq });
   }
 
   durable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
-    while (this.#held?.[0] !== undefined && this.#held[0].afterSeq <= this.#durableSeq) {
-      const next = this.#held.shift();
-      if (this.#held.length === 0) this.#held = null;
-      if (next !== undefined) this.#start(next.step);
+    for (let next = this.#held.first; next !== null && next.afterSeq <= this.#durableSeq; next = this.#held.first) {
+      this.#held.delete(next);
+      this.#start(next.step);
     }
   }
 
   /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
   drop(steps: ReadonlySet<Command>, reason: Error): void {
-    const kept = this.#held?.filter(({ step }) => !steps.has(step)) ?? [];
-    this.#held = kept.length === 0 ? null : kept;
-    for (const body of this.#bodies ?? []) {
+    for (const held of this.#held.values()) if (steps.has(held.step)) this.#held.delete(held);
+    for (const body of this.#bodies.values()) {
       if (!steps.has(body.step)) continue;
-      this.#remove(body);
+      this.#bodies.delete(body);
       body.abort(reason);
     }
   }
 
   abort(reason: Error): void {
-    this.#held = null;
-    for (const body of this.#bodies ?? []) body.abort(reason);
-    this.#bodies = null;
+    this.#held.clear();
+    const bodies = this.#bodies.values();
+    this.#bodies.clear();
+    for (const body of bodies) body.abort(reason);
   }
 
   #start(step: StepCommand): void {
     const body = new Body(this.#runId, step, this.#world.now());
-    this.#bodies ??= new Set();
     this.#bodies.add(body);
     const { timeoutMs } = step;
     if (timeoutMs !== null) {
@@ -136,12 +130,12 @@ export class Steps implements BodyListener {
 
   /** Whether the body's try has not ended. */
   has(body: Body): boolean {
-    return this.#bodies?.has(body) ?? false;
+    return this.#bodies.has(body);
   }
 
   /** The store has run the body, and its record is durable. */
   took(body: Body): void {
-    this.#remove(body);
+    this.#bodies.delete(body);
   }
 
   threw(body: Body, error: unknown): void {
@@ -186,12 +180,6 @@ export class Steps implements BodyListener {
   }
 
   #end(body: Body, end: TryEnd): void {
-    if (this.#remove(body)) this.#listener.onTried(body, end);
-  }
-
-  #remove(body: Body): boolean {
-    const removed = this.#bodies?.delete(body) ?? false;
-    if (this.#bodies?.size === 0) this.#bodies = null;
-    return removed;
+    if (this.#bodies.delete(body)) this.#listener.onTried(body, end);
   }
 }
