@@ -87,14 +87,20 @@ function journalValues(runs: readonly StagedRun[]): readonly (string | null)[] {
     textArray(ids),
     numberArray(records.map(({ seq }) => seq)),
     textArray(records.map(({ location }) => toColumn(location))),
-    textArray(records.map(({ kind }) => kind)),
-    textArray(records.map(({ outcome }) => outcomeColumn(outcome))),
-    numberArray(records.map(({ attempts }) => attempts)),
+    textArray(once(records.map(({ kind }) => kind))),
+    textArray(once(records.map(({ outcome }) => outcomeColumn(outcome)))),
+    numberArray(once(records.map(({ attempts }) => attempts))),
     numberArray(records.map(({ startedAt }) => startedAt)),
     numberArray(records.map(({ at }) => at)),
-    textArray(records.map(({ detail }) => detailColumn(detail))),
+    textArray(once(records.map(({ detail }) => detailColumn(detail)))),
     textArray(records.map(({ payload }) => toColumnOrNull(payload))),
   ];
+}
+
+/** What is the same for all records, as it mostly is, is sent once. */
+function once<Value>(values: readonly Value[]): readonly Value[] {
+  const [first] = values;
+  return values.every((value) => value === first) ? values.slice(0, 1) : values;
 }
 
 function topicRows(stage: Stage): readonly unknown[] {

@@ -79,15 +79,22 @@ const RUNS = `
       WHERE r.id = x.id;
   END IF;`;
 
-/** `cut`: which records of `j` are in a cut `x`. `check`: what has to hold before records are added. */
-const belongings = (cut: string, check: string): string => `
+interface JournalSql {
+  /** Which records of `j` are in a cut `x`. */
+  readonly cut: string;
+  /** What has to hold before records are added. */
+  readonly check: string;
+  readonly records: string;
+}
+
+const belongings = ({ cut, check, records }: JournalSql): string => `
   IF p_cuts IS NOT NULL THEN
     DELETE FROM @.journal j USING json_to_recordset(p_cuts) AS x(run_id text, first integer, last integer)
       WHERE ${cut};
   END IF;
   IF p_run IS NOT NULL THEN${check}
     INSERT INTO @.journal (run_id, seq, location, kind, outcome, attempts, started_at, at, detail, payload)
-      SELECT * FROM unnest(p_run, p_seq, p_location, p_kind, p_outcome, p_attempts, p_started_at, p_at, p_detail, p_payload);
+      ${records};
   END IF;
   IF p_inbox IS NOT NULL THEN
     INSERT INTO @.inbox_ids (run_id, kind, id, n, at)
@@ -182,12 +189,7 @@ export const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_
   p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[],
   p_childless text[]`;
 
-interface JournalSql {
-  readonly cut: string;
-  readonly check: string;
-}
-
-const commitSql = (name: string, { cut, check }: JournalSql): string => `
+const commitSql = (name: string, journal: JournalSql): string => `
 CREATE FUNCTION @.${name}(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
 DECLARE
   found bigint;
@@ -206,7 +208,7 @@ ${LOCKS}
     RAISE EXCEPTION 'the deadline has not come' USING ERRCODE = '${CONFLICT_STATE}';
   END IF;
 ${RUNS}
-${belongings(cut, check)}
+${belongings(journal)}
 ${EVENTS}
 ${REST}
   RETURN present;
@@ -216,6 +218,8 @@ END $body$;
 export const COMMIT_SQL = commitSql("commit_1", {
   cut: "j.run_id = x.run_id AND j.seq >= x.first AND j.seq <= x.last",
   check: "",
+  records:
+    "SELECT * FROM unnest(p_run, p_seq, p_location, p_kind, p_outcome, p_attempts, p_started_at, p_at, p_detail, p_payload)",
 });
 
 /** A record that is there already: others have added to the journal, or what was sent twice has come a second time. */
@@ -225,8 +229,16 @@ const TAKEN = `
       RAISE EXCEPTION 'a record is there already' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;`;
 
+/** What is the same for all records comes once. */
+const RECORDS = `SELECT x.run_id, x.seq, x.location, coalesce(x.kind, p_kind[1]), coalesce(x.outcome, p_outcome[1]),
+        coalesce(x.attempts, p_attempts[1]), x.started_at, x.at, coalesce(x.detail, p_detail[1]), x.payload
+      FROM (SELECT unnest(p_run) AS run_id, unnest(p_seq) AS seq, unnest(p_location) AS location, unnest(p_kind) AS kind,
+        unnest(p_outcome) AS outcome, unnest(p_attempts) AS attempts, unnest(p_started_at) AS started_at, unnest(p_at) AS at,
+        unnest(p_detail) AS detail, unnest(p_payload) AS payload) AS x`;
+
+const CUT = recordsSql("x.run_id", "x.first", "x.last");
+
 /** The same over a journal whose index leads to chunks, and tells no record from another; and with a look for those that are there. */
-const CHUNKS_CUT = recordsSql("x.run_id", "x.first", "x.last");
 export const COMMIT_CHUNKS_SQL =
-  commitSql("commit_10", { cut: CHUNKS_CUT, check: "" }) +
-  commitSql("commit_checked_10", { cut: CHUNKS_CUT, check: TAKEN });
+  commitSql("commit_10", { cut: CUT, check: "", records: RECORDS }) +
+  commitSql("commit_checked_10", { cut: CUT, check: TAKEN, records: RECORDS });
