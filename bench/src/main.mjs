@@ -1,4 +1,4 @@
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { summarize } from "./figure.mjs";
 import { OptionError, readOptions } from "./options.mjs";
@@ -25,6 +25,10 @@ import { workloads } from "./workloads.mjs";
  * @property {string[]} failures
  */
 
+/** Of a core: above this the machine has other work. */
+const LOAD_MAX = 0.5;
+const BUSY = "the machine has other work: whatever is timed will seem slower than it is, and ratios wander";
+
 const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 
 /** @param {readonly string[]} args @returns {Promise<number>} The exit code. */
@@ -41,8 +45,10 @@ export async function main(args) {
 /** @param {Options} options @returns {Promise<number>} */
 async function measure(options) {
   const { stores, rounds } = options;
-  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
+  const [load] = loadavg();
+  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
   console.log(machine);
+  if (load > cpus().length * LOAD_MAX) console.log(BUSY);
   /** @type {Map<string, Places>} */
   const places = new Map();
   for (const store of stores) {

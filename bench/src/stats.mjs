@@ -44,3 +44,10 @@ export async function overWindow({ count, windowMs, read = async () => ({}), isO
   const counts = Object.fromEntries(Object.entries(after).map(([name, value]) => [name, value - before.counts[name]]));
   return { done, perSecond: (done / tookMs) * 1_000, cpuMicros: cpu.user + cpu.system, tookMs, counts };
 }
+
+/** The same, where there has to be something that is done: nothing is not a rate. @param {Parameters<typeof overWindow>[0]} options */
+export async function workOver(options) {
+  const window = await overWindow(options);
+  if (window.done === 0) throw new Error(`nothing was done in ${Math.round(window.tookMs)} ms`);
+  return window;
+}

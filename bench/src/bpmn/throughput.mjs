@@ -1,7 +1,7 @@
 import { overWindow } from "../stats.mjs";
+import { warmed } from "../warm.mjs";
 import { openProcesses } from "./engine.mjs";
 import { TEN_TASKS } from "./model.mjs";
-import { warmed } from "./warm.mjs";
 
 /** Processes of ten service tasks, a fixed number of them in flight. */
 
@@ -18,7 +18,7 @@ export async function measure({ place, store, inFlight, warmMs, warmTasks, windo
   const clients = Array.from({ length: inFlight }, async (_, id) => {
     while (going) await (await bpmn.start("ten", { id })).result();
   });
-  await warmed(() => tasks, { warmMs, warmTasks });
+  await warmed(() => tasks, { warmMs, least: warmTasks });
   const { done, perSecond, cpuMicros } = await overWindow({ count: () => tasks, windowMs });
   going = false;
   await Promise.all(clients);

@@ -1,10 +1,14 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { settingsOf } from "../driver.mjs";
-import { overWindow, pause } from "../stats.mjs";
+import { workOver } from "../stats.mjs";
+import { warmed } from "../warm.mjs";
 import { openPeer } from "./engine.mjs";
 
 /** W1. Its runs are created beforehand, which is not counted: its clients hear of results by polling once a second. */
+
+/** By then it has been compiled. */
+const WARM_STEPS = 1_000;
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, inFlight: number, warmMs: number, windowMs: number, runs: number }} options */
 export async function measure({ place, inFlight, warmMs, windowMs, runs }) {
@@ -24,8 +28,8 @@ export async function measure({ place, inFlight, warmMs, windowMs, runs }) {
   backend.db.exec("COMMIT");
   const worker = client.newWorker({ concurrency: inFlight });
   await worker.start();
-  await pause(warmMs);
-  const { done, perSecond, cpuMicros } = await overWindow({ count: () => steps, windowMs });
+  await warmed(() => steps, { warmMs, least: WARM_STEPS });
+  const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
   if (steps === runs * 10) throw new Error("openworkflow ran out of runs: give it more");
   await worker.stop();
   const { completed } = await backend.countWorkflowRuns();

@@ -1,6 +1,7 @@
 import { postgresBytes } from "../pawl/engine.mjs";
 import { openPostgresCounter } from "../postgres-counter.mjs";
-import { overWindow, pause } from "../stats.mjs";
+import { workOver } from "../stats.mjs";
+import { warmed } from "../warm.mjs";
 import { findPeer } from "./peer.mjs";
 
 /**
@@ -8,6 +9,8 @@ import { findPeer } from "./peer.mjs";
  * whoever starts them.
  */
 
+/** By then it has been compiled. */
+const WARM_STEPS = 1_000;
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 const FILLED_AT_A_TIME = 40;
 const NOTHING = async () => undefined;
@@ -32,8 +35,8 @@ export async function measure({ place, peer, inFlight, runs, warmMs, windowMs })
   const load = opened.direct ? closedLoop(opened, inFlight) : await filledQueue(opened, runs);
   const counter = opened.count ? { read: opened.count, close: NOTHING } : await openPostgresCounter(place.url);
   await opened.work();
-  await pause(warmMs);
-  const { done, perSecond, cpuMicros, counts } = await overWindow({ count: () => steps, read: counter.read, windowMs });
+  await warmed(() => steps, { warmMs, least: WARM_STEPS });
+  const { done, perSecond, cpuMicros, counts } = await workOver({ count: () => steps, read: counter.read, windowMs });
   if (!opened.direct && steps >= runs * NAMES.length) throw new Error(`${peer} ran out of runs: give it more`);
   await load.end();
   const bytes = await (opened.bytes ?? (() => postgresBytes(place.url)))();

@@ -1,4 +1,4 @@
-import { overWindow, pause } from "../stats.mjs";
+import { pause, workOver } from "../stats.mjs";
 
 /**
  * The raw limit of an engine without a database: plain asynchronous functions of ten steps, so many in flight. Each step awaits its body,
@@ -34,7 +34,7 @@ export async function measure({ inFlight, warmMs, windowMs }) {
     }
   });
   await pause(warmMs);
-  const { done, perSecond, cpuMicros } = await overWindow({ count: () => steps, windowMs });
+  const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
   going = false;
   await Promise.all(clients);
   return { stepsPerSecond: perSecond, cpuMicrosPerStep: cpuMicros / done, runs };

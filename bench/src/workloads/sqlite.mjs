@@ -32,7 +32,7 @@ function throughput(pace) {
   const times = windowOf(pace, 4_000);
   const raw = (name) => ({ name, module: "raw/sqlite-limits", options: rawOf(pace, 800) });
   const pawl = (name, inFlight) => ({ name, module: "pawl/throughput", options: { ...times, inFlight } });
-  const counting = { warmMs: 500, windowMs: 1_000, inFlight: 1_000, counting: true };
+  const counting = { warmMs: 500, windowMs: 10_000, inFlight: 1_000, counting: true };
   return {
     name: "W1",
     title: "W1 throughput: runs of 10 trivial steps, synchronous=FULL",
