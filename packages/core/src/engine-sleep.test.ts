@@ -256,7 +256,12 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
         throw new StoreError("STORE_UNAVAILABLE", "notApplied", "made to fail");
       },
     };
-    for (const broken of [silent, failing]) {
+    const odd: Partial<Store> = {
+      readClock: async () => {
+        throw new Error("made to fail in a way that nobody knows");
+      },
+    };
+    for (const broken of [silent, failing, odd]) {
       const through = ahead([], (store) => ({ ...broken, now: () => store.now() }));
       const engine = await stage.engine({ workflows: [nap], through });
       expect(await endsAfter(stage, await engine.start(nap, undefined))).toBeLessThanOrEqual(12_000);

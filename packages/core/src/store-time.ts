@@ -2,7 +2,6 @@ import { type Agenda, wakeBy } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Store } from "./store/store.ts";
-import { StoreError } from "./store/store-error.ts";
 
 /** How long those who wait for a deadline are kept until the store has said what time it is. */
 const SAYING_MS_MAX = 1_000;
@@ -62,11 +61,9 @@ export class StoreTime {
   }
 
   async #hear(): Promise<void> {
-    try {
-      this.#said = Math.max(this.#said, (await this.#store.readClock?.()) ?? this.#said);
-    } catch (error) {
-      // Their deadlines are put to the store, and that tells what is wrong with it.
-      if (!(error instanceof StoreError)) throw error;
-    }
+    const asked = Promise.resolve(this.#store.readClock?.());
+    // One that can't say it is told the deadlines, and what is wrong with it is seen then.
+    const said = await asked.then((present) => present ?? this.#said).catch(() => this.#said);
+    this.#said = Math.max(this.#said, said);
   }
 }
