@@ -25,8 +25,9 @@ export function chart({ machine, summaries }) {
   let y = TOP;
   for (const { store, title, figures } of drawn) {
     parts.push(heading(`${store} · ${title}`, y));
-    parts.push(...barsOf(ratesOf(figures), y + 10, most));
-    y += 10 + ratesOf(figures).length * ROW + 26;
+    const rows = ratesOf(figures);
+    parts.push(...linesOf(y + 8, rows.length * ROW, most), ...barsOf(rows, y + 10, most));
+    y += 10 + rows.length * ROW + 34;
   }
   parts.push(heading("What was wanted (bar of the release, then target)", y));
   const judged = summaries.flatMap(judgedOf);
@@ -51,11 +52,24 @@ function heading(text, y) {
   return `<text x="16" y="${y}" font-weight="bold">${escaped(text)}</text>`;
 }
 
+/** Where a rate ends. @param {number} rate @param {number} most */
+function place(rate, most) {
+  return LABEL + (Math.log10(Math.max(rate, 1)) / Math.log10(most)) * (WIDTH - LABEL - 110);
+}
+
+/** A line for each power of ten, with its name below. @param {number} top @param {number} height @param {number} most @returns {readonly string[]} */
+function linesOf(top, height, most) {
+  return Array.from({ length: Math.floor(Math.log10(most)) + 1 }, (_, power) => {
+    const x = place(10 ** power, most).toFixed(1);
+    return `<line x1="${x}" x2="${x}" y1="${top}" y2="${top + height}" stroke="#ddd"/><text x="${x}" y="${top + height + 11}" fill="#888" font-size="9" text-anchor="middle">${(10 ** power).toLocaleString("en-US")}</text>`;
+  });
+}
+
 /** @param {readonly Summary[]} rates @param {number} top @param {number} most @returns {readonly string[]} */
 function barsOf(rates, top, most) {
   return rates.flatMap(({ name, unit, median }, index) => {
     const y = top + index * ROW;
-    const width = Math.max(2, (Math.log10(Math.max(median, 1)) / Math.log10(most)) * (WIDTH - LABEL - 110));
+    const width = Math.max(2, place(median, most) - LABEL);
     const fill = name.startsWith("pawl") ? "#2a6fdb" : name.startsWith("raw") ? "#bbb" : "#d98032";
     return [
       `<text x="24" y="${y + 14}">${escaped(name)}</text>`,

@@ -1,3 +1,6 @@
+/** Of a terminal that does not tell. */
+const COLUMNS = 120;
+
 /**
  * Says what has been measured and how long the rest takes, by what the parts before it took: in one line that is written over on
  * a terminal, in a line a part elsewhere.
@@ -15,7 +18,8 @@ export function progress(all) {
       const bar = "█".repeat(Math.round((done / all) * 20)).padEnd(20, "·");
       const leftMs = ((performance.now() - startedAt) / done) * (all - done);
       const line = `  ${bar} ${String(done).padStart(String(all).length)}/${all} ${what}, about ${time(leftMs)} left`;
-      if (stdout.isTTY) stdout.write(`\r\u001b[2K${line.slice(0, stdout.columns - 1)}${done === all ? "\n" : ""}`);
+      if (stdout.isTTY)
+        stdout.write(`\r\u001b[2K${line.slice(0, (stdout.columns || COLUMNS) - 1)}${done === all ? "\n" : ""}`);
       else stdout.write(`${line}\n`);
     },
     /** A line of its own. @param {string} text */

@@ -25,7 +25,7 @@ export function memoryWorkloads(pace) {
       figures: ({ raw, rawAfter, pawl1000 }) => {
         const steps = between(raw.stepsPerSecond, rawAfter.stepsPerSecond);
         return [
-          figure("raw steps/s of a plain loop that encodes what each gives", steps, "count"),
+          figure("raw steps/s of a plain loop", steps, "count"),
           figure("  CPU a step", between(raw.cpuMicrosPerStep, rawAfter.cpuMicrosPerStep), "micros"),
           figure("pawl steps/s, 1,000 in flight", pawl1000.stepsPerSecond, "count"),
           figure("  ÷ the plain loop", pawl1000.stepsPerSecond / steps, "ratio", atLeast(null, 0.15)),
