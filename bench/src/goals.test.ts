@@ -118,10 +118,10 @@ describe("what has to be reached, and what is wanted beyond it", () => {
       "W4 in commits: atMost null 12",
       "W4x in commits: atMost 10 8",
       "W4s lateness, p99: atMost null 5",
-      "W5 20,000 records: records/s, code entered → goes on: atLeast null 300000",
-      "W5wake ÷ after 10: atMost null 1.1",
       "W6 RSS a run: atMost null 5120",
+      "W5 20,000 records: records/s, code entered → goes on: atLeast null 300000",
       "W5loop last tenth ÷ first: atMost null 1.1",
+      "W5wake ÷ after 10: atMost null 1.1",
       "scale5ms ÷ one worker: atLeast 1.7 null",
     ]);
   });

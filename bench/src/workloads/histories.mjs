@@ -41,7 +41,7 @@ export function loop({ quick, brief }, goals) {
   return {
     name: "W5loop",
     title: "W5loop 490 rounds of a step and sleep(1) on one run",
-    parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: brief ? 3 : quick ? 6 : 12 } }],
+    parts: [{ name: "pawl", module: "pawl/loop", options: { rounds: 490, runs: brief ? 2 : quick ? 6 : 12 } }],
     figures: ({ pawl }) => [
       figure("a round, p50", pawl.roundMs, "ms"),
       figure("a round of the first tenth, p50", pawl.firstMs, "ms"),
@@ -51,12 +51,14 @@ export function loop({ quick, brief }, goals) {
   };
 }
 
-/** @returns {Workload} */
-export function wakeAfter() {
+/** @param {Pace} pace @returns {Workload} */
+export function wakeAfter({ brief }) {
   return {
     name: "W5wake",
     title: "W5wake a message to a hot run, after 10 records and after 2,000",
-    parts: [{ name: "pawl", module: "pawl/wake-after", options: { runs: 30, few: 10, many: 2_000, rounds: 40 } }],
+    parts: [
+      { name: "pawl", module: "pawl/wake-after", options: { runs: brief ? 15 : 30, few: 10, many: 2_000, rounds: 40 } },
+    ],
     figures: ({ pawl }) => [
       figure("CPU of a wake-up after 10 records", pawl.fewMicros, "micros"),
       figure("CPU of a wake-up after 2,000 records", pawl.manyMicros, "micros"),

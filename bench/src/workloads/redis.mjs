@@ -15,10 +15,7 @@ import { between } from "./workload.mjs";
 export function redisWorkloads(pace) {
   return [
     throughput(pace),
-    sequence(),
-    latency(pace),
-    wake(pace),
-    ...(pace.brief ? [] : [wakeAcross(pace), sleepers()]),
+    ...(pace.brief ? [] : [sequence(), latency(pace), wake(pace), wakeAcross(pace), sleepers()]),
     ...queues({ ...pace, queues: ["bullmq"] }),
   ];
 }

@@ -21,7 +21,7 @@ export function sqliteWorkloads(pace) {
     sleepers(atMost(10, 5)),
     replay(pace, atLeast(200_000, 300_000)),
     loop(pace, atMost(1.1)),
-    wakeAfter(),
+    wakeAfter(pace),
     memory(pace, { heap: atMost(8_192), idle: below(0.02), growth: atMost(4 * 2 ** 20) }),
     ...(pace.brief ? [] : [rounds(pace)]),
   ];
