@@ -77,6 +77,34 @@ describe("an agenda", () => {
     expect(called).toEqual(["other", "last"]);
   });
 
+  it("calls all for one time once, but for those that were cancelled", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new Agenda(clock, 1);
+    const called: number[] = [];
+    const cancels = Array.from({ length: 500 }, (_, n) => agenda.wakeAt(10, () => called.push(n)));
+    for (const [n, cancel] of cancels.entries()) if (n % 3 === 0) cancel();
+    runTo(clock, 10);
+    called.sort((a, b) => a - b);
+    expect(called).toEqual(Array.from({ length: 500 }, (_, n) => n).filter((n) => n % 3 !== 0));
+  });
+
+  it("calls what is asked for when all else for that time was cancelled, or called", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new Agenda(clock, 1);
+    const called: string[] = [];
+    agenda.wakeAt(5, () => called.push("early"));
+    for (const cancel of [1, 2, 3].map(() => agenda.wakeAt(10, () => called.push("cancelled")))) cancel();
+    runTo(clock, 7);
+    agenda.wakeAt(10, () => {
+      called.push("first");
+      agenda.wakeAt(10, () => called.push("second"));
+    });
+    runTo(clock, 10);
+    agenda.wakeAt(10, () => called.push("third"));
+    runTo(clock, 10);
+    expect(called).toEqual(["early", "first", "second", "third"]);
+  });
+
   it("takes what is asked for while it calls", () => {
     const clock = new VirtualClock(0);
     const agenda = new Agenda(clock, 1);

@@ -6,6 +6,17 @@ interface Appointment {
   callback: (() => void) | null;
 }
 
+/** Appointments for one time that were made one after the other: many runs that sleep until then are one thing to look for. */
+interface Group {
+  readonly at: number;
+  readonly appointments: Appointment[];
+  /** How many are neither called nor cancelled. */
+  open: number;
+}
+
+/** What is cancelled is kept as long as its group has others. */
+const GROUP_MAX = 64;
+
 /**
  * Many wake-ups on one timer of the clock: the earliest is armed. Times are rounded up to whole multiples of
  * `resolutionMs`, so that wake-ups that lie close together come together.
@@ -13,7 +24,8 @@ interface Appointment {
 export class Agenda implements Clock {
   readonly #clock: Clock;
   readonly #resolutionMs: number;
-  readonly #deadlines = new Deadlines<Appointment>(({ callback }) => callback !== null);
+  readonly #deadlines = new Deadlines<Group>(({ open }) => open > 0);
+  #latest: Group | null = null;
   #armedAt = Number.POSITIVE_INFINITY;
   #disarm: (() => void) | null = null;
 
@@ -28,10 +40,13 @@ export class Agenda implements Clock {
 
   wakeAt(at: number, callback: () => void): () => void {
     const appointment: Appointment = { callback };
-    this.#deadlines.add(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs, appointment);
+    const group = this.#groupAt(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs);
+    group.appointments.push(appointment);
     this.#arm();
     return () => {
+      if (appointment.callback === null) return;
       appointment.callback = null;
+      group.open -= 1;
     };
   }
 
@@ -41,9 +56,13 @@ export class Agenda implements Clock {
     const now = this.#clock.now();
     let called = false;
     for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
-      const { callback } = due;
-      due.callback = null;
-      callback?.();
+      // Nothing joins it any more.
+      if (due === this.#latest) this.#latest = null;
+      for (const appointment of due.appointments) {
+        const { callback } = appointment;
+        appointment.callback = null;
+        callback?.();
+      }
       called = true;
     }
     return called;
@@ -53,6 +72,19 @@ export class Agenda implements Clock {
   clear(): void {
     this.#disarm?.();
     this.#armedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The group that one more appointment is in. One in which none is open any more may be looked for no more. */
+  #groupAt(at: number): Group {
+    const latest = this.#latest;
+    if (latest?.at === at && latest.open > 0 && latest.appointments.length < GROUP_MAX) {
+      latest.open += 1;
+      return latest;
+    }
+    const group: Group = { at, appointments: [], open: 1 };
+    this.#deadlines.add(at, group);
+    this.#latest = group;
+    return group;
   }
 
   #arm(): void {
