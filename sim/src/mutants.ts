@@ -134,13 +134,6 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I7 a replay starts no body",
   },
   {
-    name: "the end of a run that rests here is not looked for",
-    file: "worker.js",
-    find: "return this.#sessions.get(runId)?.resting === false;",
-    replace: "return this.#sessions.get(runId) !== undefined;",
-    breaks: "a result that is there is given",
-  },
-  {
     name: "a snapshot keeps no tries",
     file: "runner/course.js",
     find: "Object.assign(command, this.#snapshot.retries[command.location]);",

@@ -228,6 +228,18 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
     await stage.world.advance("3 s");
     expect(await result).toEqual([1, "there"]);
   });
+
+  it("hears within a poll that others have ended what rests in its memory", async () => {
+    const stage = await create(onTestFinished);
+    const worker = await stage.engine({ workflows: [waits] });
+    const run = await worker.start(waits, 1);
+    const result = run.result().catch((error: PawlError) => error.code);
+    await stage.world.advance("1 s");
+    const other = await stage.engine();
+    await other.cancel(run.id, "not wanted");
+    await stage.world.advance("3 s");
+    expect(await Promise.race([result, "nothing yet"])).toBe("RUN_CANCELLED");
+  });
 });
 
 describe("an engine", () => {
