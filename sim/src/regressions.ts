@@ -7,4 +7,8 @@ export const REGRESSIONS: ReadonlyArray<{ readonly seed: number; readonly what: 
   { seed: 305, what: "a late answer to a beat dropped a run that was claimed since" },
   { seed: 535, what: "a replay that came to its end made posts again" },
   { seed: 10_683, what: "a suspect that was lost before it was worked on kept every other suspect out" },
+  {
+    seed: 2_283,
+    what: "a run is migrated between a deadline's record and what its program does then; its row was taken to say what it waits for",
+  },
 ];

@@ -118,7 +118,8 @@ export class TimeUp {
       documents: [],
       state: {
         status: "running",
-        wait: open.toWait({ since: at, seq: draft.seq + due.length }, new Set(due)),
+        // As of the records before these: the program has not heard of them, and may wait for something else when it has.
+        wait: open.toWait({ since: at, seq: draft.seq }, new Set(due)),
         inboxSeen: open.inboxSeen,
       },
       undo: null,
