@@ -5,8 +5,11 @@ import type { Wake } from "./model/transition.ts";
 import type { Agenda } from "./runtime/agenda.ts";
 import { dueFirst } from "./runtime/due-first.ts";
 
-/** Transitions in one commit, and ops that may wait for one. */
-const LIMITS = { batchMax: 2_000, queueMax: 20_000 };
+/**
+ * Transitions in one commit, and ops that may wait for one. What a commit answers goes on in one turn of the loop, so more at once would
+ * keep all else waiting for longer, and run out of the cache.
+ */
+const LIMITS = { batchMax: 500, queueMax: 20_000 };
 
 /** A worker's way to its store. */
 export interface Storage {
