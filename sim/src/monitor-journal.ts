@@ -215,7 +215,7 @@ export class JournalMonitor {
 
   #childEnd({ row, history }: Shadow, record: JournalRecord): void {
     const location = record.location.replace(/\/result$/, "");
-    const spawn = history.find((other) => other.kind === "spawn" && other.location === location);
+    const spawn = history.findLast((other) => other.kind === "spawn" && other.location === location);
     const child = this.#monitor.shadows.get(spawn?.detail ?? "");
     const hasEnded = child !== undefined && (isOver(child.row) || child.reopened > 0);
     if (!hasEnded)
