@@ -51,7 +51,7 @@ function undoablePlace(known: Known, shadow: Shadow, { kind, location, detail }:
 
 /** Whether the child that was started there has something to undo. */
 function hasUndoable(known: Known, shadow: Shadow, place: string): boolean {
-  const spawn = shadow.history.find((record) => record.kind === "spawn" && record.location === place);
+  const spawn = shadow.history.findLast((record) => record.kind === "spawn" && record.location === place);
   const child = known.shadows.get(spawn?.detail ?? "");
   if (child === undefined) return false;
   return undoables(known, child).some(
