@@ -168,6 +168,29 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     expect(await stage.result(run)).toBe(1);
   });
 
+  it("ends without a word with the engine, though the store is closed while it is looked for more", async () => {
+    const stage = await create(onTestFinished);
+    let asked = 0;
+    let fail: ((error: Error) => void) | null = null;
+    const lasting = (store: Store): Store =>
+      intercepted(store, async ({ method }, proceed) => {
+        if (method === "due" && fail === null)
+          return await new Promise<never>((_, reject) => {
+            fail = reject;
+          });
+        if (method === "held") asked += 1;
+        return await proceed();
+      });
+    const engine = await stage.engine({ workflows: [quick], through: lasting });
+    await stage.world.advance("2 s");
+    const over = engine.shutdown();
+    await stage.world.advance("10 s");
+    await over;
+    fail!(new StoreError("STORE_UNAVAILABLE", "unknown", "the store is closed"));
+    await stage.world.settle();
+    expect([stage.log.filter(({ level }) => level !== "info"), asked]).toEqual([[], 0]);
+  });
+
   it("by a worker that is cut off is fenced: what it brings when it is back is dropped, and it says so", async () => {
     const stage = await create(onTestFinished);
     const line = cable();

@@ -221,7 +221,7 @@ export class Ownership {
     const round = await this.#reaching("claim", () => this.#round());
     this.#looking = false;
     // The claim may have been granted and its answer lost.
-    if (round === null)
+    if (round === null && !this.#stopped)
       await this.#reaching("held", async () => this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker)));
     if (this.#lookAgain) {
       this.#lookAgain = false;
@@ -279,6 +279,8 @@ export class Ownership {
       return await call();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      // What was under way when the worker stopped, nobody needs any more: all but its leave may meet a store that is closed.
+      if (this.#stopped && what !== "retire") return null;
       this.#parts.log("warn", `${what} did not reach the store`, {
         worker: this.#settings.worker,
         code: error.code,
