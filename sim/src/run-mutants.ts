@@ -7,6 +7,7 @@ import type { SimOptions } from "./options.ts";
 import { occurrences, plant } from "./plant.ts";
 import { Pool } from "./pool.ts";
 import { printProgress } from "./progress.ts";
+import { REGRESSIONS, regressionJobs } from "./regressions.ts";
 
 const SEEDS_MAX = 1000;
 const CHUNK = 10;
@@ -29,7 +30,7 @@ export async function runMutants(asked: SimOptions): Promise<boolean> {
       `${mutant.name.padEnd(56)}${by.padEnd(14)}${String(failure?.plan.seed ?? "-").padStart(6)}  ${mutant.breaks}`,
     );
   }
-  console.log(`${caught} of ${mutants.length} mutants caught within ${SEEDS_MAX} seeds each`);
+  console.log(`${caught} of ${mutants.length} mutants caught within ${SEEDS_MAX + REGRESSIONS.length} seeds each`);
   return caught === mutants.length;
 }
 
@@ -51,6 +52,7 @@ async function firstFailure(mutant: Mutant, asked: SimOptions): Promise<Failure 
 }
 
 function* jobs(dist: string, start: number): Generator<Job> {
+  yield* regressionJobs(dist);
   for (let from = start; from < start + SEEDS_MAX; from += CHUNK)
     yield { kind: "seeds", dist, kinds: "all", from, count: CHUNK, stopAtFirst: true };
 }

@@ -6,7 +6,7 @@ import { addMatrix, emptyCells, type Matrix, printedMatrix } from "./matrix.ts";
 import type { SimOptions } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { printProgress } from "./progress.ts";
-import { REGRESSIONS } from "./regressions.ts";
+import { REGRESSIONS, regressionJobs } from "./regressions.ts";
 import { shrink, sizeOf } from "./shrink.ts";
 import { simulate } from "./simulate.ts";
 
@@ -55,8 +55,7 @@ export async function runSeeds(asked: SimOptions): Promise<boolean> {
 
 function* jobs(asked: SimOptions): Generator<Job> {
   const { dist, kinds, all } = asked;
-  for (const { seed } of REGRESSIONS)
-    yield { kind: "seeds", dist, kinds: "kernel", from: seed, count: 1, stopAtFirst: true };
+  yield* regressionJobs(dist);
   for (let from = asked.from; from < asked.from + asked.seeds; from += CHUNK) {
     yield {
       kind: "seeds",
