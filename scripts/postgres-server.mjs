@@ -1,7 +1,7 @@
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free-port.mjs";
 
 /**
  * A PostgreSQL of its own, on a private port and a data folder that goes when it stops.
@@ -103,16 +103,4 @@ async function startedAgain(server) {
 /** @param {readonly string[]} settings */
 function settingFlags(settings) {
   return settings.flatMap((setting) => ["-c", setting]);
-}
-
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-port.mjs";
 import { findRedis } from "./redis-binary.mjs";
 
 /**
@@ -28,7 +29,7 @@ const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "", "maxmem
 export async function startRedis(settings = {}) {
   const binary = findRedis();
   const folder = mkdtempSync(join(tmpdir(), "pawl-redis-"));
-  const port = await freePort();
+  const port = await nodePort();
   const given = { bind: HOST, port: String(port), dir: folder, daemonize: "no", ...SETTINGS, ...settings };
   const args = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   /** @type {import("node:child_process").ChildProcess | null} */
@@ -90,15 +91,8 @@ function answers(port) {
   });
 }
 
-/** @returns {Promise<number>} */
-async function freePort() {
-  const server = createServer();
-  server.listen(0, HOST);
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  server.close();
-  await once(server, "close");
-  // The bus of a cluster's node listens 10,000 above.
-  return port < 55_000 ? port : await freePort();
+/** The bus of a cluster's node listens 10,000 above. @returns {Promise<number>} */
+async function nodePort() {
+  const port = await freePort();
+  return port < 55_000 ? port : await nodePort();
 }

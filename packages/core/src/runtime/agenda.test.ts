@@ -129,6 +129,21 @@ describe("an agenda", () => {
     expect(called).toEqual([10, 20, 30]);
   });
 
+  it("one that throws keeps none of the others from its time", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new Agenda(clock, 1);
+    const called: string[] = [];
+    agenda.wakeAt(10, () => called.push("first"));
+    agenda.wakeAt(10, () => {
+      throw new Error("thrown");
+    });
+    agenda.wakeAt(10, () => called.push("third"))();
+    agenda.wakeAt(10, () => called.push("last"));
+    expect(() => runTo(clock, 10)).toThrow("thrown");
+    runTo(clock, 20);
+    expect(called).toEqual(["first", "last"]);
+  });
+
   it("calls nothing any more when it is cleared", () => {
     const clock = new VirtualClock(0);
     const agenda = new Agenda(clock, 1);

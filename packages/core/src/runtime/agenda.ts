@@ -17,6 +17,16 @@ interface Group {
 /** What is cancelled is kept as long as its group has others. */
 const GROUP_MAX = 64;
 
+function callAll(group: Group): void {
+  for (const appointment of group.appointments) {
+    const { callback } = appointment;
+    if (callback === null) continue;
+    appointment.callback = null;
+    group.open -= 1;
+    callback();
+  }
+}
+
 /**
  * Many wake-ups on one timer of the clock: the earliest is armed. Times are rounded up to whole multiples of
  * `resolutionMs`, so that wake-ups that lie close together come together.
@@ -58,12 +68,13 @@ export class Agenda implements Clock {
     for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
       // Nothing joins it any more.
       if (due === this.#latest) this.#latest = null;
-      for (const appointment of due.appointments) {
-        const { callback } = appointment;
-        appointment.callback = null;
-        callback?.();
-      }
       called = true;
+      try {
+        callAll(due);
+      } finally {
+        // One that throws keeps none of the others from its time.
+        if (due.open > 0) this.#deadlines.add(due.at, due);
+      }
     }
     return called;
   }
@@ -99,8 +110,11 @@ export class Agenda implements Clock {
     this.#disarm = null;
     if (this.#armedAt === Number.NEGATIVE_INFINITY) return;
     this.#armedAt = Number.POSITIVE_INFINITY;
-    this.catchUp();
-    this.#arm();
+    try {
+      this.catchUp();
+    } finally {
+      this.#arm();
+    }
   }
 }
 
