@@ -5,7 +5,7 @@ const turns = nodeTurns();
 const hops = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i += 1) await null;
 };
-const turnEnd = (): Promise<void> => new Promise((resolve) => turns.atTurnEnd(resolve));
+const turnEnd = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("at rest", () => {
   it("comes after every promise continuation that is under way, however long the chains", async () => {
@@ -94,6 +94,33 @@ describe("at rest", () => {
       });
       expect(order).toEqual(["moved", "rest"]);
     }
+  });
+
+  it("comes again and again for who asks again and again", async () => {
+    const order: string[] = [];
+    const again = (left: number): void => {
+      void hops(3).then(() => order.push(`moved ${left}`));
+      if (left > 0) turns.atRest(() => again(left - 1));
+    };
+    again(1_000);
+    await turnEnd();
+    expect(order).toEqual(Array.from({ length: 1_001 }, (_, index) => `moved ${1_000 - index}`));
+  });
+
+  it("comes for the others when one throws", async () => {
+    const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
+    const listeners = process.listeners("uncaughtException").slice(0, -1);
+    for (const listener of listeners) process.off("uncaughtException", listener);
+    const order: string[] = [];
+    turns.atRest(() => {
+      turns.atRest(() => order.push("asked by the one that throws"));
+      throw new Error("thrown");
+    });
+    for (const name of ["a", "b"]) turns.atRest(() => order.push(name));
+    expect(await thrown).toEqual(new Error("thrown"));
+    await turnEnd();
+    for (const listener of listeners) process.on("uncaughtException", listener);
+    expect(order.sort()).toEqual(["a", "asked by the one that throws", "b"]);
   });
 
   it("keeps the order in which it was asked for", async () => {

@@ -53,7 +53,10 @@ export function nodeTurns(): Turns {
   let asked: Array<() => void> = [];
   /** The place in the line of who is called next. */
   let next = 0;
-  const rest = (): void => {
+  /** Whether a tick is asked for. */
+  let isComing = false;
+  const hasWaiting = (): boolean => first !== null || next < line.length || asked.length > 0;
+  const callNext = (): void => {
     const callback = first;
     first = null;
     if (next === line.length) {
@@ -65,21 +68,33 @@ export function nodeTurns(): Turns {
       asked = [];
       next = 0;
     }
-    const from = next;
-    next = Math.min(line.length, from + (callback === null ? AT_ONCE : AT_ONCE - 1));
-    if (next < line.length || asked.length > 0) void RESOLVED.then(tick);
+    const end = Math.min(line.length, next + (callback === null ? AT_ONCE : AT_ONCE - 1));
     callback?.();
-    for (let index = from; index < next; index += 1) line[index]?.();
+    while (next < end) {
+      next += 1;
+      line[next - 1]?.();
+    }
+  };
+  const rest = (): void => {
+    isComing = false;
+    try {
+      callNext();
+    } finally {
+      // One that throws keeps none of the others from it.
+      if (hasWaiting()) come();
+    }
   };
   const tick = (): void => nextTick(rest);
+  const come = (): void => {
+    if (isComing) return;
+    isComing = true;
+    void RESOLVED.then(tick);
+  };
   return {
     atRest(callback) {
-      if (first !== null || next < line.length || asked.length > 0) {
-        asked.push(callback);
-        return;
-      }
-      first = callback;
-      void RESOLVED.then(tick);
+      if (hasWaiting()) asked.push(callback);
+      else first = callback;
+      come();
     },
     atTurnEnd(callback) {
       setImmediate(callback);
