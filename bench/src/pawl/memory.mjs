@@ -1,4 +1,4 @@
-import { overWindow } from "../stats.mjs";
+import { pause } from "../stats.mjs";
 import { databaseBytes, openEngine } from "./engine.mjs";
 import { startSuspended, waiting } from "./suspended.mjs";
 
@@ -18,16 +18,24 @@ export async function measure({ place, runs, hotRuns, idleMs }) {
   const early = memory();
   await startSuspended(engine, definition, { first: WARM_RUNS + half, count: runs - half, atATime: 500 });
   const after = memory();
-  const { cpuMicros, tookMs } = await overWindow({ count: () => 0, windowMs: idleMs });
+  const idleCpu = await cpuOver(idleMs);
   await engine.shutdown();
   return {
     heapPerRun: (after.heap - before.heap) / runs,
     rssPerRun: (after.rss - before.rss) / runs,
     heapGrowth: after.heap - early.heap,
     rssGrowth: after.rss - early.rss,
-    idleCpu: cpuMicros / (tookMs * 1_000),
+    idleCpu,
     bytesPerRun: (await databaseBytes(place)) / (runs + WARM_RUNS),
   };
+}
+
+/** The share of a core that the process takes while it is left alone: not even looked at. @param {number} ms */
+async function cpuOver(ms) {
+  const [before, beganAt] = [process.cpuUsage(), performance.now()];
+  await pause(ms);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / ((performance.now() - beganAt) * 1_000);
 }
 
 /** Code is compiled and caches have their size before memory is compared. */
