@@ -18,6 +18,8 @@ export interface StartOptions extends WithinTx {
   readonly delay?: Duration;
 }
 
+const NO_TAGS: readonly string[] = [];
+
 /** The run that a call to start asks for. `owner` is the worker that takes it at once, unless it has to wait. */
 export function newRun(
   config: EngineConfig,
@@ -38,7 +40,7 @@ export function newRun(
     workflow: workflow.name,
     version: workflow.version,
     input: codec.encode(checked, `input of run ${id}`),
-    tags: (options.tags ?? []).map((tag) => checkName(tag, "tag")),
+    tags: options.tags?.map((tag) => checkName(tag, "tag")) ?? NO_TAGS,
     parent: null,
     createdAt: now,
     startId: random.id(now),

@@ -5,6 +5,7 @@ import type { RollbackFailure } from "../model/rollback-failure.ts";
 import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
 import type { Desk } from "./desk.ts";
 import { divergedAtRollback } from "./divergence.ts";
+import { TIMED_OUT } from "./ops/wait.ts";
 import type { ChildUndo } from "./session-world.ts";
 import type { Done } from "./undo-log.ts";
 
@@ -102,7 +103,7 @@ export class Compensation {
       count: 1,
       many: false,
       until: null,
-      atDeadline: { outcome: "timedOut", detail: null },
+      atDeadline: TIMED_OUT,
       settle: (completion) => this.#settled(location, completion),
     };
   }

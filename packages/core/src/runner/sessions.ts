@@ -28,7 +28,7 @@ export class Sessions {
   readonly #onEvicted: (runId: string) => void;
   readonly #all = new Map<string, Interpreter>();
   /** In the order in which they came to rest, each with what cancels its appointment. */
-  readonly #resting = new Map<string, { readonly session: Interpreter; readonly cancel: (() => void) | null }>();
+  readonly #resting = new Map<Interpreter, (() => void) | null>();
   readonly #turns: Array<(slot: Slot) => void> = [];
   #restingBytes = 0;
   #working = 0;
@@ -102,12 +102,11 @@ export class Sessions {
   /** Gives its slot back, and has it woken at its deadline. Those that have rested longest are forgotten for it. */
   rested(session: Interpreter): void {
     const { until } = session;
-    const cancel = until === null ? null : this.#appoint(until, () => this.#due(session));
-    this.#resting.set(session.runId, { session, cancel });
+    this.#resting.set(session, until === null ? null : this.#appoint(until, () => this.#due(session)));
     this.#restingBytes += session.bytes;
     this.#working -= 1;
     while (this.#resting.size > this.#limits.restingMax || this.#restingBytes > this.#limits.restingBytesMax) {
-      const oldest = this.#resting.values().next().value?.session;
+      const oldest = this.#resting.keys().next().value;
       if (oldest === undefined) break;
       this.remove(oldest);
       oldest.evict();
@@ -130,11 +129,11 @@ export class Sessions {
   }
 
   #unrest(session: Interpreter): boolean {
-    const rest = this.#resting.get(session.runId);
-    if (rest?.session !== session) return false;
-    this.#resting.delete(session.runId);
+    const cancel = this.#resting.get(session);
+    if (cancel === undefined) return false;
+    this.#resting.delete(session);
     this.#restingBytes -= session.bytes;
-    rest.cancel?.();
+    cancel?.();
     return true;
   }
 

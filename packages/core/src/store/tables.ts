@@ -65,11 +65,14 @@ export interface RunHead
 /** A head that is being changed. */
 export type HeadDraft = { -readonly [Field in keyof RunHead]: RunHead[Field] };
 
+/** The posts that a run waits for. */
+export type AwaitedPosts = Pick<Wait, "messages" | "children">;
+
 export interface RunTable {
   head(runId: string): RunHead | null;
   get(runId: string): Run | null;
-  /** What the row says the run waits for. */
-  wait(head: RunHead): Wait | null;
+  /** What the row says the run waits for, as far as a post asks; its topics are in a table of their own. */
+  wait(head: RunHead): AwaitedPosts | null;
   /** Gives the head its key. False, and nothing is added, when a run has this id. */
   insert(run: NewRun, head: HeadDraft): boolean;
   /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */

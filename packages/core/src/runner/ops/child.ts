@@ -8,7 +8,7 @@ import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
 import { generationId } from "../program-posts.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
-import { waitCommand } from "./wait.ts";
+import { TIMED_OUT, waitCommand } from "./wait.ts";
 
 /** Locations of children by the handles that workflows hold. */
 const locations = new WeakMap<object, string>();
@@ -115,7 +115,7 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
             name: "result",
             arms: [{ kind: "child", location, child: runId, as: "child" }],
             until: null,
-            atDeadline: { outcome: "timedOut", detail: null },
+            atDeadline: TIMED_OUT,
           }),
           location: `${location}/result`,
         }),

@@ -5,7 +5,7 @@ import type { Arm, Completion } from "../../workflow/command.ts";
 import type { Received, TimedOut, WaitOptions } from "../../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../../workflow/messages.ts";
 import { type Branch, issued, valueIn } from "./branch.ts";
-import { waitCommand } from "./wait.ts";
+import { TIMED_OUT, waitCommand } from "./wait.ts";
 
 type Options = WaitOptions & { readonly timeout?: Duration };
 
@@ -48,7 +48,7 @@ export function listenN<Value>(
         name: checkName(options.name ?? name, "name of listenN"),
         arms: [{ kind: "message", name: checkName(name, "message name"), as: name }],
         until: deadline(branch, options.timeout),
-        atDeadline: { outcome: "timedOut", detail: null },
+        atDeadline: TIMED_OUT,
         count,
         many: true,
       });
@@ -84,10 +84,11 @@ function receive<Value>(
         name: checkName(options.name ?? name, `name of ${record}`),
         arms: [arm],
         until: deadline(branch, options.timeout),
-        atDeadline: { outcome: "timedOut", detail: null },
+        atDeadline: TIMED_OUT,
       });
     },
-    (completion) => receivedOf(completion),
+    // A function of its own: one made here would hold all that the wait was asked with.
+    receivedOf<Value>,
   );
 }
 

@@ -1,7 +1,7 @@
 import { parseDuration } from "../../model/duration.ts";
 import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
-import type { Arm } from "../../workflow/command.ts";
+import type { Arm, Completion } from "../../workflow/command.ts";
 import type { SelectArm, Selected, WaitOptions } from "../../workflow/ctx.ts";
 import { type Branch, issued, valueIn } from "./branch.ts";
 import { childArm } from "./child.ts";
@@ -29,14 +29,20 @@ export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
         atDeadline: { outcome: "ok", detail: timer?.key ?? null },
       });
     },
-    (completion) => {
-      const value = valueIn(completion);
-      const key = completion.outcome === "ok" ? (completion.detail ?? "") : "";
-      const arm = arms[key];
-      const message = arm !== undefined && ("message" in arm || "event" in arm);
-      return { key, value: message ? (value as { value: unknown }).value : value } as Selected<Arms>;
-    },
+    selectedOf(arms),
   );
+}
+
+function selectedOf<const Arms extends Readonly<Record<string, SelectArm>>>(
+  arms: Arms,
+): (completion: Completion) => Selected<Arms> {
+  return (completion) => {
+    const value = valueIn(completion);
+    const key = completion.outcome === "ok" ? (completion.detail ?? "") : "";
+    const arm = arms[key];
+    const message = arm !== undefined && ("message" in arm || "event" in arm);
+    return { key, value: message ? (value as { value: unknown }).value : value } as Selected<Arms>;
+  };
 }
 
 function postArm(key: string, arm: SelectArm): readonly Arm[] {

@@ -3,7 +3,7 @@ import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
 import type { WaitOptions } from "../../workflow/ctx.ts";
 import { type Branch, issued } from "./branch.ts";
-import { waitCommand } from "./wait.ts";
+import { OVER, waitCommand } from "./wait.ts";
 
 /** The deadline counts from the program's time, which is the same in every replay: so it needs no record of its own. */
 export function sleep(branch: Branch, duration: Duration, options: WaitOptions = {}): Promise<void> {
@@ -30,8 +30,12 @@ function sleepTill(branch: Branch, until: () => number, options: WaitOptions): P
         name: checkName(options.name ?? "sleep", "name of sleep"),
         arms: [],
         until: until(),
-        atDeadline: { outcome: "ok", detail: null },
+        atDeadline: OVER,
       }),
-    () => undefined,
+    nothing,
   );
+}
+
+function nothing(): undefined {
+  return undefined;
 }

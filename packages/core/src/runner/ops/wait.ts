@@ -3,6 +3,10 @@ import type { RecordKind } from "../../model/record.ts";
 import type { Arm, Completion, WaitCommand } from "../../workflow/command.ts";
 import type { Branch } from "./branch.ts";
 
+/** What the deadline of most waits means: a sleep is over, or time is up. One for all, since hot runs are many. */
+export const OVER: WaitCommand["atDeadline"] = { outcome: "ok", detail: null };
+export const TIMED_OUT: WaitCommand["atDeadline"] = { outcome: "timedOut", detail: null };
+
 /** A wait for any of `arms`, or for the deadline. */
 export function waitCommand(
   branch: Branch,

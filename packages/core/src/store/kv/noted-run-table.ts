@@ -1,6 +1,6 @@
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import { type Cell, cellOf } from "../memory/cell.ts";
-import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { KEYS } from "./keys.ts";
 import type { NotedRows } from "./noted-rows.ts";
 
@@ -20,7 +20,7 @@ export class NotedRunTable implements RunTable {
     return this.#runs.get(runId);
   }
 
-  wait(head: RunHead): Wait | null {
+  wait(head: RunHead): AwaitedPosts | null {
     return this.#runs.wait(head);
   }
 

@@ -1,5 +1,5 @@
 import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
-import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { type Cell, type Cells, cellOf, newCell, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
@@ -25,7 +25,7 @@ export class MemoryRunTable implements RunTable {
     return cell === undefined ? null : runOfCell(cell);
   }
 
-  wait(head: RunHead): Wait | null {
+  wait(head: RunHead): AwaitedPosts | null {
     return cellOf(this.#cells, head).wait;
   }
 

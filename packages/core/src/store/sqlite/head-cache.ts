@@ -1,5 +1,4 @@
-import type { Wait } from "../../model/run.ts";
-import type { RunHead } from "../tables.ts";
+import type { AwaitedPosts, RunHead } from "../tables.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 /** How many runs a generation holds; two are remembered. */
@@ -9,7 +8,7 @@ const GENERATION_MAX = 8_192;
 export interface CachedRun {
   head: RunHead;
   /** Undefined: not known. */
-  wait: Wait | null | undefined;
+  wait: AwaitedPosts | null | undefined;
   /** The newest seq of its journal; null: not known. */
   newest: number | null;
   /** The numbers of what lies in its inbox; null: not known. */

@@ -1,12 +1,14 @@
 import type { NewRun, Payload, Run, Status, Wait } from "../../model/run.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import type { DueRun, HeldRun } from "../store.ts";
-import type { ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
+import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
 import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 import { RUN_SQL } from "./run-sql.ts";
+
+const NO_ENTRIES: readonly number[] = [];
 
 /** Longer inputs lie apart from the row. */
 const INPUT_INLINE_MAX = 1_000;
@@ -38,7 +40,7 @@ export class SqliteRunTable implements RunTable {
     return row === undefined ? null : runOfRow(row);
   }
 
-  wait(head: RunHead): Wait | null {
+  wait(head: RunHead): AwaitedPosts | null {
     const cached = this.#cache.get(head.id);
     if (cached?.wait !== undefined) return cached.wait;
     const row = this.#sql.wait.get(head.key) as { readonly wait: string | null } | undefined;
@@ -69,7 +71,7 @@ export class SqliteRunTable implements RunTable {
     if (tags.length > 0) {
       for (const tag of new Set(tags)) this.#sql.insertTag.run(toColumn(tag), head.createdAt, head.key);
     }
-    this.#cache.put({ head, wait: null, newest: head.baseSeq, inbox: [], childless: true });
+    this.#cache.put({ head, wait: null, newest: head.baseSeq, inbox: NO_ENTRIES, childless: true });
     const above = parent === null ? undefined : this.#cache.get(parent.runId);
     if (above !== undefined) above.childless = false;
     return true;
@@ -102,7 +104,7 @@ export class SqliteRunTable implements RunTable {
     this.#sql.saveWait.run(status, turn, wakeAt, inboxLast, topics, claims, text, key);
     if (this.#cache.get(head.id)?.head.owner !== head.owner) this.#sql.giveAway.run(toColumnOrNull(head.owner), key);
     this.#saveControl(head);
-    this.#remember(head, wait);
+    this.#remember(head, wait === null ? null : { messages: wait.messages, children: wait.children });
   }
 
   saveOutcome(head: RunHead, outcome: Payload): void {
@@ -200,7 +202,7 @@ export class SqliteRunTable implements RunTable {
     this.#sql.saveControl.run(epoch, toColumnOrNull(controlId), key);
   }
 
-  #remember(head: RunHead, wait: Wait | null | undefined): void {
+  #remember(head: RunHead, wait: AwaitedPosts | null | undefined): void {
     const cached = this.#cache.get(head.id);
     if (cached === undefined) {
       this.#cache.put({ ...knownOf(head), wait });
