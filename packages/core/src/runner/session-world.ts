@@ -16,6 +16,8 @@ export interface Interpreter {
   readonly kind: "source";
   readonly runId: string;
   readonly run: Run;
+  /** When it was made, by this process's clock. */
+  readonly madeAt: number;
   /** The newest seq it knows of. */
   readonly seq: number;
   /** The newest inbox entry that it knows of. */

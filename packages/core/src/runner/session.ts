@@ -34,6 +34,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: Run;
+  readonly madeAt: number;
   readonly #world: SessionWorld;
   readonly #desk: Desk;
   readonly #course: Course;
@@ -52,6 +53,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#world = world;
     this.run = loaded.run;
     this.runId = loaded.run.id;
+    this.madeAt = world.clock.now();
     this.#inbox = loaded.inbox;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     this.#desk = createDesk(world, loaded, snapshot, this);
@@ -265,20 +267,18 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
 
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {
-    const { open, steps } = this.#desk;
     const found = lookForMore(this.#desk, this.#own.timeUp, this.#world.now());
     if (found !== "nothing") return found === "completions";
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
     // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-    this.#appointment.set(steps.busy || open.size === 0 ? this.#own.timeUp.nextAt : null);
+    this.#appointment.set(this.#desk.steps.busy || this.#desk.open.size === 0 ? this.#own.timeUp.nextAt : null);
     return false;
   }
 
   #cancelledBy(news: readonly InboxEntry[]): boolean {
     const cancel = news.find((entry) => entry.kind === "cancel");
-    if (cancel === undefined) return false;
-    if (this.#course.cancel(cancel)) return false;
+    if (cancel === undefined || this.#course.cancel(cancel)) return false;
     this.#desk.draft.take(cancel.n);
     this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#desk.draft.at });
     return true;

@@ -45,7 +45,6 @@ export class Workshop {
   readonly #reading = new Map<string, boolean>();
   /** Runs of which a session was made, from what was known here, while they were read: what was read may be older than it. */
   readonly #overtaken = new Set<string>();
-  readonly #madeAt = new WeakMap<Interpreter, number>();
   #closed = false;
 
   constructor(parts: WorkshopParts, world: SessionWorld) {
@@ -92,7 +91,6 @@ export class Workshop {
         undo: run.undo,
       });
       sessions.add(session);
-      this.#madeAt.set(session, this.#world.clock.now());
       session.start();
     } catch (error) {
       this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
@@ -146,7 +144,7 @@ export class Workshop {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
       const { runId, run, resting } = session;
-      const isOld = (this.#madeAt.get(session) ?? 0) < askedAt && epochs.get(runId) !== run.epoch;
+      const isOld = session.madeAt < askedAt && epochs.get(runId) !== run.epoch;
       if (resting || isOld) this.forget(runId, reason);
       if (!resting && isOld) this.arrived(runId);
     }

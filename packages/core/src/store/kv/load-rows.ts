@@ -2,7 +2,7 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Payload, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
-import { type Cell, newCell } from "../memory/cell.ts";
+import { Cell } from "../memory/cell.ts";
 import { MemoryTables } from "../memory/memory-tables.ts";
 import type { EventRow, LetterRow, RunHead } from "../tables.ts";
 import { FORMAT, KEYS } from "./keys.ts";
@@ -52,7 +52,9 @@ async function loadRuns(driver: KvDriver, rows: NotedRows): Promise<ReadonlyMap<
   for (const { value } of await rowsOf<StoredRun>(driver, KEYS.run)) {
     const { wait, places, ...head } = value;
     const { input = null, tags = [], parent = null } = inputs.get(head.key) ?? {};
-    const cell = { ...newCell({ input, tags, parent }, head), wait, outcome: outcomes.get(head.key) ?? null };
+    const cell = new Cell({ input, tags, parent }, head);
+    cell.wait = wait;
+    cell.outcome = outcomes.get(head.key) ?? null;
     cells.set(head.key, cell);
     rows.memory.runs.load(cell);
     rows.onRow(head.id, head);

@@ -4,41 +4,54 @@ import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import { runOf } from "../run-of.ts";
 import type { RunHead } from "../tables.ts";
 
-/** One run in memory, with all that belongs to it. */
-export interface Cell {
+/** An entry that a run has had. */
+type Known = Map<string, { readonly n: number; readonly at: number }>;
+
+/** One run in memory, with all that belongs to it. Most runs have no inbox and no topics: those are made when they are asked for. */
+export class Cell {
   readonly facts: Pick<NewRun, "tags" | "parent">;
   head: RunHead;
   input: Payload;
-  wait: Wait | null;
-  outcome: Payload;
+  wait: Wait | null = null;
+  outcome: Payload = null;
   /** Consecutive by seq. */
-  journal: JournalRecord[];
-  readonly inbox: Map<number, InboxEntry>;
-  /** Every entry the run has had, by kind and id. */
-  readonly known: Map<string, { readonly n: number; readonly at: number }>;
-  readonly topics: Set<string>;
-  readonly topicSeen: Map<string, number>;
+  journal: JournalRecord[] = [];
   /** Grows with each change of the head, so that what was noted about an earlier one is known to be stale. */
-  dueStamp: number;
+  dueStamp = 0;
+  #inbox: Map<number, InboxEntry> | null = null;
+  #known: Known | null = null;
+  #topics: Set<string> | null = null;
+  #topicSeen: Map<string, number> | null = null;
+
+  constructor({ tags, parent, input }: Pick<NewRun, "tags" | "parent" | "input">, head: RunHead) {
+    this.facts = { tags, parent };
+    this.head = head;
+    this.input = input;
+  }
+
+  get inbox(): Map<number, InboxEntry> {
+    this.#inbox ??= new Map();
+    return this.#inbox;
+  }
+
+  /** Every entry the run has had, by kind and id. */
+  get known(): Known {
+    this.#known ??= new Map();
+    return this.#known;
+  }
+
+  get topics(): Set<string> {
+    this.#topics ??= new Set();
+    return this.#topics;
+  }
+
+  get topicSeen(): Map<string, number> {
+    this.#topicSeen ??= new Map();
+    return this.#topicSeen;
+  }
 }
 
 export type Cells = Map<string, Cell>;
-
-export function newCell(run: Pick<NewRun, "tags" | "parent" | "input">, head: RunHead): Cell {
-  return {
-    facts: { tags: run.tags, parent: run.parent },
-    head,
-    input: run.input,
-    wait: null,
-    outcome: null,
-    journal: [],
-    inbox: new Map(),
-    known: new Map(),
-    topics: new Set(),
-    topicSeen: new Map(),
-    dueStamp: 0,
-  };
-}
 
 export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
   const cell = cells.get(head.id);

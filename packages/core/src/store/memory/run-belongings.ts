@@ -13,18 +13,11 @@ export class MemoryJournalTable implements JournalTable {
   }
 
   newestSeq(head: RunHead): number {
-    return cellOf(this.#cells, head).journal.at(-1)?.seq ?? head.baseSeq;
+    return newestSeq(cellOf(this.#cells, head));
   }
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
-    const { journal } = cellOf(this.#cells, head);
-    let newest = this.newestSeq(head);
-    for (const record of records) {
-      if (record.seq !== newest + 1)
-        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${newest}`);
-      journal.push(record);
-      newest = record.seq;
-    }
+    add(cellOf(this.#cells, head), records);
   }
 
   fill(head: RunHead, records: readonly JournalRecord[]): void {
@@ -33,12 +26,12 @@ export class MemoryJournalTable implements JournalTable {
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
-    const head = this.#cells.get(runId)?.head;
+    const cell = this.#cells.get(runId);
     const [first] = records;
-    if (head === undefined || first === undefined) return false;
-    if (head.epoch !== epoch || isTerminal(head.status)) return false;
-    if (first.seq !== this.newestSeq(head) + 1) return false;
-    this.append(head, records);
+    if (cell === undefined || first === undefined) return false;
+    const { head } = cell;
+    if (head.epoch !== epoch || isTerminal(head.status) || first.seq !== newestSeq(cell) + 1) return false;
+    add(cell, records);
     return true;
   }
 
@@ -55,6 +48,20 @@ export class MemoryJournalTable implements JournalTable {
   trim(head: RunHead, { from, to }: SeqRange): void {
     const cell = cellOf(this.#cells, head);
     cell.journal = cell.journal.filter((record) => record.seq < from || record.seq > to);
+  }
+}
+
+function newestSeq({ journal, head }: Cell): number {
+  return journal.at(-1)?.seq ?? head.baseSeq;
+}
+
+function add(cell: Cell, records: readonly JournalRecord[]): void {
+  let newest = newestSeq(cell);
+  for (const record of records) {
+    if (record.seq !== newest + 1)
+      throw new Error(`record ${record.seq} of run ${cell.head.id} does not follow ${newest}`);
+    cell.journal.push(record);
+    newest = record.seq;
   }
 }
 

@@ -1,6 +1,6 @@
 import { isTerminal, type NewRun, type Payload, type Run, type Wait } from "../../model/run.ts";
 import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
-import { type Cell, type Cells, cellOf, newCell, runOfCell } from "./cell.ts";
+import { Cell, type Cells, cellOf, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
 
@@ -33,7 +33,7 @@ export class MemoryRunTable implements RunTable {
     if (this.#cells.has(run.id)) return false;
     this.#lastKey += 1;
     head.key = this.#lastKey;
-    const cell = newCell(run, head);
+    const cell = new Cell(run, head);
     this.#cells.set(run.id, cell);
     if (run.parent !== null) this.#children.add(run.parent.runId, cell);
     if (head.owner !== null) this.#owned.add(head.owner, cell);
