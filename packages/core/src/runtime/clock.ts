@@ -15,11 +15,15 @@ export function systemClock(): Clock {
     now: () => Date.now(),
     wakeAt(at, callback) {
       let timer: NodeJS.Timeout;
-      const arm = (): void => {
-        const leftMs = at - Date.now();
-        timer = setTimeout(leftMs > 0 ? arm : callback, Math.min(Math.max(leftMs, 0), HOP_MS_MAX));
+      const arm = (leftMs: number): void => {
+        timer = setTimeout(ring, Math.min(leftMs, HOP_MS_MAX));
       };
-      arm();
+      const ring = (): void => {
+        const leftMs = at - Date.now();
+        if (leftMs > 0) arm(leftMs);
+        else callback();
+      };
+      arm(Math.max(0, at - Date.now()));
       return () => clearTimeout(timer);
     },
   };
