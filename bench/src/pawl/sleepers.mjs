@@ -5,7 +5,7 @@ import { openEngine } from "./engine.mjs";
 /** W4s: runs sleep for a second; how late does their code go on? */
 
 /** Code that was never run before is late for that alone. */
-const WARM_ROUNDS = 5;
+const WARM_ROUNDS = 10;
 
 /** @param {{ place: import("../place.mjs").Place, runs: number }} options */
 export async function measure({ place, runs }) {

@@ -1,8 +1,12 @@
+import { isTerminal, STATUSES } from "../../model/run.ts";
 import type { ListQuery } from "../store.ts";
 import { toColumn } from "../text-column.ts";
 import { RUN_JSON } from "./run-json.ts";
 
-/** Lists of runs, newest first: only what is asked for stands in the statement, so that it finds its index. */
+/**
+ * Lists of runs, newest first. Only what is asked for stands in the statement, and where nothing else leads to the runs, those
+ * that are open and those of each end are read by themselves: so each part finds its index, and reads no more than a page.
+ */
 
 export type RunFilter = Omit<ListQuery, "limit" | "cursor"> & { readonly parent?: string };
 
@@ -17,48 +21,78 @@ export function runPage(
   after: readonly [createdAt: number, id: string] | null,
   limit: number,
 ): RunStatement {
-  const conditions = new Conditions(filter);
+  const values = new Values();
+  const shared = boundsIn(filter, values);
   if (after !== null) {
-    const [createdAt, id] = [conditions.value(after[0]), conditions.value(toColumn(after[1]))];
-    conditions.add(`(r.created_at, r.id) < (${createdAt}::bigint, ${id}::text)`);
+    const [createdAt, id] = [values.add(after[0]), values.add(toColumn(after[1]))];
+    // The time by itself too: no index has it together with the id.
+    shared.push(`r.created_at <= ${createdAt}::bigint`, `(r.created_at, r.id) < (${createdAt}::bigint, ${id}::text)`);
   }
-  const rows = `SELECT r.* FROM ${conditions.from} WHERE ${conditions.text}
-    ORDER BY r.created_at DESC, r.id DESC LIMIT ${conditions.value(limit)}`;
+  const newest = `ORDER BY r.created_at DESC, r.id DESC LIMIT ${values.add(limit)}`;
+  const parts = waysTo(filter, values).map(
+    ({ from, conditions }) => `(SELECT r.* FROM ${from} WHERE ${both(conditions, shared)} ${newest})`,
+  );
+  const rows = `SELECT r.* FROM (${parts.join(" UNION ALL ")}) AS r ${newest}`;
   const text = `SELECT json_agg(${RUN_JSON} ORDER BY r.created_at DESC, r.id DESC)::text AS json FROM (${rows}) AS r`;
-  return { text, values: conditions.values };
+  return { text, values: values.all };
 }
 
 export function runCount(filter: RunFilter): RunStatement {
-  const conditions = new Conditions(filter);
-  const text = `SELECT count(*)::text AS json FROM ${conditions.from} WHERE ${conditions.text}`;
-  return { text, values: conditions.values };
+  const values = new Values();
+  const shared = boundsIn(filter, values);
+  const parts = waysTo(filter, values).map(
+    ({ from, conditions }) => `(SELECT count(*) FROM ${from} WHERE ${both(conditions, shared)})`,
+  );
+  return { text: `SELECT (${parts.join(" + ")})::text AS json`, values: values.all };
 }
 
-class Conditions {
-  readonly values: unknown[] = [];
+/** Leads to some of the runs; no run is at the end of two. */
+interface Way {
   readonly from: string;
-  readonly #parts: string[] = ["true"];
+  readonly conditions: readonly string[];
+}
 
-  constructor({ status, workflow, tag, parent, createdAfter, createdBefore }: RunFilter) {
-    this.from = tag === undefined ? "@.runs r" : "@.tags t JOIN @.runs r ON r.id = t.run_id";
-    if (tag !== undefined) this.add(`t.tag = ${this.value(toColumn(tag))}`);
-    if (parent !== undefined) this.add(`r.parent_run = ${this.value(toColumn(parent))}`);
-    if (workflow !== undefined) this.add(`r.workflow = ${this.value(toColumn(workflow))}`);
-    if (status !== undefined) this.add(`r.status = ANY (${this.value(status)}::text[])`);
-    if (createdAfter !== undefined) this.add(`r.created_at > ${this.value(createdAfter)}`);
-    if (createdBefore !== undefined) this.add(`r.created_at < ${this.value(createdBefore)}`);
+function waysTo(filter: RunFilter, values: Values): readonly Way[] {
+  const { status, workflow, tag, parent } = filter;
+  if (tag === undefined && parent === undefined && workflow === undefined) return waysByStatus(status, values);
+  const conditions: string[] = [];
+  if (tag !== undefined) conditions.push(`t.tag = ${values.add(toColumn(tag))}`);
+  if (parent !== undefined) conditions.push(`r.parent_run = ${values.add(toColumn(parent))}`);
+  if (workflow !== undefined) conditions.push(`r.workflow = ${values.add(toColumn(workflow))}`);
+  if (status !== undefined) conditions.push(`r.status = ANY (${values.add(status)}::text[])`);
+  return [{ from: tag === undefined ? "@.runs r" : "@.tags t JOIN @.runs r ON r.id = t.run_id", conditions }];
+}
+
+function waysByStatus(status: RunFilter["status"], values: Values): readonly Way[] {
+  const from = "@.runs r";
+  const asked = new Set(status ?? STATUSES);
+  const ways: Way[] = [...asked]
+    .filter(isTerminal)
+    .map((end) => ({ from, conditions: ["r.ended_at IS NOT NULL", `r.status = ${values.add(end)}`] }));
+  const open = [...asked].filter((one) => !isTerminal(one));
+  if (open.length > 0) {
+    const which = status === undefined ? [] : [`r.status = ANY (${values.add(open)}::text[])`];
+    ways.push({ from, conditions: ["r.ended_at IS NULL", ...which] });
   }
+  return ways.length > 0 ? ways : [{ from, conditions: ["false"] }];
+}
 
-  get text(): string {
-    return this.#parts.join(" AND ");
-  }
+function boundsIn({ createdAfter, createdBefore }: RunFilter, values: Values): string[] {
+  const bounds: string[] = [];
+  if (createdAfter !== undefined) bounds.push(`r.created_at > ${values.add(createdAfter)}`);
+  if (createdBefore !== undefined) bounds.push(`r.created_at < ${values.add(createdBefore)}`);
+  return bounds;
+}
 
-  add(condition: string): void {
-    this.#parts.push(condition);
-  }
+function both(conditions: readonly string[], shared: readonly string[]): string {
+  return [...conditions, ...shared].join(" AND ");
+}
 
-  value(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
+class Values {
+  readonly all: unknown[] = [];
+
+  add(value: unknown): string {
+    this.all.push(value);
+    return `$${this.all.length}`;
   }
 }
