@@ -71,6 +71,11 @@ export class PartitionedStore implements Store {
     return Math.min(...this.#partitions.map((partition) => partition.now()));
   }
 
+  /** As `now`: what has come by all of them has come by the one that is asked to write it. */
+  async readClock(): Promise<number> {
+    return Math.min(...(await this.#everywhere((partition) => partition.readClock())));
+  }
+
   async commit(batch: readonly Transition[]): Promise<Commit> {
     const shares = await routeBatch(batch, this.#partitions.length, (letterId) => this.#findLetter(letterId));
     const done = await this.#applied([...shares]);

@@ -111,6 +111,12 @@ export class RedisStore implements Store {
     return this.#present.now();
   }
 
+  async readClock(): Promise<number> {
+    if (this.exactClock) return this.now();
+    const [present] = (await this.#timed(this.#read("time", []))) as [number];
+    return present;
+  }
+
   async commit(transitions: readonly Transition[]): Promise<Commit> {
     const { answers, wakes } = await this.apply(transitions);
     return { answers, wakes };

@@ -3,6 +3,7 @@ import { createEngine } from "../../create-engine.ts";
 import { workflow } from "../../workflow/workflow.ts";
 import { redisClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
+import { redisStore } from "./index.ts";
 import { RedisStore } from "./redis-store.ts";
 
 /** Each command that is sent is a round trip: their number bounds what many workers ask of one server. */
@@ -58,4 +59,31 @@ describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
     await (await engine.start(ten, undefined)).result();
     expect(sent).toEqual(Array.from({ length: STEPS + 1 }, () => "EVALSHA"));
   });
+
+  it.each([1, 3])(
+    "the time is asked of the server, and what is taken for it is not ahead of it: partitions: %i",
+    async (partitions) => {
+      const client = await redisClient(address, { silenceMs: SILENCE_MS });
+      await client.connect();
+      const store = redisStore(address, { prefix: `clock:${process.pid}:${partitions}`, partitions });
+      onTestFinished(async () => {
+        await store.close();
+        await client.close();
+      });
+      const hourMs = 3_600_000;
+      await store.open({ now: () => Date.now() + hourMs, every: () => () => undefined });
+      const serverNow = async (): Promise<number> => {
+        const [seconds, micros] = (await client.send("", ["TIME"])) as [string, string];
+        return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+      };
+      const before = await serverNow();
+      const present = await store.readClock?.();
+      const taken = store.now();
+      const after = await serverNow();
+      expect(present).toBeGreaterThanOrEqual(before);
+      expect(present).toBeLessThanOrEqual(after);
+      expect(taken).toBeGreaterThanOrEqual(before);
+      expect(taken).toBeLessThanOrEqual(after);
+    },
+  );
 });
