@@ -45,5 +45,3 @@ export function childEndStatus(status: TerminalStatus, undo: Undo): ChildEndStat
 export function childEndId(location: string, child: string): string {
   return `child:${location.replaceAll(":", "%3A")}:${child}`;
 }
-
-export const NO_ENTRIES: readonly InboxEntry[] = [];

@@ -7,7 +7,8 @@ import type { Snapshot } from "./snapshot.ts";
 
 /** Where a program's history begins. */
 export interface Origin {
-  readonly seed: string;
+  /** Null: the run's own. */
+  readonly seed: string | null;
   readonly at: number;
 }
 
@@ -21,7 +22,7 @@ export interface OriginOf {
 export function originOf(codec: Codec, run: Run, records: readonly JournalRecord[]): Origin {
   const [first] = records;
   if (first === undefined || actOf(first) !== "origin") {
-    return { seed: seedOf({ run: run.id, generation: run.generation }), at: run.startedAt ?? run.createdAt };
+    return { seed: null, at: run.startedAt ?? run.createdAt };
   }
   return { seed: seedOf(codec.decode(first.payload) as OriginOf), at: first.startedAt };
 }

@@ -4,9 +4,9 @@ import type { Payload, Run } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
-import type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
+import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource.ts";
-import { editionOf, originOf, passActs } from "./acts.ts";
+import { editionOf, originOf, passActs, seedOf } from "./acts.ts";
 import { admit } from "./admit.ts";
 import { closeUnder } from "./close-under.ts";
 import { Compensation } from "./compensation.ts";
@@ -14,7 +14,7 @@ import type { Completed } from "./completions.ts";
 import type { CourseParts } from "./course-parts.ts";
 import type { Desk } from "./desk.ts";
 import { endOrStop } from "./end-or-stop.ts";
-import { JournalCursor } from "./journal-cursor.ts";
+import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { lookAtLimits } from "./look-at-limits.ts";
 import { HANDED, IDLE, type Move } from "./move.ts";
 import { createDocuments, markDocument } from "./program-documents.ts";
@@ -36,18 +36,19 @@ export class Course implements ProgramHost {
   readonly run: Run;
   readonly runId: string;
   readonly edition: number;
-  readonly seed: string;
   readonly #owner: CourseOwner;
   readonly #desk: Desk;
   readonly #world: SessionWorld;
-  readonly #program: Program;
-  readonly #cursor: JournalCursor;
+  readonly #createProgram: ProgramFactory;
+  /** Of the run that the history was copied from; null: it is the run's own. */
+  readonly #seed: string | null;
+  /** The program is live once it stands at the end. */
+  #cursor: JournalCursor;
   /** Made with the first that is asked for. */
   #resources: Resources | null = null;
   readonly #snapshot: Snapshot | null;
-  /** Issued since the last move; nothing is fresh while records are replayed, and all is live when none are left. */
+  /** Issued since the last move; nothing is fresh while records are replayed. */
   #fresh: Command[] | null = null;
-  #live: boolean;
   #ending: Ending | null = null;
   /** The run is to be cancelled when its program has come to where the journal ends; until then the cancel stays in its inbox. */
   #cancel: Pick<InboxEntry, "n" | "value"> | null = null;
@@ -63,14 +64,18 @@ export class Course implements ProgramHost {
     this.runId = run.id;
     this.#snapshot = snapshot;
     const origin = originOf(parts.desk.codec, run, records);
-    this.seed = origin.seed;
+    this.#seed = origin.seed;
     this.edition = editionOf(records, snapshot);
     this.#cursor = new JournalCursor(records);
     this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#passActs();
-    this.#live = this.#cursor.done;
-    this.#program = createProgram(this);
+    if (this.#cursor.done) this.#cursor = JOURNAL_END;
+    this.#createProgram = createProgram;
+  }
+
+  get seed(): string {
+    return this.#seed ?? seedOf({ run: this.runId, generation: this.run.generation });
   }
 
   /** How many records it has still to be fed. */
@@ -84,7 +89,7 @@ export class Course implements ProgramHost {
   }
 
   get live(): boolean {
-    return this.#live;
+    return this.#cursor === JOURNAL_END;
   }
 
   get signal(): AbortSignal {
@@ -96,7 +101,7 @@ export class Course implements ProgramHost {
   }
 
   start(): void {
-    this.#program.start(this.#desk.codec.decode(this.run.input), this.#snapshot);
+    this.#createProgram(this).start(this.#desk.codec.decode(this.run.input), this.#snapshot);
   }
 
   get ahead(): JournalAhead {
@@ -108,15 +113,15 @@ export class Course implements ProgramHost {
   }
 
   close(path: string, reason: Error): void {
-    if (this.#undoing === null) closeUnder(this.#desk, path, reason, this.#live);
+    if (this.#undoing === null) closeUnder(this.#desk, path, reason, this.live ? null : this.#cursor.passedOver);
   }
 
   passOver(location: string, kind: RecordKind): void {
-    if (!this.#live) this.#desk.passedOver.remove(location, kind);
+    if (!this.live) this.#cursor.passedOver.remove(location, kind);
   }
 
   loopBegins(loop: string): ResumePoint | null {
-    return resumeLoop(this.#desk, this.#cursor, loop);
+    return resumeLoop(this.#desk.trail, this.#cursor, loop);
   }
 
   loopEnds(loop: string): void {
@@ -132,7 +137,7 @@ export class Course implements ProgramHost {
     this.#desk.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
-    if (this.#live) {
+    if (this.live) {
       this.#add(command);
       createDocuments(this.#desk.draft, command);
     }
@@ -141,7 +146,7 @@ export class Course implements ProgramHost {
 
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
     if (this.#isOver) return;
-    markDocument(this.#desk.draft, { mark: { kind, id, attributes } }, this.#live);
+    markDocument(this.#desk.draft, { mark: { kind, id, attributes } }, this.live);
   }
 
   hold(request: ResourceRequest): void {
@@ -171,7 +176,7 @@ export class Course implements ProgramHost {
   }
 
   snapshot(state: unknown): void {
-    if (!this.#live || this.#isOver) return;
+    if (!this.live || this.#isOver) return;
     const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition };
     keepSnapshot(this.#desk, this.runId, { ...place, state });
   }
@@ -185,20 +190,16 @@ export class Course implements ProgramHost {
 
   /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
   look(phase: "working" | "idle"): boolean {
-    const desk = this.#desk;
-    if (desk.limits === null || !this.#live) return false;
-    if (this.#isOver || this.#cancel !== null) {
-      desk.open.limitAt = null;
-      return false;
-    }
-    const error = lookAtLimits(desk, desk.limits, this.#world.now(), phase === "idle");
+    if (!this.live) return false;
+    const isOver = this.#isOver || this.#cancel !== null;
+    const error = lookAtLimits(this.#desk, this.#world.now(), isOver ? "over" : phase);
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }
 
   /** Hands the next record to the program, if it is of a step that went well, as most are; false: `move` is to look. */
   feed(): boolean {
-    if (this.#live || this.#isOver || this.#resources !== null) return false;
+    if (this.live || this.#isOver || this.#resources !== null) return false;
     const next = replayStep(this.#cursor, this.#desk);
     if (next === null) return false;
     this.#hand(next);
@@ -210,9 +211,8 @@ export class Course implements ProgramHost {
     const error = this.#undoing?.ask() ?? null;
     if (error !== null) return { kind: "diverged", error };
     if (!this.#cursor.done) return this.#replay();
-    if (!this.#live) {
-      this.#live = true;
-      this.#desk.passedOver.clear();
+    if (!this.live) {
+      this.#cursor = JOURNAL_END;
       this.#fresh = [...this.#desk.open.byLocation.values()];
       for (const command of this.#fresh) createDocuments(this.#desk.draft, command);
     }
@@ -255,7 +255,7 @@ export class Course implements ProgramHost {
     }
     const issue = (command: Command): void => {
       open.add(command);
-      if (this.#live) this.#add(command);
+      if (this.live) this.#add(command);
     };
     const now = (): number => this.#now;
     const { undoChild } = this.#world;

@@ -6,7 +6,6 @@ import type { DeskListener } from "./desk-listener.ts";
 import { Draft } from "./draft.ts";
 import { Limits } from "./limits.ts";
 import { OpenCommands } from "./open-commands.ts";
-import { PassedOver } from "./passed-over.ts";
 import type { SessionWorld } from "./session-world.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { Standstill, standingWait } from "./standstill.ts";
@@ -37,7 +36,6 @@ export function createDesk(
     completions: new Completions(draft, listener),
     steps: new Steps(world, { id: run.id, durableSeq: seq }, listener),
     codec: world.codec,
-    passedOver: new PassedOver(),
     trail,
     undo: new UndoLog(),
     standstill: new Standstill(standingWait(run, records), seq),

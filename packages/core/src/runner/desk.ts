@@ -3,7 +3,6 @@ import type { Completions } from "./completions.ts";
 import type { Draft } from "./draft.ts";
 import type { Limits } from "./limits.ts";
 import type { OpenCommands } from "./open-commands.ts";
-import type { PassedOver } from "./passed-over.ts";
 import type { Standstill } from "./standstill.ts";
 import type { Steps } from "./steps.ts";
 import type { Trail } from "./trail.ts";
@@ -16,7 +15,6 @@ export interface Desk {
   readonly steps: Steps;
   readonly draft: Draft;
   readonly codec: Codec;
-  readonly passedOver: PassedOver;
   readonly trail: Trail;
   readonly undo: UndoLog;
   readonly standstill: Standstill;

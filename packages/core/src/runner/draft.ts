@@ -10,6 +10,17 @@ const NOTHING: readonly never[] = [];
 /** A record before it has its place in the journal: its seq and time are 0. */
 export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecord[Key] };
 
+/** What an op holds, before it is one. */
+interface Gathered {
+  records: readonly JournalRecord[];
+  trim: SeqRange[] | null;
+  taken: number[] | null;
+  posts: Post[] | null;
+  documents: Map<string, DocumentChange> | null;
+  state: RunState | null;
+  undo: Undo | null;
+}
+
 /** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
 export class Draft {
   readonly #now: () => number;
@@ -18,18 +29,11 @@ export class Draft {
   #announced = false;
   #seq: number;
   #lastAt: number;
-  #records: readonly JournalRecord[] = NOTHING;
-  #trim: SeqRange[] | null = null;
-  #taken: number[] | null = null;
-  #posts: Post[] | null = null;
-  #documents: Map<string, DocumentChange> | null = null;
-  #state: RunState | null = null;
-  #undo: Undo | null = null;
+  /** Null: nothing has gathered, as in hot runs, which are many. */
+  #gathered: Gathered | null = null;
   /** What the row says once everything is committed. */
   #undoRow: Undo;
   #count: number;
-  #inbox: number | null = null;
-  #notBefore: number | null = null;
 
   /** The listener is told when there is something that is to be committed, once until it is taken. */
   constructor(
@@ -53,7 +57,7 @@ export class Draft {
   }
 
   get holdsRecords(): boolean {
-    return this.#records.length > 0;
+    return this.#gathered !== null && this.#gathered.records.length > 0;
   }
 
   /** Of the newest record. */
@@ -78,8 +82,9 @@ export class Draft {
     this.#count += 1;
     record.seq = this.#seq;
     record.at = this.#lastAt;
-    if (this.#records === NOTHING) this.#records = [record];
-    else (this.#records as JournalRecord[]).push(record);
+    const gathered = this.#gather();
+    if (gathered.records === NOTHING) gathered.records = [record];
+    else (gathered.records as JournalRecord[]).push(record);
     this.#trail.note(record);
     return record;
   }
@@ -95,35 +100,39 @@ export class Draft {
   /** Records to be dropped with this append. */
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
-    this.#trim ??= [];
-    this.#trim.push(...ranges);
+    const gathered = this.#gather();
+    gathered.trim ??= [];
+    gathered.trim.push(...ranges);
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
   take(entry: number): void {
-    this.#taken ??= [];
-    this.#taken.push(entry);
+    const gathered = this.#gather();
+    gathered.taken ??= [];
+    gathered.taken.push(entry);
   }
 
   post(post: Post): void {
-    this.#posts ??= [];
-    this.#posts.push(post);
+    const gathered = this.#gather();
+    gathered.posts ??= [];
+    gathered.posts.push(post);
   }
 
   /** A document that is put takes the place of one that was put before; all else is done in the order in which it came. */
   document(change: DocumentChange): void {
-    this.#documents ??= new Map();
-    this.#documents.set("put" in change ? documentKey(change.put) : String(this.#documents.size), change);
+    const gathered = this.#gather();
+    gathered.documents ??= new Map();
+    gathered.documents.set("put" in change ? documentKey(change.put) : String(gathered.documents.size), change);
   }
 
   state(state: RunState): void {
-    this.#state = state;
+    this.#gather().state = state;
     this.announce();
   }
 
   /** What the run has to undo once all this is committed. */
   undo(undo: Undo): void {
-    if (undo !== this.#undoRow) this.#undo = undo;
+    if (undo !== this.#undoRow) this.#gather().undo = undo;
     this.#undoRow = undo;
   }
 
@@ -143,45 +152,42 @@ export class Draft {
     this.#listener.onFilled();
   }
 
-  /** A decision rests on the inbox holding nothing after `seen`: the oldest such decision guards the whole. */
-  guardInbox(seen: number): void {
-    this.#inbox = this.#inbox === null ? seen : Math.min(this.#inbox, seen);
-  }
-
-  /** A decision rests on this time having come. */
-  guardTime(at: number): void {
-    this.#notBefore = this.#notBefore === null ? at : Math.max(this.#notBefore, at);
-  }
-
   /** Everything gathered, as one op; null if there is nothing. */
   takeOp(runId: string, epoch: number): AppendOp | null {
     this.#announced = false;
-    if (this.#records.length === 0 && this.#state === null && this.#documents === null) return null;
-    const op: AppendOp = {
+    const gathered = this.#gathered;
+    if (gathered === null) return null;
+    const { records, trim, taken, posts, documents, state, undo } = gathered;
+    if (records.length === 0 && state === null && documents === null) return null;
+    this.#gathered = null;
+    return {
       kind: "append",
       runId,
       epoch,
-      records: this.#records,
-      trim: this.#trim ?? NOTHING,
-      taken: this.#taken ?? NOTHING,
-      posts: this.#posts ?? NOTHING,
-      documents: this.#documents === null ? NOTHING : [...this.#documents.values()],
-      state: this.#state,
-      undo: this.#undo,
-      inbox: this.#inbox,
-      notBefore: this.#notBefore,
+      records,
+      trim: trim ?? NOTHING,
+      taken: taken ?? NOTHING,
+      posts: posts ?? NOTHING,
+      documents: documents === null ? NOTHING : [...documents.values()],
+      state,
+      undo,
+      inbox: null,
+      notBefore: null,
       transaction: null,
     };
-    this.#records = NOTHING;
-    this.#trim = null;
-    this.#taken = null;
-    this.#posts = null;
-    this.#documents = null;
-    this.#state = null;
-    this.#undo = null;
-    this.#inbox = null;
-    this.#notBefore = null;
-    return op;
+  }
+
+  #gather(): Gathered {
+    this.#gathered ??= {
+      records: NOTHING,
+      trim: null,
+      taken: null,
+      posts: null,
+      documents: null,
+      state: null,
+      undo: null,
+    };
+    return this.#gathered;
   }
 }
 

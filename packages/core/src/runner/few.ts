@@ -1,51 +1,32 @@
-/** A set in the order of its members that mostly has none or one, and then makes nothing for them. */
-export class Few<Member> {
-  #only: Member | null = null;
-  /** All of them, while there were several since there was none. */
-  #several: Set<Member> | null = null;
+/**
+ * A set in the order of its members that mostly has none or one: then it is null, or that member itself, and nothing is made for
+ * it. Whoever holds one keeps what these functions give instead of what they were given.
+ */
+export type Few<Member extends object> = Member | Set<Member> | null;
 
-  get isEmpty(): boolean {
-    return this.#only === null && this.#several === null;
-  }
+export function firstOf<Member extends object>(few: Few<Member>): Member | null {
+  if (!(few instanceof Set)) return few;
+  for (const member of few) return member;
+  return null;
+}
 
-  get first(): Member | null {
-    if (this.#several === null) return this.#only;
-    for (const member of this.#several) return member;
-    return null;
-  }
+export function isAmong<Member extends object>(few: Few<Member>, member: Member): boolean {
+  return few instanceof Set ? few.has(member) : few === member;
+}
 
-  has(member: Member): boolean {
-    return this.#several?.has(member) ?? this.#only === member;
-  }
+/** As they are at this moment. */
+export function membersOf<Member extends object>(few: Few<Member>): readonly Member[] {
+  if (few instanceof Set) return [...few];
+  return few === null ? [] : [few];
+}
 
-  /** As they are at this moment. */
-  values(): readonly Member[] {
-    if (this.#several !== null) return [...this.#several];
-    return this.#only === null ? [] : [this.#only];
-  }
+export function withMember<Member extends object>(few: Few<Member>, member: Member): Few<Member> {
+  if (few instanceof Set) return few.add(member);
+  return few === null || few === member ? member : new Set([few, member]);
+}
 
-  add(member: Member): void {
-    if (this.#several !== null) {
-      this.#several.add(member);
-    } else if (this.#only === null || this.#only === member) {
-      this.#only = member;
-    } else {
-      this.#several = new Set([this.#only, member]);
-      this.#only = null;
-    }
-  }
-
-  /** Whether it was there. */
-  delete(member: Member): boolean {
-    if (!this.has(member)) return false;
-    this.#only = null;
-    this.#several?.delete(member);
-    if (this.#several?.size === 0) this.#several = null;
-    return true;
-  }
-
-  clear(): void {
-    this.#only = null;
-    this.#several = null;
-  }
+export function withoutMember<Member extends object>(few: Few<Member>, member: Member): Few<Member> {
+  if (!(few instanceof Set)) return few === member ? null : few;
+  few.delete(member);
+  return few.size === 0 ? null : few;
 }

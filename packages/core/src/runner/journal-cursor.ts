@@ -1,11 +1,12 @@
 import type { JournalRecord, RecordKind } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
-
-const NONE: readonly JournalRecord[] = [];
+import { PassedOver } from "./passed-over.ts";
 
 /** The recorded part of a run, read once from front to back, with a look at what is still to come. */
 export class JournalCursor implements JournalAhead {
-  #records: readonly JournalRecord[];
+  /** What of it nobody asks for, and rightly so. */
+  readonly passedOver = new PassedOver();
+  readonly #records: readonly JournalRecord[];
   #index = 0;
   /** The last record at or under each location's path; made when someone looks ahead. */
   #lastUnder: ReadonlyMap<string, number> | null = null;
@@ -13,7 +14,7 @@ export class JournalCursor implements JournalAhead {
   #loops: ReadonlyMap<string, JournalRecord> | null = null;
 
   constructor(records: readonly JournalRecord[]) {
-    this.#records = records.length === 0 ? NONE : records;
+    this.#records = records;
   }
 
   get next(): JournalRecord | null {
@@ -30,13 +31,6 @@ export class JournalCursor implements JournalAhead {
 
   advance(): void {
     this.#index += 1;
-    // A hot session holds no history.
-    if (this.done) {
-      this.#records = NONE;
-      this.#index = 0;
-      this.#lastUnder = null;
-      this.#loops = null;
-    }
   }
 
   holds(location: string, kind: RecordKind): boolean {
@@ -73,6 +67,9 @@ export class JournalCursor implements JournalAhead {
     return last < this.#index ? undefined : this.#records[last];
   }
 }
+
+/** Where nothing is to come. One for all: a hot session holds no history. */
+export const JOURNAL_END = new JournalCursor([]);
 
 /** For each path to a record, the place of the last one at or under it. */
 function lastUnder(records: readonly JournalRecord[]): ReadonlyMap<string, number> {

@@ -2,15 +2,17 @@ import type { PawlError } from "../model/errors.ts";
 import { LIMITS, type LimitName } from "../model/policy.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Desk } from "./desk.ts";
-import type { Limits, Warning } from "./limits.ts";
+import type { Warning } from "./limits.ts";
 
 /**
- * Whether the run has reached a limit: then the error says which. Warnings that are due are recorded. `isIdle`: nothing is left
- * to hand to the program, so that a run without a body at work rests.
+ * Whether the run has reached a limit: then the error says which. Warnings that are due are recorded. `idle`: nothing is left
+ * to hand to the program, so that a run without a body at work rests. `over`: it has no limits any more.
  */
-export function lookAtLimits(desk: Desk, limits: Limits, now: number, isIdle: boolean): PawlError | null {
-  const { open, steps, draft, standstill } = desk;
-  const rests = isIdle && !steps.busy && open.size > 0;
+export function lookAtLimits(desk: Desk, now: number, phase: "working" | "idle" | "over"): PawlError | null {
+  const { open, steps, draft, standstill, limits } = desk;
+  if (phase === "over") open.limitAt = null;
+  if (phase === "over" || limits === null) return null;
+  const rests = phase === "idle" && !steps.busy && open.size > 0;
   const restingSince = rests ? standstill.at(draft).since : null;
   const { error, warnings, nextAt } = limits.look({ now, restingSince, records: draft.count });
   open.limitAt = error === null ? nextAt : null;

@@ -1,5 +1,6 @@
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
+import { Appointment } from "../runtime/appointment.ts";
 import type { Body } from "./body.ts";
 import type { Desk } from "./desk.ts";
 import type { SessionWorld } from "./session-world.ts";
@@ -23,26 +24,60 @@ export type OwnAnswer =
 
 /** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
 export class OwnAppends {
-  readonly timeUp: TimeUp;
   readonly #desk: Desk;
   readonly #world: SessionWorld;
-  /** Made with the first: most runs have none. */
+  readonly #sleeper: { wake(): void };
+  /** Each is made with the first: many runs wait for a message alone. */
+  #timeUp: TimeUp | null = null;
+  #appointment: Appointment | null = null;
   #transactions: Transactions | null = null;
 
-  constructor(desk: Desk, world: SessionWorld) {
+  constructor(desk: Desk, world: SessionWorld, sleeper: { wake(): void }) {
     this.#desk = desk;
     this.#world = world;
-    this.timeUp = new TimeUp(desk, world.hasCome);
+    this.#sleeper = sleeper;
   }
 
   /** Whether the store has been asked and has not answered. */
   get underWay(): boolean {
-    return this.timeUp.underWay || (this.#transactions?.underWay ?? false);
+    return (this.#timeUp?.underWay ?? false) || (this.#transactions?.underWay ?? false);
   }
 
   /** Whether there is something to put to the store. */
   get waiting(): boolean {
-    return this.timeUp.waiting || (this.#transactions?.waiting ?? false);
+    return (this.#timeUp?.waiting ?? false) || (this.#transactions?.waiting ?? false);
+  }
+
+  /** Whether something has come that is not known here. */
+  get behind(): boolean {
+    return this.#timeUp?.behind ?? false;
+  }
+
+  /** Whether a wait is due that the store has to be told of first. */
+  get hasUntold(): boolean {
+    return this.#timeUp?.hasUntold ?? false;
+  }
+
+  /** Has the session woken at the next deadline; not while the store is being told of one that has come. */
+  watchDeadlines(): void {
+    this.#wakeAt(this.hasUntold ? null : this.#desk.open.until);
+  }
+
+  /** Others see to the deadlines, or nobody. */
+  leaveDeadlines(): void {
+    this.#wakeAt(null);
+  }
+
+  /** What the inbox holds is known again. */
+  caughtUp(): void {
+    this.#timeUp?.caughtUp();
+  }
+
+  /** Looks for deadlines that have come; true if there is one to put to the store. */
+  look(now: number): boolean {
+    if (this.#desk.open.until === null && this.#timeUp === null) return false;
+    this.#timeUp ??= new TimeUp(this.#desk, this.#world.hasCome);
+    return this.#timeUp.look(now);
   }
 
   /** A body that the store runs. */
@@ -52,24 +87,29 @@ export class OwnAppends {
   }
 
   takeOp(run: Run): AppendOp | null {
-    return this.timeUp.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
+    return this.#timeUp?.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
   }
 
   answered(outcome: Outcomes["append"]): OwnAnswer {
-    const rowTold = this.timeUp.underWay;
+    const timeUp = this.#timeUp?.underWay === true ? this.#timeUp : null;
+    const rowTold = timeUp !== null;
     switch (outcome.kind) {
       case "appended":
         if (outcome.again && this.#transactions?.isUnsure) return { kind: "lost", reason: "unsure" };
-        if (rowTold) this.timeUp.accepted();
+        timeUp?.accepted();
         if (this.#transactions?.underWay) this.#transactions.accepted();
         return { kind: "durable", rowTold };
       case "threw":
         this.#transactions?.threw(outcome.error);
         return { kind: "failed" };
       case "lost":
-        if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
-        this.timeUp.refused(outcome.reason);
+        if (timeUp === null || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
+        timeUp.refused(outcome.reason);
         return { kind: outcome.reason === "inbox" ? "behind" : "early" };
     }
+  }
+  #wakeAt(at: number | null): void {
+    if (at !== null) this.#appointment ??= new Appointment(this.#world, this.#sleeper);
+    this.#appointment?.set(at);
   }
 }

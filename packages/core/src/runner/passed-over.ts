@@ -32,11 +32,6 @@ export class PassedOver {
     passed.begins.set(loop, round);
   }
 
-  /** Nothing is replayed any more. */
-  clear(): void {
-    this.#passed = null;
-  }
-
   covers({ location, kind }: JournalRecord): boolean {
     const passed = this.#passed;
     if (passed === null) return false;

@@ -47,7 +47,7 @@ export function replayNext(
   desk: Desk,
   over: boolean,
 ): Completed | Diverged | Stopped | null {
-  const { open, completions, codec, passedOver, trail, undo } = desk;
+  const { open, completions, codec, trail, undo } = desk;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator" || record.kind === "warning") {
       const warning = warningOf(record);
@@ -61,7 +61,7 @@ export function replayNext(
     }
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
-      if (passedOver.covers(record)) {
+      if (cursor.passedOver.covers(record)) {
         trail.note(record);
         undo.passed(record);
         cursor.advance();

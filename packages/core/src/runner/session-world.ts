@@ -31,7 +31,8 @@ export interface Interpreter {
   readonly undoes: boolean;
   /** How it ended, once `ended` was called. */
   readonly end: RunState | null;
-  start(): void;
+  /** Begins, with what lies in the run's inbox. */
+  start(inbox: readonly InboxEntry[]): void;
   /** Something has arrived: what the store holds of the run. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
   /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */

@@ -1,8 +1,7 @@
-import { type InboxEntry, NO_ENTRIES } from "../model/inbox.ts";
+import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
 import type { Run } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
-import { Appointment } from "../runtime/appointment.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { tried } from "./admit.ts";
@@ -40,11 +39,11 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly #course: Course;
   readonly #row = new RowState();
   readonly #own: OwnAppends;
-  readonly #appointment: Appointment;
+  /** What is called when the program has come to rest; null where none is asked for: hot runs are many. */
+  #rest: (() => void) | null = null;
   #phase: Phase = "working";
   #restAsked = false;
   end: RunState | null = null;
-  #inbox: readonly InboxEntry[];
   #sent: AppendOp | null = null;
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
@@ -54,11 +53,9 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.run = loaded.run;
     this.runId = loaded.run.id;
     this.madeAt = world.clock.now();
-    this.#inbox = loaded.inbox;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     this.#desk = createDesk(world, loaded, snapshot, this);
-    this.#own = new OwnAppends(this.#desk, world);
-    this.#appointment = new Appointment(world, this);
+    this.#own = new OwnAppends(this.#desk, world, this);
     this.#course = new Course({ owner: this, desk: this.#desk, world }, loaded, snapshot, createProgram);
   }
 
@@ -107,9 +104,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#own.add(body);
   }
 
-  start(): void {
-    const inbox = this.#inbox;
-    this.#inbox = NO_ENTRIES;
+  start(inbox: readonly InboxEntry[]): void {
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
     this.#unwatched = startCode(this.#world, this.#course);
@@ -180,14 +175,14 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #arrive(news: readonly InboxEntry[]): void {
     if (this.#cancelledBy(news)) return;
     this.#desk.open.arrive(news);
-    this.#own.timeUp.caughtUp();
+    this.#own.caughtUp();
     this.#row.woken();
     this.wake();
   }
 
   /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
   #catchUp(): void {
-    if (this.#over || !this.#own.timeUp.behind) return;
+    if (this.#over || !this.#own.behind) return;
     this.#world.behind(this);
     this.#world.wakeAt(this.#world.now() + BEHIND_MS, () => this.#catchUp());
   }
@@ -210,7 +205,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#desk.steps.durable(op?.records.at(-1)?.seq ?? 0);
     if (this.#own.waiting) this.#desk.draft.announce();
     this.#row.stored(op?.state ?? null, this.#desk);
-    if (this.#own.timeUp.hasUntold) this.wake();
+    if (this.#own.hasUntold) this.wake();
     if (!this.#restAsked) this.#restIfStill();
   }
 
@@ -218,6 +213,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #restIfStill(): void {
     if (this.#phase !== "working" || !this.#row.rests(this.#desk)) return;
     this.#phase = "resting";
+    this.#rest = null;
     this.#course.letGo();
     this.#world.rested(this);
   }
@@ -225,15 +221,16 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #askRest(): void {
     if (this.#restAsked) return;
     this.#restAsked = true;
+    this.#rest ??= () => this.#atRest();
     this.#world.turns.atRest(this.#rest);
   }
 
   /** The program has come to rest: the one place from which it is moved on. */
-  readonly #rest = (): void => {
+  #atRest(): void {
     this.#restAsked = false;
     if (this.#phase === "working" && this.#course.feed()) this.#askRest();
     else this.#moveOn();
-  };
+  }
 
   #moveOn(): void {
     if (this.#over || this.#own.underWay) return;
@@ -267,12 +264,14 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
 
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {
-    const found = lookForMore(this.#desk, this.#own.timeUp, this.#world.now());
+    const { open, steps } = this.#desk;
+    const found = lookForMore(this.#desk, this.#own, this.#world.now());
     if (found !== "nothing") return found === "completions";
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
     // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-    this.#appointment.set(this.#desk.steps.busy || this.#desk.open.size === 0 ? this.#own.timeUp.nextAt : null);
+    if (steps.busy || open.size === 0) this.#own.watchDeadlines();
+    else this.#own.leaveDeadlines();
     return false;
   }
 
@@ -293,7 +292,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   }
 
   #abort(reason: Error): void {
-    this.#appointment.set(null);
+    this.#own.leaveDeadlines();
     this.#desk.steps.abort(reason);
     this.#controller?.abort(reason);
   }

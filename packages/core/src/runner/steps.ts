@@ -8,7 +8,7 @@ import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import { Body, type BodyListener, type TryEnd } from "./body.ts";
 import type { DeskListener } from "./desk-listener.ts";
 import { failurePayload } from "./failure-payload.ts";
-import { Few } from "./few.ts";
+import { type Few, firstOf, isAmong, membersOf, withMember, withoutMember } from "./few.ts";
 import type { SessionWorld } from "./session-world.ts";
 
 /** Why a step failed for good. */
@@ -39,8 +39,8 @@ export class Steps implements BodyListener {
   readonly #world: SessionWorld;
   readonly #runId: string;
   readonly #listener: Pick<DeskListener, "onTried" | "onTransaction">;
-  readonly #held = new Few<Held>();
-  readonly #bodies = new Few<Body>();
+  #held: Few<Held> = null;
+  #bodies: Few<Body> = null;
   #durableSeq: number;
 
   constructor(
@@ -56,43 +56,44 @@ export class Steps implements BodyListener {
 
   /** Whether a body runs or is about to. */
   get busy(): boolean {
-    return !this.#bodies.isEmpty || !this.#held.isEmpty;
+    return this.#bodies !== null || this.#held !== null;
   }
 
   /** Starts the step's body when everything up to `afterSeq` is durable. */
   hold(step: StepCommand, afterSeq: number): void {
     if (afterSeq <= this.#durableSeq) this.#start(step);
-    else this.#held.add({ step, afterSeq });
+    else this.#held = withMember(this.#held, { step, afterSeq });
   }
 
   durable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
-    for (let next = this.#held.first; next !== null && next.afterSeq <= this.#durableSeq; next = this.#held.first) {
-      this.#held.delete(next);
+    for (let next = firstOf(this.#held); next !== null; next = firstOf(this.#held)) {
+      if (next.afterSeq > this.#durableSeq) return;
+      this.#held = withoutMember(this.#held, next);
       this.#start(next.step);
     }
   }
 
   /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
   drop(steps: ReadonlySet<Command>, reason: Error): void {
-    for (const held of this.#held.values()) if (steps.has(held.step)) this.#held.delete(held);
-    for (const body of this.#bodies.values()) {
+    for (const held of membersOf(this.#held)) if (steps.has(held.step)) this.#held = withoutMember(this.#held, held);
+    for (const body of membersOf(this.#bodies)) {
       if (!steps.has(body.step)) continue;
-      this.#bodies.delete(body);
+      this.#bodies = withoutMember(this.#bodies, body);
       body.abort(reason);
     }
   }
 
   abort(reason: Error): void {
-    this.#held.clear();
-    const bodies = this.#bodies.values();
-    this.#bodies.clear();
+    this.#held = null;
+    const bodies = membersOf(this.#bodies);
+    this.#bodies = null;
     for (const body of bodies) body.abort(reason);
   }
 
   #start(step: StepCommand): void {
     const body = new Body(this.#runId, step, this.#world.now());
-    this.#bodies.add(body);
+    this.#bodies = withMember(this.#bodies, body);
     const { timeoutMs } = step;
     if (timeoutMs !== null) {
       const { clock } = this.#world;
@@ -130,12 +131,12 @@ export class Steps implements BodyListener {
 
   /** Whether the body's try has not ended. */
   has(body: Body): boolean {
-    return this.#bodies.has(body);
+    return isAmong(this.#bodies, body);
   }
 
   /** The store has run the body, and its record is durable. */
   took(body: Body): void {
-    this.#bodies.delete(body);
+    this.#bodies = withoutMember(this.#bodies, body);
   }
 
   threw(body: Body, error: unknown): void {
@@ -180,6 +181,8 @@ export class Steps implements BodyListener {
   }
 
   #end(body: Body, end: TryEnd): void {
-    if (this.#bodies.delete(body)) this.#listener.onTried(body, end);
+    if (!this.has(body)) return;
+    this.#bodies = withoutMember(this.#bodies, body);
+    this.#listener.onTried(body, end);
   }
 }

@@ -62,11 +62,6 @@ export class TimeUp {
     return this.#untold !== null;
   }
 
-  /** When to look for the next deadline; null while the store is being told of one that has come. */
-  get nextAt(): number | null {
-    return this.hasUntold ? null : this.#desk.open.until;
-  }
-
   /** What the inbox holds is known again. */
   caughtUp(): void {
     this.#behind = false;

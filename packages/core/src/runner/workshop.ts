@@ -91,7 +91,7 @@ export class Workshop {
         undo: run.undo,
       });
       sessions.add(session);
-      session.start();
+      session.start(loaded.inbox);
     } catch (error) {
       this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
       onHopeless(run, error);
