@@ -97,7 +97,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "what was removed is not passed over",
     file: "runner/course.js",
-    find: "this.#desk.passedOver.remove(location, kind);",
+    find: "this.#cursor.passedOver.remove(location, kind);",
     replace: "{}",
     breaks: "I7 a run goes past what was removed",
   },

@@ -100,7 +100,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a deadline that was refused drops the session",
     file: "runner/own-appends.js",
-    find: 'if (!rowTold || (outcome.reason !== "inbox" && outcome.reason !== "early"))',
+    find: 'if (timeUp === null || (outcome.reason !== "inbox" && outcome.reason !== "early"))',
     replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
