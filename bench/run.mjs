@@ -1,27 +1,21 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { installPeers } from "./install.mjs";
+import { OptionError, readOptions } from "./src/options.mjs";
 
-/** The command: installs what is measured beside us, if it is not there yet, and measures. */
+/** The program: what was asked, what is measured beside us, and then the measuring, whose modules need it. */
 
-const FOLDER = fileURLToPath(new URL(".", import.meta.url));
-
-const { dependencies } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
-if (!Object.keys(dependencies).every((name) => existsSync(new URL(`node_modules/${name}`, import.meta.url)))) {
-  console.log("installing what is measured beside pawl…");
-  const result = spawnSync("npm", ["install", "--loglevel=error"], {
-    cwd: FOLDER,
-    env: ownEnvironment(),
-    stdio: "inherit",
-  });
-  if (result.status !== 0) process.exit(1);
+/** @param {readonly string[]} args */
+function understood(args) {
+  try {
+    return readOptions(args);
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    console.error(error.message);
+    return null;
+  }
 }
-const { main } = await import("./src/main.mjs");
-process.exitCode = await main(process.argv.slice(2));
 
-/** Without what an outer npm hands down: an npm in another folder must not take itself for a part of this one. */
-function ownEnvironment() {
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) && name !== "INIT_CWD"),
-  );
-}
+const options = understood(process.argv.slice(2));
+if (options === null) process.exit(2);
+if (!(await installPeers())) process.exit(1);
+const { measure } = await import("./src/main.mjs");
+process.exitCode = await measure(options);

@@ -1,82 +1,115 @@
+import { barsOf, panel } from "./chart-bars.mjs";
+import { fitted, written } from "./chart-text.mjs";
 import { shown, shownGoal } from "./figure.mjs";
 
 /**
- * One picture of a run: throughput of each store as bars, on a scale on which each line is ten times the one before, and below it
- * what was wanted and what came out.
+ * One picture of a run, on a light or a dark ground: throughput of each store as bars, and below it what was wanted and what
+ * came out.
  *
  * @import { Summary } from "./figure.mjs"
  *
  * @typedef {{ store: string, name: string, title: string, figures: readonly Summary[] }} Measured
  */
 
-const WIDTH = 860;
-const LABEL = 330;
-const ROW = 24;
+const WIDTH = 960;
+const LEFT = 24;
 const LINE = 19;
-const TOP = 58;
+/** Where the columns of what was wanted end. */
+const COLUMNS = { name: 520, figure: 660, bar: 800, target: 936 };
 /** The workloads whose rates are drawn. */
 const DRAWN = ["W1", "queues", "B1"];
+const STORES = { memory: "Memory", sqlite: "SQLite", postgres: "PostgreSQL", redis: "Redis", bpmn: "BPMN" };
+
+const STYLE = `svg { color-scheme: light dark; font-family: system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
+.ground { fill: #ffffff; } .ink { fill: #1f2328; } .soft { fill: #636c76; } .strong { font-weight: 600; } .onbar { fill: #ffffff; }
+.grid { stroke: #d8dee4; } .pawl { fill: #2563c9; } .raw { fill: #9aa4af; } .peer { fill: #c96a1b; }
+.met { fill: #1a7f37; } .missed { fill: #cf222e; }
+@media (prefers-color-scheme: dark) {
+.ground { fill: #0d1117; } .ink { fill: #e6edf3; } .soft { fill: #9198a1; } .onbar { fill: #0d1117; }
+.grid { stroke: #30363d; } .pawl { fill: #58a6ff; } .raw { fill: #6e7681; } .peer { fill: #e3954f; }
+.met { fill: #3fb950; } .missed { fill: #ff7b72; }
+}`;
 
 /** @param {{ machine: string, summaries: readonly Measured[] }} run */
 export function chart({ machine, summaries }) {
-  const drawn = summaries.filter(({ name, figures }) => DRAWN.includes(name) && ratesOf(figures).length > 0);
-  const most = Math.max(10, ...drawn.flatMap(({ figures }) => ratesOf(figures).map(({ median }) => median)));
-  const parts = [];
-  let y = TOP;
-  for (const { store, title, figures } of drawn) {
-    parts.push(heading(`${store} · ${title}`, y));
-    const rows = ratesOf(figures);
-    parts.push(...linesOf(y + 8, rows.length * ROW, most), ...barsOf(rows, y + 10, most));
-    y += 10 + rows.length * ROW + 34;
-  }
-  parts.push(heading("What was wanted (bar of the release, then target)", y));
-  const judged = summaries.flatMap(judgedOf);
-  parts.push(...judged.map((figure, index) => lineOf(figure, y + 22 + index * LINE)));
-  const height = y + 34 + judged.length * LINE;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="13">
-<rect width="${WIDTH}" height="${height}" fill="#fff"/>
-<text x="16" y="24" font-size="16" font-weight="bold">A second, on a logarithmic scale</text>
-<text x="16" y="40" fill="#666" font-size="11">${escaped(machine)}</text>
-${parts.join("\n")}
+  const head = [
+    written("Pawl beside bare stores and other engines", { x: LEFT, y: 34, size: 20, kind: "ink strong" }),
+    written(fitted(machine, 12, WIDTH - 2 * LEFT), { x: LEFT, y: 54, size: 12, kind: "soft" }),
+    ...legend(76),
+  ];
+  const panels = panelsOf(summaries, 110);
+  const goals = goalsOf(summaries, panels.end);
+  const height = goals.end + 16;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
+<title>Pawl beside bare stores and other engines</title>
+<style>${STYLE}</style>
+<rect width="${WIDTH}" height="${height}" class="ground"/>
+${[...head, ...panels.parts, ...goals.parts].join("\n")}
 </svg>
 `;
 }
 
-/** @param {readonly Summary[]} figures */
-function ratesOf(figures) {
-  return figures.filter(({ name, unit, median }) => unit === "count" && !name.startsWith("  ") && median > 0);
-}
-
-/** @param {string} text @param {number} y */
-function heading(text, y) {
-  return `<text x="16" y="${y}" font-weight="bold">${escaped(text)}</text>`;
-}
-
-/** Where a rate ends. @param {number} rate @param {number} most */
-function place(rate, most) {
-  return LABEL + (Math.log10(Math.max(rate, 1)) / Math.log10(most)) * (WIDTH - LABEL - 110);
-}
-
-/** A line for each power of ten, with its name below. @param {number} top @param {number} height @param {number} most @returns {readonly string[]} */
-function linesOf(top, height, most) {
-  return Array.from({ length: Math.floor(Math.log10(most)) + 1 }, (_, power) => {
-    const x = place(10 ** power, most).toFixed(1);
-    return `<line x1="${x}" x2="${x}" y1="${top}" y2="${top + height}" stroke="#ddd"/><text x="${x}" y="${top + height + 11}" fill="#888" font-size="9" text-anchor="middle">${(10 ** power).toLocaleString("en-US")}</text>`;
-  });
-}
-
-/** @param {readonly Summary[]} rates @param {number} top @param {number} most @returns {readonly string[]} */
-function barsOf(rates, top, most) {
-  return rates.flatMap(({ name, unit, median }, index) => {
-    const y = top + index * ROW;
-    const width = Math.max(2, place(median, most) - LABEL);
-    const fill = name.startsWith("pawl") ? "#2a6fdb" : name.startsWith("raw") ? "#bbb" : "#d98032";
+/** @param {number} y @returns {readonly string[]} */
+function legend(y) {
+  const kinds = /** @type {const} */ ([
+    ["pawl", "Pawl"],
+    ["raw", "the same store, bare"],
+    ["peer", "other engines and queues, the better of their settings"],
+  ]);
+  let x = LEFT;
+  return kinds.flatMap(([kind, text]) => {
+    const at = x;
+    x += 40 + text.length * 7;
     return [
-      `<text x="24" y="${y + 14}">${escaped(name)}</text>`,
-      `<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="17" fill="${fill}"/>`,
-      `<text x="${(LABEL + width + 6).toFixed(1)}" y="${y + 14}">${shown(median, unit)}</text>`,
+      `<rect x="${at}" y="${y - 10}" width="12" height="12" rx="2" class="${kind}"/>`,
+      written(text, { x: at + 18, y, size: 12 }),
     ];
   });
+}
+
+/** @param {readonly Measured[]} summaries @param {number} top */
+function panelsOf(summaries, top) {
+  let y = top;
+  const parts = summaries.flatMap(({ store, name, title, figures }) => {
+    const bars = DRAWN.includes(name) ? barsOf(figures) : [];
+    if (bars.length === 0) return [];
+    const heading = written(fitted(`${STORES[store] ?? store} · ${title}`, 14, WIDTH - 2 * LEFT), {
+      x: LEFT,
+      y,
+      size: 14,
+      kind: "ink strong",
+    });
+    const drawn = panel(bars, y + 12);
+    y += 12 + drawn.height + 30;
+    return [heading, drawn.svg];
+  });
+  return { parts, end: y };
+}
+
+/** What was wanted, by store. @param {readonly Measured[]} summaries @param {number} top */
+function goalsOf(summaries, top) {
+  const judged = summaries.flatMap(judgedOf);
+  if (judged.length === 0) return { parts: [], end: top };
+  let y = top + 6;
+  const head = (/** @type {string} */ text, /** @type {number} */ x) =>
+    written(text, { x, y, size: 11, kind: "soft", anchor: "end" });
+  const parts = [
+    written("What was wanted, and what came out", { x: LEFT, y, size: 14, kind: "ink strong" }),
+    head("median", COLUMNS.figure),
+    head("bar of a release", COLUMNS.bar),
+    head("target", COLUMNS.target),
+  ];
+  let store = "";
+  for (const figure of judged) {
+    if (figure.store !== store) {
+      y += LINE + 6;
+      store = figure.store;
+      parts.push(written(STORES[store] ?? store, { x: LEFT, y, kind: "ink strong" }));
+    }
+    y += LINE;
+    parts.push(...lineOf(figure, y));
+  }
+  return { parts, end: y };
 }
 
 /** Figures with a goal, each with the name of the line that it is a part of. @param {Measured} measured */
@@ -86,20 +119,28 @@ function judgedOf({ store, name: workload, figures }) {
     const isPart = figure.name.startsWith("  ");
     if (!isPart) whole = figure.name;
     const name = isPart ? `${whole},${figure.name.slice(1)}` : figure.name;
-    return figure.goals === null ? [] : [{ ...figure, name: `${store} ${workload}: ${name}` }];
+    return figure.goals === null ? [] : [{ ...figure, store, name: `${workload} ${name}` }];
   });
 }
 
-/** @param {Summary} figure @param {number} y */
+/** @param {Summary & { store: string }} figure @param {number} y @returns {readonly string[]} */
 function lineOf({ name, unit, median, goals, barMet, targetMet }, y) {
-  const goal = (which, met) =>
+  const goal = (/** @type {"bar" | "target"} */ which, /** @type {boolean | null} */ met) =>
     met === null
-      ? ""
-      : ` <tspan fill="${met ? "#1b7f3b" : "#b3261e"}">${escaped(`(${which} ${shownGoal(goals, which, unit)})`)}</tspan>`;
-  return `<text x="24" y="${y}">${escaped(`${name}: ${shown(median, unit)}`)}${goal("bar", barMet)}${goal("target", targetMet)}</text>`;
-}
-
-/** @param {string} text */
-function escaped(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+      ? []
+      : [
+          written(`${shownGoal(goals, which, unit)} ${met ? "✓" : "✗"}`, {
+            x: COLUMNS[which],
+            y,
+            size: 12,
+            kind: met ? "met" : "missed",
+            anchor: "end",
+          }),
+        ];
+  return [
+    written(fitted(name, 12, COLUMNS.name - LEFT - 10), { x: LEFT + 10, y, size: 12 }),
+    written(shown(median, unit), { x: COLUMNS.figure, y, size: 12, kind: "ink strong", anchor: "end" }),
+    ...goal("bar", barMet),
+    ...goal("target", targetMet),
+  ];
 }

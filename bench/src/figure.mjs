@@ -13,12 +13,14 @@ import { median, spread } from "./stats.mjs";
  * @property {number} value
  * @property {Unit} unit
  * @property {Goals} [goals]
+ * @property {string} [failure] Why it could not be measured.
  *
  * @typedef {object} Summary One number over all rounds.
  * @property {string} name
  * @property {Unit} unit
  * @property {readonly number[]} values
- * @property {number} median
+ * @property {readonly string[]} failures Of the rounds in which it could not be measured.
+ * @property {number} median Of the rounds in which it could.
  * @property {number} spread
  * @property {Goals | null} goals
  * @property {boolean | null} barMet Null: it has no bar.
@@ -37,6 +39,16 @@ export const figure = (name, value, unit, goals) => ({
   ...(goals === undefined ? {} : { goals }),
 });
 
+/**
+ * The same of something that may have failed, which is told with it.
+ *
+ * @type {(measured: { failure?: string }, name: string, value: number | null | undefined, unit: Unit) => Figure}
+ */
+export const figureOf = ({ failure }, name, value, unit) => ({
+  ...figure(name, value, unit),
+  ...(failure === undefined ? {} : { failure }),
+});
+
 /** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
 export const atLeast = (bar, target = null) => ({ kind: "atLeast", bar, target });
 /** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
@@ -44,17 +56,31 @@ export const atMost = (bar, target = null) => ({ kind: "atMost", bar, target });
 /** @param {number | null} bar @param {number | null} [target] @returns {Goals} */
 export const below = (bar, target = null) => ({ kind: "below", bar, target });
 
-/** @param {readonly (readonly Figure[])[]} rounds The figures of each round, in the same order. @returns {readonly Summary[]} */
+/**
+ * What nobody could measure here, and nothing hangs on, is left out.
+ *
+ * @param {readonly (readonly Figure[])[]} rounds The figures of each round, in the same order.
+ * @returns {readonly Summary[]}
+ */
 export function summarize(rounds) {
+  return summariesOf(rounds).filter(
+    ({ median: middle, goals, failures }) => !Number.isNaN(middle) || goals !== null || failures.length > 0,
+  );
+}
+
+/** @param {readonly (readonly Figure[])[]} rounds @returns {readonly Summary[]} */
+function summariesOf(rounds) {
   return rounds[0].map(({ name, unit, goals = null }, index) => {
     const values = rounds.map((figures) => figures[index].value);
-    const middle = median(values);
+    const seen = values.filter((value) => !Number.isNaN(value));
+    const middle = median(seen);
     return {
       name,
       unit,
       values,
+      failures: rounds.flatMap((figures) => figures[index].failure ?? []),
       median: middle,
-      spread: spread(values),
+      spread: spread(seen),
       goals,
       barMet: goals === null ? null : isMet(goals.kind, goals.bar, middle),
       targetMet: goals === null ? null : isMet(goals.kind, goals.target, middle),

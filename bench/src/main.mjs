@@ -1,28 +1,19 @@
 import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { summarize } from "./figure.mjs";
-import { OptionError, readOptions } from "./options.mjs";
 import { leftOut } from "./peers/available.mjs";
 import { openPlaces } from "./places.mjs";
-import { progress } from "./progress.mjs";
+import { measureAll } from "./rounds.mjs";
 import { save } from "./save.mjs";
-import { runPart } from "./spawn.mjs";
-import { pause } from "./stats.mjs";
+import { heedSignals, INTERRUPTED, Interrupted, isInterrupted } from "./spawn.mjs";
 import { table } from "./table.mjs";
-import { workloads } from "./workloads.mjs";
 
 /**
  * Measures in interleaved rounds and judges the medians.
  *
  * @import { Options } from "./options.mjs"
  * @import { Places } from "./places.mjs"
- * @import { Workload } from "./workloads/workload.mjs"
- *
- * @typedef {object} Measured
- * @property {string} store
- * @property {Workload} workload
- * @property {Record<string, any>[]} rounds What each part gave, by its name.
- * @property {string[]} failures
+ * @import { Measured } from "./rounds.mjs"
  */
 
 /** Of a core: above this the machine has other work. */
@@ -31,19 +22,9 @@ const BUSY = "the machine has other work: whatever is timed will seem slower tha
 
 const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 
-/** @param {readonly string[]} args @returns {Promise<number>} The exit code. */
-export async function main(args) {
-  try {
-    return await measure(readOptions(args));
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    console.error(error.message);
-    return 2;
-  }
-}
-
-/** @param {Options} options @returns {Promise<number>} */
-async function measure(options) {
+/** @param {Options} options @returns {Promise<number>} The exit code. */
+export async function measure(options) {
+  heedSignals();
   const { stores, rounds } = options;
   const [load] = loadavg();
   const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
@@ -51,66 +32,23 @@ async function measure(options) {
   if (load > cpus().length * LOAD_MAX) console.log(BUSY);
   /** @type {Map<string, Places>} */
   const places = new Map();
-  for (const store of stores) {
-    places.set(store, await openPlaces(store, { folder: options.folder ?? CACHE, url: options.urls[store] ?? null }));
-  }
-  const measured = await measureAll(options, places);
-  const settings = settingsSeen(measured, options);
-  for (const [store, each] of places) {
-    settings.unshift(...(await each.settings()).map((line) => `${store}: ${line}`));
-    await each.close();
-  }
-  return report({ measured, settings, options, machine });
-}
-
-/** @param {Options} options @param {ReadonlyMap<string, Places>} places @returns {Promise<Measured[]>} */
-async function measureAll({ stores, rounds, only, quick, brief }, places) {
-  /** @type {Measured[]} */
-  const measured = stores.flatMap((store) =>
-    workloads(store, { quick, brief })
-      .filter(({ name }) => only?.has(name) ?? true)
-      .map((workload) => ({ store, workload, rounds: [], failures: [] })),
-  );
-  const roundsOf = ({ roundsMax = rounds }) => Math.min(rounds, roundsMax);
-  const { say, note } = progress(
-    measured.reduce((sum, { workload }) => sum + workload.parts.length * roundsOf(workload), 0),
-  );
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const { store, workload, rounds: done, failures } of measured) {
-      if (round > roundsOf(workload)) continue;
-      try {
-        const said = (/** @type {string} */ what) => say(`round ${round} ${store} ${workload.name} ${what}`);
-        done.push(await measureRound(workload, round, places.get(store), said));
-      } catch (error) {
-        failures.push(String(error));
-        note(`  ${store} ${workload.name} failed: ${error}`);
-      }
-    }
-  }
-  return measured;
-}
-
-/** @param {Workload} workload @param {number} round @param {Places | undefined} places @param {(what: string) => void} say */
-async function measureRound(workload, round, places, say) {
-  if (places === undefined) throw new Error(`there is no place for ${workload.name}`);
-  /** @type {Record<string, any>} */
-  const results = {};
-  /** @type {Map<string, import("./place.mjs").Place>} */
-  const open = new Map();
   try {
-    for (const part of workload.parts) {
-      const name = `${workload.name}-${round}-${part.name.split("/")[0]}`;
-      const place = open.get(name) ?? (await places.make(name));
-      open.set(name, place);
-      if (part.afterMs !== undefined) await pause(part.afterMs);
-      const startedAt = performance.now();
-      results[part.name] = await runPart(part, place);
-      say(`${part.name} ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
+    for (const store of stores) {
+      places.set(store, await openPlaces(store, { folder: options.folder ?? CACHE, url: options.urls[store] ?? null }));
     }
+    const measured = await measureAll(options, places);
+    const settings = settingsSeen(measured, options);
+    for (const [store, each] of places) {
+      settings.unshift(...(await each.settings()).map((line) => `${store}: ${line}`));
+    }
+    return report({ measured, settings, options, machine });
+  } catch (error) {
+    if (!isInterrupted()) throw error;
+    console.log(`\n${new Interrupted().message}`);
+    return INTERRUPTED;
   } finally {
-    for (const place of open.values()) await places.remove(place);
+    await Promise.allSettled([...places.values()].map((each) => each.close()));
   }
-  return results;
 }
 
 /** @param {{ measured: readonly Measured[], settings: readonly string[], options: Options, machine: string }} parts */
@@ -124,7 +62,8 @@ function report({ measured, settings, options, machine }) {
   }));
   for (const { store, title, figures, failures } of summaries) {
     if (figures.length > 0) console.log(table(`${store} · ${title}`, figures));
-    for (const failure of failures) console.log(`\n${store} · ${title}\n  MISS: ${failure}`);
+    for (const failure of failures)
+      console.log(`${figures.length > 0 ? "" : `\n${store} · ${title}\n`}  MISS: ${failure}`);
   }
   console.log(`\nSettings\n${settings.map((line) => `  ${line}`).join("\n")}`);
   const figures = summaries.flatMap((summary) => summary.figures);

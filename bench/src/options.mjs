@@ -5,7 +5,8 @@ import { STORES, workloads } from "./workloads.mjs";
  * @typedef {object} Options
  * @property {readonly string[]} stores `bpmn`: processes, in memory and on SQLite.
  * @property {string} name Of the files that are written.
- * @property {Readonly<Record<string, string | undefined>>} urls Of the servers, by store.
+ * @property {Readonly<Record<string, string | undefined>>} urls Of servers that run already, by store.
+ * @property {string} fsync What Redis does, on both sides.
  * @property {boolean} quick
  * @property {boolean} brief All stores in about two minutes: one round of what says most.
  * @property {number} rounds
@@ -14,14 +15,21 @@ import { STORES, workloads } from "./workloads.mjs";
  * @property {string | null} out Where the files go; null: beside the documentation if the run is a whole one.
  */
 
-/** Something was asked that there is not; the message says what there is. */
+/**
+ * Something was asked that there is not; the message says what there is. Options are read before anything is built, installed or
+ * started, so nothing that is imported here may need a peer.
+ */
 export class OptionError extends Error {}
+
+/** What Redis knows. */
+const FSYNCS = ["always", "everysec", "no"];
 
 const KNOWN = /** @type {const} */ ({
   store: { type: "string" },
   url: { type: "string" },
   postgres: { type: "string" },
   redis: { type: "string" },
+  fsync: { type: "string", default: "always" },
   quick: { type: "boolean", default: false },
   only: { type: "string" },
   rounds: { type: "string" },
@@ -35,14 +43,15 @@ function parsed(args) {
     return parseArgs({ args: [...args], options: KNOWN }).values;
   } catch (cause) {
     const names = Object.keys(KNOWN).map((name) => `--${name}`);
-    throw new OptionError(`${cause.message}; there are ${names.join(", ")}`, { cause });
+    const [first] = cause.message.split(/\. |\n/);
+    throw new OptionError(`${first}; there are ${names.join(", ")}`, { cause });
   }
 }
 
 /** @param {readonly string[]} args @returns {Options} */
 export function readOptions(args) {
   const values = parsed(args);
-  const { store, quick } = values;
+  const { store, quick, fsync } = values;
   if (store !== undefined && !STORES.includes(store)) {
     throw new OptionError(`--store is ${store}; it can be ${STORES.join(", ")}, and without it all are measured`);
   }
@@ -51,13 +60,12 @@ export function readOptions(args) {
   const rounds = Number(values.rounds ?? (brief ? 1 : quick ? 2 : 3));
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new OptionError(`--rounds is ${values.rounds}; it has to be 1 or more`);
+  if (!FSYNCS.includes(fsync)) throw new OptionError(`--fsync is ${fsync}; it can be ${FSYNCS.join(", ")}`);
   return {
     stores,
     name: store ?? "benchmarks",
-    urls: {
-      postgres: values.postgres ?? (store === "postgres" ? values.url : undefined),
-      redis: values.redis ?? (store === "redis" ? values.url : undefined),
-    },
+    urls: urlsOf(values, stores),
+    fsync,
     quick,
     brief,
     rounds,
@@ -65,6 +73,23 @@ export function readOptions(args) {
     folder: values.folder ?? null,
     out: values.out ?? null,
   };
+}
+
+/** @param {ReturnType<typeof parsed>} values @param {readonly string[]} stores */
+function urlsOf(values, stores) {
+  const { store, url } = values;
+  const servers = /** @type {const} */ (["postgres", "redis"]);
+  if (url !== undefined && !servers.some((name) => name === store)) {
+    throw new OptionError(`--url needs --store ${servers.join(" or --store ")}; without it use --postgres and --redis`);
+  }
+  const urls = Object.fromEntries(servers.map((name) => [name, values[name] ?? (name === store ? url : undefined)]));
+  for (const [name, given] of Object.entries(urls)) {
+    if (given === undefined) continue;
+    if (!stores.includes(name))
+      throw new OptionError(`--${name} is given, and ${store} is measured, which has no use for it`);
+    if (!URL.canParse(given)) throw new OptionError(`${given} is not the url of a server`);
+  }
+  return urls;
 }
 
 /** @param {string | undefined} text @param {readonly string[]} stores @param {{ quick: boolean, brief: boolean }} pace */

@@ -82,6 +82,8 @@ const SETTINGS = [
 /** @param {string} url @returns {Promise<Places>} */
 async function databases(url) {
   const client = new pg.Client({ connectionString: url });
+  // A server that goes away is told by the next statement.
+  client.on("error", () => undefined);
   await client.connect();
   const nameOf = (place) => new URL(place.url).pathname.slice(1);
   return {
@@ -112,6 +114,8 @@ async function databases(url) {
 /** @param {string} url @returns {Promise<Places>} */
 async function prefixes(url) {
   const client = createClient({ url });
+  // A server that goes away is told by the next command.
+  client.on("error", () => undefined);
   await client.connect();
   return {
     make: async (name) => ({ store: "redis", url, prefix: `bench-${name}` }),

@@ -1,26 +1,64 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
-const TIMEOUT_MS = 180_000;
-
 /**
+ * Parts are measured one at a time, each in a process of its own.
+ *
  * @typedef {object} Part One measurement.
  * @property {string} name
  * @property {string} module Relative to this folder.
  * @property {Readonly<Record<string, unknown>>} [options]
+ * @property {boolean} [peer] It is not ours: when it fails its figures say so, and the others go on.
  * @property {boolean} [killed] It is killed when it has given its result: it does not end by itself.
  * @property {number} [afterMs] How long to wait before it begins.
  * @property {string} [node] The Node that it needs, where it can't be this one.
+ *
+ * @typedef {{ kind: "measured", value: any } | { kind: "failed", message: string }} Told What a part's process says.
  */
+
+const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
+const TIMEOUT_MS = 180_000;
+/** One that does not end when it is asked to has this long. */
+const END_MS = 5_000;
+/** What a shell says of a command that Ctrl-C has ended. */
+export const INTERRUPTED = 130;
+
+/** Somebody wants the whole to end: what is open is closed, and nothing is written. */
+export class Interrupted extends Error {
+  constructor() {
+    super("stopped before its end; nothing was written");
+  }
+}
 
 /** The child that is measured at the moment: it must not outlive this process. @type {import("node:child_process").ChildProcess | null} */
 let current = null;
-process.on("exit", () => current?.kill("SIGTERM"));
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+let interrupted = false;
+
+export function isInterrupted() {
+  return interrupted;
+}
+
+/** The first signal ends what is measured, in order; the second does not wait for that. */
+export function heedSignals() {
+  process.on("exit", () => current?.kill("SIGKILL"));
+  for (const signal of ["SIGINT", "SIGTERM"]) {
+    process.on(signal, () => {
+      if (interrupted) process.exit(INTERRUPTED);
+      interrupted = true;
+      end(current);
+    });
+  }
+}
+
+/** @param {import("node:child_process").ChildProcess | null} child */
+function end(child) {
+  child?.kill("SIGTERM");
+  setTimeout(() => child?.kill("SIGKILL"), END_MS).unref();
+}
 
 /** @param {Part} part @param {import("./place.mjs").Place} place @returns {Promise<any>} */
 export function runPart({ module, options = {}, killed = false, node = process.execPath }, place) {
+  if (interrupted) return Promise.reject(new Interrupted());
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
       execPath: node,
@@ -28,19 +66,30 @@ export function runPart({ module, options = {}, killed = false, node = process.e
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     current = child;
-    /** @type {{ value: any } | null} */
-    let result = null;
-    const timer = setTimeout(() => child.kill("SIGTERM"), TIMEOUT_MS);
-    child.on("message", (value) => {
-      result = { value };
+    let isLate = false;
+    /** @type {Told | null} */
+    let told = null;
+    const timer = setTimeout(() => {
+      isLate = true;
+      end(child);
+    }, TIMEOUT_MS);
+    child.on("message", (/** @type {Told} */ message) => {
+      told = message;
       if (killed) child.kill("SIGKILL");
     });
     child.on("error", reject);
     child.on("exit", (code, signal) => {
       clearTimeout(timer);
       current = null;
-      if (result === null) reject(new Error(`${module} ended without a result (${signal ?? code})`));
-      else resolve(result.value);
+      if (interrupted) reject(new Interrupted());
+      else if (told?.kind === "measured") resolve(told.value);
+      else reject(new Error(reasonOf({ module, told, isLate, ending: signal ?? code })));
     });
   });
+}
+
+/** @param {{ module: string, told: Told | null, isLate: boolean, ending: string | number | null }} seen */
+function reasonOf({ module, told, isLate, ending }) {
+  if (told?.kind === "failed") return `${module}: ${told.message}`;
+  return isLate ? `${module} took more than ${TIMEOUT_MS / 1_000} s` : `${module} ended without a result (${ending})`;
 }

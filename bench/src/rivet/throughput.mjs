@@ -6,8 +6,6 @@ import { openKv } from "./driver.mjs";
 
 /** W1 of Rivet's workflow engine: runs are started and awaited by this process, so many of them in flight. */
 
-/** By then it has been compiled. */
-const WARM_STEPS = 1_000;
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, inFlight: number, warmMs: number, windowMs: number }} options */
@@ -32,7 +30,8 @@ export async function measure({ place, inFlight, warmMs, windowMs }) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   });
-  await warmed(() => steps, { warmMs, least: WARM_STEPS });
+  // By then it has been compiled, and as many runs have ended as were in flight: starts and ends are measured with the steps.
+  await warmed(() => steps, { warmMs, least: inFlight * NAMES.length });
   const before = kv.commits();
   const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
   const commits = kv.commits() - before;

@@ -1,5 +1,5 @@
 import { atLeast, below, figure } from "../figure.mjs";
-import { windowOf } from "./pace.mjs";
+import { windowOf, withRaw } from "./pace.mjs";
 import { between } from "./workload.mjs";
 
 /**
@@ -17,16 +17,14 @@ export function memoryWorkloads(pace) {
     {
       name: "W1",
       title: "W1 throughput: runs of 10 trivial steps",
-      parts: [
-        loop("raw"),
+      parts: withRaw(pace, loop, [
         { name: "pawl1000", module: "pawl/throughput", options: { ...times, inFlight: 1_000 } },
-        loop("rawAfter"),
-      ],
+      ]),
       figures: ({ raw, rawAfter, pawl1000 }) => {
-        const steps = between(raw.stepsPerSecond, rawAfter.stepsPerSecond);
+        const steps = between(raw.stepsPerSecond, rawAfter?.stepsPerSecond);
         return [
           figure("raw steps/s of a plain loop", steps, "count"),
-          figure("  CPU a step", between(raw.cpuMicrosPerStep, rawAfter.cpuMicrosPerStep), "micros"),
+          figure("  CPU a step", between(raw.cpuMicrosPerStep, rawAfter?.cpuMicrosPerStep), "micros"),
           figure("pawl steps/s, 1,000 in flight", pawl1000.stepsPerSecond, "count"),
           figure("  ÷ the plain loop", pawl1000.stepsPerSecond / steps, "ratio", atLeast(null, 0.15)),
           figure("  CPU a step", pawl1000.cpuMicrosPerStep, "micros"),

@@ -1,4 +1,4 @@
-import { figure } from "../figure.mjs";
+import { figure, figureOf } from "../figure.mjs";
 import { findNode24 } from "../node24.mjs";
 
 /**
@@ -14,33 +14,33 @@ const THOUSANDS = { "pg-boss": 50, "graphile-worker": 60, bullmq: 40, pawl: 40 }
 
 /**
  * @param {Pace & { queues: readonly ("pg-boss" | "graphile-worker" | "bullmq")[] }} options
- * @returns {readonly Workload[]} Empty: there is no such Node here.
+ * @returns {Workload} Without parts: there is no such Node here.
  */
 export function queues({ quick, brief, queues: names }) {
   const node = findNode24();
-  if (node === null) return [];
   const all = /** @type {const} */ (["pawl", ...names]);
   const times = { warmMs: quick ? 500 : 1_000, windowMs: brief ? 1_000 : quick ? 1_500 : 3_000 };
-  return [
-    {
-      name: "queues",
-      title: "Plain queues: one job is one call of a function, not a step of a workflow",
-      parts: all.map((queue) => ({
-        name: queue,
-        module: "queues/throughput",
-        options: { ...times, queue, jobs: THOUSANDS[queue] * (brief ? 250 : quick ? 500 : 1_000) },
-        node,
-      })),
-      figures: (results) => all.flatMap((queue) => queueFigures(queue, results[queue])),
-    },
-  ];
+  /** @param {keyof typeof THOUSANDS} queue @param {string} needed @returns {import("../spawn.mjs").Part} */
+  const part = (queue, needed) => ({
+    name: queue,
+    module: "queues/throughput",
+    options: { ...times, queue, jobs: THOUSANDS[queue] * (brief ? 250 : quick ? 500 : 1_000) },
+    peer: queue !== "pawl",
+    node: needed,
+  });
+  return {
+    name: "queues",
+    title: "Plain queues: one job is one call of a function, not a step of a workflow",
+    parts: node === null ? [] : all.map((queue) => part(queue, node)),
+    figures: (results) => all.flatMap((queue) => queueFigures(queue, results[queue])),
+  };
 }
 
 /** @param {string} queue @param {any} measured */
 function queueFigures(queue, measured) {
   const name = queue === "pawl" ? "pawl runs of one step/s, claimed" : `${queue} jobs/s`;
   return [
-    figure(name, measured.jobsPerSecond, "count"),
+    figureOf(measured, name, measured.jobsPerSecond, "count"),
     figure("  CPU a job, process", measured.cpuMicrosPerJob, "micros"),
     figure("  CPU a job, server", measured.serverMicrosPerJob, "micros"),
     figure("  statements or scripts a job", measured.statementsPerJob, "ratio"),

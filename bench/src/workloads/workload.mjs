@@ -13,7 +13,11 @@
  * @property {(results: Readonly<Record<string, any>>) => readonly Figure[]} figures
  */
 
-/** The mean of the same figure before and after what it is compared with. @param {number} before @param {number} after */
-export function between(before, after) {
+/**
+ * The mean of the same figure before and after what it is compared with; a brief run has it before alone.
+ *
+ * @param {number} before @param {number} [after]
+ */
+export function between(before, after = before) {
   return (before + after) / 2;
 }

@@ -1,0 +1,66 @@
+import { figureOf } from "../figure.mjs";
+
+/**
+ * The throughput of peers. Each is measured with 100 runs in flight and with 1,000, which is what we are measured with, and is
+ * compared by the better of the two in the same round: nobody is held to a number that suits another.
+ *
+ * @import { Figure } from "../figure.mjs"
+ * @import { Part } from "../spawn.mjs"
+ * @import { Pace } from "./pace.mjs"
+ *
+ * @typedef {object} Peer
+ * @property {string} name As its parts begin.
+ * @property {string} title
+ * @property {number} usual How many in flight it does best with, as far as was seen: a brief run takes that alone.
+ */
+
+const IN_FLIGHT = [100, 1_000];
+
+/** @param {Pace} pace @param {Peer} peer */
+function settingsOf({ brief }, { usual }) {
+  return brief ? [usual] : IN_FLIGHT;
+}
+
+/** @param {Peer} peer @param {number} inFlight */
+function partName({ name }, inFlight) {
+  return `${name}${inFlight}`;
+}
+
+/** @param {Pace} pace @param {Peer} peer @param {(inFlight: number) => Omit<Part, "name">} partOf @returns {readonly Part[]} */
+export function peerParts(pace, peer, partOf) {
+  return settingsOf(pace, peer).map((inFlight) => ({
+    ...partOf(inFlight),
+    name: partName(peer, inFlight),
+    peer: true,
+  }));
+}
+
+/** As ratios name it. @param {Pace} pace @param {Peer} peer */
+export function ratioName(pace, peer) {
+  return `  ÷ ${peer.title}${settingsOf(pace, peer).length > 1 ? ", its better" : ""}`;
+}
+
+/**
+ * Steps a second of the better setting. Not a number: there is no result.
+ *
+ * @param {Readonly<Record<string, any>>} results @param {readonly Peer[]} peers The best of them.
+ */
+export function bestOf(results, ...peers) {
+  const rates = peers.flatMap((peer) =>
+    IN_FLIGHT.map((inFlight) => results[partName(peer, inFlight)]?.stepsPerSecond).filter(Number.isFinite),
+  );
+  return rates.length === 0 ? Number.NaN : Math.max(...rates);
+}
+
+/**
+ * @param {Pace} pace @param {Peer} peer @param {Readonly<Record<string, any>>} results
+ * @param {(measured: any) => readonly Figure[]} costs
+ * @returns {readonly Figure[]}
+ */
+export function peerFigures(pace, peer, results, costs) {
+  return settingsOf(pace, peer).flatMap((inFlight) => {
+    const measured = results[partName(peer, inFlight)];
+    const name = `${peer.title} steps/s, ${inFlight.toLocaleString("en-US")} in flight`;
+    return [figureOf(measured, name, measured.stepsPerSecond, "count"), ...costs(measured)];
+  });
+}
