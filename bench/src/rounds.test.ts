@@ -44,12 +44,11 @@ describe("an interruption", () => {
     const script = `
       import { heedSignals, runPart } from ${JSON.stringify(new URL("spawn.mjs", import.meta.url).href)};
       heedSignals();
-      const part = (warmMs) => ({ module: "raw/step-loop", options: { inFlight: 1, warmMs, windowMs: 20 } });
-      const first = runPart(part(600_000), { store: "memory" });
+      const part = { module: "raw/step-loop", options: { inFlight: 1, warmMs: 600_000, windowMs: 20 } };
+      const first = runPart(part, { store: "memory" });
       console.log("measuring");
-      for (const measured of [first, first.catch(() => runPart(part(1), { store: "memory" }))]) {
-        await measured.then(() => console.log("measured"), (error) => console.log(error.message));
-      }
+      const next = first.catch(() => runPart({ ...part, node: "nothing-like-it" }, { store: "memory" }));
+      for (const each of [first, next]) await each.catch((error) => console.log(error.message));
     `;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
       stdio: ["ignore", "pipe", "inherit"],
