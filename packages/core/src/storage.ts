@@ -30,6 +30,7 @@ export function createStorage(
   const { onDown, onUp, onWakes, onBroken } = hooks;
   const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
   const turns = dueFirst(world.turns, clock);
-  const coordinator = new Coordinator({ store, committer, turns, limits: LIMITS, onWakes, onBroken });
+  const limits = { ...LIMITS, batchMax: store.batchMax ?? LIMITS.batchMax };
+  const coordinator = new Coordinator({ store, committer, turns, limits, onWakes, onBroken });
   return { committer, coordinator };
 }

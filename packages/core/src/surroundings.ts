@@ -16,6 +16,7 @@ type Surroundings = Pick<
 export function surroundings({ store, world, log }: EngineConfig, clock: Agenda, codec: Codec): Surroundings {
   const now = (): number => store.now();
   const { turns, random } = world;
-  const { hasCome, wakeAt: appoint } = new StoreTime(store, clock);
+  const ticks = (): number | null => world.clock.ticks?.() ?? null;
+  const { hasCome, wakeAt: appoint } = new StoreTime(store, clock, ticks);
   return { now, hasCome, clock, turns, random, codec, log, wakeAt: wakeBy(clock, now), appoint };
 }

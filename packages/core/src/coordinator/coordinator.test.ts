@@ -22,13 +22,17 @@ interface Desk {
   readonly wakes: Wake[];
 }
 
-async function open(options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits> } = {}): Promise<Desk> {
+/** `beside`: the store works beside this process. */
+async function open(
+  options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits>; beside?: boolean } = {},
+): Promise<Desk> {
   const world = virtualWorld();
   const batches: number[] = [];
   const told: string[] = [];
   const wakes: Wake[] = [];
   const memory = memoryStore();
-  const store = intercepted(memory, (call, proceed) => {
+  const { batchMax = 2_000 } = options.limits ?? {};
+  const store = intercepted(Object.assign(memory, options.beside ? { batchMax } : {}), (call, proceed) => {
     if (call.method === "commit") batches.push(call.batch.length);
     return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
   });
@@ -203,6 +207,83 @@ describe("the coordinator commits in groups", () => {
     await world.settle();
     expect(source.asked).toBe(1);
     expect(batches).toEqual([]);
+  });
+});
+
+describe("the coordinator keeps a store busy that works beside it", () => {
+  /** What happened, in order, where each commit takes until the end of a turn. */
+  async function openNoting(limits: Partial<CoordinatorLimits>) {
+    const order: string[] = [];
+    const desk = await open({
+      limits,
+      beside: true,
+      intercept: async (call, proceed) => {
+        if (call.method !== "commit") return await proceed();
+        order.push(`commit of ${call.batch.length}`);
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        return await proceed();
+      },
+    });
+    const note = (id: string): Promise<unknown> =>
+      desk.coordinator.submit(start(id)).then(() => order.push(`answer to ${id}`));
+    return { ...desk, order, note };
+  }
+
+  it("a full batch that waits is sent before the answers of the one before are given", async () => {
+    const { order, note } = await openNoting({ batchMax: 2 });
+    await Promise.all(["a", "b", "c", "d", "e"].map(note));
+    expect(order).toEqual([
+      "commit of 2",
+      "commit of 2",
+      "answer to a",
+      "answer to b",
+      "answer to c",
+      "answer to d",
+      "commit of 1",
+      "answer to e",
+    ]);
+  });
+
+  it("what is less than a batch waits for what the answers bring", async () => {
+    const { order, note } = await openNoting({ batchMax: 2 });
+    await Promise.all([note("a").then(() => note("more")), ...["b", "c"].map(note)]);
+    expect(order.filter((what) => what.startsWith("commit"))).toEqual(["commit of 2", "commit of 2"]);
+  });
+
+  it("a run that is on its way is not in the batch that is sent ahead", async () => {
+    const { coordinator, batches, world, store, note } = await openNoting({ batchMax: 2 });
+    await coordinator.submit(start("r"));
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
+    const source = new Source("r");
+    source.waiting = 1;
+    coordinator.enlist(source);
+    await Promise.resolve();
+    const others = [note("a"), note("b")];
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    source.waiting = 1;
+    coordinator.enlist(source);
+    others.push(note("c"));
+    await Promise.all(others);
+    await world.settle();
+    expect(batches).toEqual([1, 2, 2, 1]);
+    expect(source.outcomes).toEqual(["appended", "appended"]);
+    expect((await store.reader.journal("r", { afterSeq: 0, limit: 10 })).map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
+  it("one that is on its way when the coordinator stops has its callers told", async () => {
+    const { coordinator, world, told, note } = await openNoting({ batchMax: 1 });
+    await coordinator.submit(start("r"));
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
+    const source = new Source("r");
+    source.waiting = 1;
+    source.appended = () => {
+      throw new Error("wrong");
+    };
+    coordinator.enlist(source);
+    const ends = await Promise.allSettled([note("ahead"), note("queued")]);
+    expect(ends.map((end) => end.status === "rejected" && end.reason.code)).toEqual(["ENGINE_BROKEN", "ENGINE_BROKEN"]);
+    await world.settle();
+    expect(told).toEqual(["broken: Error: wrong"]);
   });
 });
 

@@ -6,10 +6,21 @@ import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { Commit, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { Committer } from "./committer.ts";
-import { type AppendSource, type Asked, type Entry, hasCode, settle, unavailable, withTaken } from "./entry.ts";
+import type { Committed, Committer } from "./committer.ts";
+import { Entrance } from "./entrance.ts";
+import {
+  type AppendSource,
+  type Asked,
+  type Entry,
+  hasCode,
+  type Sent,
+  settle,
+  takeFirst,
+  unavailable,
+  withTaken,
+} from "./entry.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -20,6 +31,8 @@ export interface CoordinatorLimits {
 
 /** What the owner knows of its run; moves on with each commit. */
 type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
+
+const NONE: readonly Asked[] = [];
 
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 4;
@@ -33,7 +46,8 @@ const AGAIN_MAX = 100;
  * C1. An outcome or a wake-up is given only after the commit that contains it is durable.
  * C2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
  *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
- *     may wait is committed beside it, where the store asks for that.
+ *     may wait is committed beside it, where the store asks for that. A full batch that waits goes to a store that works beside this
+ *     process before the answers of the one before are given, without the runs that these are for.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
  * C4. An append that can wait is passed over while callers have something to commit, a few times.
  * C5. A failed assertion stops everything before a wrong state is written.
@@ -46,10 +60,7 @@ export class Coordinator {
   readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #owned = new Map<string, OwnedView>();
-  /** Wait for room in the queue, in order. */
-  readonly #outside: Array<() => void> = [];
-  /** Places in the queue that are kept for callers who are about to take them. */
-  #places = 0;
+  readonly #entrance: Entrance;
   #queue: Entry[] = [];
   /** How often appends that can wait were passed over. */
   #passes = 0;
@@ -72,6 +83,7 @@ export class Coordinator {
     this.#committer = parts.committer;
     this.#turns = parts.turns;
     this.#limits = parts.limits;
+    this.#entrance = new Entrance(parts.limits.queueMax);
     this.#onWakes = parts.onWakes;
     this.#onBroken = parts.onBroken;
   }
@@ -94,11 +106,11 @@ export class Coordinator {
   async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
     for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
       const view = "opId" in op ? await this.#viewFor(op) : null;
-      const room = this.#room();
+      const room = this.#broken === null ? this.#entrance.enter(this.#queue.length) : null;
       if (room !== null) await room;
       if (this.#broken !== null) throw this.#broken;
       const conclusion = await new Promise<Conclusion>((settle, fail) => {
-        this.#places -= 1;
+        this.#entrance.taken();
         this.#queue.push({ kind: "op", op, view, settle, fail });
         this.#arm();
       });
@@ -120,10 +132,7 @@ export class Coordinator {
 
   /** Resolves when nothing is queued or under way. */
   async drained(): Promise<void> {
-    while (
-      this.#broken === null &&
-      (this.#busy || this.#apart + this.#queue.length + this.#places + this.#outside.length > 0)
-    ) {
+    while (this.#broken === null && (this.#busy || this.#apart + this.#queue.length + this.#entrance.waiting > 0)) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
@@ -138,15 +147,6 @@ export class Coordinator {
     }
   }
 
-  /** Keeps a place in the queue for the caller: at once, which gives null, or when the promise resolves. */
-  #room(): Promise<void> | null {
-    if (this.#broken === null && this.#queue.length + this.#places >= this.#limits.queueMax) {
-      return new Promise<void>((resolve) => this.#outside.push(resolve));
-    }
-    this.#places += 1;
-    return null;
-  }
-
   #arm(): void {
     if (this.#armed || this.#busy || this.#broken !== null) return;
     this.#armed = true;
@@ -159,25 +159,41 @@ export class Coordinator {
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
-    const entries =
-      this.#queue.length <= this.#limits.batchMax ? this.#queue : this.#queue.slice(0, this.#limits.batchMax);
-    this.#queue = entries === this.#queue ? [] : this.#queue.slice(entries.length);
+    const taken: (readonly Entry[])[] = [];
+    let next: Sent | null = null;
     try {
-      await this.#commit(entries);
+      for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
+        const result = await sent.result;
+        next = await this.#sendAhead(taken, sent.asked);
+        this.#conclude(sent, result);
+        taken.shift();
+        this.#entrance.letIn(this.#queue.length);
+      }
     } catch (error) {
-      this.#break(error, entries);
+      this.#break(error, taken.flat());
+      next?.result.catch(this.#onBroken);
       return;
     }
     this.#busy = false;
-    while (this.#outside.length > 0 && this.#queue.length + this.#places < this.#limits.queueMax) {
-      this.#places += 1;
-      this.#outside.shift()?.();
-    }
+    this.#entrance.letIn(this.#queue.length);
     if (this.#queue.length > 0) this.#arm();
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  async #commit(entries: readonly Entry[]): Promise<void> {
+  /** Sends a full batch that waits, while the answers of the one before are not given yet. */
+  async #sendAhead(taken: (readonly Entry[])[], before: readonly Asked[]): Promise<Sent | null> {
+    if (this.#store.batchMax === undefined || this.#queue.length < this.#limits.batchMax) return null;
+    const sent = this.#send(taken, before);
+    // By the end of the turn it is on its way.
+    if (sent !== null) await new Promise<void>((resolve) => this.#turns.atTurnEnd(resolve));
+    return sent;
+  }
+
+  /** Null: nothing had to be sent. */
+  #send(taken: (readonly Entry[])[], before: readonly Asked[]): Sent | null {
+    const { entries, rest } = takeFirst(this.#queue, this.#limits.batchMax, before);
+    this.#queue = rest;
+    taken.push(entries);
     const now = this.#store.now();
     const asked: Asked[] = [];
     const batch: Transition[] = [];
@@ -203,16 +219,15 @@ export class Coordinator {
     }
     this.#passes = passed.length > 0 ? this.#passes + 1 : 0;
     this.#queue.push(...passed);
-    if (batch.length === 0) return;
-    const result = await this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op");
-    this.#conclude(asked, batch, result.commit, result.resent, result.given);
+    if (batch.length === 0) return null;
+    return { asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
   }
 
   async #commitApart(asked: Asked, transition: Transition): Promise<void> {
     this.#apart += 1;
     try {
       const { commit, resent, given } = await this.#committer.commit([transition], () => false);
-      this.#conclude([asked], [transition], commit, resent, given);
+      this.#conclude({ asked: [asked], batch: [transition] }, { commit, resent, given });
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
@@ -220,16 +235,10 @@ export class Coordinator {
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #conclude(
-    asked: readonly Asked[],
-    batch: readonly Transition[],
-    commit: Commit,
-    resent: boolean,
-    givenUp: ReadonlySet<number>,
-  ): void {
+  #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): void {
     let next = 0;
     for (const [index, { entry, op, view }] of asked.entries()) {
-      if (givenUp.has(index)) {
+      if (given.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
       }
@@ -278,7 +287,8 @@ export class Coordinator {
     );
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
-    for (const resolve of [...this.#outside.splice(0), ...this.#idle.splice(0)]) resolve();
+    this.#entrance.open();
+    for (const resolve of this.#idle.splice(0)) resolve();
     this.#onBroken(error);
   }
 }

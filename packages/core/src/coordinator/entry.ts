@@ -2,6 +2,7 @@ import { PawlError } from "../model/errors.ts";
 import type { AppendOp, Op, Outcomes, RunView } from "../model/op.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Conclusion } from "../rules/conclude.ts";
+import type { Committed } from "./committer.ts";
 
 /** One that owns a run and gathers what is to be added to it until the next batch is taken. */
 export interface AppendSource {
@@ -29,6 +30,31 @@ export interface Asked {
   readonly entry: Entry;
   readonly op: Op;
   readonly view: RunView | null;
+}
+
+/** A batch on its way to the store, and what it was made of. */
+export interface Sent {
+  readonly asked: readonly Asked[];
+  readonly batch: readonly Transition[];
+  readonly result: Promise<Committed>;
+}
+
+/** The first of a queue, and the rest: at most so many, and of no run that is on its way already. */
+export function takeFirst(
+  queue: readonly Entry[],
+  max: number,
+  onTheWay: readonly Asked[],
+): { readonly entries: readonly Entry[]; readonly rest: Entry[] } {
+  if (onTheWay.length === 0) return { entries: queue.slice(0, max), rest: queue.slice(max) };
+  const runs = new Set<string>();
+  for (const { entry } of onTheWay) if (entry.kind === "source") runs.add(entry.runId);
+  const entries: Entry[] = [];
+  const rest: Entry[] = [];
+  for (const entry of queue) {
+    const isFree = entry.kind === "op" || !runs.has(entry.runId);
+    (isFree && entries.length < max ? entries : rest).push(entry);
+  }
+  return { entries, rest };
 }
 
 /** What was taken from a source, to be committed later. */

@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Calls back once, at or after `at`; the returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
+  /** Ms since some moment, by a clock that nobody sets. Left out: there is none. */
+  ticks?(): number;
 }
 
 /** Longest single hop of a timer: `setTimeout` fires at once above 2^31 - 1 ms. */
@@ -13,6 +15,7 @@ const HOP_MS_MAX = 2 ** 30;
 export function systemClock(): Clock {
   return {
     now: () => Date.now(),
+    ticks: () => performance.now(),
     wakeAt(at, callback) {
       let timer: NodeJS.Timeout;
       const arm = (leftMs: number): void => {

@@ -36,6 +36,11 @@ export interface Store {
    * guards, awaits the code, locks the run's row, checks again, writes, commits. The run adds nothing else meanwhile; others go on.
    */
   readonly transactions: "batched" | "apart";
+  /**
+   * How many transitions a commit is given at most, by a store that works beside this process: so this process goes on with what one
+   * commit has answered while the next is under way. Left out: commits keep this process busy, and are as large as may be.
+   */
+  readonly batchMax?: number;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
    * Applies a batch inside a transaction that the caller has open on the same database: it is durable when the caller commits,

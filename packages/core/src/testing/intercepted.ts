@@ -3,7 +3,9 @@ import type { Reader, Store } from "../store/store.ts";
 
 /** One call of a store, on its way. */
 export interface StoreCall {
-  readonly method: Exclude<keyof Store, "now" | "exactClock" | "transactions" | "watch" | "reader"> | "read";
+  readonly method:
+    | Exclude<keyof Store, "now" | "exactClock" | "transactions" | "batchMax" | "watch" | "reader">
+    | "read";
   /** What a commit is to apply; empty for other calls. */
   readonly batch: readonly Transition[];
 }
@@ -22,6 +24,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     now: () => store.now(),
     exactClock: store.exactClock,
     transactions: store.transactions,
+    ...(store.batchMax === undefined ? {} : { batchMax: store.batchMax }),
     watch: (listener) => store.watch(listener),
     open: (world) => through("open", () => store.open(world)),
     commit: (batch) => through("commit", () => store.commit(batch), batch),

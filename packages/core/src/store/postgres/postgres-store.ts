@@ -37,6 +37,8 @@ import { type Decide, type Decision, Writing } from "./writing.ts";
 const FREED_MAX = 1_000;
 /** How many transactions with code there may be at a time. */
 const CODED_MAX = 4;
+/** A commit of so many takes the server about as long as it takes this process to go on with what it answers. */
+const BATCH_MAX = 400;
 /** How many runs are remembered from one commit to the next. */
 const REMEMBERED_MAX = 20_000;
 
@@ -55,6 +57,7 @@ export interface PostgresStoreParts {
 export class PostgresStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "apart";
+  readonly batchMax = BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
@@ -112,7 +115,7 @@ export class PostgresStore implements Store {
   async readClock(): Promise<number> {
     if (this.exactClock) return this.now();
     const present = (await this.#database.call(STORE_SQL.now, [])) as number;
-    this.#clock?.heard(present);
+    this.#clock?.heard(Math.floor(present));
     return present;
   }
 

@@ -11,7 +11,7 @@ const RECORDS_AFTER = `q.run_id = $1 AND ${chunkOf("q.seq")} >= ${chunkOf("$2::b
 export const STORE_SQL = {
   greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.places')::text)::text AS json`,
-  now: "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS json",
+  now: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS json",
   claim: "SELECT @.claim_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   claimNewest: "SELECT @.claim_newest_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
   beat: "SELECT @.beat_5($1, $2, $3, $4, $5, $6, $7)::text AS json",
