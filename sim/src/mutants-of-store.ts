@@ -12,8 +12,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: "plain append without the guard of the epoch",
     file: "store/memory/run-belongings.js",
-    find: "if (head.epoch !== epoch || isTerminal(head.status))",
-    replace: "if (isTerminal(head.status))",
+    find: "if (head.epoch !== epoch || isTerminal(head.status) || first.seq",
+    replace: "if (isTerminal(head.status) || first.seq",
     breaks: "I2 a fenced owner changes nothing",
   },
   {

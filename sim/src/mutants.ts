@@ -29,7 +29,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a request to cancel is not heard",
     file: "runner/session.js",
-    find: "if (cancel === undefined)",
+    find: "if (cancel === undefined || this.#course.cancel(cancel))",
     replace: "if (cancel !== null)",
     breaks: "I8 the end of a parent reaches its children",
   },
