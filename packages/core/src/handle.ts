@@ -77,7 +77,7 @@ const JOURNAL_PAGE = 500;
 /** Runs as callers see them: handles, reads, and waiting for ends wherever they happen. */
 export class Runs {
   readonly #parts: RunsParts;
-  readonly #waiting = new Map<string, Set<(end: RunEnd | null) => void>>();
+  readonly #waiting = new Map<string, Array<(end: RunEnd | null) => void>>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
   #closed: PawlError | null = null;
@@ -166,9 +166,9 @@ export class Runs {
   /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
   #nextEnd(runId: string): Promise<RunEnd | null> {
     return new Promise((resolve) => {
-      const waiting = this.#waiting.get(runId) ?? new Set();
-      this.#waiting.set(runId, waiting);
-      waiting.add(resolve);
+      const waiting = this.#waiting.get(runId);
+      if (waiting === undefined) this.#waiting.set(runId, [resolve]);
+      else waiting.push(resolve);
     });
   }
 

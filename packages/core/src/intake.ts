@@ -53,7 +53,8 @@ export class Intake {
 
   /** The run has made progress, or is not worked on here any more. */
   cleared(runId: string): void {
-    if (this.#suspects.delete(runId)) this.#parts.onCleared();
+    // Asked at each commit of each run, and there are hardly ever any.
+    if (this.#suspects.size > 0 && this.#suspects.delete(runId)) this.#parts.onCleared();
   }
 
   /** What the store says that this worker holds: a suspect that is not among it keeps nobody from being taken. */

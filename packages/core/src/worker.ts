@@ -230,8 +230,8 @@ export class Worker {
       policyOf: (run) => this.#programs.policyOf(run),
       releases: this.#releases,
       behind: (session) => this.#workshop.arrived(session.runId),
-      within: (runId, call) => this.#strays.within(runId, call),
-      beside: (runId, call) => this.#strays.beside(runId, call),
+      within: this.#strays.within,
+      beside: this.#strays.beside,
       enlist: (session) => this.coordinator.enlist(session),
       committed: (session, op) => {
         this.#intake.cleared(session.runId);

@@ -45,6 +45,11 @@ export class OpenCommands {
     return this.#inboxSeen;
   }
 
+  /** Whether a command has had a deadline: else none can be due. */
+  get hasDeadlines(): boolean {
+    return this.#deadlines !== null;
+  }
+
   /** The next deadline: of a command, or of the run's limits. */
   get until(): number | null {
     const at = this.#deadlines?.earliest() ?? null;

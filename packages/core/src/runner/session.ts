@@ -265,7 +265,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {
     const { open, steps } = this.#desk;
-    const found = lookForMore(this.#desk, this.#own, this.#world.now());
+    const found = lookForMore(this.#desk, this.#own, this.#world.now);
     if (found !== "nothing") return found === "completions";
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);

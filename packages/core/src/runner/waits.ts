@@ -89,14 +89,15 @@ export class Waits {
 
   /** Takes a wait that the inbox can end, with its entries; null if there is none. */
   takeMatch(): Match | null {
-    for (const key of this.#touched ?? []) {
+    if (this.#touched === null) return null;
+    for (const key of this.#touched) {
       const wait = this.#first(key);
       const entries = wait === null ? null : this.entriesFor(wait, wait.count);
       if (wait !== null && entries !== null) {
         this.end(wait, entries);
         return { wait, entries };
       }
-      this.#touched?.delete(key);
+      this.#touched.delete(key);
     }
     this.#touched = null;
     return null;

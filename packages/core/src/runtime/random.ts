@@ -30,9 +30,18 @@ export function seededSequence(seed: number): () => number {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** The time of the last id, as the next begins with it: many are of one millisecond. */
+let latest = { now: 0, text: "00000000-0000" };
+
+function timeText(now: number): string {
+  if (now === latest.now) return latest.text;
+  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
+  latest = { now, text: `${time.slice(0, 8)}-${time.slice(8)}` };
+  return latest.text;
+}
+
 /** Written out, because every start and every message has one. */
 function uuid7(now: number, next: () => number): string {
-  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
   const third = hexOf(0x70 | (byte(next) & 0x0f)) + hexOf(byte(next));
   const fourth = hexOf(0x80 | (byte(next) & 0x3f)) + hexOf(byte(next));
   const last =
@@ -42,7 +51,7 @@ function uuid7(now: number, next: () => number): string {
     hexOf(byte(next)) +
     hexOf(byte(next)) +
     hexOf(byte(next));
-  return `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${last}`;
+  return `${timeText(now)}-${third}-${fourth}-${last}`;
 }
 
 function byte(next: () => number): number {
