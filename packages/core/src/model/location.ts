@@ -25,27 +25,46 @@ export interface Scope {
   /** The first name that was used. */
   first: string | null;
   /** All that were used, once there are several. */
-  used: Set<string> | null;
+  few: string[] | null;
+  /** The same, once there are many. */
+  many: Set<string> | null;
   /** How often those were used that were used again. */
   again: Map<string, number> | null;
 }
 
 export function scopeAt(prefix: string): Scope {
-  return { prefix, first: null, used: null, again: null };
+  return { prefix, first: null, few: null, many: null, again: null };
 }
 
 /** The location of the next command of this name in the scope. */
 export function nextLocation(scope: Scope, name: string): string {
   const segment = scope.prefix + nameSegment(name);
-  if (scope.first === null) {
-    scope.first = name;
-    return segment;
-  }
-  scope.used ??= new Set([scope.first]);
-  const { size } = scope.used;
-  if (scope.used.add(name).size > size) return segment;
+  if (use(scope, name)) return segment;
   scope.again ??= new Map();
   const count = (scope.again.get(name) ?? 1) + 1;
   scope.again.set(name, count);
   return `${segment}#${count}`;
+}
+
+/** How many names are looked through one by one, which is faster than a set and takes less. */
+const FEW_MAX = 16;
+
+/** Notes that the name is used; false: it was used before. */
+function use(scope: Scope, name: string): boolean {
+  if (scope.many !== null) {
+    const { size } = scope.many;
+    return scope.many.add(name).size > size;
+  }
+  if (scope.first === null) {
+    scope.first = name;
+    return true;
+  }
+  scope.few ??= [scope.first];
+  if (scope.few.includes(name)) return false;
+  scope.few.push(name);
+  if (scope.few.length > FEW_MAX) {
+    scope.many = new Set(scope.few);
+    scope.few = null;
+  }
+  return true;
 }
