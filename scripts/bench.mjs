@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { startPostgres } from "./postgres-server.mjs";
+import { loadPostgres, startPostgres } from "./postgres-server.mjs";
 import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
 
@@ -46,7 +46,6 @@ let isInterrupted = false;
 /** Who interrupts wants the servers to be gone and their folders as well: this process ends last. */
 function heedSignals() {
   for (const signal of SIGNALS) {
-    // The package that brings PostgreSQL listens too, and would end this process as soon as its own server has.
     process.removeAllListeners(signal);
     process.on(signal, () => {
       isInterrupted = true;
@@ -84,17 +83,17 @@ async function startServer(store, { fsync }) {
 
 /** @param {readonly string[]} args @param {Asked} asked @returns {Promise<number>} The exit code. */
 async function measure(args, asked) {
-  heedSignals();
   const needed = ["postgres", "redis"].filter(
     (store) => asked.stores.includes(store) && asked.urls[store] === undefined,
   );
+  if (needed.includes("postgres")) await loadPostgres();
+  heedSignals();
   const building = runNode([COMPILER, "-b", "packages/bpmn"]);
   const { installPeers } = await import(INSTALL);
   const installing = installPeers();
   const starting = needed.map((store) => startServer(store, asked));
   try {
     const servers = await Promise.all(starting);
-    heedSignals();
     const isReady = (await building) === 0 && (await installing);
     if (!isReady) return isInterrupted ? INTERRUPTED : 1;
     const urls = servers.flatMap(({ url }, index) => [`--${needed[index]}`, url]);
@@ -112,6 +111,7 @@ async function main(args) {
   try {
     return await measure(args, readOptions(args));
   } catch (error) {
+    if (isInterrupted) return INTERRUPTED;
     console.error(error instanceof Error ? error.message : error);
     return error instanceof OptionError ? 2 : 1;
   }

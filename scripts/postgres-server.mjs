@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -35,6 +36,14 @@ async function findEmbedded(source) {
 }
 
 /**
+ * Loads what brings the server, which listens for signals from then on and ends the process when one comes. Who has more to do
+ * then loads it first and takes its listeners away.
+ */
+export async function loadPostgres() {
+  await findEmbedded(PACKAGE);
+}
+
+/**
  * `settings` go to the server as `-c name=value`. Null when the package that brings the server is not installed; `source` is where
  * another than the usual one lies.
  *
@@ -49,8 +58,9 @@ export async function startPostgres(settings, source = PACKAGE) {
   /** @type {string[]} */
   const lines = [];
   const keep = (/** @type {unknown} */ line) => void lines.push(String(line));
+  const folder = join(tmpdir(), `pawl-postgres-${process.pid}-${port}`);
   const server = new Embedded({
-    databaseDir: join(tmpdir(), `pawl-postgres-${process.pid}-${port}`),
+    databaseDir: folder,
     port,
     persistent: false,
     // The server refuses to be run by root; the package then makes the folder another user's.
@@ -64,17 +74,30 @@ export async function startPostgres(settings, source = PACKAGE) {
     await server.initialise();
     await server.start();
   } catch (cause) {
-    await server.stop();
+    await stopped(server, folder);
     throw new Error(`PostgreSQL did not start: ${lines.join("").slice(-2_000)}`, { cause });
   }
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
     // Where it was started again after a kill it has another.
     pid: server.process?.pid ?? 0,
-    stop: () => server.stop(),
+    stop: () => stopped(server, folder),
     kill: () => killed(server),
     start: () => startedAgain(server),
   };
+}
+
+/**
+ * Ctrl-C in a terminal ends the server too, maybe before this is called, and one that never started has left a folder as well.
+ *
+ * @param {Embedded} server @param {string} folder
+ */
+async function stopped(server, folder) {
+  const { process: child } = server;
+  if (child !== undefined && child.exitCode === null && child.signalCode === null) await server.stop();
+  // Or the package would wait for its end when this process ends.
+  server.process = undefined;
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
 /** @param {Embedded} server @returns {Promise<void>} */

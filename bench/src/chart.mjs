@@ -15,7 +15,7 @@ const WIDTH = 960;
 const LEFT = 24;
 const LINE = 19;
 /** Where the columns of what was wanted end. */
-const COLUMNS = { name: 520, figure: 660, bar: 800, target: 936 };
+const COLUMNS = { name: 560, figure: 660, bar: 800, target: 936 };
 /** The workloads whose rates are drawn. */
 const DRAWN = ["W1", "queues", "B1"];
 const STORES = { memory: "Memory", sqlite: "SQLite", postgres: "PostgreSQL", redis: "Redis", bpmn: "BPMN" };

@@ -27,9 +27,10 @@ export async function measure(options) {
   heedSignals();
   const { stores, rounds } = options;
   const [load] = loadavg();
-  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
+  const isBusy = load > cpus().length * LOAD_MAX;
+  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start${isBusy ? ", when it had other work" : ""}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
   console.log(machine);
-  if (load > cpus().length * LOAD_MAX) console.log(BUSY);
+  if (isBusy) console.log(BUSY);
   /** @type {Map<string, Places>} */
   const places = new Map();
   try {

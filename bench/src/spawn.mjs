@@ -17,9 +17,12 @@ import { fileURLToPath } from "node:url";
  */
 
 const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
-const TIMEOUT_MS = 180_000;
+/** On a machine with other work the longest of ours take minutes; a peer that hangs must not. */
+const TIMEOUT_MS = { ours: 600_000, peer: 120_000 };
 /** One that does not end when it is asked to has this long. */
 const END_MS = 5_000;
+/** A terminal and the command above this one tell of the same Ctrl-C: it is another one only after so long. */
+const AGAIN_MS = 1_000;
 /** What a shell says of a command that Ctrl-C has ended. */
 export const INTERRUPTED = 130;
 
@@ -38,13 +41,16 @@ export function isInterrupted() {
   return interrupted;
 }
 
-/** The first signal ends what is measured, in order; the second does not wait for that. */
+/** The first signal ends what is measured, in order; one that comes later does not wait for that. */
 export function heedSignals() {
-  process.on("exit", () => current?.kill("SIGKILL"));
+  process.on("exit", () => current?.kill("SIGTERM"));
+  let firstAt = Number.POSITIVE_INFINITY;
   for (const signal of ["SIGINT", "SIGTERM"]) {
     process.on(signal, () => {
-      if (interrupted) process.exit(INTERRUPTED);
+      if (performance.now() - firstAt > AGAIN_MS) process.exit(INTERRUPTED);
+      if (interrupted) return;
       interrupted = true;
+      firstAt = performance.now();
       end(current);
     });
   }
@@ -57,7 +63,7 @@ function end(child) {
 }
 
 /** @param {Part} part @param {import("./place.mjs").Place} place @returns {Promise<any>} */
-export function runPart({ module, options = {}, killed = false, node = process.execPath }, place) {
+export function runPart({ module, options = {}, peer = false, killed = false, node = process.execPath }, place) {
   if (interrupted) return Promise.reject(new Interrupted());
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
@@ -66,30 +72,37 @@ export function runPart({ module, options = {}, killed = false, node = process.e
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
     current = child;
+    const timeoutMs = peer ? TIMEOUT_MS.peer : TIMEOUT_MS.ours;
     let isLate = false;
     /** @type {Told | null} */
     let told = null;
     const timer = setTimeout(() => {
       isLate = true;
       end(child);
-    }, TIMEOUT_MS);
+    }, timeoutMs);
     child.on("message", (/** @type {Told} */ message) => {
       told = message;
       if (killed) child.kill("SIGKILL");
     });
-    child.on("error", reject);
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      current = null;
+      reject(error);
+    });
     child.on("exit", (code, signal) => {
       clearTimeout(timer);
       current = null;
       if (interrupted) reject(new Interrupted());
       else if (told?.kind === "measured") resolve(told.value);
-      else reject(new Error(reasonOf({ module, told, isLate, ending: signal ?? code })));
+      else reject(new Error(reasonOf({ module, told, lateMs: isLate ? timeoutMs : null, ending: signal ?? code })));
     });
   });
 }
 
-/** @param {{ module: string, told: Told | null, isLate: boolean, ending: string | number | null }} seen */
-function reasonOf({ module, told, isLate, ending }) {
+/** @param {{ module: string, told: Told | null, lateMs: number | null, ending: string | number | null }} seen */
+function reasonOf({ module, told, lateMs, ending }) {
   if (told?.kind === "failed") return `${module}: ${told.message}`;
-  return isLate ? `${module} took more than ${TIMEOUT_MS / 1_000} s` : `${module} ended without a result (${ending})`;
+  return lateMs === null
+    ? `${module} ended without a result (${ending})`
+    : `${module} took more than ${lateMs / 1_000} s`;
 }

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { findDriver, settingsOf } from "../driver.mjs";
 
@@ -41,12 +42,14 @@ export function openKv(folder) {
     statements.commit.run();
   };
   return {
-    path,
     settings: settingsOf(database),
     commits: () => commits,
     /** The namespace of a run. @param {number} run */
     of: (run) => namespace(run, statements, inTransaction),
-    close: () => database.close(),
+    bytes() {
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      return statSync(path).size;
+    },
   };
 }
 

@@ -59,7 +59,7 @@ export function bestOf(results, ...peers) {
  */
 export function peerFigures(pace, peer, results, costs) {
   return settingsOf(pace, peer).flatMap((inFlight) => {
-    const measured = results[partName(peer, inFlight)];
+    const measured = results[partName(peer, inFlight)] ?? {};
     const name = `${peer.title} steps/s, ${inFlight.toLocaleString("en-US")} in flight`;
     return [figureOf(measured, name, measured.stepsPerSecond, "count"), ...costs(measured)];
   });
