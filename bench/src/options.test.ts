@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { OptionError, readOptions } from "./options.mjs";
+import { isWhole } from "./save.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -30,6 +31,16 @@ describe("options", () => {
     expect(readOptions([])).toMatchObject({ stores: ["memory", "sqlite", "postgres", "redis", "bpmn"], rounds: 3 });
     expect(readOptions(["--quick"])).toMatchObject({ brief: true, rounds: 1, name: "benchmarks" });
     expect(readOptions(["--quick", "--store", "redis"])).toMatchObject({ brief: false, rounds: 2, name: "redis" });
+  });
+
+  it.each([
+    [[], true],
+    [["--store", "sqlite", "--rounds", "5"], true],
+    [["--rounds", "2"], false],
+    [["--quick"], false],
+    [["--only", "W1"], false],
+  ])("only a whole run is published: %s", (args, published) => {
+    expect(isWhole(readOptions(args))).toBe(published);
   });
 
   it("a server that runs already is named by its store, or by its url where one store is measured", () => {

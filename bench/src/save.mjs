@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chart } from "./chart.mjs";
 
+/** Fewer have no spread to speak of. */
+const ROUNDS_LEAST = 3;
+
 /**
  * Writes what was measured: all workloads with all their rounds go beside the documentation, less goes into a folder that git
  * ignores, and `--out` names another one.
@@ -21,7 +24,7 @@ export function save({ machine, options, settings, summaries }) {
   return [json, svg];
 }
 
-/** @param {import("./options.mjs").Options} options */
-function isWhole({ only, quick }) {
-  return only === null && !quick;
+/** Whether it may stand beside the documentation. @param {Pick<import("./options.mjs").Options, "only" | "quick" | "rounds">} options */
+export function isWhole({ only, quick, rounds }) {
+  return only === null && !quick && rounds >= ROUNDS_LEAST;
 }
