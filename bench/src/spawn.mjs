@@ -19,6 +19,8 @@ import { fileURLToPath } from "node:url";
 const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
 /** On a machine with other work the longest of ours take minutes; a peer that hangs must not. */
 const TIMEOUT_MS = { ours: 600_000, peer: 120_000 };
+/** In letters. */
+const SAID_MAX = 2_000;
 /** One that does not end when it is asked to has this long. */
 const END_MS = 5_000;
 /** A terminal and the command above this one tell of the same Ctrl-C: it is another one only after so long. */
@@ -69,9 +71,14 @@ export function runPart({ module, options = {}, peer = false, killed = false, no
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
       execPath: node,
       execArgv: ["--expose-gc", "--no-deprecation"],
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      // What a peer says while it works is of interest when it fails.
+      stdio: peer ? ["ignore", "ignore", "pipe", "ipc"] : ["ignore", "inherit", "inherit", "ipc"],
     });
     current = child;
+    let said = "";
+    child.stderr?.setEncoding("utf8").on("data", (text) => {
+      said = `${said}${text}`.slice(-SAID_MAX);
+    });
     const timeoutMs = peer ? TIMEOUT_MS.peer : TIMEOUT_MS.ours;
     let isLate = false;
     /** @type {Told | null} */
@@ -94,15 +101,16 @@ export function runPart({ module, options = {}, peer = false, killed = false, no
       current = null;
       if (interrupted) reject(new Interrupted());
       else if (told?.kind === "measured") resolve(told.value);
-      else reject(new Error(reasonOf({ module, told, lateMs: isLate ? timeoutMs : null, ending: signal ?? code })));
+      else
+        reject(new Error(reasonOf({ module, told, lateMs: isLate ? timeoutMs : null, ending: signal ?? code, said })));
     });
   });
 }
 
-/** @param {{ module: string, told: Told | null, lateMs: number | null, ending: string | number | null }} seen */
-function reasonOf({ module, told, lateMs, ending }) {
-  if (told?.kind === "failed") return `${module}: ${told.message}`;
+/** @param {{ module: string, told: Told | null, lateMs: number | null, ending: string | number | null, said: string }} seen */
+function reasonOf({ module, told, lateMs, ending, said }) {
+  if (told?.kind === "failed") return `${module}: ${told.message.split("\n")[0]}`;
   return lateMs === null
-    ? `${module} ended without a result (${ending})`
+    ? [`${module} ended without a result (${ending})`, ...said.trim().split("\n").slice(-1)].filter(Boolean).join(": ")
     : `${module} took more than ${lateMs / 1_000} s`;
 }

@@ -11,14 +11,14 @@ import { figureOf } from "../figure.mjs";
  * @typedef {object} Peer
  * @property {string} name As its parts begin.
  * @property {string} title
- * @property {number} usual How many in flight it does best with, as far as was seen: a brief run takes that alone.
+ * @property {number} briefly How many are in flight in a brief run: 1,000 where a peer is soon warm with so many.
  */
 
 const IN_FLIGHT = [100, 1_000];
 
 /** @param {Pace} pace @param {Peer} peer */
-function settingsOf({ brief }, { usual }) {
-  return brief ? [usual] : IN_FLIGHT;
+function settingsOf({ brief }, { briefly }) {
+  return brief ? [briefly] : IN_FLIGHT;
 }
 
 /** @param {Peer} peer @param {number} inFlight */

@@ -3,12 +3,12 @@ import { bestOf, peerFigures, peerParts, ratioName } from "./peers.mjs";
 
 const FULL = { quick: false, brief: false };
 const BRIEF = { quick: true, brief: true };
-const PEER = { name: "one", title: "One", usual: 1_000 };
-const OTHER = { name: "other", title: "Other", usual: 100 };
+const PEER = { name: "one", title: "One", briefly: 1_000 };
+const OTHER = { name: "other", title: "Other", briefly: 100 };
 const partOf = (inFlight: number): object => ({ module: "one/throughput", options: { inFlight } });
 
 describe("a peer", () => {
-  it("is measured with 100 runs in flight and with 1,000, and briefly with what suits it", () => {
+  it("is measured with 100 runs in flight and with 1,000, and briefly with one of the two", () => {
     const flights = (parts: readonly { name: string; options: { inFlight: number } }[]): unknown[] =>
       parts.map(({ name, options }) => [name, options.inFlight]);
     expect(flights(peerParts(FULL, PEER, partOf))).toEqual([

@@ -46,11 +46,11 @@ function longer(pace) {
 
 /** TypeScript engines that keep their runs in PostgreSQL. */
 const ENGINES = [
-  { name: "openworkflow", title: "openworkflow", usual: 100 },
-  { name: "dbos", title: "DBOS", usual: 100 },
-  { name: "absurd", title: "absurd", usual: 100 },
+  { name: "openworkflow", title: "openworkflow", briefly: 100 },
+  { name: "dbos", title: "DBOS", briefly: 100 },
+  { name: "absurd", title: "absurd", briefly: 100 },
 ];
-const RESTATE = { name: "restate", title: "Restate's server", usual: 1_000 };
+const RESTATE = { name: "restate", title: "Restate's server", briefly: 1_000 };
 
 /** Those that can be measured here. */
 function engines() {

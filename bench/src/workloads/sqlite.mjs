@@ -28,8 +28,8 @@ export function sqliteWorkloads(pace) {
   ];
 }
 
-const OPENWORKFLOW = { name: "openworkflow", title: "openworkflow", usual: 100 };
-const RIVET = { name: "rivet", title: "Rivet's engine", usual: 100 };
+const OPENWORKFLOW = { name: "openworkflow", title: "openworkflow", briefly: 100 };
+const RIVET = { name: "rivet", title: "Rivet's engine", briefly: 100 };
 
 /** @param {Pace} pace @returns {Workload} */
 function throughput(pace) {
