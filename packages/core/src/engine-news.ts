@@ -26,6 +26,9 @@ type PlainKind =
   | "run.reopened"
   | "run.released";
 
+/** Which run it is. */
+type RunName = Pick<Run, "id" | "workflow">;
+
 /** Turns what was committed into events, where somebody listens, and tells those who wait for an end. */
 export class EngineNews {
   readonly #hub: EventHub;
@@ -44,11 +47,11 @@ export class EngineNews {
     this.#hub.emit(event);
   }
 
-  plain(kind: PlainKind, run: Pick<Run, "id" | "workflow">): void {
+  plain(kind: PlainKind, run: RunName): void {
     if (this.#hub.hears(kind)) this.#hub.emit({ kind, runId: run.id, workflow: run.workflow });
   }
 
-  records(run: Run, op: AppendOp): void {
+  records(run: RunName, op: AppendOp): void {
     for (const record of op.records) if (record.kind === "warning") this.#warned(run, record);
     if (op.undo === "underWay") this.#stopped(run, op.records);
     if (this.#hub.hears("rollback")) for (const record of op.records) this.#rolledBack(run, record);
@@ -57,28 +60,28 @@ export class EngineNews {
   }
 
   /** The run undoes what it did from here on. */
-  compensating(run: Pick<Run, "id" | "workflow">, reason: Payload): void {
+  compensating(run: RunName, reason: Payload): void {
     if (this.#hub.hears("run.compensating")) this.#hub.emit(statusEvent(run, "compensating", this.#errorOf(reason)));
   }
 
   /** The run has undone what it did, and ends so. */
-  compensated({ id: runId, workflow }: Run, { outcome }: RunEnd): void {
+  compensated({ id: runId, workflow }: RunName, { outcome }: RunEnd): void {
     if (!this.#hub.hears("run.compensated")) return;
     this.#hub.emit({ kind: "run.compensated", runId, workflow, failures: rollbackFailures(this.#errorOf(outcome)) });
   }
 
-  ended(run: Pick<Run, "id" | "workflow">, end: RunEnd): void {
+  ended(run: RunName, end: RunEnd): void {
     this.#onEnd(run.id, end);
     if (!this.#hub.hears(`run.${end.status}`)) return;
     this.#hub.emit(statusEvent(run, end.status, end.status === "completed" ? null : this.#errorOf(end.outcome)));
   }
 
-  paused(run: Pick<Run, "id" | "workflow">, reason: Payload): void {
+  paused(run: RunName, reason: Payload): void {
     if (this.#hub.hears("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
   }
 
   /** The state that a session left its run in. */
-  left(run: Run, state: RunState, undid: boolean): void {
+  left(run: RunName, state: RunState, undid: boolean): void {
     switch (state.status) {
       case "completed":
       case "failed":
@@ -102,12 +105,12 @@ export class EngineNews {
     }
   }
 
-  #stopped(run: Run, records: readonly JournalRecord[]): void {
+  #stopped(run: RunName, records: readonly JournalRecord[]): void {
     const stop = records.find(({ kind }) => kind === "compensate");
     if (stop !== undefined) this.compensating(run, stop.payload);
   }
 
-  #rolledBack({ id: runId, workflow }: Run, { kind, location, outcome, payload }: JournalRecord): void {
+  #rolledBack({ id: runId, workflow }: RunName, { kind, location, outcome, payload }: JournalRecord): void {
     if (kind !== "rollback") return;
     const step = location.slice(0, location.lastIndexOf("/"));
     const error = outcome === "failed" ? this.#errorOf(payload) : null;
@@ -119,7 +122,7 @@ export class EngineNews {
   }
 
   /** The record is durable: so it is told once. */
-  #warned({ id: runId, workflow }: Run, record: JournalRecord): void {
+  #warned({ id: runId, workflow }: RunName, record: JournalRecord): void {
     const warning = warningOf(record);
     if (warning === null) return;
     const { limit, percent } = warning;

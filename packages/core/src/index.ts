@@ -31,6 +31,7 @@ export type {
   ParentClosePolicy,
   Payload,
   Run,
+  RunFacts,
   Status,
   TerminalStatus,
   Undo,

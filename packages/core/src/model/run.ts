@@ -115,3 +115,14 @@ export interface Run extends Omit<NewRun, "startAt"> {
   /** The output of a completed run; the failure of a failed, cancelled or paused one. */
   readonly outcome: Payload;
 }
+
+/** What stays the same of a run as long as it has this owner: what a hot session keeps of the row. */
+export type RunFacts = Pick<
+  Run,
+  "id" | "workflow" | "version" | "parent" | "createdAt" | "epoch" | "baseSeq" | "generation" | "claims" | "startedAt"
+>;
+
+export function factsOf(run: Run): RunFacts {
+  const { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt } = run;
+  return { id, workflow, version, parent, createdAt, epoch, baseSeq, generation, claims, startedAt };
+}

@@ -1,7 +1,7 @@
 import { actOf, turns } from "../model/act.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord } from "../model/record.ts";
-import type { Run } from "../model/run.ts";
+import type { RunFacts } from "../model/run.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -19,7 +19,7 @@ export interface OriginOf {
 }
 
 /** A run whose history was copied is replayed as the run that it was copied from. */
-export function originOf(codec: Codec, run: Run, records: readonly JournalRecord[]): Origin {
+export function originOf(codec: Codec, run: RunFacts, records: readonly JournalRecord[]): Origin {
   const [first] = records;
   if (first === undefined || actOf(first) !== "origin") {
     return { seed: null, at: run.startedAt ?? run.createdAt };

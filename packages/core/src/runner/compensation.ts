@@ -3,6 +3,7 @@ import type { Stop } from "../model/record.ts";
 import { ATTEMPTS_MAX } from "../model/retry.ts";
 import type { RollbackFailure } from "../model/rollback-failure.ts";
 import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
+import type { ProgramHost } from "../workflow/program.ts";
 import type { Desk } from "./desk.ts";
 import { divergedAtRollback } from "./divergence.ts";
 import { TIMED_OUT } from "./ops/wait.ts";
@@ -16,10 +17,8 @@ export interface Undone extends Stop {
 }
 
 export interface CompensationParts {
-  readonly runId: string;
+  readonly host: Pick<ProgramHost, "runId" | "now">;
   readonly desk: Desk;
-  /** The time of the last delivered completion. */
-  readonly now: () => number;
   readonly issue: (command: Command) => void;
   readonly undoChild: (child: ChildUndo) => Promise<string | null>;
 }
@@ -57,7 +56,7 @@ export class Compensation {
 
   /** Asks for what comes next, unless something is under way. The code may not say any more how it is undone. */
   ask(): PawlError | null {
-    const { desk, issue, runId } = this.#parts;
+    const { desk, issue, host } = this.#parts;
     if (desk.open.size > 0) return null;
     const started = this.#started;
     this.#started = null;
@@ -65,7 +64,7 @@ export class Compensation {
     if (started !== null) issue(started);
     else if (done === null) this.#isOver = true;
     else if (done.kind === "child") issue(this.#start(done));
-    else if (done.rollback === null) return divergedAtRollback(runId, done);
+    else if (done.rollback === null) return divergedAtRollback(host.runId, done);
     else issue(this.#rollback(done, done.rollback));
     return null;
   }
@@ -80,9 +79,9 @@ export class Compensation {
   }
 
   #start({ location, child }: ChildDone): StepCommand {
-    const { runId, undoChild } = this.#parts;
+    const { host, undoChild } = this.#parts;
     const at = `${location}/~rollback`;
-    const asked: ChildUndo = { child, parent: runId, location: at, reason: this.#stop.reason };
+    const asked: ChildUndo = { child, parent: host.runId, location: at, reason: this.#stop.reason };
     const policy = { retry: START_RETRY, shouldRetry: null, timeoutMs: null, retryOnTimeout: false };
     const command = { record: "spawn", location: `${at}/~start`, ...policy, body: () => undoChild(asked) } as const;
     return this.#step(command, (completion) => {
@@ -98,7 +97,7 @@ export class Compensation {
       kind: "wait",
       record: "rollback",
       location: at,
-      issuedAt: this.#parts.now(),
+      issuedAt: this.#parts.host.now(),
       arms: [{ kind: "child", location: at, child: undoRun, as: "child" }],
       count: 1,
       many: false,
@@ -116,7 +115,7 @@ export class Compensation {
     settle: (completion: Completion) => void,
   ): StepCommand {
     const fixed = { ephemeral: false, idempotencyKey: null, rollback: null, attempts: 0, retryAt: 0 };
-    return { kind: "step", issuedAt: this.#parts.now(), ...command, ...fixed, settle };
+    return { kind: "step", issuedAt: this.#parts.host.now(), ...command, ...fixed, settle };
   }
 
   #settled(step: string, completion: Completion): void {

@@ -1,3 +1,4 @@
+import type { RunFacts } from "../model/run.ts";
 import type { Desk } from "./desk.ts";
 import type { CourseOwner, SessionWorld } from "./session-world.ts";
 
@@ -5,4 +6,5 @@ export interface CourseParts {
   readonly owner: CourseOwner;
   readonly desk: Desk;
   readonly world: SessionWorld;
+  readonly run: RunFacts;
 }

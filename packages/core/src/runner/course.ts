@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { RecordKind, Stop } from "../model/record.ts";
-import type { Payload, Run } from "../model/run.ts";
+import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
@@ -33,7 +33,7 @@ import { takeAll, takeOpen } from "./take-open.ts";
  * R6. A program that is stopped gets nothing any more: from there on what it did is undone, in replay as it was live.
  */
 export class Course implements ProgramHost {
-  readonly run: Run;
+  readonly run: RunFacts;
   readonly runId: string;
   readonly edition: number;
   readonly #owner: CourseOwner;
@@ -46,7 +46,7 @@ export class Course implements ProgramHost {
   #cursor: JournalCursor;
   /** Made with the first that is asked for. */
   #resources: Resources | null = null;
-  readonly #snapshot: Snapshot | null;
+  #snapshot: Snapshot | null;
   /** Issued since the last move; nothing is fresh while records are replayed. */
   #fresh: Command[] | null = null;
   #ending: Ending | null = null;
@@ -56,18 +56,18 @@ export class Course implements ProgramHost {
   #deliveredSeq: number;
   #now: number;
 
-  constructor(parts: CourseParts, { run, records }: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
+  constructor(parts: CourseParts, { records }: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
     this.#owner = parts.owner;
     this.#desk = parts.desk;
     this.#world = parts.world;
-    this.run = run;
-    this.runId = run.id;
+    this.run = parts.run;
+    this.runId = parts.run.id;
     this.#snapshot = snapshot;
-    const origin = originOf(parts.desk.codec, run, records);
+    const origin = originOf(parts.desk.codec, parts.run, records);
     this.#seed = origin.seed;
     this.edition = editionOf(records, snapshot);
     this.#cursor = new JournalCursor(records);
-    this.#deliveredSeq = snapshot?.seq ?? run.baseSeq;
+    this.#deliveredSeq = snapshot?.seq ?? parts.run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#passActs();
     if (this.#cursor.done) this.#cursor = JOURNAL_END;
@@ -100,8 +100,10 @@ export class Course implements ProgramHost {
     return this.#now;
   }
 
-  start(): void {
-    this.#createProgram(this).start(this.#desk.codec.decode(this.run.input), this.#snapshot);
+  start(input: Payload): void {
+    this.#createProgram(this).start(this.#desk.codec.decode(input), this.#snapshot);
+    // Of it nothing but the tries of steps is asked for later.
+    if (this.#snapshot !== null) this.#snapshot = { ...this.#snapshot, state: null };
   }
 
   get ahead(): JournalAhead {
@@ -177,8 +179,7 @@ export class Course implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.live || this.#isOver) return;
-    const place = { seq: this.#deliveredSeq, at: this.#now, edition: this.edition };
-    keepSnapshot(this.#desk, this.runId, { ...place, state });
+    keepSnapshot(this.#desk, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
   }
 
   /** Stops the program, if there is or may be something to undo: false, if there is not. One that is stopped already is not stopped again. */
@@ -257,9 +258,8 @@ export class Course implements ProgramHost {
       open.add(command);
       if (this.live) this.#add(command);
     };
-    const now = (): number => this.#now;
     const { undoChild } = this.#world;
-    this.#undoing = new Compensation({ runId: this.runId, desk: this.#desk, now, issue, undoChild }, stop);
+    this.#undoing = new Compensation({ host: this, desk: this.#desk, issue, undoChild }, stop);
     return { kind: "stopped", isFresh };
   }
 

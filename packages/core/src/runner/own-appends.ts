@@ -1,5 +1,5 @@
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
-import type { Run } from "../model/run.ts";
+import type { RunFacts } from "../model/run.ts";
 import { Appointment } from "../runtime/appointment.ts";
 import type { Body } from "./body.ts";
 import type { Desk } from "./desk.ts";
@@ -86,7 +86,7 @@ export class OwnAppends {
     this.#transactions.add(body);
   }
 
-  takeOp(run: Run): AppendOp | null {
+  takeOp(run: RunFacts): AppendOp | null {
     return this.#timeUp?.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
   }
 

@@ -1,4 +1,5 @@
 import type { Codec } from "../model/payload.ts";
+import { factsOf } from "../model/run.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Loaded } from "../store/store.ts";
@@ -53,7 +54,7 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
     const desk = createDesk(inert, loaded, snapshot, listener);
     const { signal } = new AbortController();
     const owner = { signal, wake: askRest };
-    const course = new Course({ owner, desk, world: inert }, loaded, snapshot, createProgram);
+    const course = new Course({ owner, desk, world: inert, run: factsOf(loaded.run) }, loaded, snapshot, createProgram);
     const over = (result: Rehearsed): void => {
       isOver = true;
       resolve(result);
@@ -70,7 +71,7 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
         reject(error);
       }
     };
-    world.within(loaded.run.id, () => course.start());
+    world.within(loaded.run.id, () => course.start(loaded.run.input));
     askRest();
   });
 }

@@ -1,7 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import { toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
-import type { Run } from "../model/run.ts";
+import type { RunFacts } from "../model/run.ts";
 import type { Resource, ResourceRequest } from "../workflow/resource.ts";
 import type { Releases } from "./releases.ts";
 import type { SessionWorld } from "./session-world.ts";
@@ -23,7 +23,7 @@ interface Held {
  */
 export class Resources {
   readonly #world: SessionWorld;
-  readonly #run: Run;
+  readonly #run: RunFacts;
   readonly #onChange: () => void;
   readonly #all: Held[] = [];
   #wanted = true;
@@ -34,7 +34,7 @@ export class Resources {
   #endPause: (() => void) | null = null;
 
   /** `onChange` is called when it is worth while to `look` again. */
-  constructor(world: SessionWorld, run: Run, onChange: () => void) {
+  constructor(world: SessionWorld, run: RunFacts, onChange: () => void) {
     this.#world = world;
     this.#run = run;
     this.#onChange = onChange;

@@ -2,20 +2,20 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, LostReason, Outcomes } from "../model/op.ts";
 import type { Codec } from "../model/payload.ts";
 import type { RunPolicy } from "../model/policy.ts";
-import type { Payload, Run } from "../model/run.ts";
+import type { Payload, Run, RunFacts } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Turns } from "../runtime/turns.ts";
-
+import type { Loaded } from "../store/store.ts";
 import type { Releases } from "./releases.ts";
 
 /** A session, as its world sees it. */
 export interface Interpreter {
   readonly kind: "source";
   readonly runId: string;
-  readonly run: Run;
+  readonly run: RunFacts;
   /** When it was made, by this process's clock. */
   readonly madeAt: number;
   /** The newest seq it knows of. */
@@ -31,8 +31,8 @@ export interface Interpreter {
   readonly undoes: boolean;
   /** How it ended, once `ended` was called. */
   readonly end: RunState | null;
-  /** Begins, with what lies in the run's inbox. */
-  start(inbox: readonly InboxEntry[]): void;
+  /** Begins, with the run's input and what lies in its inbox. */
+  start(loaded: Loaded): void;
   /** Something has arrived: what the store holds of the run. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
   /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */

@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
-import type { Run } from "../model/run.ts";
+import { factsOf, type Run, type RunFacts } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
@@ -32,7 +32,7 @@ type Phase = "working" | "resting" | "done" | "gone";
 export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly kind = "source";
   readonly runId: string;
-  readonly run: Run;
+  readonly run: RunFacts;
   readonly madeAt: number;
   readonly #world: SessionWorld;
   readonly #desk: Desk;
@@ -50,13 +50,13 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
 
   constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
     this.#world = world;
-    this.run = loaded.run;
+    this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
     this.madeAt = world.clock.now();
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     this.#desk = createDesk(world, loaded, snapshot, this);
     this.#own = new OwnAppends(this.#desk, world, this);
-    this.#course = new Course({ owner: this, desk: this.#desk, world }, loaded, snapshot, createProgram);
+    this.#course = new Course({ owner: this, desk: this.#desk, world, run: this.run }, loaded, snapshot, createProgram);
   }
 
   get seq(): number {
@@ -104,10 +104,10 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#own.add(body);
   }
 
-  start(inbox: readonly InboxEntry[]): void {
+  start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
-    this.#unwatched = startCode(this.#world, this.#course);
+    this.#unwatched = startCode(this.#world, this.#course, run.input);
     this.#askRest();
   }
 

@@ -1,3 +1,4 @@
+import type { Payload } from "../model/run.ts";
 import type { Course } from "./course.ts";
 import type { SessionWorld } from "./session-world.ts";
 
@@ -5,8 +6,8 @@ import type { SessionWorld } from "./session-world.ts";
 const WATCHED_RECORDS_MAX = 1_000;
 
 /** Starts the program; gives what is to be called when code that is not watched is over, null where it is watched. */
-export function startCode(world: SessionWorld, course: Course): (() => void) | null {
-  const start = (): void => course.start();
+export function startCode(world: SessionWorld, course: Course, input: Payload): (() => void) | null {
+  const start = (): void => course.start(input);
   if (course.recordsLeft > WATCHED_RECORDS_MAX) return world.beside(course.runId, start);
   world.within(course.runId, start);
   return null;

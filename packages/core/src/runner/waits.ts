@@ -153,6 +153,7 @@ export class Waits {
     const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
     if (rest.length === 0) this.#entries?.delete(key);
     else this.#entries?.set(key, rest);
+    if (this.#entries?.size === 0) this.#entries = null;
   }
 }
 

@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
 import type { LostReason, RunView } from "../model/op.ts";
-import { isTerminal, type Run } from "../model/run.ts";
+import { isTerminal, type Run, type RunFacts } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
@@ -20,7 +20,7 @@ export interface WorkshopParts {
   readonly load: Store["load"];
   readonly own: (view: RunView) => void;
   readonly disown: (runId: string) => void;
-  readonly onLost: (run: Run, reason: string) => void;
+  readonly onLost: (run: RunFacts, reason: string) => void;
   /** Why a run is not to be worked on, however it came here; null if it is. */
   readonly refuses: (run: Run) => Error | null;
   /** A run that is not to be worked on, or can't be: its input or a record can't be read. */
@@ -91,7 +91,7 @@ export class Workshop {
         undo: run.undo,
       });
       sessions.add(session);
-      session.start(loaded.inbox);
+      session.start(loaded);
     } catch (error) {
       this.forget(run.id, error instanceof Error ? error : new Error(String(error)));
       onHopeless(run, error);

@@ -1,7 +1,7 @@
 import { type EngineOptions, resolveConfig } from "../engine-config.ts";
 import { createCodec } from "../model/payload.ts";
 import type { RecordKind } from "../model/record.ts";
-import type { Payload, Run } from "../model/run.ts";
+import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import { codeProgram } from "../runner/code-program.ts";
 import type { ProgramSettings } from "../runner/ops/branch.ts";
@@ -44,7 +44,7 @@ class HostThrough implements ProgramHost {
   get runId(): string {
     return this.#host.runId;
   }
-  get run(): Run {
+  get run(): RunFacts {
     return this.#host.run;
   }
   get live(): boolean {

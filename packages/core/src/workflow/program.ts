@@ -1,5 +1,5 @@
 import type { RecordKind } from "../model/record.ts";
-import type { Payload, Run } from "../model/run.ts";
+import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Command } from "./command.ts";
 import type { ResourceRequest } from "./resource.ts";
@@ -13,7 +13,7 @@ export type Ending =
 /** What a program may ask of the session that interprets it. */
 export interface ProgramHost {
   readonly runId: string;
-  readonly run: Run;
+  readonly run: RunFacts;
   /** False while records are replayed. */
   readonly live: boolean;
   /** How often an operator has sent the run another way; what is told to others after that has ids of its own. */

@@ -2,7 +2,7 @@ import type { AwaitedPosts, RunHead } from "../tables.ts";
 import type { SqliteDatabase } from "./database.ts";
 
 /** How many runs a generation holds; two are remembered. */
-const GENERATION_MAX = 8_192;
+const GENERATION_MAX = 2_048;
 
 /** What this connection knows of a run without asking. */
 export interface CachedRun {
