@@ -1,3 +1,4 @@
+import { Session } from "node:inspector/promises";
 import { pause } from "../stats.mjs";
 import { databaseBytes, openEngine } from "./engine.mjs";
 import { startSuspended, waiting } from "./suspended.mjs";
@@ -11,18 +12,19 @@ export async function measure({ place, runs, hotRuns, idleMs }) {
   const definition = waiting(() => undefined);
   const engine = await openEngine(place, [definition], { hotRuns });
   await warmUp(engine, definition);
-  const before = memory();
+  const before = await memory();
   // By half of them every cache that has a bound has come to it; what still grows, grows with the runs.
   const half = Math.floor(runs / 2);
   await startSuspended(engine, definition, { first: WARM_RUNS, count: half, atATime: 500 });
-  const early = memory();
+  const early = await memory();
   await startSuspended(engine, definition, { first: WARM_RUNS + half, count: runs - half, atATime: 500 });
-  const after = memory();
+  const after = await memory();
   const idleCpu = await cpuOver(idleMs);
   await engine.shutdown();
   return {
     heapPerRun: (after.heap - before.heap) / runs,
     rssPerRun: (after.rss - before.rss) / runs,
+    rssAtWorkPerRun: (after.rssAtWork - before.rssAtWork) / runs,
     heapGrowth: after.heap - early.heap,
     rssGrowth: after.rss - early.rss,
     idleCpu,
@@ -49,8 +51,17 @@ async function warmUp(engine, definition) {
   );
 }
 
-function memory() {
+/**
+ * Memory at rest: collected as V8 does by itself some ten seconds after the work has ended, when it gives back the space for young
+ * objects, which is 32 MB whatever the number of runs, and pages that are free. `rssAtWork`: before that.
+ */
+async function memory() {
   for (let n = 0; n < 4; n += 1) globalThis.gc();
+  const { rss: rssAtWork } = process.memoryUsage();
+  const session = new Session();
+  session.connect();
+  for (let n = 0; n < 4; n += 1) await session.post("HeapProfiler.collectGarbage");
+  session.disconnect();
   const { heapUsed, external, rss } = process.memoryUsage();
-  return { heap: heapUsed + external, rss };
+  return { heap: heapUsed + external, rss, rssAtWork };
 }

@@ -81,6 +81,7 @@ export function memory({ quick, brief }, goals = {}) {
     figures: ({ hot, cold: rest }) => [
       figure("10,000 hot: heap a run", hot.heapPerRun, "bytes", goals.heap),
       figure("  RSS a run", hot.rssPerRun, "bytes", atMost(null, 5_120)),
+      figure("    before V8 gives back what the work took", hot.rssAtWorkPerRun, "bytes"),
       figure("  database bytes a run", hot.bytesPerRun, "bytes"),
       figure("  idle CPU", hot.idleCpu, "percent", goals.idle),
       ...(rest === undefined ? [] : coldFigures(cold, rest, goals)),
