@@ -6,8 +6,8 @@ import type { Agenda } from "./runtime/agenda.ts";
 import { dueFirst } from "./runtime/due-first.ts";
 
 /**
- * Transitions in one commit, and ops that may wait for one. What a commit answers goes on in one turn of the loop, so more at once would
- * keep all else waiting for longer, and run out of the cache.
+ * Transitions in one commit, and ops that may wait for one. A commit keeps the loop busy, so more at once would keep all else waiting for
+ * longer, and run out of the cache.
  */
 const LIMITS = { batchMax: 500, queueMax: 20_000 };
 

@@ -210,6 +210,30 @@ describe("the coordinator commits in groups", () => {
   });
 });
 
+describe("the answers of a large commit", () => {
+  it("are given over several turns of the loop, after the one of the commit", async () => {
+    const { coordinator, batches, world } = await open();
+    let answered = 0;
+    const ops = Array.from({ length: 600 }, (_, n) => coordinator.submit(start(`r${n}`)).then(() => (answered += 1)));
+    const seen: number[] = [];
+    while (answered < 600) {
+      await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+      if (batches.length > 0 && seen.at(-1) !== answered) seen.push(answered);
+    }
+    await Promise.all(ops);
+    expect(batches).toEqual([600]);
+    expect(seen).toEqual([0, 250, 500, 600]);
+  });
+
+  it("wait for no turn where they are few", async () => {
+    const { coordinator, batches, world } = await open();
+    let answered = 0;
+    for (let n = 0; n < 250; n += 1) void coordinator.submit(start(`r${n}`)).then(() => (answered += 1));
+    while (batches.length === 0) await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+    expect(answered).toBe(250);
+  });
+});
+
 describe("the coordinator keeps a store busy that works beside it", () => {
   /** What happened, in order, where each commit takes until the end of a turn. */
   async function openNoting(limits: Partial<CoordinatorLimits>) {
@@ -268,6 +292,24 @@ describe("the coordinator keeps a store busy that works beside it", () => {
     expect(batches).toEqual([1, 2, 2, 1]);
     expect(source.outcomes).toEqual(["appended", "appended"]);
     expect((await store.reader.journal("r", { afterSeq: 0, limit: 10 })).map(({ seq }) => seq)).toEqual([1, 2]);
+  });
+
+  it("one that is sent ahead and fails stops the coordinator when it is its turn", async () => {
+    const { coordinator, batches, told } = await open({
+      limits: { batchMax: 1 },
+      beside: true,
+      intercept: async (call, proceed) => {
+        if (call.method === "commit" && batches.length === 2) throw new Error("wrong");
+        return await proceed();
+      },
+    });
+    const ends = await Promise.allSettled(["a", "b", "c"].map((id) => coordinator.submit(start(id))));
+    expect(ends.map((end) => (end.status === "rejected" ? end.reason.code : end.value.kind))).toEqual([
+      "started",
+      "ENGINE_BROKEN",
+      "ENGINE_BROKEN",
+    ]);
+    expect(told).toEqual(["broken: Error: wrong"]);
   });
 
   it("one that is on its way when the coordinator stops has its callers told", async () => {

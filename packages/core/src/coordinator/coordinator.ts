@@ -37,6 +37,9 @@ const NONE: readonly Asked[] = [];
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 4;
 
+/** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
+const ANSWERS_MAX = 250;
+
 /** How often an op from outside is decided anew because the run changed hands meanwhile. */
 const AGAIN_MAX = 100;
 
@@ -156,6 +159,10 @@ export class Coordinator {
     });
   }
 
+  #turnEnd(): Promise<void> {
+    return new Promise((resolve) => this.#turns.atTurnEnd(resolve));
+  }
+
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
@@ -165,13 +172,12 @@ export class Coordinator {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
         next = await this.#sendAhead(taken, sent.asked);
-        this.#conclude(sent, result);
+        await this.#conclude(sent, result);
         taken.shift();
         this.#entrance.letIn(this.#queue.length);
       }
     } catch (error) {
       this.#break(error, taken.flat());
-      next?.result.catch(this.#onBroken);
       return;
     }
     this.#busy = false;
@@ -184,8 +190,10 @@ export class Coordinator {
   async #sendAhead(taken: (readonly Entry[])[], before: readonly Asked[]): Promise<Sent | null> {
     if (this.#store.batchMax === undefined || this.#queue.length < this.#limits.batchMax) return null;
     const sent = this.#send(taken, before);
-    // By the end of the turn it is on its way.
-    if (sent !== null) await new Promise<void>((resolve) => this.#turns.atTurnEnd(resolve));
+    if (sent === null) return null;
+    // By the end of the turn it is on its way; its result is asked for when the answers before it are given.
+    sent.result.catch(() => undefined);
+    await this.#turnEnd();
     return sent;
   }
 
@@ -226,8 +234,8 @@ export class Coordinator {
   async #commitApart(asked: Asked, transition: Transition): Promise<void> {
     this.#apart += 1;
     try {
-      const { commit, resent, given } = await this.#committer.commit([transition], () => false);
-      this.#conclude({ asked: [asked], batch: [transition] }, { commit, resent, given });
+      const result = await this.#committer.commit([transition], () => false);
+      await this.#conclude({ asked: [asked], batch: [transition] }, result);
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
@@ -235,9 +243,11 @@ export class Coordinator {
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): void {
+  /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
+  async #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
     let next = 0;
     for (const [index, { entry, op, view }] of asked.entries()) {
+      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await this.#turnEnd();
       if (given.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
@@ -278,13 +288,8 @@ export class Coordinator {
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */
   #break(error: unknown, entries: readonly Entry[]): void {
-    this.#broken = new PawlError(
-      "ENGINE_BROKEN",
-      `the engine stopped before it could write a wrong state: ${String(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `the engine stopped before it could write a wrong state: ${String(error)}`;
+    this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
     this.#entrance.open();
