@@ -329,6 +329,64 @@ describe("the coordinator keeps a store busy that works beside it", () => {
   });
 });
 
+describe("an append that is found to be there already", () => {
+  const view = { id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" } as const;
+
+  /** A source whose append is applied, and whose answer is lost so often, beside what comes meanwhile. */
+  async function twice(losses: { readonly first: number; readonly second: number }) {
+    const losing = [losses.first, losses.second];
+    let commits = 0;
+    let meanwhile = (): void => {};
+    const desk = await open({
+      intercept: async (call, proceed) => {
+        const answer = await proceed();
+        if (call.method !== "commit" || commits === 0) return answer;
+        const which = commits - 1;
+        const left = losing[which] ?? 0;
+        losing[which] = left - 1;
+        if (which === 0) meanwhile();
+        if (left > 0) throw down("unknown");
+        commits += 1;
+        return answer;
+      },
+    });
+    await desk.coordinator.submit(start("r"));
+    commits = 1;
+    const [first, second] = [new Source("r"), new Source("r")];
+    const add = (source: Source): void => {
+      source.waiting = 1;
+      desk.coordinator.own(view);
+      desk.coordinator.enlist(source);
+    };
+    return { ...desk, first, second, add, onFirst: (call: () => void) => (meanwhile = call) };
+  }
+
+  it("is its own where its answer was lost and it was sent again", async () => {
+    const { world, first, add } = await twice({ first: 1, second: 0 });
+    add(first);
+    await world.advance("10 s");
+    expect(first.outcomes).toEqual(["appended"]);
+  });
+
+  it.each([
+    ["and its answer came", 0],
+    ["and its answer was lost, and it was sent again", 1],
+  ])("is not its own where the run was let go while an append was on its way, %s", async (_, losses) => {
+    const { world, coordinator, first, second, add, onFirst } = await twice({ first: 0, second: losses });
+    let done = false;
+    onFirst(() => {
+      if (done) return;
+      done = true;
+      coordinator.disown("r");
+      add(second);
+    });
+    add(first);
+    await world.advance("10 s");
+    expect(first.outcomes).toEqual(["appended"]);
+    expect(second.outcomes).toEqual(["unsure"]);
+  });
+});
+
 describe("the coordinator answers", () => {
   it("each op of a batch at its place, whatever neighbours get", async () => {
     const { coordinator } = await open();

@@ -1,6 +1,6 @@
 import { PawlError } from "../model/errors.ts";
 import type { Op, OutcomeOf, RunView } from "../model/op.ts";
-import type { Answer, Transition, Wake } from "../model/transition.ts";
+import type { Transition, Wake } from "../model/transition.ts";
 import { canWait } from "../rules/can-wait.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
@@ -21,6 +21,7 @@ import {
   unavailable,
   withTaken,
 } from "./entry.ts";
+import { OwnedRuns } from "./owned-runs.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -28,9 +29,6 @@ export interface CoordinatorLimits {
   /** Ops that may wait; callers beyond it wait to be let in. */
   readonly queueMax: number;
 }
-
-/** What the owner knows of its run; moves on with each commit. */
-type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] };
 
 const NONE: readonly Asked[] = [];
 
@@ -62,7 +60,7 @@ export class Coordinator {
   readonly #limits: CoordinatorLimits;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #onBroken: (error: unknown) => void;
-  readonly #owned = new Map<string, OwnedView>();
+  readonly #owned = new OwnedRuns();
   readonly #entrance: Entrance;
   #queue: Entry[] = [];
   /** How often appends that can wait were passed over. */
@@ -93,11 +91,11 @@ export class Coordinator {
 
   /** Makes this process's knowledge of a run it owns known; its appends are decided on it. */
   own(view: RunView): void {
-    this.#owned.set(view.id, { ...view });
+    this.#owned.own(view);
   }
 
   disown(runId: string): void {
-    this.#owned.delete(runId);
+    this.#owned.disown(runId);
   }
 
   /** The source has something to add; it will be asked when the next batch is taken. */
@@ -210,7 +208,8 @@ export class Coordinator {
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) continue;
-      const view = entry.kind === "op" ? entry.view : (this.#owned.get(entry.runId) ?? null);
+      const owned = entry.kind === "op" ? null : this.#owned.get(entry.runId);
+      const view = entry.kind === "op" ? entry.view : owned;
       if (mayPass && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
         passed.push(withTaken(entry, op));
         continue;
@@ -218,10 +217,13 @@ export class Coordinator {
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         settle(entry, decision);
-      } else if (this.#store.transactions === "apart" && hasCode(decision.transition)) {
-        void this.#commitApart({ entry, op, view }, decision.transition);
+        continue;
+      }
+      if (owned !== null) owned.underWay += 1;
+      if (this.#store.transactions === "apart" && hasCode(decision.transition)) {
+        void this.#commitApart({ entry, op, owned }, decision.transition);
       } else {
-        asked.push({ entry, op, view });
+        asked.push({ entry, op, owned });
         batch.push(decision.transition);
       }
     }
@@ -246,7 +248,7 @@ export class Coordinator {
   /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
   async #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
     let next = 0;
-    for (const [index, { entry, op, view }] of asked.entries()) {
+    for (const [index, { entry, op, owned }] of asked.entries()) {
       if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await this.#turnEnd();
       if (given.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
@@ -255,35 +257,10 @@ export class Coordinator {
       const answer = commit.answers[next++];
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
-      if (transition.kind === "append") this.#advance(transition, answer, view);
-      settle(entry, conclude(op, answer, resent, transition));
+      if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
+      settle(entry, conclude(op, answer, resent && owned?.isSecond !== true, transition));
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
-  }
-
-  /** What was applied is what the owner knows from here on, unless it knows better: it may have read the run again meanwhile. */
-  #advance(
-    { runId, records, state, turn, undo }: Extract<Transition, { kind: "append" }>,
-    answer: Answer,
-    knew: RunView | null,
-  ): void {
-    const view = this.#owned.get(runId);
-    if (view === undefined || view !== knew || answer.kind !== "applied") return;
-    view.seq += records.length;
-    if (undo !== null) view.undo = undo;
-    if (state === null) return;
-    view.turn = turn;
-    switch (state.status) {
-      case "released":
-      case "resumed":
-      case "reopened":
-        this.#owned.delete(runId);
-        return;
-      case "continued":
-        return;
-      default:
-        view.status = state.status;
-    }
   }
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */

@@ -3,6 +3,7 @@ import type { AppendOp, Op, Outcomes, RunView } from "../model/op.ts";
 import type { Transition } from "../model/transition.ts";
 import type { Conclusion } from "../rules/conclude.ts";
 import type { Committed } from "./committer.ts";
+import type { OwnedView } from "./owned-runs.ts";
 
 /** One that owns a run and gathers what is to be added to it until the next batch is taken. */
 export interface AppendSource {
@@ -25,11 +26,11 @@ export type Entry =
     }
   | AppendSource;
 
-/** An op whose transition is in a batch, and what was known of its run when it was decided. */
+/** An op whose transition is in a batch, and what the owner knew of its run when it was decided. */
 export interface Asked {
   readonly entry: Entry;
   readonly op: Op;
-  readonly view: RunView | null;
+  readonly owned: OwnedView | null;
 }
 
 /** A batch on its way to the store, and what it was made of. */

@@ -39,6 +39,10 @@ const early: Answer = { kind: "refused", reason: "early", now: 1 };
 const outcome = (value: object): object => ({ kind: "outcome", outcome: value });
 
 describe("an answer that is applied means the same the first time and again", () => {
+  it("an append that is there already and was sent once is another's: only the journal knows what it says", () => {
+    expect(conclude(append, applied(null, true), false)).toEqual(outcome({ kind: "lost", reason: "unsure" }));
+  });
+
   it.each([false, true])("again: %s", (again) => {
     expect(conclude(start, applied(null, again), again)).toEqual(outcome({ kind: "started" }));
     expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended", again }));

@@ -17,7 +17,8 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
       if (answer.reason === "exists") return outcome({ kind: "exists", status: answer.status });
       return impossible(op, answer);
     case "append":
-      return answer.kind === "applied" ? (answer.again ? APPENDED_AGAIN : APPENDED) : outcome(concludeLost(op, answer));
+      if (answer.kind !== "applied") return outcome(concludeLost(op, answer));
+      return answer.again ? (resent ? APPENDED_AGAIN : UNSURE) : APPENDED;
     case "send":
       return outcome(sendOutcome(op.post, posted(op, answer, resent)));
     case "emit":
@@ -47,6 +48,8 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
 
 const COMPENSATING: Conclusion = { kind: "outcome", outcome: { kind: "compensating" } };
 const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: false } };
+/** Others have added what stands in its place: a session before this one, whose append was still on its way. */
+const UNSURE: Conclusion = { kind: "outcome", outcome: { kind: "lost", reason: "unsure" } };
 const APPENDED_AGAIN: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: true } };
 
 function isStop(asked: Transition | null): boolean {
