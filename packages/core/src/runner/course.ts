@@ -193,7 +193,7 @@ export class Course implements ProgramHost {
   look(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
     const isOver = this.#isOver || this.#cancel !== null;
-    const error = lookAtLimits(this.#desk, this.#world.now(), isOver ? "over" : phase);
+    const error = lookAtLimits(this.#desk, this.#world.now, isOver ? "over" : phase);
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }

@@ -8,13 +8,13 @@ import type { Warning } from "./limits.ts";
  * Whether the run has reached a limit: then the error says which. Warnings that are due are recorded. `idle`: nothing is left
  * to hand to the program, so that a run without a body at work rests. `over`: it has no limits any more.
  */
-export function lookAtLimits(desk: Desk, now: number, phase: "working" | "idle" | "over"): PawlError | null {
+export function lookAtLimits(desk: Desk, now: () => number, phase: "working" | "idle" | "over"): PawlError | null {
   const { open, steps, draft, standstill, limits } = desk;
   if (phase === "over") open.limitAt = null;
   if (phase === "over" || limits === null) return null;
   const rests = phase === "idle" && !steps.busy && open.size > 0;
   const restingSince = rests ? standstill.at(draft).since : null;
-  const { error, warnings, nextAt } = limits.look({ now, restingSince, records: draft.count });
+  const { error, warnings, nextAt } = limits.look({ now: now(), restingSince, records: draft.count });
   open.limitAt = error === null ? nextAt : null;
   if (error !== null) return error;
   for (const warning of warnings) {

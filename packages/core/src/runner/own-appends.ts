@@ -75,7 +75,6 @@ export class OwnAppends {
 
   /** Looks for deadlines that have come; true if there is one to put to the store. */
   look(now: number): boolean {
-    if (this.#desk.open.until === null && this.#timeUp === null) return false;
     this.#timeUp ??= new TimeUp(this.#desk, this.#world.hasCome);
     return this.#timeUp.look(now);
   }
