@@ -22,8 +22,9 @@ export class OwnedRuns {
     return this.#views.get(runId) ?? null;
   }
 
-  own(view: RunView): void {
-    this.#views.set(view.id, { ...view, underWay: 0, isSecond: this.#left.has(view.id) });
+  own({ id, status, epoch, turn, seq, parent, undo }: RunView): void {
+    // There is one for each run in memory: spelled out it takes no more than its fields.
+    this.#views.set(id, { id, status, epoch, turn, seq, parent, undo, underWay: 0, isSecond: this.#left.has(id) });
   }
 
   disown(runId: string): void {
