@@ -248,7 +248,9 @@ export class Coordinator {
   /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
   async #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
     let next = 0;
-    for (const [index, { entry, op, owned }] of asked.entries()) {
+    let index = -1;
+    for (const { entry, op, owned } of asked) {
+      index += 1;
       if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await this.#turnEnd();
       if (given.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));

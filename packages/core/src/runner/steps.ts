@@ -94,16 +94,17 @@ export class Steps implements BodyListener {
   #start(step: StepCommand): void {
     const body = new Body(this.#runId, step, this.#world.now());
     this.#bodies = withMember(this.#bodies, body);
-    const { timeoutMs } = step;
-    if (timeoutMs !== null) {
-      const { clock } = this.#world;
-      body.limit(
-        (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
-        () => this.#timedOut(body, timeoutMs),
-      );
-    }
+    if (step.timeoutMs !== null) this.#limit(body, step.timeoutMs);
     if (step.transact === undefined) this.#world.within(this.#runId, () => body.run(this));
     else this.#listener.onTransaction(body);
+  }
+
+  #limit(body: Body, timeoutMs: number): void {
+    const { clock } = this.#world;
+    body.limit(
+      (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
+      () => this.#timedOut(body, timeoutMs),
+    );
   }
 
   #timedOut(body: Body, timeoutMs: number): Error {
