@@ -58,7 +58,8 @@ export class HeadCache implements RunCache {
     if (!run.touched) return;
     const rev = run.known === null ? 1 : run.known.rev + (run.saved ? 1 : 0);
     const { head, wait, newest } = run;
-    this.put({ rev, head, wait, newest, inbox: inboxAfter(run), firm: true });
+    const awaited = wait === null ? null : { messages: wait.messages, children: wait.children };
+    this.put({ rev, head, wait: awaited, newest, inbox: inboxAfter(run), firm: true });
   }
 }
 

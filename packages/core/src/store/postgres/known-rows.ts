@@ -1,13 +1,12 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
-import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import type { AwaitedPosts, EventRow, LetterRow, RunHead } from "../tables.ts";
 
 /** A run as it was seen, in the state that `rev` names. */
 export interface KnownRun {
   readonly rev: number;
   readonly head: RunHead;
-  readonly wait: Wait | null;
+  readonly wait: AwaitedPosts | null;
   /** The newest seq of its journal. */
   readonly newest: number;
   /** What lies in its inbox; null: not read. */

@@ -1,7 +1,7 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
-import type { HeadDraft, InboxTable, JournalTable, RunHead, RunTable } from "../tables.ts";
+import type { AwaitedPosts, HeadDraft, InboxTable, JournalTable, RunHead, RunTable } from "../tables.ts";
 import { pairKey, RowsMissing } from "./known-rows.ts";
 import { neverAsked } from "./never-asked.ts";
 import type { StagedRuns } from "./staged-run.ts";
@@ -20,7 +20,7 @@ export class StagedRunTable implements RunTable {
     return this.#runs.find(runId)?.head ?? null;
   }
 
-  wait(head: RunHead): Wait | null {
+  wait(head: RunHead): AwaitedPosts | null {
     return this.#runs.of(head).wait;
   }
 

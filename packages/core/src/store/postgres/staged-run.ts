@@ -1,7 +1,7 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Payload, Wait } from "../../model/run.ts";
-import type { RunHead } from "../tables.ts";
+import type { AwaitedPosts, RunHead } from "../tables.ts";
 import { type KnownRows, type KnownRun, pairKey, RowsMissing, type Wanted } from "./known-rows.ts";
 
 /** A run in the middle of a commit: as it was seen, and what has become of it so far. */
@@ -10,7 +10,8 @@ export interface StagedRun {
   readonly known: KnownRun | null;
   readonly created: NewRun | null;
   head: RunHead;
-  wait: Wait | null;
+  /** What the row waits for, as far as posts ask; all of it where it is saved. */
+  wait: Wait | AwaitedPosts | null;
   newest: number;
   /** Its row, or what belongs to it, changes: it must be as it was seen. */
   touched: boolean;
