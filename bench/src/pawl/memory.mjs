@@ -12,19 +12,22 @@ export async function measure({ place, runs, hotRuns, idleMs }) {
   const definition = waiting(() => undefined);
   const engine = await openEngine(place, [definition], { hotRuns });
   await warmUp(engine, definition);
+  const rssBefore = collect();
   const before = await memory();
   // By half of them every cache that has a bound has come to it; what still grows, grows with the runs.
   const half = Math.floor(runs / 2);
   await startSuspended(engine, definition, { first: WARM_RUNS, count: half, atATime: 500 });
   const early = await memory();
   await startSuspended(engine, definition, { first: WARM_RUNS + half, count: runs - half, atATime: 500 });
-  const after = await memory();
+  // Before memory is looked at: that has V8 tidy up for seconds.
+  const rssAtWork = collect();
   const idleCpu = await cpuOver(idleMs);
+  const after = await memory();
   await engine.shutdown();
   return {
     heapPerRun: (after.heap - before.heap) / runs,
     rssPerRun: (after.rss - before.rss) / runs,
-    rssAtWorkPerRun: (after.rssAtWork - before.rssAtWork) / runs,
+    rssAtWorkPerRun: (rssAtWork - rssBefore) / runs,
     heapGrowth: after.heap - early.heap,
     rssGrowth: after.rss - early.rss,
     idleCpu,
@@ -53,15 +56,20 @@ async function warmUp(engine, definition) {
 
 /**
  * Memory at rest: collected as V8 does by itself some ten seconds after the work has ended, when it gives back the space for young
- * objects, which is 32 MB whatever the number of runs, and pages that are free. `rssAtWork`: before that.
+ * objects, which is 32 MB whatever the number of runs, and pages that are free.
  */
 async function memory() {
-  for (let n = 0; n < 4; n += 1) globalThis.gc();
-  const { rss: rssAtWork } = process.memoryUsage();
+  collect();
   const session = new Session();
   session.connect();
   for (let n = 0; n < 4; n += 1) await session.post("HeapProfiler.collectGarbage");
   session.disconnect();
   const { heapUsed, external, rss } = process.memoryUsage();
-  return { heap: heapUsed + external, rss, rssAtWork };
+  return { heap: heapUsed + external, rss };
+}
+
+/** Gives what the process takes after it. */
+function collect() {
+  for (let n = 0; n < 4; n += 1) globalThis.gc();
+  return process.memoryUsage().rss;
 }
