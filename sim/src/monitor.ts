@@ -116,7 +116,7 @@ export class Monitor implements Watcher {
       const ended = row.endedAt !== null && (old === null || old.endedAt === null);
       // A run that undoes what a child did is there before its record.
       if (row.parent !== null && old === null && !row.id.endsWith("//~undo")) this.#checkOrigin(row);
-      if (row.parent !== null && ended) this.#checkTold(row, row.parent);
+      if (row.parent !== null && ended) this.#checkTold(row, row.parent, before);
       if (ended) this.#checkClosed(row, rows);
     }
   }
@@ -132,9 +132,12 @@ export class Monitor implements Watcher {
       this.violate("I8", `child ${row.id}: its parent's journal holds ${spawned} records that started it`);
   }
 
-  #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>): void {
+  #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>, before: ReadonlyMap<string, Run>): void {
     const parent = this.shadows.get(runId);
     if (parent === undefined || parent.row.endedAt !== null) return;
+    // One that had ended was told nothing, and if the same commit opens it where it has no such child it needs to hear nothing.
+    const wasOver = (before.get(runId)?.endedAt ?? null) !== null;
+    if (wasOver && !parent.journal.some(({ kind, detail }) => kind === "spawn" && detail === row.id)) return;
     const told = [...parent.known.keys()].filter((key) => key.startsWith("child:") && key.endsWith(`:${row.id}`));
     if (told.length !== 1)
       this.violate("I8", `child ${row.id} ended; its parent ${runId} was told ${told.length} times (${location})`);

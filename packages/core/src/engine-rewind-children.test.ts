@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { workflow } from "./index.ts";
+import { CriticalError, workflow } from "./index.ts";
 import { STAGES } from "./testing/stages.ts";
 
 describe.each(STAGES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
@@ -26,5 +26,41 @@ describe.each(STAGES)("a rewind of a run whose children were removed, on the sto
     expect(await run.status()).toBe("completed");
     await engine.rewind("r", "quick");
     expect(await stage.result(run)).toBe(1);
+  });
+});
+
+describe.each(STAGES)("a rewind of a run that has ended, on the store $name", ({ create }) => {
+  it("is refused while a child that is cancelled with it has not ended, whose end could be missed", async () => {
+    const stage = await create(onTestFinished);
+    const undone: Array<() => void> = [];
+    const kid = workflow("kid", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: () => new Promise<void>((resolve) => undone.push(resolve)) });
+      await ctx.sleep("1 year");
+    });
+    let isBroken = true;
+    const parent = workflow("parent", async (ctx) => {
+      const child = await ctx.startChild(kid, undefined);
+      await ctx.sleep("1 s");
+      await ctx.step("b", () => {
+        if (isBroken) throw new CriticalError("broken");
+      });
+      return await child.result().catch((error: Error) => error.name);
+    });
+    const engine = await stage.engine({ workflows: [kid, parent] });
+    const run = await engine.start(parent, undefined, { id: "r" });
+    await stage.world.advance("2 s");
+    await expect(stage.result(run)).rejects.toThrow("broken");
+    isBroken = false;
+    await stage.world.advance("1 s");
+    expect(await engine.run("r//kid").status()).toBe("compensating");
+    await expect(run.rewind("b")).rejects.toMatchObject({
+      code: "CHILD_OPEN",
+      message: expect.stringContaining("r//kid"),
+    });
+    expect(await run.status()).toBe("failed");
+    for (const resolve of undone) resolve();
+    await stage.world.advance("1 s");
+    await run.rewind("b");
+    expect(await stage.result(run)).toBe("ChildWorkflowFailed");
   });
 });

@@ -45,7 +45,11 @@ export async function forkedRun(
   if (cut.kind !== "cut")
     throw new PawlError("STEP_UNDONE", `run ${run.id} was undone; fork it at a place before that`);
   const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
-  if (open.length > 0 && options.openChildren !== "ignore") throw childOpen(run.id, open);
+  if (open.length > 0 && options.openChildren !== "ignore")
+    throw childOpen(
+      run.id,
+      open.map(({ id: child }) => child),
+    );
   const result = { records: cut.kept.length };
   const fork = { id: actId({}, () => id), target, result };
   const { by, why } = options;

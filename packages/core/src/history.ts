@@ -134,7 +134,10 @@ export class History {
     const now = config.store.now();
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
-    const { ends } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+    const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+    // Whoever has ended is told nothing: the end of a child that is being cancelled with it could come before this is written.
+    const closing = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
+    if (closing !== undefined) throw childOpen(kind, run.id, closing.id);
     const dropped = cut.dropped.filter((record) => record.kind !== "operator").length;
     const result: Rewound = { records: dropped, children, messages: messages.length };
     const reason = new PawlError(
@@ -177,6 +180,13 @@ export class History {
     news.plain("run.reopened", run);
     worker.kick();
   }
+}
+
+function childOpen(kind: ActKind, runId: string, child: string): PawlError {
+  return new PawlError(
+    "CHILD_OPEN",
+    `run ${runId} has ended, and its child ${child} is about to: ${kind} the run when the child has ended. Nothing was done`,
+  );
 }
 
 function checkVersion(version: number): void {

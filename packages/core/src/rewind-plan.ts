@@ -108,9 +108,9 @@ export function awaitedChildren(kept: readonly JournalRecord[]): ReadonlyArray<{
 export async function endsOf(
   reader: Reader,
   children: ReadonlyArray<{ readonly location: string; readonly child: string }>,
-): Promise<{ readonly ends: readonly Entry[]; readonly open: readonly string[] }> {
+): Promise<{ readonly ends: readonly Entry[]; readonly open: readonly Run[] }> {
   const ends: Entry[] = [];
-  const open: string[] = [];
+  const open: Run[] = [];
   for (const { location, child } of children) {
     const run = await reader.get(child);
     if (run === null)
@@ -119,7 +119,7 @@ export async function endsOf(
         `the child ${child} is gone, and its end would be waited for. Nothing was done`,
       );
     if (!isTerminal(run.status)) {
-      open.push(child);
+      open.push(run);
       continue;
     }
     const { outcome: value, endedAt, undo } = run;
