@@ -76,7 +76,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "replay stops at the rounds of a loop that is over",
     file: "runner/resume-loop.js",
-    find: "passedOver.begin(loop, Number.POSITIVE_INFINITY);",
+    find: "cursor.passedOver.begin(loop, Number.POSITIVE_INFINITY);",
     replace: "{}",
     breaks: "I7 replay is deterministic",
   },
