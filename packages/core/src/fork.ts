@@ -45,11 +45,8 @@ export async function forkedRun(
   if (cut.kind !== "cut")
     throw new PawlError("STEP_UNDONE", `run ${run.id} was undone; fork it at a place before that`);
   const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
-  if (open.length > 0 && options.openChildren !== "ignore")
-    throw childOpen(
-      run.id,
-      open.map(({ id: child }) => child),
-    );
+  const [child] = open;
+  if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
   const result = { records: cut.kept.length };
   const fork = { id: actId({}, () => id), target, result };
   const { by, why } = options;
@@ -128,9 +125,9 @@ function isReceived(value: unknown): value is { readonly value: unknown; readonl
   return typeof value === "object" && value !== null && "id" in value && "value" in value;
 }
 
-function childOpen(runId: string, open: readonly string[]): PawlError {
+function childOpen(runId: string, child: string): PawlError {
   return new PawlError(
     "CHILD_OPEN",
-    `run ${runId} can't be forked there: its child ${open[0]} has not ended, and its end is told to ${runId} alone`,
+    `run ${runId} can't be forked there: its child ${child} has not ended, and its end is told to ${runId} alone`,
   );
 }
