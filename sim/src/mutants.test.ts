@@ -1,6 +1,7 @@
+import { parseAst } from "rolldown/parseAst";
 import { describe, expect, it } from "vitest";
 import { MUTANTS } from "./mutants.ts";
-import { occurrences } from "./plant.ts";
+import { occurrences, planted } from "./plant.ts";
 
 describe("the mutants", () => {
   it("are at least 35, each with a name of its own", () => {
@@ -8,7 +9,9 @@ describe("the mutants", () => {
     expect(new Set(MUTANTS.map((mutant) => mutant.name)).size).toBe(MUTANTS.length);
   });
 
-  it.each(MUTANTS)("$name: what it replaces is in the built engine once", (mutant) => {
+  it.each(MUTANTS)("$name: it replaces one place of the built engine, and gives a program", (mutant) => {
     expect(occurrences(mutant)).toBe(1);
+    // An engine that can't be loaded would be caught for that, whatever the mutant is about.
+    expect(parseAst(planted(mutant)).type).toBe("Program");
   });
 });

@@ -20,6 +20,13 @@ export function occurrences(mutant: Mutant, dist = builtEngine()): number {
   return [...readFileSync(join(dist, mutant.file), "utf8").matchAll(pattern(mutant))].length;
 }
 
+/** The text of the mutant's file with the bug planted. */
+export function planted(mutant: Mutant, dist = builtEngine()): string {
+  const count = occurrences(mutant, dist);
+  if (count !== 1) throw new Error(`mutant "${mutant.name}": its text occurs ${count} times in ${mutant.file}`);
+  return readFileSync(join(dist, mutant.file), "utf8").replace(pattern(mutant), () => mutant.replace);
+}
+
 /** A copy of the built engine with the bug planted; gives its folder. */
 export function plant(mutant: Mutant): string {
   const dist = builtEngine();
@@ -27,12 +34,6 @@ export function plant(mutant: Mutant): string {
   const copy = join(folder, "dist");
   cpSync(dist, copy, { recursive: true, filter: (path) => !path.endsWith(".map") && !path.endsWith(".d.ts") });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  const file = join(copy, mutant.file);
-  if (occurrences(mutant, copy) !== 1)
-    throw new Error(`mutant "${mutant.name}": its text occurs ${occurrences(mutant, copy)} times in ${mutant.file}`);
-  writeFileSync(
-    file,
-    readFileSync(file, "utf8").replace(pattern(mutant), () => mutant.replace),
-  );
+  writeFileSync(join(copy, mutant.file), planted(mutant, copy));
   return folder;
 }
