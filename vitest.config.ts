@@ -31,5 +31,8 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism()),
     // An hour of a virtual world is thousands of answers from a server, and the machine may be busy.
     testTimeout: 120_000,
+    // Some of them compile, or start servers.
+    hookTimeout: 120_000,
+    teardownTimeout: 120_000,
   },
 });

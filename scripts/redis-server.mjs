@@ -29,7 +29,7 @@ const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "", "maxmem
 export async function startRedis(settings = {}) {
   const binary = findRedis();
   const folder = mkdtempSync(join(tmpdir(), "pawl-redis-"));
-  const port = await nodePort();
+  const port = await freePort();
   const given = { bind: HOST, port: String(port), dir: folder, daemonize: "no", ...SETTINGS, ...settings };
   const args = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   /** @type {import("node:child_process").ChildProcess | null} */
@@ -89,10 +89,4 @@ function answers(port) {
     socket.once("data", (data) => settle(data.toString().startsWith("+PONG")));
     socket.once("error", () => settle(false));
   });
-}
-
-/** The bus of a cluster's node listens 10,000 above. @returns {Promise<number>} */
-async function nodePort() {
-  const port = await freePort();
-  return port < 55_000 ? port : await nodePort();
 }

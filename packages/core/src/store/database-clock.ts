@@ -2,8 +2,9 @@
 const SAMPLES = 32;
 
 /**
- * The database's clock, as it can be told from here: never ahead of it, and behind by no more than the fastest of the last
- * answers took on its way. The machine's own clock may be anything, and may jump: the estimate has followed after that many answers.
+ * The database's clock, as it can be told from here. Both count whole milliseconds and begin the next one at different moments, so
+ * it is ahead by less than one, and behind by less than two and what the fastest of the last answers took on its way. The machine's
+ * own clock may be anything, and may jump: the estimate has followed after that many answers.
  */
 export class DatabaseClock {
   readonly #local: () => number;

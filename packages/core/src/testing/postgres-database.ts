@@ -71,6 +71,19 @@ export async function execute(pool: PostgresPool, sql: string, values?: unknown[
   }
 }
 
+/**
+ * Ends connections by the name of their application, of its own so that nobody else's are ended, and comes back when the server has
+ * none of them: it ends them when it gets to it.
+ */
+export async function endConnections(pool: PostgresPool, application: string, query = "%"): Promise<void> {
+  const of = "FROM pg_stat_activity WHERE application_name = $1 AND query LIKE $2";
+  const ended = await execute(pool, `SELECT pid, pg_terminate_backend(pid) ${of}`, [application, query]);
+  const pids = ended.map((row) => (row as { readonly pid: number }).pid);
+  if (pids.length === 0) throw new Error(`there is no connection of ${application}`);
+  const left = "SELECT 1 FROM pg_stat_activity WHERE pid = ANY($1)";
+  while ((await execute(pool, left, [pids])).length > 0);
+}
+
 async function postgresUrl(): Promise<string | null> {
   const url = process.env.PAWL_TEST_POSTGRES_URL ?? (await askedUrl(process.env.PAWL_TEST_POSTGRES_ASK));
   if (url !== null || process.env.CI !== "true") return url;

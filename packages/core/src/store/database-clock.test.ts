@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { DatabaseClock } from "./database-clock.ts";
+
+/** Exact times of both clocks, whose next millisecond begins at different moments. */
+const beginnings = fc.record({
+  here: fc.double({ min: 0, max: 10_000, noNaN: true }),
+  there: fc.double({ min: 0, max: 10_000, noNaN: true }),
+});
+
+/** Between each two: what passes, and how long what the database said was on its way. */
+const answers = fc.array(
+  fc.tuple(fc.double({ min: 0, max: 5, noNaN: true }), fc.double({ min: 0, max: 3, noNaN: true })),
+  {
+    minLength: 1,
+    maxLength: 50,
+  },
+);
+
+it("is ahead of the database by less than a millisecond, and behind by less than two and what an answer takes", () => {
+  fc.assert(
+    fc.property(beginnings, answers, (begin, gaps) => {
+      let passed = 0;
+      const clock = new DatabaseClock(() => Math.floor(begin.here + passed));
+      const ways: number[] = [];
+      for (const [gapMs, wayMs] of gaps) {
+        passed += gapMs + wayMs;
+        clock.heard(Math.floor(begin.there + passed - wayMs));
+        ways.push(wayMs);
+        passed += gapMs;
+        const ahead = clock.now() - (begin.there + passed);
+        expect(ahead).toBeLessThan(1);
+        expect(ahead).toBeGreaterThan(-2 - Math.min(...ways.slice(-32)));
+      }
+    }),
+  );
+});
+
+it("follows a clock of this machine that jumps, after as many answers as it keeps", () => {
+  let here = 0;
+  const clock = new DatabaseClock(() => here);
+  clock.heard(1_000);
+  here = 50_000;
+  for (let answer = 0; answer < 32; answer += 1) clock.heard(1_000);
+  expect(clock.now()).toBe(1_000);
+});
