@@ -28,11 +28,28 @@ const START_GAP_MS = 100;
 /** @param {string} source @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
 async function findEmbedded(source) {
   try {
-    return (await import(source)).default;
+    return await withoutExits(async () => (await import(source)).default);
   } catch (error) {
     if (/** @type {{ code?: unknown }} */ (error).code === "ERR_MODULE_NOT_FOUND") return null;
     throw error;
   }
+}
+
+/**
+ * The package would end the process with code 0, whatever code was set: a run that failed would pass. What it does when the process
+ * ends is done here.
+ *
+ * @template Result
+ * @param {() => Promise<Result>} load
+ */
+async function withoutExits(load) {
+  const events = /** @type {const} */ (["beforeExit", "exit"]);
+  const before = new Set(events.flatMap((event) => process.listeners(event)));
+  const loaded = await load();
+  for (const event of events) {
+    for (const listener of process.listeners(event)) if (!before.has(listener)) process.off(event, listener);
+  }
+  return loaded;
 }
 
 /**
@@ -77,11 +94,16 @@ export async function startPostgres(settings, source = PACKAGE) {
     await stopped(server, folder);
     throw new Error(`PostgreSQL did not start: ${lines.join("").slice(-2_000)}`, { cause });
   }
+  const endWithParent = () => void server.process?.kill("SIGINT");
+  process.once("exit", endWithParent);
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
     // Where it was started again after a kill it has another.
     pid: server.process?.pid ?? 0,
-    stop: () => stopped(server, folder),
+    async stop() {
+      process.off("exit", endWithParent);
+      await stopped(server, folder);
+    },
     kill: () => killed(server),
     start: () => startedAgain(server),
   };

@@ -25,7 +25,8 @@ import { join } from "node:path";
  * @property {number} skipped
  */
 
-const COMMAND_MS_MAX = 10 * 60_000;
+/** For what hangs: on a slow machine with others at work the longest takes a third of it. */
+const COMMAND_MS_MAX = 30 * 60_000;
 const PROGRESS_MS = 20_000;
 const TAIL_LINES = 60;
 

@@ -1,0 +1,10 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+
+it("a process that has what brings the server ends with the code that it sets", () => {
+  const server = new URL("./postgres-server.mjs", import.meta.url).href;
+  const code = `const { loadPostgres } = await import(${JSON.stringify(server)}); await loadPostgres(); process.exitCode = 3;`;
+  const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" });
+  expect(status).toBe(3);
+  expect(stderr).not.toContain("Error");
+});
