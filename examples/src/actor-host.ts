@@ -7,9 +7,9 @@ import { hostedRun, memoryNamespaces, type RunningWorkflow, runWorkflow } from "
 
 const subscription = workflow("subscription", async (ctx, name: string) => {
   await ctx.step("welcome", () => console.log(`welcome, ${name}`));
-  await ctx.sleep("20 ms", { name: "trial" });
+  await ctx.sleep("1 s", { name: "trial" });
   await ctx.step("ask", () => console.log(`${name}, do you stay?`));
-  const answer = await ctx.listen<string>("answer", { timeout: "60 ms" });
+  const answer = await ctx.listen<string>("answer", { timeout: "1 s" });
   return answer.timedOut ? `${name} left` : `${name} stays: ${answer.value}`;
 });
 

@@ -11,7 +11,7 @@ const lot = z.object({ title: z.string(), reserveCents: z.int() });
 const auction = workflow("auction", { input: lot }, async (ctx, { title, reserveCents }) => {
   let best = { bidder: "nobody", cents: 0 };
   for (;;) {
-    const next = await ctx.listen(bid, { timeout: "300 ms" });
+    const next = await ctx.listen(bid, { timeout: "2 s" });
     if (next.timedOut) break;
     if (next.value.cents > best.cents) best = next.value;
   }
