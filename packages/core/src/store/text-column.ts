@@ -16,8 +16,13 @@ export function toColumn(text: string): string {
   return SUSPECT.test(text) ? text.replace(ESCAPED, escapeUnit) : text;
 }
 
+/** Whether something is escaped in what is read: else it is the text already. */
+export function hasEscape(column: string): boolean {
+  return column.includes(ESCAPE);
+}
+
 export function fromColumn(column: string): string {
-  return column.includes(ESCAPE) ? column.replace(ESCAPES, unescapeUnit) : column;
+  return hasEscape(column) ? column.replace(ESCAPES, unescapeUnit) : column;
 }
 
 export function toColumnOrNull(text: string | null): string | null {

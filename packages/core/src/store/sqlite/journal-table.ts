@@ -1,6 +1,6 @@
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../tables.ts";
-import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
+import { toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { GatheredRows, insertText } from "./gathered-rows.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
@@ -19,21 +19,7 @@ const SQL = {
   cut: "DELETE FROM pawl_journal WHERE run = ? AND seq <= ?",
   cutAfter: "DELETE FROM pawl_journal WHERE run = ? AND seq > ?",
   trim: "DELETE FROM pawl_journal WHERE run = ? AND seq BETWEEN ? AND ?",
-  after: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`,
-  newestAfter: `SELECT ${COLUMNS} FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
 } as const;
-
-interface RecordRow {
-  readonly seq: number;
-  readonly location: string;
-  readonly kind: JournalRecord["kind"];
-  readonly outcome: JournalRecord["outcome"];
-  readonly attempts: number;
-  readonly started_at: number;
-  readonly at: number;
-  readonly detail: string | null;
-  readonly payload: string | null;
-}
 
 /** Rows gather until there are enough for one statement, or until someone has to see them. */
 export class SqliteJournalTable implements JournalTable {
@@ -87,14 +73,6 @@ export class SqliteJournalTable implements JournalTable {
   trim(head: RunHead, { from, to }: SeqRange): void {
     this.flush();
     this.#sql.trim.run(head.key, from, to);
-  }
-
-  after(key: number, seq: number, limit: number): readonly JournalRecord[] {
-    return (this.#sql.after.all(key, seq, limit) as RecordRow[]).map(recordOf);
-  }
-
-  newestAfter(key: number, seq: number, limit: number): readonly JournalRecord[] {
-    return (this.#sql.newestAfter.all(key, seq, limit) as RecordRow[]).map(recordOf);
   }
 
   /** Writes the rows that have gathered. */
@@ -163,18 +141,4 @@ export class SqliteJournalTable implements JournalTable {
     }
     return true;
   }
-}
-
-function recordOf(row: RecordRow): JournalRecord {
-  return {
-    seq: row.seq,
-    location: fromColumn(row.location),
-    kind: row.kind,
-    outcome: row.outcome,
-    payload: fromColumnOrNull(row.payload),
-    attempts: row.attempts,
-    startedAt: row.started_at,
-    at: row.at,
-    detail: fromColumnOrNull(row.detail),
-  };
 }

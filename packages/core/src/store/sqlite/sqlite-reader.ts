@@ -32,8 +32,8 @@ export class SqliteReader implements Reader {
       const head = tables.runs.head(runId);
       if (head === null) return [];
       return newestFirst
-        ? tables.journal.newestAfter(head.key, afterSeq, limit)
-        : tables.journal.after(head.key, afterSeq, limit);
+        ? tables.pages.newestAfter(head.key, afterSeq, limit)
+        : tables.pages.after(head.key, afterSeq, limit);
     });
   }
 

@@ -112,7 +112,7 @@ export class SqliteStore implements Store {
       if (head === null || run === null) return null;
       const snapshot = tables.documents.get("snapshot", runId);
       const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-      const records = tables.journal.after(head.key, after, -1);
+      const records = tables.pages.after(head.key, after, null);
       return { run, snapshot, records, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
     });
   }

@@ -6,6 +6,7 @@ import { SqliteDocumentTable } from "./document-table.ts";
 import { SqliteEventTable } from "./event-table.ts";
 import { cacheOf, type HeadCache } from "./head-cache.ts";
 import { SqliteInboxTable } from "./inbox-table.ts";
+import { JournalPages } from "./journal-pages.ts";
 import { SqliteJournalTable } from "./journal-table.ts";
 import { SqliteLetterTable } from "./letter-table.ts";
 import { SqliteRunList } from "./run-list.ts";
@@ -18,6 +19,7 @@ import { SqliteWorkerTable } from "./worker-table.ts";
 export class SqliteTables implements Tables {
   readonly runs: SqliteRunTable;
   readonly journal: SqliteJournalTable;
+  readonly pages: JournalPages;
   readonly inbox: SqliteInboxTable;
   readonly topics: SqliteTopicTable;
   readonly events: SqliteEventTable;
@@ -32,6 +34,7 @@ export class SqliteTables implements Tables {
     this.#cache = cacheOf(database);
     this.runs = new SqliteRunTable(database, this.#cache);
     this.journal = new SqliteJournalTable(database, this.#cache);
+    this.pages = new JournalPages(database);
     this.inbox = new SqliteInboxTable(database, this.#cache);
     this.topics = new SqliteTopicTable(database);
     this.events = new SqliteEventTable(database, () => this.inbox.flush());
