@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
-import { numberArray, textArray } from "./array-text.ts";
+import { fromColumnOrNull } from "../text-column.ts";
+import { columnArray, numberArray, once, textArray } from "./array-text.ts";
 
 const postgres = await freshPostgres();
 
@@ -30,6 +31,21 @@ describe.runIf(postgres !== null)("lists as text", () => {
     const values = [...TEXTS, null, ...TEXTS.map((text) => text + text)];
     const [row] = await execute(fixture.pool, "SELECT $1::text[] AS list", [textArray(values)]);
     expect(row).toEqual({ list: values });
+  });
+
+  it("PostgreSQL reads what columns hold, whatever the texts are made of", async () => {
+    for (const odd of [[], ["\0"], ["\ud800"], ["\ufffe"], ["\u0007\u007f"], ["\n"]]) {
+      const values = [...TEXTS.filter((text) => !/[\n\ud800-\udfff]/.test(text)), ...odd, null];
+      const [row] = await execute(fixture.pool, "SELECT $1::text[] AS list", [columnArray(values)]);
+      const { list } = row as { readonly list: readonly (string | null)[] };
+      expect(list.map(fromColumnOrNull)).toEqual(values);
+    }
+  });
+
+  it("what is the same for all is written once", () => {
+    expect(once(["a", "a", "a"])).toEqual(["a"]);
+    expect(once(["a", "a", "b"])).toEqual(["a", "a", "b"]);
+    expect(once([])).toEqual([]);
   });
 
   it("PostgreSQL reads the numbers that were written", async () => {

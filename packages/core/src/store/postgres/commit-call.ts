@@ -2,8 +2,9 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { EventRow, LetterRow } from "../tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
-import { numberArray, textArray } from "./array-text.ts";
+import { columnArray, numberArray, once, textArray } from "./array-text.ts";
 import { documentRows } from "./document-rows.ts";
+import { createdValues, savedValues } from "./run-columns.ts";
 import { detailColumn, outcomeColumn } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedRun } from "./staged-run.ts";
@@ -11,15 +12,15 @@ import { type EventChange, FRESH } from "./staged-topics.ts";
 
 /** What a stage has gathered, as the arguments of the function that writes it: null where there is nothing. */
 
-const ARGUMENTS = Array.from({ length: 30 }, (_, index) => `$${index + 1}`).join(", ");
+const ARGUMENTS = Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const COMMIT_CALL = `SELECT @.commit_10(${ARGUMENTS})::text AS json`;
+export const COMMIT_CALL = `SELECT @.commit_11(${ARGUMENTS})::text AS json`;
 
 /** With a look whether the records are there already. */
-export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked_10(${ARGUMENTS})::text AS json`;
+export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked_11(${ARGUMENTS})::text AS json`;
 
 /** The same, with more than puts and removals of documents. */
-export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents_10(${ARGUMENTS}, $31)::text AS json`;
+export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents_11(${ARGUMENTS}, $36)::text AS json`;
 
 export interface CommitExtras {
   /** The present, where the caller's clock counts. */
@@ -32,32 +33,40 @@ export interface CommitExtras {
 
 export function commitValues(stage: Stage, { now, notBefore, channel, hints }: CommitExtras): readonly unknown[] {
   const runs: StagedRun[] = [];
+  const created: StagedRun[] = [];
+  const saved: StagedRun[] = [];
   const seen: string[] = [];
   const revs: number[] = [];
   for (const run of stage.staged.all()) {
-    if (run.touched) runs.push(run);
-    if (run.known === null || !(run.touched || run.compared)) continue;
-    seen.push(toColumn(run.head.id));
-    revs.push(run.known.rev);
+    const { known, touched } = run;
+    if (touched) runs.push(run);
+    if (known === null) created.push(run);
+    else if (touched || run.compared) {
+      seen.push(run.head.id);
+      revs.push(known.rev);
+      if (run.saved) saved.push(run);
+    }
   }
   return [
     now,
     notBefore,
-    textsOrNull(seen),
-    revs.length === 0 ? null : numberArray(revs),
-    ...journalValues(runs),
-    textsOrNull([...stage.workers.needed].map(toColumn)),
+    columnsOrNull(seen),
+    revs.length === 0 ? null : numberArray(once(revs)),
+    ...journalValues(runs, seen),
+    columnsOrNull([...stage.workers.needed]),
     jsonOrNull(topicRows(stage)),
-    ...runValues(runs),
+    ...createdValues(created),
+    jsonOrNull(tagRows(created)),
+    ...savedValues(saved),
     ...belongingValues(runs),
     jsonOrNull([...stage.stagedTopics.changes].map(([id, change]) => eventRow(id, change))),
     jsonOrNull(seenRows(runs)),
     jsonOrNull(letterRows(stage)),
     jsonOrNull(documentRows(stage.documents)),
     channel,
-    textsOrNull(hints),
-    textsOrNull([...stage.staged.childless].map(toColumn)),
-    ...(stage.documents.isPlain ? [] : [textsOrNull([...stage.documents.closed].map(toColumn))]),
+    hints.length === 0 ? null : textArray(hints),
+    columnsOrNull([...stage.staged.childless]),
+    ...(stage.documents.isPlain ? [] : [columnsOrNull([...stage.documents.closed])]),
   ];
 }
 
@@ -65,42 +74,38 @@ function jsonOrNull(rows: readonly unknown[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows);
 }
 
-function textsOrNull(values: readonly string[]): string | null {
-  return values.length === 0 ? null : textArray(values);
+function columnsOrNull(values: readonly string[]): string | null {
+  return values.length === 0 ? null : columnArray(values);
 }
 
-const NO_JOURNAL: readonly null[] = Array.from({ length: 10 }, () => null);
+const NO_JOURNAL: readonly null[] = Array.from({ length: 11 }, () => null);
 
-function journalValues(runs: readonly StagedRun[]): readonly (string | null)[] {
+/** `seen` are the runs that are compared: where each of them gets one record, and no other run does, they are not said again. */
+function journalValues(runs: readonly StagedRun[], seen: readonly string[]): readonly (string | number | null)[] {
   const ids: string[] = [];
   const records: JournalRecord[] = [];
   for (const { head, records: added } of runs) {
-    if (added.length === 0) continue;
-    const id = toColumn(head.id);
     for (const record of added) {
-      ids.push(id);
+      ids.push(head.id);
       records.push(record);
     }
   }
-  if (records.length === 0) return NO_JOURNAL;
+  const since = records[0]?.at;
+  if (since === undefined) return NO_JOURNAL;
+  const isSeen = ids.length === seen.length && ids.every((id, index) => id === seen[index]);
   return [
-    textArray(ids),
+    isSeen ? null : columnArray(ids),
     numberArray(records.map(({ seq }) => seq)),
-    textArray(records.map(({ location }) => toColumn(location))),
+    columnArray(once(records.map(({ location }) => location))),
     textArray(once(records.map(({ kind }) => kind))),
     textArray(once(records.map(({ outcome }) => outcomeColumn(outcome)))),
     numberArray(once(records.map(({ attempts }) => attempts))),
-    numberArray(records.map(({ startedAt }) => startedAt)),
-    numberArray(records.map(({ at }) => at)),
+    since,
+    numberArray(once(records.map(({ startedAt, at }) => at - startedAt))),
+    numberArray(once(records.map(({ at }) => at - since))),
     textArray(once(records.map(({ detail }) => detailColumn(detail)))),
-    textArray(records.map(({ payload }) => toColumnOrNull(payload))),
+    columnArray(records.map(({ payload }) => payload)),
   ];
-}
-
-/** What is the same for all records, as it mostly is, is sent once. */
-function once<Value>(values: readonly Value[]): readonly Value[] {
-  const [first] = values;
-  return values.every((value) => value === first) ? values.slice(0, 1) : values;
 }
 
 function topicRows(stage: Stage): readonly unknown[] {
@@ -108,86 +113,14 @@ function topicRows(stage: Stage): readonly unknown[] {
   return touched.map(([topic, { rev, pending }]) => ({ topic: toColumn(topic), rev, pending }));
 }
 
-function runValues(runs: readonly StagedRun[]): readonly unknown[] {
-  const created = runs.filter(({ known }) => known === null);
-  const saved = runs.filter(({ known, saved }) => known !== null && saved);
-  const tags = created.flatMap(({ created: run, head }) =>
+function tagRows(created: readonly StagedRun[]): readonly object[] {
+  return created.flatMap(({ created: run, head }) =>
     [...new Set(run?.tags ?? [])].map((tag) => ({
       tag: toColumn(tag),
       created_at: head.createdAt,
       run_id: toColumn(head.id),
     })),
   );
-  return [jsonOrNull(created.map(createdRow)), jsonOrNull(tags), jsonOrNull(saved.map(savedRow))];
-}
-
-/** Columns of a row in JSON: one that is undefined is not written, and read as NULL. */
-function createdRow({ head, created, wait, outcome, input }: StagedRun, index: number): object {
-  const parent = created?.parent ?? undefined;
-  const tags = created?.tags ?? [];
-  return {
-    place: index + 1,
-    id: toColumn(head.id),
-    undo: head.undo,
-    status: head.status,
-    epoch: head.epoch,
-    turn: head.turn,
-    owner: columnOf(head.owner),
-    wake_at: head.wakeAt ?? undefined,
-    created_at: head.createdAt,
-    started_at: head.startedAt ?? undefined,
-    ended_at: head.endedAt ?? undefined,
-    inbox_last: head.inboxLast,
-    topics: head.topics,
-    base_seq: head.baseSeq,
-    generation: head.generation,
-    claims: head.claims,
-    claim_seq: head.claimSeq,
-    workflow: toColumn(head.workflow),
-    version: head.version,
-    start_id: toColumn(head.startId),
-    control_id: columnOf(head.controlId),
-    parent_run: columnOf(parent?.runId),
-    parent_location: columnOf(parent?.location),
-    parent_on_close: parent?.onClose,
-    tags: tags.length === 0 ? undefined : JSON.stringify(tags),
-    wait: wait === null ? undefined : JSON.stringify(wait),
-    input: columnOf(input === null ? created?.input : input.value),
-    outcome: columnOf(outcome?.value),
-  };
-}
-
-function savedRow({ head, wait, setsWait, outcome, input }: StagedRun): object {
-  return {
-    id: toColumn(head.id),
-    undo: head.undo,
-    status: head.status,
-    epoch: head.epoch,
-    turn: head.turn,
-    owner: columnOf(head.owner),
-    wake_at: head.wakeAt ?? undefined,
-    started_at: head.startedAt ?? undefined,
-    ended_at: head.endedAt ?? undefined,
-    inbox_last: head.inboxLast,
-    topics: head.topics,
-    base_seq: head.baseSeq,
-    generation: head.generation,
-    claims: head.claims,
-    claim_seq: head.claimSeq,
-    workflow: toColumn(head.workflow),
-    version: head.version,
-    control_id: columnOf(head.controlId),
-    sets_wait: setsWait || undefined,
-    wait: setsWait && wait !== null ? JSON.stringify(wait) : undefined,
-    sets_outcome: outcome === null ? undefined : true,
-    outcome: columnOf(outcome?.value),
-    sets_input: input === null ? undefined : true,
-    input: columnOf(input?.value),
-  };
-}
-
-function columnOf(text: string | null | undefined): string | undefined {
-  return text === null || text === undefined ? undefined : toColumn(text);
 }
 
 function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {

@@ -14,7 +14,7 @@ export const CONFLICT_STATE = "PW001";
 /** Index scans alone: a plan made while a table was empty must not read all of it when it is large. */
 export const PLAN = `SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan`;
 
-const LOCKS = `
+const SHARED_LOCKS = `
   IF p_workers IS NOT NULL THEN
     INSERT INTO @.workers (id, expires_at) SELECT w, 0 FROM unnest(p_workers) AS u(w) ORDER BY w ON CONFLICT DO NOTHING;
     PERFORM 1 FROM @.workers WHERE id = ANY (p_workers) ORDER BY id FOR KEY SHARE;
@@ -29,16 +29,21 @@ const LOCKS = `
     IF found < json_array_length(p_topics) THEN
       RAISE EXCEPTION 'a topic has changed' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;
-  END IF;
+  END IF;`;
+
+/** `found` is how many of the runs are as they were seen; `locked` says how they are looked for. */
+const runLocks = (locked: string): string => `
   IF p_locks IS NOT NULL THEN
-    SELECT count(*) INTO found FROM (
-      SELECT 1 FROM unnest(p_locks, p_revs) AS x(id, rev) JOIN @.runs r ON r.id = x.id AND r.rev = x.rev
-      ORDER BY r.id FOR UPDATE OF r) AS locked;
+${locked}
     IF found < cardinality(p_locks) THEN
       IF p_topics IS NULL AND p_workers IS NULL THEN RETURN NULL; END IF;
       RAISE EXCEPTION 'a run has changed' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;
   END IF;`;
+
+const ONE_BY_ONE = `    SELECT count(*) INTO found FROM (
+      SELECT 1 FROM unnest(p_locks, p_revs) AS x(id, rev) JOIN @.runs r ON r.id = x.id AND r.rev = x.rev
+      ORDER BY r.id FOR UPDATE OF r) AS locked;`;
 
 const RUNS = `
   IF p_inserts IS NOT NULL THEN
@@ -189,16 +194,25 @@ export const PARAMETERS = `p_now bigint, p_not_before bigint, p_locks text[], p_
   p_taken json, p_waits json, p_events json, p_seen json, p_letters json, p_documents json, p_channel text, p_hints text[],
   p_childless text[]`;
 
-const commitSql = (name: string, journal: JournalSql): string => `
-CREATE FUNCTION @.${name}(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
-DECLARE
+/** Where the ways to write a commit differ. */
+interface CommitSql {
+  readonly parameters: string;
+  readonly variables: string;
+  readonly locked: string;
+  readonly runs: string;
+  readonly journal: JournalSql;
+}
+
+export const commitSql = (name: string, { parameters, variables, locked, runs, journal }: CommitSql): string => `
+CREATE FUNCTION @.${name}(${parameters}) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
+DECLARE${variables}
   found bigint;
   wanted bigint;
   places bigint[];
   quiet text[];
   present bigint;
 BEGIN
-${LOCKS}
+${SHARED_LOCKS}${runLocks(locked)}
   IF p_childless IS NOT NULL AND EXISTS (SELECT 1 FROM @.runs c WHERE c.parent_run = ANY (p_childless)
       AND c.parent_on_close = 'cancel' AND c.ended_at IS NULL) THEN
     RAISE EXCEPTION 'a run has children' USING ERRCODE = '${CONFLICT_STATE}';
@@ -207,7 +221,7 @@ ${LOCKS}
   IF p_not_before > present THEN
     RAISE EXCEPTION 'the deadline has not come' USING ERRCODE = '${CONFLICT_STATE}';
   END IF;
-${RUNS}
+${runs}
 ${belongings(journal)}
 ${EVENTS}
 ${REST}
@@ -215,7 +229,11 @@ ${REST}
 END $body$;
 `;
 
-export const COMMIT_SQL = commitSql("commit_1", {
+/** The way in which runs come as JSON, an object each. */
+const inObjects = (name: string, journal: JournalSql): string =>
+  commitSql(name, { parameters: PARAMETERS, variables: "", locked: ONE_BY_ONE, runs: RUNS, journal });
+
+export const COMMIT_SQL = inObjects("commit_1", {
   cut: "j.run_id = x.run_id AND j.seq >= x.first AND j.seq <= x.last",
   check: "",
   records:
@@ -223,7 +241,7 @@ export const COMMIT_SQL = commitSql("commit_1", {
 });
 
 /** A record that is there already: others have added to the journal, or what was sent twice has come a second time. */
-const TAKEN = `
+export const TAKEN = `
     IF EXISTS (SELECT 1 FROM unnest(p_run, p_seq) AS x(run_id, seq) JOIN @.journal j
         ON j.run_id = x.run_id AND ${chunkOf("j.seq")} = ${chunkOf("x.seq")} AND j.seq = x.seq) THEN
       RAISE EXCEPTION 'a record is there already' USING ERRCODE = '${CONFLICT_STATE}';
@@ -236,9 +254,9 @@ const RECORDS = `SELECT x.run_id, x.seq, x.location, coalesce(x.kind, p_kind[1])
         unnest(p_outcome) AS outcome, unnest(p_attempts) AS attempts, unnest(p_started_at) AS started_at, unnest(p_at) AS at,
         unnest(p_detail) AS detail, unnest(p_payload) AS payload) AS x`;
 
-const CUT = recordsSql("x.run_id", "x.first", "x.last");
+export const CUT = recordsSql("x.run_id", "x.first", "x.last");
 
 /** The same over a journal whose index leads to chunks, and tells no record from another; and with a look for those that are there. */
 export const COMMIT_CHUNKS_SQL =
-  commitSql("commit_10", { cut: CUT, check: "", records: RECORDS }) +
-  commitSql("commit_checked_10", { cut: CUT, check: TAKEN, records: RECORDS });
+  inObjects("commit_10", { cut: CUT, check: "", records: RECORDS }) +
+  inObjects("commit_checked_10", { cut: CUT, check: TAKEN, records: RECORDS });

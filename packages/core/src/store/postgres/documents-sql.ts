@@ -2,23 +2,23 @@ import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../model/transition.ts";
 import { CONFLICT_STATE, PARAMETERS, PLAN } from "./commit-sql.ts";
 
 /** The names of the parameters of a commit, but with nothing to do to documents. */
-const PASSED_ON = PARAMETERS.split(",")
-  .map((parameter) => parameter.trim().split(/\s+/)[0] ?? "")
-  .map((name) => (name === "p_documents" ? "NULL" : name))
-  .join(", ");
+function passedOn(parameters: string): string {
+  const names = parameters.split(",").map((parameter) => parameter.trim().split(/\s+/)[0] ?? "");
+  return names.map((name) => (name === "p_documents" ? "NULL" : name)).join(", ");
+}
 
 /**
  * A commit that also does to documents what has to be seen by the database: what is open is closed, what is there is marked, and
  * what takes the place of something takes the place of nothing else.
  */
-const documentsSql = (name: string, commit: string): string => `
-CREATE FUNCTION @.${name}(${PARAMETERS}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
+export const documentsSql = (name: string, commit: string, parameters: string): string => `
+CREATE FUNCTION @.${name}(${parameters}, p_closed text[]) RETURNS bigint LANGUAGE plpgsql ${PLAN} AS $body$
 DECLARE
   found bigint;
   wanted bigint;
   present bigint;
 BEGIN
-  present := @.${commit}(${PASSED_ON});
+  present := @.${commit}(${passedOn(parameters)});
   IF present IS NULL THEN RETURN NULL; END IF;
   IF p_closed IS NOT NULL THEN
     UPDATE @.documents o SET d = '${CANCELLED_DOCUMENT}' WHERE o.run_id = ANY (p_closed) AND o.d = '${OPEN_DOCUMENT}';
@@ -62,6 +62,6 @@ BEGIN
 END $body$;
 `;
 
-export const DOCUMENTS_SQL = documentsSql("commit_6", "commit_1");
+export const DOCUMENTS_SQL = documentsSql("commit_6", "commit_1", PARAMETERS);
 
-export const DOCUMENTS_CHUNKS_SQL = documentsSql("commit_documents_10", "commit_checked_10");
+export const DOCUMENTS_CHUNKS_SQL = documentsSql("commit_documents_10", "commit_checked_10", PARAMETERS);

@@ -45,12 +45,13 @@ async function open({ pool, schema }: PostgresFixture, hook: Hook = ({ send }) =
 /** Adds records by a call of its own, as what was sent before does when it comes. */
 const addCall = (schema: string, seqs: readonly number[]): string => {
   const array = (value: (seq: number) => unknown): string => `'{${seqs.map(value).join(",")}}'`;
-  const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1, () => 0, () => 0];
-  const columns = [...journal, () => '""', () => "null"].map(array).join(", ");
-  return `SELECT ${schema}.commit_checked_10(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(16)})`;
+  const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1].map(array);
+  const rest = [() => 0, () => 0, () => '""', () => "null"].map(array);
+  const columns = [...journal, "0", ...rest].join(", ");
+  return `SELECT ${schema}.commit_checked_11(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(20)})`;
 };
 
-const WRITES = /commit_\w*10|append_7/;
+const WRITES = /commit_\w*11|append_7/;
 
 describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;

@@ -2,6 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { APPEND_SQL } from "./append-sql.ts";
 import { BEAT_SQL } from "./beat-sql.ts";
 import { CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL } from "./claim-sql.ts";
+import { COLUMNS_SQL } from "./commit-columns-sql.ts";
 import { COMMIT_SQL } from "./commit-sql.ts";
 import type { Connection, Database } from "./database.ts";
 import { DOCUMENTS_SQL } from "./documents-sql.ts";
@@ -31,6 +32,7 @@ const MIGRATIONS: readonly string[] = [
   READING_SQL,
   LOADING_SQL,
   JOURNAL_SQL,
+  COLUMNS_SQL,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -62,7 +62,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
   it("a commit whose answer is lost is of unknown outcome, and sent again it answers as it was applied", async () => {
     const { another } = await open(fixture);
     let breaks = true;
-    const store = await another(breaking(fixture.pool, (text) => breaks && /commit_\w*10|append_7/.test(text)));
+    const store = await another(breaking(fixture.pool, (text) => breaks && /commit_\w*11|append_7/.test(text)));
     const batch = [create("r", { owner: "w" }), append("r", { records: [record(1)], state: suspended() })];
     await expect(store.commit(batch)).rejects.toMatchObject({ name: "StoreError", outcome: "unknown" });
     breaks = false;

@@ -1,0 +1,216 @@
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
+import { append, completed, create, message, post, record, suspended } from "../../testing/store-contract/builders.ts";
+import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import type { Store } from "../store.ts";
+import { columnArray, numberArray } from "./array-text.ts";
+import { postgresStore } from "./index.ts";
+
+const postgres = await freshPostgres();
+
+interface Opened {
+  readonly store: Store;
+  readonly schema: string;
+  another(): Promise<Store>;
+}
+
+async function open({ pool, schema }: PostgresFixture): Promise<Opened> {
+  const own = await schema();
+  const stores: Store[] = [];
+  const another = async (): Promise<Store> => {
+    const store = postgresStore(pool, { schema: own.schema, listen: false });
+    stores.push(store);
+    await store.open(new ManualWorld(1_700_000_000_000));
+    return store;
+  };
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+    await own.dispose();
+  });
+  const store = await another();
+  await store.heartbeat("w", 3_600_000);
+  return { store, schema: own.schema, another };
+}
+
+/** In the order of their bytes; by their code units the last but one would be the last. */
+const IDS = ["Z", "a", "b", "ä", "\ue000", "😀"];
+
+/** A commit that adds a record to each of these runs, if they have these revs. */
+const commitCall = (schema: string): string =>
+  `SELECT ${schema}.commit_11(NULL, NULL, $1, $2, NULL, $3, '{l}', '{step}', '{""}', '{1}', 0, '{0}', '{0}', '{""}', NULL${", NULL".repeat(20)}) AS present`;
+
+type Seen = readonly (readonly [id: string, rev: number])[];
+
+function commitValues(seen: Seen): unknown[] {
+  const revs = seen.map(([, rev]) => rev);
+  const isSame = new Set(revs).size === 1;
+  return [
+    columnArray(seen.map(([id]) => id)),
+    numberArray(isSame ? revs.slice(0, 1) : revs),
+    numberArray(seen.map(() => 1)),
+  ];
+}
+
+describe.runIf(postgres !== null)("a commit in columns", () => {
+  const fixture = postgres as PostgresFixture;
+  afterAll(() => fixture.close());
+
+  /** Whether it was written. */
+  async function tried(schema: string, seen: Seen): Promise<boolean> {
+    const [row] = (await execute(fixture.pool, commitCall(schema), commitValues(seen))) as { present: unknown }[];
+    return row?.present !== null;
+  }
+
+  async function revs(schema: string): Promise<Seen> {
+    const rows = await execute(fixture.pool, `SELECT id, rev FROM ${schema}.runs ORDER BY random()`);
+    return (rows as { id: string; rev: number }[]).map(({ id, rev }) => [id, rev]);
+  }
+
+  async function records(schema: string): Promise<unknown> {
+    const [row] = await execute(fixture.pool, `SELECT count(*)::int AS n FROM ${schema}.journal`);
+    return (row as { n: number }).n;
+  }
+
+  it("is written where the runs are as they were seen, and not where one is not", async () => {
+    const { store, schema } = await open(fixture);
+    await store.commit(IDS.map((id) => create(id, { owner: "w" })));
+    const seen = await revs(schema);
+    expect(seen.map(([, rev]) => rev)).toEqual(IDS.map(() => 1));
+    const away = seen.map(([id, rev]) => [id === "b" ? "c" : id, rev] as const);
+    for (const wrong of [away, seen.map(([id]) => [id, 2] as const)]) expect(await tried(schema, wrong)).toBe(false);
+    expect(await records(schema)).toBe(0);
+    expect(await tried(schema, seen)).toBe(true);
+    expect(await records(schema)).toBe(IDS.length);
+    await execute(fixture.pool, `UPDATE ${schema}.runs SET rev = 2 WHERE id = 'ä'`);
+    expect(await tried(schema, seen)).toBe(false);
+  });
+
+  it("compares the revs of runs one by one where they differ", async () => {
+    const { store, schema } = await open(fixture);
+    await store.commit(IDS.map((id) => create(id, { owner: "w" })));
+    await execute(fixture.pool, `UPDATE ${schema}.runs SET rev = 2 WHERE id IN ('b', '😀')`);
+    const seen = await revs(schema);
+    const swapped = (one: string, other: string): Seen =>
+      seen.map(([id, rev]) => [id, id === one || id === other ? 3 - rev : rev]);
+    for (const [one, other] of [
+      ["b", "a"],
+      ["😀", "\ue000"],
+      ["ä", "b"],
+    ] as const) {
+      expect(await tried(schema, swapped(one, other)), `${one} and ${other}`).toBe(false);
+    }
+    expect(await tried(schema, [...seen, ["c", 1]])).toBe(false);
+    expect(await records(schema)).toBe(0);
+    expect(await tried(schema, seen)).toBe(true);
+    expect(await records(schema)).toBe(IDS.length);
+  });
+
+  it.each([
+    ["the same", 1],
+    ["others", 2],
+  ])("waits for who is changing a run, and is refused then: %s revs", async (_, rev) => {
+    const { store, schema } = await open(fixture);
+    await store.commit(IDS.map((id) => create(id, { owner: "w" })));
+    await execute(fixture.pool, `UPDATE ${schema}.runs SET rev = ${rev} WHERE id = 'b'`);
+    const seen = await revs(schema);
+    const other = await fixture.pool.connect();
+    await other.query("BEGIN");
+    await other.query(`UPDATE ${schema}.runs SET rev = rev + 1 WHERE id = 'a'`);
+    const wrote = tried(schema, seen);
+    const waits = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query = $1";
+    const waiting = async (): Promise<number> =>
+      ((await execute(fixture.pool, waits, [commitCall(schema)])) as { readonly n: number }[])[0]?.n ?? 0;
+    for (let round = 0; round < 2_000 && (await waiting()) === 0; round += 1);
+    await other.query("COMMIT");
+    other.release();
+    expect(await wrote).toBe(false);
+    expect(await records(schema)).toBe(0);
+  });
+
+  it("writes each row as it would be written alone", async () => {
+    const odd = 'a "b"\\\n\u0000\ud800';
+    const parent = { runId: "a", location: odd, onClose: "cancel" } as const;
+    const created = [
+      create("a", { owner: "w", tags: ["x", odd] }),
+      create("b", { input: null }),
+      create("c", { owner: "w", parent, workflow: odd, input: odd, startId: odd, createdAt: 5, version: 3 }),
+      create("d", { owner: "w", input: "" }),
+    ];
+    const saved = [
+      append("a", {
+        records: [record(1, { at: 9, startedAt: 3, payload: null })],
+        state: suspended({ messages: [odd] }),
+      }),
+      append("c", {
+        records: [record(1, { location: odd, payload: odd, detail: odd, attempts: 7 })],
+        state: completed(),
+      }),
+      append("d", { records: [record(1, { kind: "sleep", outcome: "failed", payload: "", at: 2 })], undo: "some" }),
+      post(message("b", "m", { name: odd, value: odd })),
+    ];
+    const [together, alone] = [await open(fixture), await open(fixture)];
+    await together.store.commit(created);
+    await together.store.commit(saved);
+    for (const transition of [...created, ...saved]) await alone.store.commit([transition]);
+    for (const id of ["a", "b", "c", "d"]) {
+      const loaded = await together.store.load(id);
+      expect(loaded, id).not.toBeNull();
+      expect(loaded, id).toEqual(await alone.store.load(id));
+    }
+    expect((await together.store.load("a"))?.run).toMatchObject({
+      owner: "w",
+      tags: ["x", odd],
+      wait: { messages: [odd] },
+    });
+    expect((await together.store.load("b"))?.run).toMatchObject({ owner: null, parent: null, input: null });
+    expect((await together.store.load("c"))?.run).toMatchObject({
+      parent,
+      workflow: odd,
+      input: odd,
+      status: "completed",
+    });
+    expect((await together.store.load("d"))?.run).toMatchObject({ input: "", undo: "some", status: "running" });
+  });
+
+  it("numbers runs in the order in which they were created", async () => {
+    const { store, schema } = await open(fixture);
+    await store.commit(["c", "a", "b"].map((id) => create(id)));
+    const rows = await execute(fixture.pool, `SELECT id FROM ${schema}.runs ORDER BY n`);
+    expect(rows).toEqual([{ id: "c" }, { id: "a" }, { id: "b" }]);
+  });
+
+  it("is what a schema of the release before is given, whose processes go on beside", async () => {
+    const { schema, another } = await open(fixture);
+    await execute(
+      fixture.pool,
+      `DROP FUNCTION ${schema}.commit_11, ${schema}.commit_checked_11, ${schema}.commit_documents_11;
+       DELETE FROM ${schema}.migrations WHERE version = 11`,
+    );
+    const run = {
+      id: "r",
+      undo: "none",
+      status: "running",
+      epoch: 1,
+      turn: 0,
+      owner: "w",
+      created_at: 1,
+      started_at: 1,
+    };
+    const rest = { inbox_last: 0, topics: 0, base_seq: 0, generation: 0, claims: 0, claim_seq: 0, workflow: "order" };
+    const row = JSON.stringify([{ place: 1, ...run, ...rest, version: 1, start_id: "s", input: "1" }]);
+    const journal = (seq: number): string =>
+      `'{r}', '{${seq}}', '{l}', '{step}', '{""}', '{1}', '{0}', '{0}', '{""}', '{null}'`;
+    const before = (name: string, locks: string, added: string, inserts: string): string =>
+      `SELECT ${schema}.${name}(NULL, NULL, ${locks}, ${added}, NULL, NULL, ${inserts}${", NULL".repeat(13)}) AS present`;
+    await execute(fixture.pool, before("commit_10", "NULL, NULL", journal(1), `'${row}'`));
+    const store = await another();
+    const answered = async (seq: number): Promise<unknown> =>
+      (await store.commit([append("r", { records: [record(seq)] })])).answers;
+    expect(await answered(2)).toEqual([{ kind: "applied", post: null, again: false }]);
+    const [seen] = await revs(schema);
+    const added = before("commit_checked_10", `'{r}', '{${seen?.[1]}}'`, journal(3), "NULL");
+    expect(await execute(fixture.pool, added)).not.toEqual([{ present: null }]);
+    expect(await answered(3)).toEqual([{ kind: "applied", post: null, again: true }]);
+    expect((await store.load("r"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+});

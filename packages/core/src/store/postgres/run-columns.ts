@@ -1,0 +1,73 @@
+import { toColumn } from "../text-column.ts";
+import { columnArray } from "./array-text.ts";
+import { type ColumnGetters, columnsOf } from "./columns.ts";
+import type { CreatedColumn, HeadColumn, SavedColumn } from "./commit-columns-sql.ts";
+import type { StagedRun } from "./staged-run.ts";
+
+/** Rows of runs as the functions that write a commit take them: their ids, what is the same in all, and a list for each other column. */
+type RowsValues = readonly [ids: string | null, same: string | null, each: string | null];
+
+export function createdValues(runs: readonly StagedRun[]): RowsValues {
+  return rowsValues(runs, CREATED);
+}
+
+export function savedValues(runs: readonly StagedRun[]): RowsValues {
+  return rowsValues(runs, SAVED);
+}
+
+function rowsValues<Name extends string>(
+  [first, ...rest]: readonly StagedRun[],
+  getters: ColumnGetters<StagedRun, Name>,
+): RowsValues {
+  if (first === undefined) return [null, null, null];
+  const runs = [first, ...rest] as const;
+  const { same, each } = columnsOf(runs, getters);
+  return [columnArray(runs.map(({ head }) => head.id)), JSON.stringify(same), JSON.stringify(each)];
+}
+
+const HEAD: ColumnGetters<StagedRun, HeadColumn> = {
+  undo: ({ head }) => head.undo,
+  status: ({ head }) => head.status,
+  epoch: ({ head }) => head.epoch,
+  turn: ({ head }) => head.turn,
+  owner: ({ head }) => columnOf(head.owner),
+  wake_at: ({ head }) => head.wakeAt ?? undefined,
+  started_at: ({ head }) => head.startedAt ?? undefined,
+  ended_at: ({ head }) => head.endedAt ?? undefined,
+  inbox_last: ({ head }) => head.inboxLast,
+  topics: ({ head }) => head.topics,
+  base_seq: ({ head }) => head.baseSeq,
+  generation: ({ head }) => head.generation,
+  claims: ({ head }) => head.claims,
+  claim_seq: ({ head }) => head.claimSeq,
+  workflow: ({ head }) => toColumn(head.workflow),
+  version: ({ head }) => head.version,
+  control_id: ({ head }) => columnOf(head.controlId),
+};
+
+const CREATED: ColumnGetters<StagedRun, CreatedColumn> = {
+  ...HEAD,
+  created_at: ({ head }) => head.createdAt,
+  start_id: ({ head }) => toColumn(head.startId),
+  parent_run: ({ created }) => columnOf(created?.parent?.runId),
+  parent_location: ({ created }) => columnOf(created?.parent?.location),
+  parent_on_close: ({ created }) => created?.parent?.onClose,
+  tags: ({ created }) => (created === null || created.tags.length === 0 ? undefined : JSON.stringify(created.tags)),
+  wait: ({ wait }) => (wait === null ? undefined : JSON.stringify(wait)),
+  input: ({ created, input }) => columnOf(input === null ? created?.input : input.value),
+  outcome: ({ outcome }) => columnOf(outcome?.value),
+};
+
+const SAVED: ColumnGetters<StagedRun, SavedColumn> = {
+  ...HEAD,
+  sets_wait: ({ setsWait }) => setsWait || undefined,
+  wait: ({ wait, setsWait }) => (setsWait && wait !== null ? JSON.stringify(wait) : undefined),
+  sets_outcome: ({ outcome }) => (outcome === null ? undefined : true),
+  outcome: ({ outcome }) => columnOf(outcome?.value),
+  sets_input: ({ input }) => (input === null ? undefined : true),
+  input: ({ input }) => columnOf(input?.value),
+};
+
+function columnOf(text: string | null | undefined): string | undefined {
+  return text === null || text === undefined ? undefined : toColumn(text);
+}
