@@ -4,6 +4,7 @@ import { decodeText } from "./payload-decode.ts";
 import { encodeText } from "./payload-encode.ts";
 import { payloadForm, VALUES_MAX } from "./payload-form.ts";
 import { payloadRefusal } from "./payload-refusal.ts";
+import { plainCopy } from "./plain-copy.ts";
 import type { Payload } from "./run.ts";
 
 /** Changes every text on its way to the store and back: compression, encryption. `decode` is the inverse of `encode`. */
@@ -50,20 +51,28 @@ export function createCodec(hook: CodecHook | null, limits: PayloadLimits): Code
     },
     roundTrip(value, what) {
       if (value === undefined) return { payload: null, value };
-      const text = toText(value, what);
-      const payload = pack(text, what);
-      return { payload, value: typeof value === "object" && value !== null ? decodeText(text) : value };
+      if (typeof value !== "object" || value === null) return { payload: pack(toText(value, what), what), value };
+      if (checkedForm(value, what) === "plain") {
+        // The copy is what is written: the program gets what a replay reads, whatever the value says when it is read again.
+        const copy = copied(value, what);
+        return { payload: pack(stringify(copy, "plain", what), what), value: copy };
+      }
+      const text = stringify(value, "tagged", what);
+      return { payload: pack(text, what), value: decodeText(text) };
     },
   };
 }
 
 function toText(value: unknown, what: string): string {
-  if (typeof value === "string") return stringify(value, "plain", what);
+  return stringify(value, typeof value === "string" ? "plain" : checkedForm(value, what), what);
+}
+
+function checkedForm(value: unknown, what: string): "plain" | "tagged" {
   const form = payloadForm(value);
   switch (form) {
     case "plain":
     case "tagged":
-      return stringify(value, form, what);
+      return form;
     case "refused":
       throw new PawlError("PAYLOAD_UNSUPPORTED", `${what}: ${payloadRefusal(value)}`);
     case "tooMany":
@@ -78,8 +87,20 @@ function stringify(value: unknown, form: "plain" | "tagged", what: string): stri
     if (cause instanceof RangeError && cause.message === "Invalid string length") {
       throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: its text would be longer than any string can be`, { cause });
     }
-    throw new PawlError("PAYLOAD_UNSUPPORTED", `${what}: $ can't be read: ${messageOf(cause)}`, { cause });
+    throw unreadable(what, cause);
   }
+}
+
+function copied(value: object, what: string): unknown {
+  try {
+    return plainCopy(value);
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+}
+
+function unreadable(what: string, cause: unknown): PawlError {
+  return new PawlError("PAYLOAD_UNSUPPORTED", `${what}: $ can't be read: ${messageOf(cause)}`, { cause });
 }
 
 function fromText(payload: string, hook: CodecHook | null): unknown {
