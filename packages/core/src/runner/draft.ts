@@ -10,16 +10,8 @@ const NOTHING: readonly never[] = [];
 /** A record before it has its place in the journal: its seq and time are 0. */
 export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecord[Key] };
 
-/** What an op holds, before it is one. */
-interface Gathered {
-  records: readonly JournalRecord[];
-  trim: SeqRange[] | null;
-  taken: number[] | null;
-  posts: Post[] | null;
-  documents: Map<string, DocumentChange> | null;
-  state: RunState | null;
-  undo: Undo | null;
-}
+/** An op that is being filled; it has no run before it is taken. */
+type Gathered = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 
 /** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
 export class Draft {
@@ -31,6 +23,8 @@ export class Draft {
   #lastAt: number;
   /** Null: nothing has gathered, as in hot runs, which are many. */
   #gathered: Gathered | null = null;
+  /** Those of what is gathered, by what they are about. */
+  #documents: Map<string, DocumentChange> | null = null;
   /** What the row says once everything is committed. */
   #undoRow: Undo;
   #count: number;
@@ -83,8 +77,7 @@ export class Draft {
     record.seq = this.#seq;
     record.at = this.#lastAt;
     const gathered = this.#gather();
-    if (gathered.records === NOTHING) gathered.records = [record];
-    else (gathered.records as JournalRecord[]).push(record);
+    gathered.records = withItem(gathered.records, record);
     this.#trail.note(record);
     return record;
   }
@@ -101,28 +94,25 @@ export class Draft {
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
     const gathered = this.#gather();
-    gathered.trim ??= [];
-    gathered.trim.push(...ranges);
+    gathered.trim = [...gathered.trim, ...ranges];
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
   take(entry: number): void {
     const gathered = this.#gather();
-    gathered.taken ??= [];
-    gathered.taken.push(entry);
+    gathered.taken = withItem(gathered.taken, entry);
   }
 
   post(post: Post): void {
     const gathered = this.#gather();
-    gathered.posts ??= [];
-    gathered.posts.push(post);
+    gathered.posts = withItem(gathered.posts, post);
   }
 
   /** A document that is put takes the place of one that was put before; all else is done in the order in which it came. */
   document(change: DocumentChange): void {
-    const gathered = this.#gather();
-    gathered.documents ??= new Map();
-    gathered.documents.set("put" in change ? documentKey(change.put) : String(gathered.documents.size), change);
+    this.#gather();
+    this.#documents ??= new Map();
+    this.#documents.set("put" in change ? documentKey(change.put) : String(this.#documents.size), change);
   }
 
   state(state: RunState): void {
@@ -157,38 +147,41 @@ export class Draft {
     this.#announced = false;
     const gathered = this.#gathered;
     if (gathered === null) return null;
-    const { records, trim, taken, posts, documents, state, undo } = gathered;
-    if (records.length === 0 && state === null && documents === null) return null;
+    const documents = this.#documents;
+    if (gathered.records.length === 0 && gathered.state === null && documents === null) return null;
     this.#gathered = null;
-    return {
-      kind: "append",
-      runId,
-      epoch,
-      records,
-      trim: trim ?? NOTHING,
-      taken: taken ?? NOTHING,
-      posts: posts ?? NOTHING,
-      documents: documents === null ? NOTHING : [...documents.values()],
-      state,
-      undo,
-      inbox: null,
-      notBefore: null,
-      transaction: null,
-    };
+    this.#documents = null;
+    gathered.runId = runId;
+    gathered.epoch = epoch;
+    if (documents !== null) gathered.documents = [...documents.values()];
+    return gathered;
   }
 
   #gather(): Gathered {
     this.#gathered ??= {
+      kind: "append",
+      runId: "",
+      epoch: 0,
       records: NOTHING,
-      trim: null,
-      taken: null,
-      posts: null,
-      documents: null,
+      trim: NOTHING,
+      taken: NOTHING,
+      posts: NOTHING,
+      documents: NOTHING,
       state: null,
       undo: null,
+      inbox: null,
+      notBefore: null,
+      transaction: null,
     };
     return this.#gathered;
   }
+}
+
+/** Adds to a list that is the draft's own, or is made so by its first item. */
+function withItem<Item>(items: readonly Item[], item: Item): readonly Item[] {
+  if (items === NOTHING) return [item];
+  (items as Item[]).push(item);
+  return items;
 }
 
 function documentKey({ kind, id }: { readonly kind: string; readonly id: string }): string {
