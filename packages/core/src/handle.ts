@@ -1,52 +1,21 @@
-import type { RewindOptions, Rewound } from "./acts.ts";
 import type { EventHub } from "./engine-events.ts";
 import type { RunEnd } from "./engine-news.ts";
 import { PawlError } from "./model/errors.ts";
 import { type Failure, toError } from "./model/failure.ts";
-import type { SendOutcome } from "./model/op.ts";
 import type { Codec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
 import { rollbackFailures } from "./model/rollback-failure.ts";
-import { isTerminal, type Run, type Status } from "./model/run.ts";
+import { isTerminal, type Run } from "./model/run.ts";
+import { Handle, type RunCalls, type RunHandle, type SinceSnapshot } from "./run-handle.ts";
 import { type RecordView, type RunSummary, recordView, runSummary } from "./run-views.ts";
 import { readSnapshot } from "./runner/snapshot.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "./store/store.ts";
-import type { SendOptions } from "./workflow/ctx.ts";
-import type { MessageType } from "./workflow/messages.ts";
 
-/** What a session of a run would begin with. */
-export interface SinceSnapshot {
-  /** What the run's program has kept, after the record `seq`; null: nothing. */
-  readonly snapshot: { readonly seq: number; readonly at: number; readonly state: unknown } | null;
-  /** The records after it; all of them if there is none. */
-  readonly records: readonly RecordView[];
-}
+/** What handles are asked for and others do. */
+type Controls = Pick<RunCalls, "send" | "cancel" | "pause" | "resume" | "rewind" | "retry">;
 
-/** One run, by id. */
-export interface RunHandle<Output = unknown> {
-  readonly id: string;
-  /** Resolves with the output; rejects with code `RUN_FAILED` or `RUN_CANCELLED` and the failure as cause. */
-  result(): Promise<Output>;
-  status(): Promise<Status>;
-  send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
-  /** False: it had ended before. */
-  cancel(reason?: string): Promise<boolean>;
-  pause(reason?: string): Promise<void>;
-  resume(): Promise<void>;
-  /** Drops the record there and all later ones, and lets the run go on; 0 is the beginning. */
-  rewind(at: string | number, options?: RewindOptions): Promise<Rewound>;
-  /** Lets it go on from what made it fail. */
-  retry(options?: RewindOptions): Promise<Rewound>;
-  /** Its records, oldest first. */
-  journal(): Promise<readonly RecordView[]>;
-  /** Its newest snapshot and the records after it, read at one moment: enough to know where a run is, however long it has gone on. */
-  sinceSnapshot(): Promise<SinceSnapshot>;
-  /** Its records as they are committed, from the first on; ends when the run does. */
-  watch(): AsyncIterable<RecordView>;
-}
-
-export interface RunsParts {
+export interface RunsParts extends Controls {
   readonly store: Store;
   readonly codec: Codec;
   readonly clock: Clock;
@@ -56,17 +25,6 @@ export interface RunsParts {
   readonly hears: (runId: string) => boolean;
   /** Makes a call until it reaches the store. */
   readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
-  readonly send: <Value>(
-    runId: string,
-    message: string | MessageType<Value>,
-    value: Value,
-    options?: SendOptions,
-  ) => Promise<SendOutcome>;
-  readonly cancel: (runId: string, reason?: string) => Promise<boolean>;
-  readonly pause: (runId: string, reason?: string) => Promise<void>;
-  readonly resume: (runId: string) => Promise<void>;
-  readonly rewind: (runId: string, at: string | number, options?: RewindOptions) => Promise<Rewound>;
-  readonly retry: (runId: string, options?: RewindOptions) => Promise<Rewound>;
 }
 
 /** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
@@ -77,6 +35,7 @@ const JOURNAL_PAGE = 500;
 /** Runs as callers see them: handles, reads, and waiting for ends wherever they happen. */
 export class Runs {
   readonly #parts: RunsParts;
+  readonly #calls: RunCalls;
   readonly #waiting = new Map<string, Array<(end: RunEnd | null) => void>>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
@@ -84,6 +43,14 @@ export class Runs {
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    this.#calls = {
+      ...parts,
+      result: (runId) => this.#result(runId),
+      status: async (runId) => (await this.#existing(runId)).status,
+      journal: (runId) => this.#journal(runId),
+      sinceSnapshot: (runId) => this.#sinceSnapshot(runId),
+      watch: (runId) => this.#watchRun(runId),
+    };
     parts.hub.on("engine.broken", ({ error }) => {
       this.close(new PawlError("ENGINE_BROKEN", `the engine has stopped: ${String(error)}`, { cause: error }));
     });
@@ -122,21 +89,7 @@ export class Runs {
   }
 
   handle<Output>(id: string): RunHandle<Output> {
-    const { send, cancel, pause, resume, rewind, retry } = this.#parts;
-    return {
-      id,
-      result: () => this.#result(id) as Promise<Output>,
-      status: async () => (await this.#existing(id)).status,
-      send: (message, value, options) => send(id, message, value, options),
-      cancel: (reason) => cancel(id, reason),
-      pause: (reason) => pause(id, reason),
-      resume: () => resume(id),
-      rewind: (at, options) => rewind(id, at, options),
-      retry: (options) => retry(id, options),
-      journal: () => this.#journal(id),
-      sinceSnapshot: () => this.#sinceSnapshot(id),
-      watch: () => this.#watchRun(id),
-    };
+    return new Handle<Output>(id, this.#calls);
   }
 
   async get(runId: string): Promise<RunSummary | null> {

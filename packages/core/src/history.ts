@@ -1,7 +1,7 @@
 import { type ActOptions, actBefore, actId, noteAct, type Planned, type RewindOptions, type Rewound } from "./acts.ts";
 import type { ControlParts } from "./controls.ts";
 import { type ForkOptions, forkedRun } from "./fork.ts";
-import { type RunHandle, runNotFound } from "./handle.ts";
+import { runNotFound } from "./handle.ts";
 import { type LocationMap, type MigrateOptions, type Migration, planMigration } from "./migrate.ts";
 import type { ActKind } from "./model/act.ts";
 import { PawlError } from "./model/errors.ts";
@@ -23,6 +23,7 @@ import {
   undoAfter,
 } from "./rewind-plan.ts";
 import type { Cut } from "./rules/cut.ts";
+import type { RunHandle } from "./run-handle.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
 import type { Loaded } from "./store/store.ts";
 

@@ -1,11 +1,11 @@
 import { createEngine } from "../create-engine.ts";
 import type { Engine } from "../engine.ts";
 import type { EngineOptions } from "../engine-config.ts";
-import type { RunHandle } from "../handle.ts";
 import type { Duration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
 import { isTerminal, type Status } from "../model/run.ts";
+import type { RunHandle } from "../run-handle.ts";
 import { isThenable } from "../runner/body.ts";
 import type { StartOptions } from "../start.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
