@@ -114,13 +114,13 @@ function topicRows(stage: Stage): readonly unknown[] {
 }
 
 function tagRows(created: readonly StagedRun[]): readonly object[] {
-  return created.flatMap(({ created: run, head }) =>
-    [...new Set(run?.tags ?? [])].map((tag) => ({
-      tag: toColumn(tag),
-      created_at: head.createdAt,
-      run_id: toColumn(head.id),
-    })),
-  );
+  const rows: object[] = [];
+  for (const { created: run, head } of created) {
+    if (run === null || run.tags.length === 0) continue;
+    const run_id = toColumn(head.id);
+    for (const tag of new Set(run.tags)) rows.push({ tag: toColumn(tag), created_at: head.createdAt, run_id });
+  }
+  return rows;
 }
 
 function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {
@@ -159,14 +159,15 @@ function eventFacts({ n, topic, at, expireAt, deliver, consume, pendingMax }: Ev
 }
 
 function seenRows(runs: readonly StagedRun[]): readonly object[] {
-  return runs.flatMap(({ head, seen }) =>
-    [...(seen ?? [])].map(([topic, n]) => ({
-      run_id: toColumn(head.id),
-      topic: toColumn(topic),
-      n: n > FRESH ? n - FRESH : n,
-      fresh: n > FRESH,
-    })),
-  );
+  const rows: object[] = [];
+  for (const { head, seen } of runs) {
+    if (seen === null) continue;
+    const run_id = toColumn(head.id);
+    for (const [topic, n] of seen) {
+      rows.push({ run_id, topic: toColumn(topic), n: n > FRESH ? n - FRESH : n, fresh: n > FRESH });
+    }
+  }
+  return rows;
 }
 
 function letterRows({ letters }: Stage): readonly object[] {

@@ -83,28 +83,65 @@ export type HeadColumn = keyof typeof HEAD_COLUMNS;
 export type CreatedColumn = keyof typeof CREATED_COLUMNS;
 export type SavedColumn = keyof typeof SAVED_COLUMNS;
 
-/** Rows of an array of ids, with a column for each of these: what is the same for all, or the row's own. */
-function rowsSql(parameter: string, columns: Readonly<Record<string, string>>, numbers = ""): string {
-  const names = Object.keys(columns);
-  const fields = (suffix: string): string => names.map((name) => `${name} ${columns[name]}${suffix}`).join(", ");
-  return `(SELECT unnest(${parameter}) AS id, ${numbers}${names.map((name) => `unnest(a.${name}) AS ${name}`).join(", ")}
-        FROM json_to_record(${parameter}_each) AS a(${fields("[]")})) AS x, json_to_record(${parameter}_same) AS s(${fields("")})`;
+type ColumnTypes = Readonly<Record<string, string>>;
+
+/** Rows to write: where they come from, and how a column of one is said. `x` has its id, and its number where it gets one. */
+interface Rows {
+  readonly from: string;
+  readonly value: (name: string) => string;
 }
 
-const inEither = (name: string): string => `coalesce(x.${name}, s.${name})`;
+function fieldsSql(columns: ColumnTypes, suffix = ""): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}${suffix}`)
+    .join(", ");
+}
+
+/** Rows that differ in their ids alone, as a single one does. */
+function sameRows(parameter: string, columns: ColumnTypes, numbers = ""): Rows {
+  const from = `(SELECT unnest(${parameter}) AS id${numbers}) AS x, json_to_record(${parameter}_same) AS s(${fieldsSql(columns)})`;
+  return { from, value: (name) => `s.${name}` };
+}
+
+/** Rows of which each has what is the same for all, or its own. */
+function eachRows(parameter: string, columns: ColumnTypes, numbers = ""): Rows {
+  const own = Object.keys(columns).map((name) => `unnest(a.${name}) AS ${name}`);
+  const from = `(SELECT unnest(${parameter}) AS id${numbers}, ${own.join(", ")}
+          FROM json_to_record(${parameter}_each) AS a(${fieldsSql(columns, "[]")})) AS x,
+        json_to_record(${parameter}_same) AS s(${fieldsSql(columns)})`;
+  return { from, value: (name) => `coalesce(x.${name}, s.${name})` };
+}
 
 const CREATED_NAMES = Object.keys(CREATED_COLUMNS);
 const HEAD_NAMES = Object.keys(HEAD_COLUMNS);
 /** Columns that stay as they are unless they are set. */
 const KEPT_NAMES = ["wait", "outcome", "input"];
 
+const PLACES = ", unnest(places) AS n";
+
+const insertSql = ({ from, value }: Rows): string => `INSERT INTO @.runs (n, rev, id, ${CREATED_NAMES.join(", ")})
+        SELECT x.n, 1, x.id, ${CREATED_NAMES.map(value).join(", ")}
+        FROM ${from}
+        ORDER BY x.id COLLATE "C" ON CONFLICT DO NOTHING;`;
+
+function updateSql({ from, value }: Rows): string {
+  const head = HEAD_NAMES.map((name) => `${name} = ${value(name)}`);
+  const kept = KEPT_NAMES.map(
+    (name) => `${name} = CASE WHEN ${value(`sets_${name}`)} THEN ${value(name)} ELSE r.${name} END`,
+  );
+  return `UPDATE @.runs r SET rev = r.rev + 1, ${[...head, ...kept].join(", ")}
+        FROM ${from}
+        WHERE r.id = x.id;`;
+}
+
 const RUNS = `
   IF p_created IS NOT NULL THEN
     places := ARRAY(SELECT nextval('@.places') FROM generate_series(1, cardinality(p_created)));
-    INSERT INTO @.runs (n, rev, id, ${CREATED_NAMES.join(", ")})
-      SELECT x.n, 1, x.id, ${CREATED_NAMES.map(inEither).join(", ")}
-      FROM ${rowsSql("p_created", CREATED_COLUMNS, "unnest(places) AS n, ")}
-      ORDER BY x.id COLLATE "C" ON CONFLICT DO NOTHING;
+    IF p_created_each IS NULL THEN
+      ${insertSql(sameRows("p_created", CREATED_COLUMNS, PLACES))}
+    ELSE
+      ${insertSql(eachRows("p_created", CREATED_COLUMNS, PLACES))}
+    END IF;
     GET DIAGNOSTICS found = ROW_COUNT;
     IF found < cardinality(p_created) THEN
       RAISE EXCEPTION 'a run is there already' USING ERRCODE = '${CONFLICT_STATE}';
@@ -115,10 +152,11 @@ const RUNS = `
       SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
   END IF;
   IF p_saved IS NOT NULL THEN
-    UPDATE @.runs r SET rev = r.rev + 1, ${HEAD_NAMES.map((name) => `${name} = ${inEither(name)}`).join(", ")},
-        ${KEPT_NAMES.map((name) => `${name} = CASE WHEN ${inEither(`sets_${name}`)} THEN ${inEither(name)} ELSE r.${name} END`).join(", ")}
-      FROM ${rowsSql("p_saved", SAVED_COLUMNS)}
-      WHERE r.id = x.id;
+    IF p_saved_each IS NULL THEN
+      ${updateSql(sameRows("p_saved", SAVED_COLUMNS))}
+    ELSE
+      ${updateSql(eachRows("p_saved", SAVED_COLUMNS))}
+    END IF;
   END IF;`;
 
 const RECORDS = `SELECT x.run_id, x.seq, coalesce(x.location, one_location), coalesce(x.kind, one_kind),

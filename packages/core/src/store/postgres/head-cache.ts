@@ -7,7 +7,7 @@ const INBOX_MAX = 16;
 
 /**
  * What the last commits left of runs that are worked on here. It may be out of date: the database compares `rev` before it
- * writes. A bounded number, the longest unused going first.
+ * writes. A bounded number, the longest known going first.
  */
 export class HeadCache implements RunCache {
   readonly #max: number;
@@ -26,8 +26,10 @@ export class HeadCache implements RunCache {
 
   put(known: KnownRun): void {
     const { head } = known;
-    this.#runs.delete(head.id);
-    if (isTerminal(head.status) || head.owner === null || !this.#isOurs(head.owner)) return;
+    if (isTerminal(head.status) || head.owner === null || !this.#isOurs(head.owner)) {
+      this.#runs.delete(head.id);
+      return;
+    }
     this.#runs.set(head.id, known);
     if (this.#runs.size <= this.#max) return;
     for (const oldest of this.#runs.keys()) {

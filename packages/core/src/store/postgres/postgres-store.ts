@@ -228,11 +228,16 @@ export class PostgresStore implements Store {
     });
     const { wakes } = batch;
     const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner));
-    const ended = transitions.flatMap((transition, index) => {
+    const ended = this.#claimed.size === 0 ? [] : this.#claimedEnds(transitions, answers);
+    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, ended, "others") };
+  }
+
+  /** Those that end here, and whose results may be waited for elsewhere. */
+  #claimedEnds(transitions: readonly Transition[], answers: readonly Answer[]): readonly string[] {
+    return transitions.flatMap((transition, index) => {
       const wasEnded = endsRun(transition) && answers[index]?.kind === "applied";
       return wasEnded && this.#claimed.has(transition.runId) ? [transition.runId] : [];
     });
-    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, ended, "others") };
   }
 
   /** A bounded number at a time: each keeps a connection while its code waits. */

@@ -22,7 +22,8 @@ function rowsValues<Name extends string>(
   if (first === undefined) return [null, null, null];
   const runs = [first, ...rest] as const;
   const { same, each } = columnsOf(runs, getters);
-  return [columnArray(runs.map(({ head }) => head.id)), JSON.stringify(same), JSON.stringify(each)];
+  const ids = columnArray(runs.map(({ head }) => head.id));
+  return [ids, JSON.stringify(same), Object.keys(each).length === 0 ? null : JSON.stringify(each)];
 }
 
 const HEAD: ColumnGetters<StagedRun, HeadColumn> = {

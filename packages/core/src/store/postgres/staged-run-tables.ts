@@ -67,9 +67,7 @@ export class StagedRunTable implements RunTable {
   openChildren(runId: string): readonly RunHead[] {
     const known = this.#runs.rows.children.get(runId) ?? this.#childrenUnread(runId);
     const heads = known.flatMap((id) => this.head(id) ?? []);
-    for (const { created, head } of this.#runs.all()) {
-      if (created?.parent?.runId === runId && created.parent.onClose === "cancel") heads.push(head);
-    }
+    for (const { head } of this.#runs.childrenOf(runId)) heads.push(head);
     return heads.filter(({ endedAt }) => endedAt === null);
   }
 
@@ -116,14 +114,14 @@ export class StagedJournalTable implements JournalTable {
       if (record.seq !== run.newest + 1) {
         throw new Error(`record ${record.seq} of run ${head.id} does not follow ${run.newest}`);
       }
-      run.records.push(record);
       run.newest = record.seq;
     }
+    run.records = joined(run.records, records);
   }
 
   fill(head: RunHead, records: readonly JournalRecord[]): void {
     const run = this.#runs.touch(head);
-    for (const record of records) run.records.push(record);
+    run.records = joined(run.records, records);
     run.newest = records.at(-1)?.seq ?? run.newest;
   }
 
@@ -148,7 +146,7 @@ export class StagedJournalTable implements JournalTable {
   trim(head: RunHead, { from, to }: SeqRange): void {
     const run = this.#runs.touch(head);
     run.records = run.records.filter(({ seq }) => seq < from || seq > to);
-    run.cuts.push({ first: from, last: to });
+    run.cuts = [...run.cuts, { first: from, last: to }];
   }
 }
 
@@ -207,4 +205,9 @@ export class StagedInboxTable implements InboxTable {
   removeAll(): never {
     return neverAsked("inbox.removeAll");
   }
+}
+
+/** Mostly there was nothing before. */
+function joined<Item>(before: readonly Item[], more: readonly Item[]): readonly Item[] {
+  return before.length === 0 ? more : [...before, ...more];
 }

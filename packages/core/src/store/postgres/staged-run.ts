@@ -22,8 +22,8 @@ export interface StagedRun {
   setsWait: boolean;
   outcome: { readonly value: Payload } | null;
   input: { readonly value: Payload } | null;
-  records: JournalRecord[];
-  cuts: { readonly first: number; readonly last: number }[];
+  records: readonly JournalRecord[];
+  cuts: readonly { readonly first: number; readonly last: number }[];
   added: InboxEntry[];
   addedIds: Set<string> | null;
   /** Numbers of those among the added that the run may have had before. */
@@ -33,6 +33,9 @@ export interface StagedRun {
   topics: ReadonlySet<string> | null;
   seen: Map<string, number> | null;
 }
+
+/** Of most runs a commit changes one thing: what has nothing shares it. */
+const NONE: readonly never[] = [];
 
 /** `trusting`: what was not looked for is taken to be new; the database refuses the commit if it is not. */
 export type Trust = "trusting" | "careful";
@@ -45,6 +48,8 @@ export class StagedRuns {
   /** Runs that are taken to have no open child that would have to be cancelled; the database looks whether that is so. */
   readonly childless = new Set<string>();
   readonly #runs = new Map<string, StagedRun>();
+  /** Children that are created in this commit and are to be cancelled with their parents, by their parents' ids. */
+  readonly #children = new Map<string, StagedRun[]>();
 
   constructor(rows: KnownRows, wanted: Wanted, trust: Trust) {
     this.rows = rows;
@@ -96,8 +101,14 @@ export class StagedRuns {
       throw new RowsMissing();
     }
     if (known !== undefined && known !== null) return this.find(run.id) === null;
-    this.#stage(run.id, blank(head, null, run));
+    const staged = this.#stage(run.id, blank(head, null, run));
+    if (run.parent?.onClose === "cancel") this.#adopt(run.parent.runId, staged);
     return true;
+  }
+
+  /** Children that this commit creates and that are to be cancelled with their parent. */
+  childrenOf(runId: string): readonly StagedRun[] {
+    return this.#children.get(runId) ?? NONE;
   }
 
   touch(head: RunHead): StagedRun {
@@ -144,6 +155,12 @@ export class StagedRuns {
     return known ?? seq;
   }
 
+  #adopt(parentId: string, child: StagedRun): void {
+    const children = this.#children.get(parentId);
+    if (children === undefined) this.#children.set(parentId, [child]);
+    else children.push(child);
+  }
+
   #stage(runId: string, run: StagedRun): StagedRun {
     this.#runs.set(runId, run);
     return run;
@@ -163,8 +180,8 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
     setsWait: false,
     outcome: null,
     input: null,
-    records: [],
-    cuts: [],
+    records: NONE,
+    cuts: NONE,
     added: [],
     addedIds: null,
     restored: null,
