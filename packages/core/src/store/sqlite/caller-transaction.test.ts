@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createEngine, type Engine, workflow } from "../../index.ts";
 import { type VirtualWorld, virtualWorld } from "../../testing/virtual-world.ts";
+import type { RunHead } from "../tables.ts";
+import { pathOf, withinCaller } from "./caller-transaction.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { findDriver, type SqliteDriver } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
 
 const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));
 const wait = workflow("wait", async (ctx) => [(await ctx.listen("go")).value, (await ctx.awaitEvent("news")).value]);
@@ -125,6 +128,22 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     user.exec("COMMIT");
     await world.advance("1 s");
     expect(await engine.run("g-2").result()).toBe("hello eve");
+  });
+
+  it("leaves nothing for the next when it fails", async () => {
+    const { user } = await bench();
+    const path = pathOf(user);
+    const row = (): unknown => user.prepare("SELECT count(*) AS n FROM pawl_inbox").get();
+    user.exec("BEGIN IMMEDIATE");
+    const fail = ({ inbox }: SqliteTables): void => {
+      const rest = { kind: "message", id: "m", name: "go", value: null, status: null, at: 0 } as const;
+      inbox.add({ key: 1, id: "r" } as RunHead, { n: 1, ...rest, onTargetTerminated: "discard" });
+      throw new Error("it fails");
+    };
+    expect(() => withinCaller(user, { database: user, path }, fail)).toThrow("it fails");
+    withinCaller(user, { database: user, path }, () => undefined);
+    user.exec("COMMIT");
+    expect(row()).toMatchObject({ n: 0 });
   });
 
   it("is refused with a code, and changes nothing, when the connection is a wrong one", async () => {

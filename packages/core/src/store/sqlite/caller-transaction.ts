@@ -28,15 +28,16 @@ export function withinCaller<Result>(
 ): Result {
   const database = checkConnection(tx, store) as SqliteDatabase;
   const sql = prepareAll(database, SQL);
+  const tables = KNOWN.get(database) ?? new SqliteTables(database);
+  KNOWN.set(database, tables);
   sql.savepoint.run();
   try {
-    const tables = KNOWN.get(database) ?? new SqliteTables(database);
-    KNOWN.set(database, tables);
     const result = work(tables);
     tables.flush();
     sql.release.run();
     return result;
   } catch (error) {
+    tables.drop();
     sql.undo.run();
     sql.release.run();
     throw storeErrorOf(error, "work");

@@ -25,6 +25,9 @@ const SQL = {
         JOIN pawl_inbox_ids k ON k.run = r.key AND k.kind = 'event' AND k.id = 'event:' || e.id
         JOIN pawl_inbox b ON b.run = k.run AND b.n = k.n
       WHERE r.id = e.holder)
+    AND NOT EXISTS (
+      SELECT 1 FROM pawl_runs r JOIN pawl_inbox b ON b.run = r.key AND b.n = 1
+      WHERE r.id = e.holder AND b.kind = 'event' AND b.id = 'event:' || e.id)
     ORDER BY e.at LIMIT ?`,
 } as const;
 

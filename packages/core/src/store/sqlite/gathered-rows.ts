@@ -15,6 +15,10 @@ export class GatheredRows {
     this.#statements = SIZES.map((rows) => ({ rows, statement: database.prepare(text(rows)) }));
   }
 
+  get isEmpty(): boolean {
+    return this.#values.length === 0;
+  }
+
   get isFull(): boolean {
     return this.#values.length >= SIZES[0] * this.#width;
   }

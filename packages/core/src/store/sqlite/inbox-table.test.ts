@@ -5,6 +5,7 @@ import { Batch } from "../batch.ts";
 import type { RunHead } from "../tables.ts";
 import { Connection } from "./connection.ts";
 import { findDriver } from "./driver.ts";
+import { cacheOf } from "./head-cache.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 
 let connection: Connection;
@@ -111,5 +112,82 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
       inbox.take(head, 1);
       expect(events.removeBefore(T0 + 1, 10)).toBe(1);
     });
+  });
+});
+
+describe("the first that came for a run", () => {
+  const again = (n: number): InboxEntry => entry(n, { id: "a" });
+  /** In a transaction of its own, by a connection that remembers nothing of the run. */
+  const afresh = <Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result => {
+    cacheOf(connection.database).forget();
+    return write(work);
+  };
+
+  it("is refused when it comes again, while it lies there and when it was taken", () => {
+    write(({ inbox }, head) => inbox.add(head, again(1)));
+    afresh(({ inbox }, head) => {
+      expect(inbox.add(head, again(2))).toBe(false);
+      expect(inbox.knows(head, "message", "a")).toBe(true);
+      inbox.take(head, 1);
+      expect(inbox.add(head, again(2))).toBe(false);
+      expect(inbox.knows(head, "message", "a")).toBe(true);
+      expect(inbox.add(head, entry(2, { id: "b" }))).toBe(true);
+    });
+    expect(afresh(({ inbox }, head) => inbox.add(head, again(3)))).toBe(false);
+    expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
+  });
+
+  it("is known at once when it is taken in the commit in which it came", () => {
+    write(({ inbox }, head) => {
+      inbox.add(head, again(1));
+      inbox.take(head, 1);
+      expect(inbox.knows(head, "message", "a")).toBe(true);
+    });
+  });
+
+  it("is refused at once when it comes again in the commit in which it was taken", () => {
+    write(({ inbox }, head) => {
+      inbox.add(head, again(1));
+      inbox.take(head, 1);
+      expect(inbox.add(head, again(2))).toBe(false);
+    });
+  });
+
+  it("is known when everything was taken", () => {
+    write(({ inbox }, head) => inbox.add(head, again(1)));
+    afresh(({ inbox }, head) => inbox.takeAll(head));
+    expect(afresh(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(true);
+  });
+
+  it("is laid back when it was taken, and not while it lies there", () => {
+    write(({ inbox }, head) => inbox.add(head, again(1)));
+    afresh(({ inbox }, head) => {
+      expect(inbox.restore(head, again(2))).toBe(false);
+      inbox.take(head, 1);
+      expect(inbox.restore(head, again(2))).toBe(true);
+      expect(inbox.restore(head, again(3))).toBe(false);
+    });
+    expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
+  });
+
+  it("can be taken where an earlier version has written its id when it came", () => {
+    write(({ inbox }, head) => inbox.add(head, again(1)));
+    connection.database.exec(
+      "INSERT INTO pawl_inbox_ids (run, kind, id, n, at) SELECT run, kind, id, n, at FROM pawl_inbox",
+    );
+    afresh(({ inbox }, head) => {
+      expect(inbox.add(head, again(2))).toBe(false);
+      inbox.take(head, 1);
+      expect(inbox.knows(head, "message", "a")).toBe(true);
+      expect(inbox.open(head)).toEqual([]);
+    });
+  });
+
+  it("is forgotten when it was taken and its time is over", () => {
+    write(({ inbox }, head) => inbox.add(head, again(1)));
+    expect(afresh(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(0);
+    afresh(({ inbox }, head) => inbox.take(head, 1));
+    expect(afresh(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(1);
+    expect(afresh(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(false);
   });
 });

@@ -11,6 +11,7 @@ const SQL = {
     ON CONFLICT (run, kind, id) DO UPDATE SET n = excluded.n, at = excluded.at
     WHERE NOT EXISTS (SELECT 1 FROM pawl_inbox e WHERE e.run = pawl_inbox_ids.run AND e.n = pawl_inbox_ids.n)`,
   knows: "SELECT 1 FROM pawl_inbox_ids WHERE run = ? AND kind = ? AND id = ?",
+  isFirst: "SELECT 1 FROM pawl_inbox WHERE run = ? AND n = 1 AND kind = ? AND id = ?",
   takeAll: "DELETE FROM pawl_inbox WHERE run = ?",
   open: "SELECT n, kind, id, name, status, at, policy, value FROM pawl_inbox WHERE run = ? ORDER BY n",
   received: `SELECT k.run, k.kind, k.id FROM pawl_inbox_ids k
@@ -38,52 +39,55 @@ interface KnownRow {
 
 const ENTRY = "pawl_inbox (run, n, kind, id, name, status, at, policy, value)";
 const ENTRY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
-const KNOWN = "pawl_inbox_ids (run, kind, id, n, at)";
-const KNOWN_ROW = "(?, ?, ?, ?, ?)";
+/** The row of a message as most are: less to hand over than an entry of any kind. */
+const MESSAGE_ROW = "(?, ?, 'message', ?, ?, NULL, ?, 'discard', ?)";
 
 /** Beyond this many entries in one inbox it is not remembered which they are. */
 const REMEMBERED_MAX = 32;
 
-/** What lies in inboxes, and beside it the ids of all that ever did. Rows gather until someone has to see them. */
+/**
+ * What lies in inboxes, and beside it the ids of all that ever did. A run's first entry is known by itself as long as it lies there: most
+ * runs wait for what comes, and a post that wakes one writes that much less. Rows gather until someone has to see them.
+ */
 export class SqliteInboxTable implements InboxTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
+  /** Runs whose first entry is about to be taken. */
   readonly #known: GatheredRows;
-  readonly #added: GatheredRows;
+  readonly #messages: GatheredRows;
+  readonly #others: GatheredRows;
   readonly #taken: GatheredRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#sql = prepareAll(database, SQL);
     this.#cache = cache;
-    this.#known = new GatheredRows(database, 5, insertText(KNOWN, KNOWN_ROW));
-    this.#added = new GatheredRows(database, 9, insertText(ENTRY, ENTRY_ROW));
+    this.#known = new GatheredRows(database, 1, knowFirstText);
+    this.#messages = new GatheredRows(database, 6, insertText(ENTRY, MESSAGE_ROW));
+    this.#others = new GatheredRows(database, 9, insertText(ENTRY, ENTRY_ROW));
     this.#taken = new GatheredRows(database, 2, takeText);
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    const known = knownRow(head, entry);
-    if (entry.n === 1) {
-      // Nothing came before it, so nothing can have had its id.
-      this.#known.add(known);
-    } else {
-      this.#known.flush();
-      if (Number(this.#sql.know.run(...known).changes) === 0) return false;
-    }
+    // Nothing came before the first, so nothing can have had its id.
+    if (entry.n > 1 && (this.#isFirst(head, entry) || !this.#know(head, entry))) return false;
     return this.#insert(head, entry);
   }
 
   restore(head: RunHead, entry: InboxEntry): boolean {
+    if (this.#isFirst(head, entry)) return false;
     this.flush();
     const { changes } = this.#sql.knowAgain.run(...knownRow(head, entry));
     return Number(changes) > 0 && this.#insert(head, entry);
   }
 
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
-    this.#known.flush();
+    if (this.#isFirst(head, { kind, id })) return true;
+    if (!this.#known.isEmpty) this.flush();
     return this.#sql.knows.get(head.key, kind, toColumn(id)) !== undefined;
   }
 
   take(head: RunHead, n: number): void {
+    if (n === 1) this.#known.add([head.key]);
     this.#taken.add([head.key, n]);
     if (this.#taken.isFull) this.flush();
     this.#remember(head, (open) => open.filter((other) => other !== n));
@@ -96,6 +100,7 @@ export class SqliteInboxTable implements InboxTable {
   }
 
   takeAll(head: RunHead): void {
+    this.#known.add([head.key]);
     this.flush();
     this.#sql.takeAll.run(head.key);
     this.#remember(head, () => []);
@@ -113,24 +118,42 @@ export class SqliteInboxTable implements InboxTable {
     this.#sql.forgetAll.run(head.key);
   }
 
-  /** Writes what has gathered: an entry is laid down before it is taken. */
+  /** Writes what has gathered: an entry is laid down before it is known, and known before it is taken. */
   flush(): void {
+    this.#messages.flush();
+    this.#others.flush();
     this.#known.flush();
-    this.#added.flush();
     this.#taken.flush();
   }
 
   /** Forgets what has gathered: its transaction is rolled back. */
   drop(): void {
+    this.#messages.drop();
+    this.#others.drop();
     this.#known.drop();
-    this.#added.drop();
     this.#taken.drop();
+  }
+
+  /** Makes the entry's id known; false, when it was. */
+  #know(head: RunHead, entry: InboxEntry): boolean {
+    if (!this.#known.isEmpty) this.flush();
+    return Number(this.#sql.know.run(...knownRow(head, entry)).changes) > 0;
+  }
+
+  /** Whether this is the run's first entry, and lies there. */
+  #isFirst(head: RunHead, { kind, id }: Pick<InboxEntry, "kind" | "id">): boolean {
+    if (this.#cache.get(head.id)?.inbox?.includes(1) === false) return false;
+    this.flush();
+    return this.#sql.isFirst.get(head.key, kind, toColumn(id)) !== undefined;
   }
 
   #insert(head: RunHead, { n, kind, id, name, status, at, onTargetTerminated, value }: InboxEntry): true {
     const texts = [toColumn(id), toColumn(name), toColumnOrNull(value)] as const;
-    this.#added.add([head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]]);
-    if (this.#added.isFull) this.flush();
+    const isPlain = kind === "message" && status === null && onTargetTerminated === "discard";
+    const rows = isPlain ? this.#messages : this.#others;
+    if (isPlain) rows.add([head.key, n, texts[0], texts[1], at, texts[2]]);
+    else rows.add([head.key, n, kind, texts[0], texts[1], status, at, onTargetTerminated, texts[2]]);
+    if (rows.isFull) this.flush();
     this.#remember(head, (open) => (open.length < REMEMBERED_MAX ? [...open, n] : null));
     return true;
   }
@@ -146,6 +169,12 @@ function knownRow(
   { kind, id, n, at }: InboxEntry,
 ): readonly [number, string, string, number, number] {
   return [key, kind, toColumn(id), n, at];
+}
+
+/** Databases of earlier versions have the ids of first entries that lie there still. */
+function knowFirstText(rows: number): string {
+  return `INSERT INTO pawl_inbox_ids (run, kind, id, n, at) SELECT run, kind, id, n, at FROM pawl_inbox
+    WHERE n = 1 AND run IN (${Array(rows).fill("?").join(", ")}) ON CONFLICT DO NOTHING`;
 }
 
 function takeText(rows: number): string {

@@ -9,6 +9,8 @@ const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail,
 
 /** The row of a step that succeeded at once, which most are: less to hand over than a row of any kind. */
 const STEP_ROW = "(?, ?, ?, 'step', 'ok', 1, ?, ?, NULL, ?)";
+/** The row of a message that was received. */
+const LISTEN_ROW = "(?, ?, ?, 'listen', 'ok', 0, ?, ?, NULL, ?)";
 const ANY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const SQL = {
@@ -26,6 +28,7 @@ export class SqliteJournalTable implements JournalTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
   readonly #steps: GatheredRows;
+  readonly #listens: GatheredRows;
   readonly #others: GatheredRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
@@ -33,6 +36,7 @@ export class SqliteJournalTable implements JournalTable {
     this.#cache = cache;
     const into = `pawl_journal (run, ${COLUMNS})`;
     this.#steps = new GatheredRows(database, 6, insertText(into, STEP_ROW));
+    this.#listens = new GatheredRows(database, 6, insertText(into, LISTEN_ROW));
     this.#others = new GatheredRows(database, 10, insertText(into, ANY_ROW));
   }
 
@@ -78,12 +82,14 @@ export class SqliteJournalTable implements JournalTable {
   /** Writes the rows that have gathered. */
   flush(): void {
     this.#steps.flush();
+    this.#listens.flush();
     this.#others.flush();
   }
 
   /** Forgets the rows that have gathered: their transaction is rolled back. */
   drop(): void {
     this.#steps.drop();
+    this.#listens.drop();
     this.#others.drop();
   }
 
@@ -118,13 +124,20 @@ export class SqliteJournalTable implements JournalTable {
     const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
     const place = toColumn(location);
     const text = toColumnOrNull(payload);
-    if (kind === "step" && outcome === "ok" && attempts === 1 && detail === null) {
-      this.#steps.add([key, seq, place, startedAt, at, text]);
-      if (this.#steps.isFull) this.#steps.flush();
+    const plain = outcome === "ok" && detail === null ? this.#plainRows(kind, attempts) : null;
+    if (plain !== null) {
+      plain.add([key, seq, place, startedAt, at, text]);
+      if (plain.isFull) plain.flush();
       return;
     }
     this.#others.add([key, seq, place, kind, outcome, attempts, startedAt, at, toColumnOrNull(detail), text]);
     if (this.#others.isFull) this.#others.flush();
+  }
+
+  /** Where a record that went well and tells no details is gathered; null: among all others. */
+  #plainRows(kind: JournalRecord["kind"], attempts: number): GatheredRows | null {
+    if (kind === "step") return attempts === 1 ? this.#steps : null;
+    return kind === "listen" && attempts === 0 ? this.#listens : null;
   }
 
   /** Nothing is known of the run: the statement itself looks. */

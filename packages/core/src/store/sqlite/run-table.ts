@@ -5,6 +5,7 @@ import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunT
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
+import { ReadyRows } from "./ready-rows.ts";
 import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 import { RUN_SQL } from "./run-sql.ts";
 
@@ -17,12 +18,30 @@ const INPUT_INLINE_MAX = 1_000;
 const OWNED: readonly Status[] = ["running", "suspended", "compensating"];
 
 export class SqliteRunTable implements RunTable {
-  readonly #sql: Statements<typeof RUN_SQL>;
+  readonly #statements: Statements<typeof RUN_SQL>;
   readonly #cache: HeadCache;
+  readonly #ready: ReadyRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
-    this.#sql = prepareAll(database, RUN_SQL);
+    this.#statements = prepareAll(database, RUN_SQL);
     this.#cache = cache;
+    this.#ready = new ReadyRows(database);
+  }
+
+  /** Writes what has gathered. */
+  flush(): void {
+    this.#ready.flush();
+  }
+
+  /** Forgets what has gathered: its transaction is rolled back. */
+  drop(): void {
+    this.#ready.drop();
+  }
+
+  /** Every statement sees the rows that have gathered before it. */
+  get #sql(): Statements<typeof RUN_SQL> {
+    this.#ready.flush();
+    return this.#statements;
   }
 
   head(runId: string): RunHead | null {
@@ -89,7 +108,11 @@ export class SqliteRunTable implements RunTable {
   }
 
   saveReady(head: RunHead): void {
-    this.#sql.saveReady.run(head.inboxLast, head.wakeAt, head.topics, head.key);
+    const { key, inboxLast, wakeAt, topics } = head;
+    const before = this.#cache.get(head.id)?.head;
+    // What the row holds is known, so it is known that no more than this changes.
+    if (before?.inboxLast === inboxLast - 1 && before.topics === topics) this.#ready.add(key, wakeAt);
+    else this.#sql.saveReady.run(inboxLast, wakeAt, topics, key);
     this.#remember(head, undefined);
   }
 

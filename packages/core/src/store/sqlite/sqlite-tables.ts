@@ -45,7 +45,9 @@ export class SqliteTables implements Tables {
     this.#transactions = new SqliteTransactions(database);
   }
 
+  /** The code may ask for more in this transaction, which is to see all that was written before it. */
   transact(code: InTransaction): TransactionEnd {
+    this.flush();
     return this.#transactions.run(code);
   }
 
@@ -56,13 +58,20 @@ export class SqliteTables implements Tables {
 
   /** Everything is written: the transaction may be committed. */
   flush(): void {
+    this.runs.flush();
     this.journal.flush();
     this.inbox.flush();
   }
 
-  ended(end: "committed" | "rolledBack"): void {
+  /** What was not written yet won't be. */
+  drop(): void {
+    this.runs.drop();
     this.journal.drop();
     this.inbox.drop();
+  }
+
+  ended(end: "committed" | "rolledBack"): void {
+    this.drop();
     this.#cache.close(end);
   }
 }

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { InTransaction } from "../../model/transition.ts";
+import type { SqliteTx } from "../../model/tx.ts";
+import { newRun, T0 } from "../../testing/store-contract/builders.ts";
+import { Batch } from "../batch.ts";
+import { draftOf } from "../head-draft.ts";
+import { Connection } from "./connection.ts";
+import { findDriver } from "./driver.ts";
+import type { SqliteTables } from "./sqlite-tables.ts";
+
+let connection: Connection;
+
+beforeEach(async () => {
+  const Driver = await findDriver();
+  connection = new Connection(new Driver(":memory:"), "FULL", 1_000_000);
+  connection.write(() => {
+    for (let n = 0; n < RUNS; n += 1) new Batch(connection.tables, T0).create(newRun(`r${n}`, { owner: "w" }));
+  });
+});
+
+afterEach(() => connection.database.close());
+
+const RUNS = 40;
+
+/** One entry more lies in the run's inbox, and it is due. */
+function makeReady({ runs }: SqliteTables, runId: string, wakeAt: number): void {
+  const head = runs.head(runId);
+  if (head === null) throw new Error(`run ${runId} is not there`);
+  const next = draftOf(head);
+  next.inboxLast += 1;
+  next.wakeAt = wakeAt;
+  runs.saveReady(next);
+}
+
+/** The inbox's number of each run and when it is due, as the rows say. */
+function rows(): unknown[] {
+  const found = connection.database.prepare("SELECT inbox_last AS n, wake_at AS at FROM pawl_runs ORDER BY key").all();
+  return (found as { readonly n: number; readonly at: number | null }[]).map(({ n, at }) => [n, at]);
+}
+
+it("runs that posts make ready in one commit are each due, with one entry more", () => {
+  connection.write(() => {
+    for (let n = 0; n < RUNS; n += 1) makeReady(connection.tables, `r${n}`, T0 + 1);
+  });
+  expect(rows()).toEqual(Array(RUNS).fill([1, T0 + 1]));
+});
+
+it("a run that several posts make ready in one commit has an entry more for each", () => {
+  connection.write(() => {
+    for (const runId of ["r0", "r1", "r0", "r0"]) makeReady(connection.tables, runId, T0 + 1);
+  });
+  expect(rows().slice(0, 3)).toEqual([
+    [3, T0 + 1],
+    [1, T0 + 1],
+    [0, null],
+  ]);
+});
+
+it("each is due at its own time", () => {
+  connection.write(() => {
+    for (let n = 0; n < 3; n += 1) makeReady(connection.tables, `r${n}`, T0 + n);
+  });
+  expect(rows().slice(0, 3)).toEqual([
+    [1, T0],
+    [1, T0 + 1],
+    [1, T0 + 2],
+  ]);
+});
+
+it("what else is asked or written of the run in the same commit comes after it", () => {
+  connection.write(() => {
+    const { runs } = connection.tables;
+    makeReady(connection.tables, "r0", T0);
+    expect(runs.get("r0")).toMatchObject({ inboxLast: 1, wakeAt: T0 });
+    makeReady(connection.tables, "r1", T0);
+    const head = runs.head("r1");
+    if (head !== null) runs.saveInbox({ ...head, inboxLast: 7 });
+  });
+  expect(rows().slice(0, 2)).toEqual([
+    [1, T0],
+    [7, T0],
+  ]);
+});
+
+it("a run that leaves its topics, or has more than one entry more, is written as it is", () => {
+  const waiters = (): unknown[] => connection.database.prepare("SELECT topics FROM pawl_runs WHERE topics > 0").all();
+  connection.write(() => {
+    const { runs } = connection.tables;
+    const head = runs.head("r0");
+    if (head !== null) runs.saveWait({ ...head, topics: 1 }, null);
+  });
+  expect(waiters()).toHaveLength(1);
+  connection.write(() => {
+    const { runs } = connection.tables;
+    for (const runId of ["r0", "r1"]) {
+      const head = runs.head(runId);
+      if (head !== null) runs.saveReady({ ...head, topics: 0, inboxLast: runId === "r0" ? 1 : 5, wakeAt: T0 });
+    }
+  });
+  expect(waiters()).toHaveLength(0);
+  expect(rows().slice(0, 2)).toEqual([
+    [1, T0],
+    [5, T0],
+  ]);
+});
+
+it("code inside the transaction sees it", () => {
+  const seen: unknown[] = [];
+  const code: InTransaction = (tx) => {
+    seen.push(...(tx as SqliteTx).prepare("SELECT inbox_last AS n FROM pawl_runs WHERE id = 'r0'").all());
+  };
+  connection.write(() => {
+    makeReady(connection.tables, "r0", T0);
+    connection.tables.transact(code);
+  });
+  expect(seen).toMatchObject([{ n: 1 }]);
+});
+
+it("a commit that fails leaves nothing of it for the next", () => {
+  const fail = (): void => {
+    makeReady(connection.tables, "r0", T0);
+    throw new Error("it fails");
+  };
+  expect(() => connection.write(fail)).toThrow("it fails");
+  connection.write(() => makeReady(connection.tables, "r1", T0));
+  expect(rows().slice(0, 2)).toEqual([
+    [0, null],
+    [1, T0],
+  ]);
+});
