@@ -452,7 +452,7 @@ describe("the coordinator answers", () => {
     expect((await store.reader.get("r"))?.status).toBe("cancelled");
   });
 
-  it("wake-ups after the answers, from the same commit", async () => {
+  it("wake-ups of the same commit before whoever sent is answered", async () => {
     const { coordinator, wakes, world } = await open();
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
@@ -484,7 +484,10 @@ describe("the coordinator answers", () => {
     });
     await world.settle();
     expect(outcomes).toEqual(["appended"]);
-    expect(await coordinator.submit({ kind: "send", post: message("r", "m1") })).toEqual({ kind: "delivered" });
+    const seen: number[] = [];
+    const sent = coordinator.submit({ kind: "send", post: message("r", "m1") }).finally(() => seen.push(wakes.length));
+    expect(await sent).toEqual({ kind: "delivered" });
+    expect(seen).toEqual([1]);
     expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
   });
 

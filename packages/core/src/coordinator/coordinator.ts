@@ -33,7 +33,7 @@ export interface CoordinatorLimits {
 const NONE: readonly Asked[] = [];
 
 /** How many batches with callers' ops may go before what nobody waits for. */
-const PASSES_MAX = 4;
+const PASSES_MAX = 2;
 
 /** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
 const ANSWERS_MAX = 250;
@@ -50,7 +50,8 @@ const AGAIN_MAX = 100;
  *     may wait is committed beside it, where the store asks for that. A full batch that waits goes to a store that works beside this
  *     process before the answers of the one before are given, without the runs that these are for.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
- * C4. An append that can wait is passed over while callers have something to commit, a few times.
+ * C4. An append that can wait is passed over while callers have something to commit, a few times. Whoever posts something that wakes a
+ *     run is answered at the end of the turn: the code that was woken goes first.
  * C5. A failed assertion stops everything before a wrong state is written.
  */
 export class Coordinator {
@@ -247,6 +248,8 @@ export class Coordinator {
 
   /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
   async #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
+    const callers: Array<() => void> = [];
+    const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
     let next = 0;
     let index = -1;
     for (const { entry, op, owned } of asked) {
@@ -260,9 +263,15 @@ export class Coordinator {
       const transition = batch[index];
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
       if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
-      settle(entry, conclude(op, answer, resent && owned?.isSecond !== true, transition));
+      const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
+      if (codeFirst && entry.kind === "op" && transition.kind === "post") callers.push(() => settle(entry, conclusion));
+      else settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
+    if (callers.length > 0)
+      this.#turns.atTurnEnd(() => {
+        for (const tell of callers) tell();
+      });
   }
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */
