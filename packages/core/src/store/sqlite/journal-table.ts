@@ -27,13 +27,16 @@ const SQL = {
 export class SqliteJournalTable implements JournalTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
+  readonly #writeRuns: () => void;
   readonly #steps: GatheredRows;
   readonly #listens: GatheredRows;
   readonly #others: GatheredRows;
 
-  constructor(database: SqliteDatabase, cache: HeadCache) {
+  /** `writeRuns` writes the rows of runs that have gathered. */
+  constructor(database: SqliteDatabase, cache: HeadCache, writeRuns: () => void) {
     this.#sql = prepareAll(database, SQL);
     this.#cache = cache;
+    this.#writeRuns = writeRuns;
     const into = `pawl_journal (run, ${COLUMNS})`;
     this.#steps = new GatheredRows(database, 6, insertText(into, STEP_ROW));
     this.#listens = new GatheredRows(database, 6, insertText(into, LISTEN_ROW));
@@ -143,6 +146,7 @@ export class SqliteJournalTable implements JournalTable {
   /** Nothing is known of the run: the statement itself looks. */
   #appendBlind(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     const id = toColumn(runId);
+    this.#writeRuns();
     this.flush();
     for (const record of records) {
       const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;

@@ -56,3 +56,8 @@ export const RUN_SQL = {
     ORDER BY r.created_at, r.key LIMIT ?`,
   remove: "DELETE FROM pawl_runs WHERE key = ?",
 } as const;
+
+/** Updates of many rows, up to which they are. A post that is waited for makes a run ready: one entry more, and no topic. */
+export const READY_RUNS = "UPDATE pawl_runs SET inbox_last = inbox_last + 1, wake_at = ?";
+export const END_RUNS = `UPDATE pawl_runs SET status = ?, turn = ?, owner = NULL, wake_at = NULL, topics = 0, ended_at = ?,
+  wait = NULL, outcome = ?`;

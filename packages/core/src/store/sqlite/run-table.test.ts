@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { InTransaction } from "../../model/transition.ts";
 import type { SqliteTx } from "../../model/tx.ts";
-import { newRun, T0 } from "../../testing/store-contract/builders.ts";
+import { newRun, record, T0 } from "../../testing/store-contract/builders.ts";
 import { Batch } from "../batch.ts";
 import { draftOf } from "../head-draft.ts";
+import type { RunHead } from "../tables.ts";
 import { Connection } from "./connection.ts";
 import { findDriver } from "./driver.ts";
+import { cacheOf } from "./head-cache.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 
 let connection: Connection;
@@ -119,12 +121,58 @@ it("code inside the transaction sees it", () => {
 it("a commit that fails leaves nothing of it for the next", () => {
   const fail = (): void => {
     makeReady(connection.tables, "r0", T0);
+    end("r2");
+    makeReady(connection.tables, "r3", T0);
     throw new Error("it fails");
   };
   expect(() => connection.write(fail)).toThrow("it fails");
   connection.write(() => makeReady(connection.tables, "r1", T0));
-  expect(rows().slice(0, 2)).toEqual([
+  expect(rows().slice(0, 4)).toEqual([
     [0, null],
     [1, T0],
+    [0, null],
+    [0, null],
   ]);
+  expect(connection.tables.runs.get("r2")?.status).toBe("running");
+});
+
+function end(runId: string, over: Partial<RunHead> = {}, outcome: string | null = "1"): void {
+  const { runs } = connection.tables;
+  const head = runs.head(runId);
+  if (head === null) throw new Error(`run ${runId} is not there`);
+  runs.saveOutcome({ ...head, status: "completed", owner: null, wakeAt: null, endedAt: T0 + 5, ...over }, outcome);
+}
+
+it("runs that end in one commit end each as it does, after what made them ready", () => {
+  connection.write(() => {
+    for (const runId of ["r0", "r1", "r2"]) makeReady(connection.tables, runId, T0);
+    for (const runId of ["r0", "r1"]) end(runId);
+    end("r2", {}, "2");
+    end("r3", { status: "failed" }, null);
+    end("r4", { epoch: 2, controlId: "c" });
+    end("r5", { claims: 3 });
+  });
+  const rows = connection.database
+    .prepare(
+      "SELECT status, outcome, inbox_last, wake_at, owner, epoch, claims, ended_at FROM pawl_runs ORDER BY key LIMIT 6",
+    )
+    .all() as Record<string, unknown>[];
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ["completed", "1", 1, null, null, 1, 0, T0 + 5],
+    ["completed", "1", 1, null, null, 1, 0, T0 + 5],
+    ["completed", "2", 1, null, null, 1, 0, T0 + 5],
+    ["failed", null, 0, null, null, 1, 0, T0 + 5],
+    ["completed", "1", 0, null, null, 2, 0, T0 + 5],
+    ["completed", "1", 0, null, null, 1, 3, T0 + 5],
+  ]);
+});
+
+it("a run that has ended in this commit takes no record, also when nothing of it is remembered", () => {
+  connection.write(() => {
+    end("r0");
+    expect(connection.tables.journal.appendGuarded("r0", 1, [record(1)])).toBe(false);
+    end("r1");
+    cacheOf(connection.database).forget();
+    expect(connection.tables.journal.appendGuarded("r1", 1, [record(1)])).toBe(false);
+  });
 });

@@ -4,10 +4,10 @@ import type { DueRun, HeldRun } from "../store.ts";
 import type { AwaitedPosts, ClaimableQuery, EndedQuery, HeadDraft, RunHead, RunTable } from "../tables.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { EqualRows } from "./equal-rows.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
-import { ReadyRows } from "./ready-rows.ts";
 import { type HeadRow, headOf, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
-import { RUN_SQL } from "./run-sql.ts";
+import { END_RUNS, READY_RUNS, RUN_SQL } from "./run-sql.ts";
 
 const NO_ENTRIES: readonly number[] = [];
 
@@ -20,27 +20,31 @@ const OWNED: readonly Status[] = ["running", "suspended", "compensating"];
 export class SqliteRunTable implements RunTable {
   readonly #statements: Statements<typeof RUN_SQL>;
   readonly #cache: HeadCache;
-  readonly #ready: ReadyRows;
+  readonly #ready: EqualRows;
+  readonly #ended: EqualRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#statements = prepareAll(database, RUN_SQL);
     this.#cache = cache;
-    this.#ready = new ReadyRows(database);
+    this.#ready = new EqualRows(database, READY_RUNS);
+    this.#ended = new EqualRows(database, END_RUNS);
   }
 
-  /** Writes what has gathered. */
+  /** Writes what has gathered: a run is ready before it has ended, and never after. */
   flush(): void {
     this.#ready.flush();
+    this.#ended.flush();
   }
 
   /** Forgets what has gathered: its transaction is rolled back. */
   drop(): void {
     this.#ready.drop();
+    this.#ended.drop();
   }
 
   /** Every statement sees the rows that have gathered before it. */
   get #sql(): Statements<typeof RUN_SQL> {
-    this.#ready.flush();
+    this.flush();
     return this.#statements;
   }
 
@@ -111,7 +115,7 @@ export class SqliteRunTable implements RunTable {
     const { key, inboxLast, wakeAt, topics } = head;
     const before = this.#cache.get(head.id)?.head;
     // What the row holds is known, so it is known that no more than this changes.
-    if (before?.inboxLast === inboxLast - 1 && before.topics === topics) this.#ready.add(key, wakeAt);
+    if (before?.inboxLast === inboxLast - 1 && before.topics === topics) this.#ready.add(key, [wakeAt]);
     else this.#sql.saveReady.run(inboxLast, wakeAt, topics, key);
     this.#remember(head, undefined);
   }
@@ -132,9 +136,14 @@ export class SqliteRunTable implements RunTable {
 
   saveOutcome(head: RunHead, outcome: Payload): void {
     const { status, turn, owner, wakeAt, topics, claims, endedAt, key } = head;
-    const texts = [toColumnOrNull(owner), toColumnOrNull(outcome)] as const;
-    this.#sql.saveOutcome.run(status, turn, texts[0], wakeAt, topics, claims, endedAt, texts[1], key);
-    this.#saveControl(head);
+    const text = toColumnOrNull(outcome);
+    if (this.#endsAsItWas(head)) {
+      this.#ready.flush();
+      this.#ended.add(key, [status, turn, endedAt, text]);
+    } else {
+      this.#sql.saveOutcome.run(status, turn, toColumnOrNull(owner), wakeAt, topics, claims, endedAt, text, key);
+      this.#saveControl(head);
+    }
     this.#remember(head, null);
   }
 
@@ -216,6 +225,13 @@ export class SqliteRunTable implements RunTable {
     this.#sql.removeInput.run(head.key);
     this.#sql.remove.run(head.key);
     this.#cache.delete(head.id);
+  }
+
+  /** Whether the run ends by itself: then nothing else of its row changes than what every end changes. */
+  #endsAsItWas({ id, owner, wakeAt, topics, endedAt, claims, epoch, controlId }: RunHead): boolean {
+    if (endedAt === null || owner !== null || wakeAt !== null || topics !== 0) return false;
+    const before = this.#cache.get(id)?.head;
+    return before?.claims === claims && before.epoch === epoch && before.controlId === controlId;
   }
 
   /** What only those change who take a run over. */

@@ -33,7 +33,7 @@ export class SqliteTables implements Tables {
   constructor(database: SqliteDatabase) {
     this.#cache = cacheOf(database);
     this.runs = new SqliteRunTable(database, this.#cache);
-    this.journal = new SqliteJournalTable(database, this.#cache);
+    this.journal = new SqliteJournalTable(database, this.#cache, () => this.runs.flush());
     this.pages = new JournalPages(database);
     this.inbox = new SqliteInboxTable(database, this.#cache);
     this.topics = new SqliteTopicTable(database);
