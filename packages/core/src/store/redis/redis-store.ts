@@ -1,6 +1,5 @@
-import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
-import type { Answer, Transition, Wake } from "../../model/transition.ts";
+import type { Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type {
@@ -37,7 +36,8 @@ import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { Silence } from "./silence.ts";
 import { fromWire, toWire, toWireOrNull } from "./text.ts";
-import { type WrittenBatch, writeBatch } from "./write-batch.ts";
+import { withoutCode } from "./without-code.ts";
+import { writeBatch } from "./write-batch.ts";
 
 type HeldReply = readonly (readonly [string, number])[];
 type BeatReply = [number, number, number, HeldReply, string | null, string | null];
@@ -53,6 +53,9 @@ export interface Delivered {
   /** The number of the last message that was taken. */
   readonly taken: string;
 }
+
+/** A commit of so many takes the server less time than it takes this process to go on with what it answers. */
+const BATCH_MAX = 400;
 
 const NOTHING: Applied = { answers: [], wakes: [], outbox: [] };
 
@@ -75,6 +78,7 @@ export class RedisStore implements Store {
   readonly exactClock: boolean;
   /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
   readonly transactions = "batched";
+  readonly batchMax = BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: RedisStoreParts;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -122,16 +126,13 @@ export class RedisStore implements Store {
     return { answers, wakes };
   }
 
-  async apply(transitions: readonly Transition[]): Promise<Applied> {
-    const data = transitions.filter((transition) => !hasCode(transition));
-    const { answers, ...rest } = data.length === 0 ? NOTHING : await this.#applied(writeBatch(data));
-    if (data.length === transitions.length) return { answers, ...rest };
-    const left = answers.values();
-    const all = transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer)));
-    return { answers: all, ...rest };
+  apply(transitions: readonly Transition[]): Promise<Applied> {
+    return withoutCode(transitions, (data) => this.#applied(data));
   }
 
-  async #applied(batch: WrittenBatch): Promise<Applied> {
+  async #applied(data: readonly Transition[]): Promise<Applied> {
+    if (data.length === 0) return NOTHING;
+    const batch = writeBatch(data);
     const reply = (await this.#write("commit", batch.args)) as CommitReply;
     return { ...readCommit(reply, batch), outbox: reply[3] };
   }
@@ -279,15 +280,6 @@ export class RedisStore implements Store {
     if (this.#parts.clock === "server") this.#present?.heard((answer as readonly [number])[0]);
     return answer;
   }
-}
-
-function hasCode(transition: Transition): boolean {
-  return transition.kind === "append" && transition.transaction !== null;
-}
-
-function codeRefused(): Answer {
-  const text = "Redis has no transaction that code could take part in; do the work in a step, with its idempotency key";
-  return { kind: "refused", reason: "threw", error: new PawlError("TX_UNSUPPORTED", text) };
 }
 
 function heldOf(reply: HeldReply): readonly HeldRun[] {
