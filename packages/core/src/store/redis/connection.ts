@@ -92,13 +92,13 @@ export class RedisConnection {
 
   /** By its hash; a server that does not know it, because it was restarted or is another, gets the text. */
   async #run(script: Script, operation: string, now: string, args: readonly string[]): Promise<unknown> {
-    const call = ["1", this.#prefix, operation, now, this.#origin, ...this.#place, ...args];
+    const call = ["EVALSHA", script.sha, "1", this.#prefix, operation, now, this.#origin, ...this.#place].concat(args);
     return await this.#reaching(async () => {
       try {
-        return await this.#send(["EVALSHA", script.sha, ...call]);
+        return await this.#send(call);
       } catch (error) {
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-        return await this.#send(["EVAL", script.text, ...call]);
+        return await this.#send(["EVAL", script.text, ...call.slice(2)]);
       }
     });
   }

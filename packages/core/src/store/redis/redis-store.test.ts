@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { append, create, record, T0 } from "../../testing/store-contract/builders.ts";
+import { append, create, record, records, suspended, T0 } from "../../testing/store-contract/builders.ts";
 import { storeContract } from "../../testing/store-contract/index.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import { memoryStore } from "../memory/memory-store.ts";
 import type { Store } from "../store.ts";
 import { redisStore } from "./index.ts";
 
@@ -55,5 +56,28 @@ it.skipIf(URL === undefined)(
     );
     expect((await store.load("r"))?.records).toEqual([]);
     await store.close();
+  },
+);
+
+it.skipIf(URL === undefined)(
+  "records alone, of many runs, are added as those of each are, whatever they have in common",
+  async () => {
+    const { store } = await freshKeys();
+    const model = memoryStore();
+    const ids = Array.from({ length: 1_300 }, (_, index) => `r${index}`);
+    const epochOf = (index: number): number => (index % 7 === 3 || index > 1_250 ? 2 : 1);
+    const some = (index: number) => records(1, index % 5 === 4 ? 3 : 1);
+    const appends = ids.map((id, index) => append(id, { epoch: epochOf(index), records: some(index) }));
+    const beside = append("r8", { records: [record(2)], state: suspended() });
+    const batches = [ids.map((id) => create(id, { owner: "w" })), [...appends, beside], appends];
+    const outcomes = async (each: Store): Promise<unknown> => {
+      await each.open(new ManualWorld(T0));
+      const answers: unknown[] = [];
+      for (const batch of batches) answers.push((await each.commit(batch)).answers);
+      const loaded = await Promise.all(ids.map(async (id) => (await each.load(id))?.records));
+      await each.close();
+      return { answers, loaded };
+    };
+    expect(await outcomes(store)).toEqual(await outcomes(model));
   },
 );

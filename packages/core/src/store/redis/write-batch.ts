@@ -21,20 +21,22 @@ export interface WrittenBatch {
 export function writeBatch(batch: readonly Transition[]): WrittenBatch {
   const plain: number[] = [];
   const rest: number[] = [];
-  const [ids, appends, others]: [Args, Args, Args] = [[], [], []];
+  const [ids, others]: [Args, Args] = [[], []];
+  const appends = new PlainAppends();
   const changed = new Set<string>();
   for (const [index, transition] of batch.entries()) {
     if (transition.kind === "append" && isPlain(transition) && !changed.has(transition.runId)) {
       plain.push(index);
       ids.push(toWire(transition.runId));
-      writePlain(appends, transition);
+      appends.add(transition);
     } else {
       rest.push(index);
       noteRuns(changed, transition);
       writeTransition(others, transition);
     }
   }
-  return { args: [String(plain.length), ...ids, ...appends, String(rest.length), ...others], plain, rest };
+  const args = [String(plain.length)].concat(ids, appends.args, String(rest.length), others);
+  return { args, plain, rest };
 }
 
 /** The runs whose owner, journal or status it may change. */
@@ -105,9 +107,29 @@ function isSimple(append: Append): boolean {
   );
 }
 
-function writePlain(args: Args, { epoch, records }: Append): void {
-  args.push(String(epoch), String(records.at(-1)?.seq), String(records.length));
-  pushRecords(args, records);
+/**
+ * Appends of records alone. Those that follow each other with the same epoch and the same number of records say both once: mostly all
+ * of a batch do, and each argument costs both sides as much as a short record.
+ */
+class PlainAppends {
+  readonly args: Args = [];
+  #epoch = 0;
+  #each = 0;
+  /** Where the number of those that say it together stands in the arguments. */
+  #place = -1;
+  #count = 0;
+
+  add({ epoch, records }: Append): void {
+    if (epoch !== this.#epoch || records.length !== this.#each) {
+      this.args.push(String(epoch), String(records.length));
+      this.#place = this.args.push("") - 1;
+      [this.#epoch, this.#each, this.#count] = [epoch, records.length, 0];
+    }
+    this.#count += 1;
+    this.args[this.#place] = String(this.#count);
+    this.args.push(String(records.at(-1)?.seq));
+    pushRecords(this.args, records);
+  }
 }
 
 function writeAppend(args: Args, append: Append): void {

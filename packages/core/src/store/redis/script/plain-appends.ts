@@ -34,20 +34,26 @@ end
 -- Those that were not pushed: each with its place, and as it is appended where the whole head is looked at.
 local function push_plain()
   local count, left = num(), {}
-  local ids = at
+  local ids, guards, first = at, nil, 0
   at = at + count
-  for start = 1, count, GIVEN_MAX do
-    local some = math.min(GIVEN_MAX, count - start + 1)
-    local guards = call('HMGET', P .. ':g', unpack(given, ids + start, ids + start + some - 1))
-    for i = 1, some do
-      local id, epoch, last, pushed = given[ids + start + i - 1], arg(), num(), num()
-      if is_pushed(id, guards[i], epoch, last, pushed) then
-        at = at + pushed
-      else
-        local t = { run_id = id, epoch = tonumber(epoch), first = last - pushed + 1, records = {} }
-        for k = 1, pushed do t.records[k] = arg() end
-        left[#left + 1] = { start + i - 1, t }
-      end
+  local done, last_alike, epoch, pushed = 0, 0, nil, 0
+  while done < count do
+    if done == last_alike then
+      epoch, pushed = arg(), num()
+      last_alike = done + num()
+    end
+    if done % GIVEN_MAX == 0 then
+      first = done
+      guards = call('HMGET', P .. ':g', unpack(given, ids + done + 1, ids + math.min(done + GIVEN_MAX, count)))
+    end
+    done = done + 1
+    local id, last = given[ids + done], num()
+    if is_pushed(id, guards[done - first], epoch, last, pushed) then
+      at = at + pushed
+    else
+      local t = { run_id = id, epoch = tonumber(epoch), first = last - pushed + 1, records = {} }
+      for k = 1, pushed do t.records[k] = arg() end
+      left[#left + 1] = { done, t }
     end
   end
   return left
