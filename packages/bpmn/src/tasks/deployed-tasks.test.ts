@@ -124,6 +124,6 @@ test("what a server refuses is an incident of the task", async () => {
     ),
   );
   const run = await bpmn.start("p");
-  await expect.poll(() => run.status(), { timeout: 20_000 }).toBe("suspended");
+  await expect.poll(() => run.status(), { timeout: 100_000 }).toBe("suspended");
   expect((await bpmn.view(run.id)).incidents).toMatchObject([{ element: "ask", kind: "failed" }]);
 });

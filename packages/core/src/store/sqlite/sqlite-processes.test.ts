@@ -116,7 +116,7 @@ it("four processes on one file finish their work, and nothing but a busy file is
   const claimed = ends.reduce((sum, { out }) => sum + (JSON.parse(out) as { claimed: number }).claimed, 0);
   expect(claimed).toBe(await store.reader.count({ workflow: "free", status: ["running"] }));
   await store.close();
-}, 60_000);
+});
 
 it("a process killed inside a commit leaves no trace of it", async () => {
   const path = join(folder, "inside.db");
