@@ -66,6 +66,9 @@ test("an id of the machine's is another in each replay", async () => {
 const byAssert = (actual: string, expected: string): string => `assert.deepEqual(${actual}, ${expected});`;
 const byExpect = (actual: string, expected: string): string => `expect(${actual}).toEqual(${expected});`;
 
+/** A busy machine may take longer than the five seconds that runners give a test. */
+const PATIENT = "--testTimeout=120000";
+
 const RUNNERS = [
   {
     name: "node:test",
@@ -78,7 +81,7 @@ const RUNNERS = [
     name: "vitest",
     file: "trial.test.js",
     text: testFile('import { expect, test } from "vitest";', byExpect),
-    args: [join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run"],
+    args: [join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", PATIENT],
     needs: "vitest",
   },
   {
@@ -86,7 +89,7 @@ const RUNNERS = [
     file: "trial.test.js",
     text: testFile("", byExpect),
     // Jest runs modules where Node lets it make them.
-    args: ["--experimental-vm-modules", join(ROOT, "node_modules", "jest", "bin", "jest.js")],
+    args: ["--experimental-vm-modules", join(ROOT, "node_modules", "jest", "bin", "jest.js"), PATIENT],
     needs: "jest",
   },
 ] as const;
