@@ -116,11 +116,14 @@ describe.each(STORES)("what is allocated on %s", (_, open) => {
   });
 });
 
-/** The ceilings lie a tenth above what was measured, three times, on SQLite: there the rows are not among it, but for what is remembered of them. */
+/**
+ * On SQLite, where the rows are not among it, but for what is remembered of them. The ceilings lie an eighth above the most that was
+ * measured: what the compiler keeps meanwhile makes a tenth of difference from one time to the next on Node 24.
+ */
 describe("what a hot run holds that waits for a message", () => {
   it.each([
-    { woken: 0, ceiling: 4_400 },
-    { woken: 2, ceiling: 5_000 },
+    { woken: 0, ceiling: 4_700 },
+    { woken: 2, ceiling: 5_150 },
   ])("when it was woken $woken times", async ({ woken, ceiling }) => {
     const store = sqliteStore(join(folder, "hot.db"), { synchronous: "NORMAL" });
     expect(await bytesAHotRun(store, 2_000, woken)).toBeLessThan(ceiling);
