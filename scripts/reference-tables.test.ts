@@ -68,7 +68,7 @@ test("docs/operating.md has every member of an engine", () => {
 test("docs/operating.md names every member of a run's handle", () => {
   const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
   const sentence = /A handle has ([^.]*)\./.exec(page)?.[1] ?? "";
-  const all = members("packages/core/src/handle.ts", "RunHandle");
+  const all = members("packages/core/src/run-handle.ts", "RunHandle");
   expect(all.length).toBeGreaterThan(5);
   expect(all.filter((member) => !sentence.includes(`\`${member}\``))).toEqual([]);
 });
