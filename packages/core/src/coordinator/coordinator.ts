@@ -1,5 +1,5 @@
 import { PawlError } from "../model/errors.ts";
-import type { Op, OutcomeOf, RunView } from "../model/op.ts";
+import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
 import { canWait } from "../rules/can-wait.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
@@ -29,6 +29,10 @@ export interface CoordinatorLimits {
   /** Ops that may wait; callers beyond it wait to be let in. */
   readonly queueMax: number;
 }
+
+/** An op about a run that has to be read before it can be decided. */
+type ReadOp = Extract<Op, { readonly opId: string }>;
+type AnyOutcome = Outcomes[Op["kind"]];
 
 const NONE: readonly Asked[] = [];
 
@@ -105,20 +109,9 @@ export class Coordinator {
     this.#arm();
   }
 
-  async submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
-      const view = "opId" in op ? await this.#viewFor(op) : null;
-      const room = this.#broken === null ? this.#entrance.enter(this.#queue.length) : null;
-      if (room !== null) await room;
-      if (this.#broken !== null) throw this.#broken;
-      const conclusion = await new Promise<Conclusion>((settle, fail) => {
-        this.#entrance.taken();
-        this.#queue.push({ kind: "op", op, view, settle, fail });
-        this.#arm();
-      });
-      if (conclusion.kind === "outcome") return conclusion.outcome as OutcomeOf<O>;
-    }
-    throw unavailable(op);
+  submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
+    const outcome = "opId" in op ? this.#submitRead(op) : this.#ask(op, null);
+    return outcome as Promise<OutcomeOf<O>>;
   }
 
   /** The outcomes stand at the places of their ops. */
@@ -139,8 +132,34 @@ export class Coordinator {
     }
   }
 
+  /** An op about a run that is read first. It alone is decided anew: when the run has changed hands meanwhile. */
+  async #submitRead(op: ReadOp): Promise<AnyOutcome> {
+    for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
+      const outcome = await this.#ask(op, await this.#viewFor(op));
+      if (outcome !== null) return outcome;
+    }
+    throw unavailable(op);
+  }
+
+  /** Null: it has to be decided anew. */
+  #ask(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
+    const room = this.#broken === null ? this.#entrance.enter(this.#queue.length) : null;
+    return room === null ? this.#enqueue(op, view) : room.then(() => this.#enqueue(op, view));
+  }
+
+  #enqueue(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
+    if (this.#broken !== null) return Promise.reject(this.#broken);
+    return new Promise((resolve, fail) => {
+      const settle = (conclusion: Conclusion): void =>
+        resolve(conclusion.kind === "outcome" ? conclusion.outcome : null);
+      this.#entrance.taken();
+      this.#queue.push({ kind: "op", op, view, settle, fail });
+      this.#arm();
+    });
+  }
+
   /** What is known of the run that an op from outside is about. It may be stale by the time of the commit: the guard decides. */
-  async #viewFor(op: Extract<Op, { readonly opId: string }>): Promise<RunView | null> {
+  async #viewFor(op: ReadOp): Promise<RunView | null> {
     try {
       const run = await this.#committer.reaching(() => this.#store.reader.get(op.runId));
       return run === null ? null : { ...run, seq: -1 };
