@@ -20,8 +20,10 @@ export function heedHint({ runIds, owners }: Hint, { worker, sessions, workshop,
     return;
   }
   let looks = false;
-  for (const [index, runId] of runIds.entries()) {
+  let index = 0;
+  for (const runId of runIds) {
     const owner = owners?.[index];
+    index += 1;
     const session = sessions.get(runId);
     if (owner === worker && session !== undefined) workshop.arrived(runId);
     else if (owner === worker || ((owner === undefined || owner === null) && session?.resting !== false)) looks = true;

@@ -43,7 +43,8 @@ export function newRun(
     tags: options.tags?.map((tag) => checkName(tag, "tag")) ?? NO_TAGS,
     parent: null,
     createdAt: now,
-    startId: random.id(now),
+    // A fresh id is of no other call.
+    startId: options.id === undefined ? id : random.id(now),
     owner: delayMs === 0 ? owner : null,
     startAt: now + delayMs,
   };

@@ -1,15 +1,22 @@
 import { LIMITS, NO_POLICY, type RunPolicy, resolvePolicy } from "../model/policy.ts";
-import { type WorkflowRef, workflowKey } from "../model/workflow-ref.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { codeProgram } from "./code-program.ts";
 import type { ProgramSettings } from "./ops/branch.ts";
 
+/** A version of a workflow, as its runs need it. */
+interface Runnable {
+  readonly program: ProgramFactory;
+  /** Null: its runs have no limits. */
+  readonly policy: RunPolicy | null;
+}
+
 /** What this worker can run: each version of a workflow is a program of its own. */
 export class Programs {
   readonly #refs: WorkflowRef[] = [];
-  readonly #policies = new Map<string, RunPolicy>();
-  readonly #byKey = new Map<string, ProgramFactory>();
+  /** By name, then by version: a run is looked up several times, and a text of both would be made each time. */
+  readonly #byName = new Map<string, Map<number, Runnable>>();
   readonly #settings: ProgramSettings;
   readonly #policy: RunPolicy;
 
@@ -27,24 +34,30 @@ export class Programs {
 
   add(workflow: AnyWorkflow): void {
     const { name, version } = workflow;
-    const key = workflowKey(workflow);
-    this.#policies.set(key, policyOf(workflow, this.#policy));
-    this.#byKey.set(key, codeProgram(workflow, this.#settings));
+    const versions = this.#byName.get(name) ?? new Map<number, Runnable>();
+    this.#byName.set(name, versions);
+    versions.set(version, {
+      program: codeProgram(workflow, this.#settings),
+      policy: policyOf(workflow, this.#policy),
+    });
     this.#refs.push({ name, version });
   }
 
-  has(ref: WorkflowRef): boolean {
-    return this.#byKey.has(workflowKey(ref));
+  has({ name, version }: WorkflowRef): boolean {
+    return this.#runnable(name, version) !== undefined;
   }
 
-  of(run: RunOf): ProgramFactory | null {
-    return this.#byKey.get(keyOf(run)) ?? null;
+  of({ workflow, version }: RunOf): ProgramFactory | null {
+    return this.#runnable(workflow, version)?.program ?? null;
   }
 
   /** Null: its runs have no limits. */
-  policyOf(run: RunOf): RunPolicy | null {
-    const policy = this.#policies.get(keyOf(run)) ?? NO_POLICY;
-    return LIMITS.some((limit) => policy[limit] !== null) ? policy : null;
+  policyOf({ workflow, version }: RunOf): RunPolicy | null {
+    return this.#runnable(workflow, version)?.policy ?? null;
+  }
+
+  #runnable(name: string, version: number): Runnable | undefined {
+    return this.#byName.get(name)?.get(version);
   }
 }
 
@@ -53,10 +66,7 @@ interface RunOf {
   readonly version: number;
 }
 
-function keyOf({ workflow: name, version }: RunOf): string {
-  return workflowKey({ name, version });
-}
-
-function policyOf({ name, options }: AnyWorkflow, policy: RunPolicy): RunPolicy {
-  return resolvePolicy(options, policy, `of workflow ${name}: `);
+function policyOf({ name, options }: AnyWorkflow, policy: RunPolicy): RunPolicy | null {
+  const own = resolvePolicy(options, policy, `of workflow ${name}: `);
+  return LIMITS.some((limit) => own[limit] !== null) ? own : null;
 }

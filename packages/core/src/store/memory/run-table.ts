@@ -4,6 +4,8 @@ import { Cell, type Cells, cellOf, runOfCell } from "./cell.ts";
 import { DueQueues } from "./due-queues.ts";
 import { SetsByName } from "./sets-by-name.ts";
 
+const NONE: readonly RunHead[] = [];
+
 export class MemoryRunTable implements RunTable {
   #lastKey: number;
   readonly queues = new DueQueues();
@@ -88,6 +90,7 @@ export class MemoryRunTable implements RunTable {
   }
 
   openChildren(runId: string): readonly RunHead[] {
+    if (!this.#children.has(runId)) return NONE;
     return this.children(runId)
       .filter((cell) => cell.facts.parent?.onClose === "cancel" && !isTerminal(cell.head.status))
       .map((cell) => cell.head);
