@@ -172,6 +172,16 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect((await together.store.load("d"))?.run).toMatchObject({ input: "", undo: "some", status: "running" });
   });
 
+  it("gives records to the runs that they are of, whatever else is compared", async () => {
+    const { store } = await open(fixture);
+    await store.commit(["x", "y"].map((id) => create(id, { owner: "w" })));
+    const adds = (id: string, epoch = 1) => append(id, { epoch, records: [record(1, { location: id })] });
+    const { answers } = await store.commit([adds("x", 9), adds("y"), create("z", { owner: "w" }), adds("z")]);
+    expect(answers.map(({ kind }) => kind)).toEqual(["refused", "applied", "applied", "applied"]);
+    const locations = async (id: string) => (await store.load(id))?.records.map(({ location }) => location);
+    expect([await locations("x"), await locations("y"), await locations("z")]).toEqual([[], ["y"], ["z"]]);
+  });
+
   it("numbers runs in the order in which they were created", async () => {
     const { store, schema } = await open(fixture);
     await store.commit(["c", "a", "b"].map((id) => create(id)));
