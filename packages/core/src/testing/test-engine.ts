@@ -149,11 +149,12 @@ class EngineInTest implements TestEngine {
 
   run<Output = unknown>(runId: string): RunHandle<Output> {
     const run = this.engine.run<Output>(runId);
+    const ended = run.result.bind(run);
     const result = async (): Promise<Output> => {
       await this.#untilEnded(runId);
-      return await run.result();
+      return await ended();
     };
-    return { ...run, result };
+    return Object.assign(run, { result });
   }
 
   async send<Value>(
