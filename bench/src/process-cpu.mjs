@@ -16,3 +16,16 @@ export function processStat(pid) {
     throw error;
   }
 }
+
+/**
+ * Ms for which this thread had a core. Those of the whole process would count what the compiler does beside it; they are
+ * taken where the system does not tell.
+ */
+export function busyMs() {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  }
+}

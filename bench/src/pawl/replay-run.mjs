@@ -1,21 +1,8 @@
-import { readFileSync } from "node:fs";
+import { busyMs } from "../process-cpu.mjs";
 import { openEngine } from "./engine.mjs";
 import { LEASE_MS, longRun } from "./long-run.mjs";
 
 /** W5, the process after the kill: how soon does the run's code go on, and how soon once more, where the process has been at work? */
-
-/**
- * Ms for which this thread had a core. Those of the whole process would count what the compiler does beside it; they are
- * taken where the system does not tell.
- */
-function busyMs() {
-  try {
-    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
-  } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1_000;
-  }
-}
 
 /**
  * Opens an engine and tells when the run's code is entered and when it goes on.

@@ -23,21 +23,22 @@ export function replay({ brief }, goals) {
     title: "W5 a run is killed with its process and goes on in another",
     parts: sizes.flatMap((records) => [
       { name: `${records}/recorded`, module: "pawl/record-run", options: { records }, killed: true },
-      ...replays(records, brief).map((name) => ({
-        name,
-        module: "pawl/replay-run",
-        options: { records },
-        afterMs: 1_500,
-      })),
+      ...times(records, brief).flatMap((time) => [
+        { name: `${records}/bare ${time}`, module: "raw/replay-loop", options: { records } },
+        { name: `${records}/replayed ${time}`, module: "pawl/replay-run", options: { records }, afterMs: 1_500 },
+      ]),
     ]),
     figures: (results) =>
       sizes.flatMap((records) => {
-        const given = replays(records, brief).map((name) => results[name]);
-        const middle = (/** @type {string} */ name) => median(given.map((each) => each[name]));
+        const middle = (/** @type {string} */ name, part = "replayed") =>
+          median(times(records, brief).map((time) => results[`${records}/${part} ${time}`][name]));
+        const bare = middle("recordsPerSecond", "bare");
         const judged = records === MOST_RECORDS ? goals : undefined;
         const count = records.toLocaleString("en-US");
         return [
           figure(`${count} records: records/s, code entered → goes on`, middle("recordsPerSecond"), "count", judged),
+          figure("  a bare loop that comes to rest at each record: records/s", bare, "count"),
+          figure("    ÷ the bare loop", middle("recordsPerSecond") / bare, "ratio"),
           figure("  in a process that has been at work: records/s", middle("againPerSecond"), "count"),
           figure("  code entered → goes on", middle("tookMs"), "ms"),
           figure("  open → code entered", middle("openToEnterMs"), "ms"),
@@ -47,10 +48,10 @@ export function replay({ brief }, goals) {
   };
 }
 
-/** The parts that replay. @param {number} records @param {boolean} brief */
-function replays(records, brief) {
+/** @param {number} records @param {boolean} brief */
+function times(records, brief) {
   const count = records === MOST_RECORDS && !brief ? REPLAYS : 1;
-  return Array.from({ length: count }, (_, index) => `${records}/replayed ${index + 1}`);
+  return Array.from({ length: count }, (_, index) => index + 1);
 }
 
 /** @param {Pace} pace @param {Goals} goals @returns {Workload} */
