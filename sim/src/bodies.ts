@@ -6,14 +6,24 @@ import { never } from "./nothing.ts";
 import { type StepNode, stepValue, type TransactionNode } from "./program.ts";
 import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
 
+interface Holder {
+  readonly worker: SimProcess;
+  readonly line: Line;
+}
+
 /** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
 export class Bodies implements BodyRunner {
   /** Who has asked for resources. */
-  readonly holders = new Set<{ readonly worker: SimProcess; readonly line: Line }>();
+  readonly #holders = new Set<Holder>();
   readonly #world: Stage;
 
   constructor(world: Stage) {
     this.#world = world;
+  }
+
+  /** Who holds a resource, and lives. */
+  get held(): readonly Holder[] {
+    return [...this.#holders].filter(({ worker, line }) => !worker.dead && line.held.length > 0);
   }
 
   begin(worker: SimProcess, line: Line): Line {
@@ -75,7 +85,7 @@ export class Bodies implements BodyRunner {
       line.held.push(name);
       return { name, isHeld: true };
     };
-    this.holders.add({ worker, line });
+    this.#holders.add({ worker, line });
     return {
       acquire: () => {
         if (scheduler.chance.roll(0.5)) return acquired();

@@ -8,12 +8,8 @@ import type { World } from "./world.ts";
 /** What must hold when every run has ended: results are those of the model, nothing that was accepted is lost, replay agrees. */
 export async function checkEnds(world: World): Promise<void> {
   for (const shadow of world.monitor.shadows.values()) checkEnd(world, shadow);
-  for (const { worker, line } of world.bodies.holders) {
-    if (!worker.dead && line.held.length > 0)
-      world.monitor.violate(
-        "resource",
-        `run ${line.runId} is over, and ${worker.name} holds ${line.held.join()} for it`,
-      );
+  for (const { worker, line } of world.bodies.held) {
+    world.monitor.violate("resource", `run ${line.runId} is over, and ${worker.name} holds ${line.held.join()} for it`);
   }
   await checkAccepted(world);
   await replayRuns(world);

@@ -44,7 +44,9 @@ export async function simulate(pawl: Pawl, plan: Case): Promise<Outcome> {
     if (!violated() && !settled()) monitor.violate("liveness", unsettled(world));
     const afterAt = scheduler.now + AFTER_MS;
     const heardBy = scheduler.now + HEALING_MS;
-    const heard = (): boolean => client.watched.length === 0 || scheduler.now >= heardBy;
+    // A worker that has a run in memory may take up its resources once more, until the store tells it that the run is over.
+    const heard = (): boolean =>
+      (client.watched.length === 0 && world.bodies.held.length === 0) || scheduler.now >= heardBy;
     await scheduler.run(() => violated() || (scheduler.now >= afterAt && heard()), STEPS_MAX);
     if (!violated() && client.watched.length > 0)
       monitor.violate("liveness", `results were never given: ${client.watched.join(", ")}`);
