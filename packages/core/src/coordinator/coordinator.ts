@@ -2,13 +2,13 @@ import { PawlError } from "../model/errors.ts";
 import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
 import { canWait } from "../rules/can-wait.ts";
-import { type Conclusion, conclude } from "../rules/conclude.ts";
+import type { Conclusion } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
-import { assert } from "../runtime/assert.ts";
-import type { Turns } from "../runtime/turns.ts";
+import { type Turns, turnEnd } from "../runtime/turns.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { Committed, Committer } from "./committer.ts";
+import { Answers } from "./answers.ts";
+import type { Committer } from "./committer.ts";
 import { Entrance } from "./entrance.ts";
 import {
   type AppendSource,
@@ -39,9 +39,6 @@ const NONE: readonly Asked[] = [];
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 2;
 
-/** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
-const ANSWERS_MAX = 250;
-
 /** How often an op from outside is decided anew because the run changed hands meanwhile. */
 const AGAIN_MAX = 100;
 
@@ -63,9 +60,9 @@ export class Coordinator {
   readonly #committer: Committer;
   readonly #turns: Turns;
   readonly #limits: CoordinatorLimits;
-  readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #owned = new OwnedRuns();
+  readonly #answers: Answers;
   readonly #entrance: Entrance;
   #queue: Entry[] = [];
   /** How often appends that can wait were passed over. */
@@ -90,7 +87,7 @@ export class Coordinator {
     this.#turns = parts.turns;
     this.#limits = parts.limits;
     this.#entrance = new Entrance(parts.limits.queueMax);
-    this.#onWakes = parts.onWakes;
+    this.#answers = new Answers(parts.turns, this.#owned, parts.onWakes);
     this.#onBroken = parts.onBroken;
   }
 
@@ -177,10 +174,6 @@ export class Coordinator {
     });
   }
 
-  #turnEnd(): Promise<void> {
-    return new Promise((resolve) => this.#turns.atTurnEnd(resolve));
-  }
-
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
@@ -190,7 +183,7 @@ export class Coordinator {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
         next = await this.#sendAhead(taken, sent.asked);
-        await this.#conclude(sent, result);
+        await this.#answers.give(sent, result);
         taken.shift();
         this.#entrance.letIn(this.#queue.length);
       }
@@ -211,7 +204,7 @@ export class Coordinator {
     if (sent === null) return null;
     // By the end of the turn it is on its way; its result is asked for when the answers before it are given.
     sent.result.catch(() => undefined);
-    await this.#turnEnd();
+    await turnEnd(this.#turns);
     return sent;
   }
 
@@ -257,40 +250,12 @@ export class Coordinator {
     this.#apart += 1;
     try {
       const result = await this.#committer.commit([transition], () => false);
-      await this.#conclude({ asked: [asked], batch: [transition] }, result);
+      await this.#answers.give({ asked: [asked], batch: [transition] }, result);
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
     this.#apart -= 1;
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
-  async #conclude({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
-    const callers: Array<() => void> = [];
-    const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
-    let next = 0;
-    let index = -1;
-    for (const { entry, op, owned } of asked) {
-      index += 1;
-      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await this.#turnEnd();
-      if (given.has(index)) {
-        if (entry.kind === "op") entry.fail(unavailable(op));
-        continue;
-      }
-      const answer = commit.answers[next++];
-      const transition = batch[index];
-      assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
-      if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
-      const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
-      if (codeFirst && entry.kind === "op" && transition.kind === "post") callers.push(() => settle(entry, conclusion));
-      else settle(entry, conclusion);
-    }
-    if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
-    if (callers.length > 0)
-      this.#turns.atTurnEnd(() => {
-        for (const tell of callers) tell();
-      });
   }
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */

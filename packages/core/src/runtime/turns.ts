@@ -8,6 +8,11 @@ export interface Turns {
   atTurnEnd(callback: () => void): void;
 }
 
+/** Resolves at the end of this turn of the event loop. */
+export function turnEnd(turns: Turns): Promise<void> {
+  return new Promise((resolve) => turns.atTurnEnd(resolve));
+}
+
 /** The turns of the platform that this is: Node's, or a browser's. */
 export function systemTurns(): Turns {
   return typeof nodeProcess?.nextTick === "function" && typeof setImmediate === "function" ? nodeTurns() : taskTurns();

@@ -1,4 +1,4 @@
-import { CONFLICT_STATE, CUT, commitSql, TAKEN } from "./commit-sql.ts";
+import { CONFLICT_STATE, CUT, commitSql, TAGS, TAKEN } from "./commit-sql.ts";
 import { documentsSql } from "./documents-sql.ts";
 
 /**
@@ -147,10 +147,7 @@ const RUNS = `
       RAISE EXCEPTION 'a run is there already' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;
   END IF;
-  IF p_tags IS NOT NULL THEN
-    INSERT INTO @.tags (tag, created_at, run_id)
-      SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
-  END IF;
+${TAGS}
   IF p_saved IS NOT NULL THEN
     IF p_saved_each IS NULL THEN
       ${updateSql(sameRows("p_saved", SAVED_COLUMNS))}

@@ -45,6 +45,11 @@ const ONE_BY_ONE = `    SELECT count(*) INTO found FROM (
       SELECT 1 FROM unnest(p_locks, p_revs) AS x(id, rev) JOIN @.runs r ON r.id = x.id AND r.rev = x.rev
       ORDER BY r.id FOR UPDATE OF r) AS locked;`;
 
+export const TAGS = `  IF p_tags IS NOT NULL THEN
+    INSERT INTO @.tags (tag, created_at, run_id)
+      SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
+  END IF;`;
+
 const RUNS = `
   IF p_inserts IS NOT NULL THEN
     places := ARRAY(SELECT nextval('@.places') FROM generate_series(1, json_array_length(p_inserts)));
@@ -65,10 +70,7 @@ const RUNS = `
       RAISE EXCEPTION 'a run is there already' USING ERRCODE = '${CONFLICT_STATE}';
     END IF;
   END IF;
-  IF p_tags IS NOT NULL THEN
-    INSERT INTO @.tags (tag, created_at, run_id)
-      SELECT x.tag, x.created_at, x.run_id FROM json_to_recordset(p_tags) AS x(tag text, created_at bigint, run_id text);
-  END IF;
+${TAGS}
   IF p_updates IS NOT NULL THEN
     UPDATE @.runs r SET rev = r.rev + 1, status = x.status, undo = x.undo, epoch = x.epoch, turn = x.turn, owner = x.owner, wake_at = x.wake_at,
         started_at = x.started_at, ended_at = x.ended_at, inbox_last = x.inbox_last, topics = x.topics, base_seq = x.base_seq,

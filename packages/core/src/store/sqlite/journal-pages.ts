@@ -6,7 +6,8 @@ import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts"
 const PAGE_RECORDS = 20_000;
 const PLAIN_CHARACTERS = 2_048;
 
-const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
+/** Of a record. */
+export const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
 
 /** What fits into a page's text and is there what it was: of a time with a fraction JSON keeps 15 digits. */
 const PLAIN = `coalesce(length(payload), 0) + coalesce(length(detail), 0) <= ${PLAIN_CHARACTERS}

@@ -4,8 +4,7 @@ import { toColumn, toColumnOrNull } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
 import { GatheredRows, insertText } from "./gathered-rows.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
-
-const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
+import { COLUMNS } from "./journal-pages.ts";
 
 /** The row of a step that succeeded at once, which most are: less to hand over than a row of any kind. */
 const STEP_ROW = "(?, ?, ?, 'step', 'ok', 1, ?, ?, NULL, ?)";
