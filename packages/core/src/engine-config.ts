@@ -13,6 +13,7 @@ import { type CatchStrays, catchStrays } from "./runtime/stray.ts";
 import { systemTurns, type Turns } from "./runtime/turns.ts";
 import type { Store } from "./store/store.ts";
 import type { AnyWorkflow } from "./workflow/ctx.ts";
+import { checkWorkflow } from "./workflow/workflow.ts";
 
 export interface EngineOptions extends PolicyOptions {
   readonly store: Store;
@@ -137,6 +138,7 @@ function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {
 
 /** False: its name and version are taken. */
 export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkflow): boolean {
+  checkWorkflow(workflow);
   const key = workflowKey(workflow);
   if (byKey.has(key)) return false;
   byKey.set(key, workflow);

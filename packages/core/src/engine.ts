@@ -30,6 +30,7 @@ import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts
 import { Worker } from "./worker.ts";
 import type { AnyWorkflow, SendOptions, WorkflowDeclaration } from "./workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "./workflow/messages.ts";
+import { checkWorkflow } from "./workflow/workflow.ts";
 
 /** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
 export class Engine {
@@ -107,11 +108,10 @@ export class Engine {
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
-    const slot = this.#worker.keepSlot(workflow);
+    const slot = this.#worker.keepSlot(checkWorkflow(workflow));
     let expected: string | null = null;
     try {
-      const owner = slot === null ? null : this.#worker.id;
-      const run = newRun(this.#config, this.#codec, workflow, input, options, owner);
+      const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
       expected = run.owner === null ? null : run.id;
       if (expected !== null) this.#worker.expected.add(expected);
       const outcome = await this.submit({ kind: "start", run });
@@ -137,7 +137,7 @@ export class Engine {
   ): Promise<RunHandle<Output>> {
     const built: { run?: NewRun } = {};
     const outcome = await this.#submit(options.tx, () => {
-      built.run = newRun(this.#config, this.#codec, workflow, input, options, null);
+      built.run = newRun(this.#config, this.#codec, checkWorkflow(workflow), input, options, null);
       return { kind: "start", run: built.run } as const;
     });
     const { run } = built;

@@ -38,8 +38,17 @@ export function workflow<Input, Output>(
 ): Workflow<Input, Output> {
   const options = typeof second === "function" ? {} : second;
   const run = typeof second === "function" ? second : third;
-  if (run === undefined) throw new TypeError(`workflow ${name} has no function`);
+  if (typeof run !== "function") throw new PawlError("OPTION_INVALID", `workflow ${String(name)} has no function`);
   return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program: null };
+}
+
+/** Refuses what is no workflow, as callers without types may pass: a name, or the function itself. */
+export function checkWorkflow<Declaration>(workflow: Declaration): Declaration {
+  if (typeof workflow === "object" && workflow !== null && "options" in workflow && "version" in workflow) {
+    return workflow;
+  }
+  const kind = workflow === null ? "null" : typeof workflow;
+  throw new PawlError("OPTION_INVALID", `a workflow is what workflow() or declareWorkflow() gives, not a ${kind}`);
 }
 
 /**
