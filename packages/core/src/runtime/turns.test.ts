@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { nodeTurns, systemTurns, taskTurns } from "./turns.ts";
 
-const turns = nodeTurns();
 const hops = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i += 1) await null;
 };
 const turnEnd = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("at rest", () => {
+describe.each([
+  ["brought about in one tick", nodeTurns()],
+  ["waited for, a tick each", nodeTurns(null)],
+  ["waited for where the platform's means do nothing", nodeTurns(() => undefined)],
+])("rest, %s,", (_, turns) => {
   it("comes after every promise continuation that is under way, however long the chains", async () => {
     const order: string[] = [];
     void hops(1_000).then(() => order.push("long chain"));

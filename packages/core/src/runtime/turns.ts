@@ -1,4 +1,5 @@
 import { nodeProcess } from "./machine.ts";
+import { nodeSettle, type Settle, settles } from "./settle.ts";
 
 /** How work is spread over the event loop. */
 export interface Turns {
@@ -51,14 +52,16 @@ const AT_ONCE = 4;
  * asked before it. The end of the turn is the check phase. A replay asks for rest at every record, mostly alone: who asks
  * when nobody waits has a place of its own. The others stand in line, and who asks meanwhile makes the next line.
  */
-export function nodeTurns(): Turns {
+export function nodeTurns(platformSettle: Settle | null = nodeSettle()): Turns {
   const { nextTick } = process;
+  /** Undefined: it is not known yet whether the platform's settles. */
+  let settle: Settle | null | undefined;
   let first: (() => void) | null = null;
   let line: Array<() => void> = [];
   let asked: Array<() => void> = [];
   /** The place in the line of who is called next. */
   let next = 0;
-  /** Whether a tick is asked for. */
+  /** Whether a tick is asked for, or at work. */
   let isComing = false;
   const hasWaiting = (): boolean => first !== null || next < line.length || asked.length > 0;
   const callNext = (): void => {
@@ -80,11 +83,18 @@ export function nodeTurns(): Turns {
       line[next - 1]?.();
     }
   };
+  /** Where what was set in motion can be brought to rest from here, one tick serves all who ask: a tick each takes twice as long. */
+  const callAll = (): void => {
+    if (settle === undefined) settle = platformSettle !== null && settles(platformSettle) ? platformSettle : null;
+    callNext();
+    if (settle === null) return;
+    for (settle(); hasWaiting(); settle()) callNext();
+  };
   const rest = (): void => {
-    isComing = false;
     try {
-      callNext();
+      callAll();
     } finally {
+      isComing = false;
       // One that throws keeps none of the others from it.
       if (hasWaiting()) come();
     }

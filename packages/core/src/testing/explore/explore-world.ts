@@ -26,7 +26,8 @@ export class ExploreWorld implements World {
   #patient = true;
 
   constructor() {
-    const node = nodeTurns();
+    // A tick each: `settle` asks in ticks, too, and one that served all who ask would never end.
+    const node = nodeTurns(null);
     this.turns = {
       atRest: (callback) => {
         this.#resting += 1;
