@@ -30,23 +30,22 @@ const HELP = `npm run sim -- [options]
   --kernel      programs of what the kernel alone offers, as those of the older regressions are
   --dist PATH   another built engine`;
 
+const KNOWN = {
+  seeds: { type: "string", default: "1500" },
+  from: { type: "string", default: "1" },
+  all: { type: "boolean", default: false },
+  seed: { type: "string" },
+  mutants: { type: "boolean", default: false },
+  only: { type: "string", default: "" },
+  sweep: { type: "boolean", default: false },
+  workers: { type: "string", default: "2" },
+  dist: { type: "string" },
+  kernel: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
 export function options(args: readonly string[]): SimOptions {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      seeds: { type: "string", default: "1500" },
-      from: { type: "string", default: "1" },
-      all: { type: "boolean", default: false },
-      seed: { type: "string" },
-      mutants: { type: "boolean", default: false },
-      only: { type: "string", default: "" },
-      sweep: { type: "boolean", default: false },
-      workers: { type: "string", default: "2" },
-      dist: { type: "string" },
-      kernel: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+  const values = read(args);
   if (values.help) {
     console.log(HELP);
     process.exit(0);
@@ -65,9 +64,21 @@ export function options(args: readonly string[]): SimOptions {
   };
 }
 
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: KNOWN }).values;
+  } catch (error) {
+    return refuse(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+  }
+}
+
 function whole(text: string, option: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  console.error(`${option} is ${text}; it has to be a whole number above 0`);
+  return refuse(`${option} is ${text}; it has to be a whole number above 0`);
+}
+
+function refuse(text: string): never {
+  console.error(text);
   process.exit(2);
 }
