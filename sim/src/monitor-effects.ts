@@ -32,7 +32,7 @@ export class EffectsMonitor {
 
   lineBegins(worker: SimProcess, line: Line): void {
     const loaded = worker.loads.get(line.runId);
-    const records = loaded?.records ?? [];
+    const records = [...(loaded?.records ?? [])];
     const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
     this.#knowledge.set(line, { epoch: loaded?.run.epoch ?? 1, done });
   }

@@ -72,7 +72,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a late answer to a beat drops what was claimed since",
     file: "runner/workshop.js",
-    find: "if (resting || isOld)",
+    find: "if (resting || isLost)",
     replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },

@@ -19,6 +19,50 @@ function cable(): { cut: boolean; through(store: Store): Store } {
   return state;
 }
 
+/** When a run is woken, and when what it adds is written, beside a beat that is asked and answered later. */
+const LAPSES = [
+  { what: "a message has woken the run", wakesBy: "message", isWokenFirst: false, isWrittenLast: false },
+  {
+    what: "what a message had brought before is written",
+    wakesBy: "message",
+    isWokenFirst: true,
+    isWrittenLast: false,
+  },
+  { what: "the next try of a step has begun", wakesBy: "time", isWokenFirst: false, isWrittenLast: true },
+] as const;
+
+/**
+ * A store that holds answers back: of commits with appends, and of a beat, which then tells of a lapse as one does that has passed over
+ * a row that a commit had locked.
+ */
+function lateAnswers() {
+  type Kind = "append" | "lapse";
+  const holds = new Set<Kind>();
+  const held: Array<readonly [Kind, () => void]> = [];
+  const answer = (kind: Kind): Promise<void> => new Promise((resolve) => held.push([kind, resolve]));
+  const through = (store: Store): Store => {
+    const commits = intercepted(store, async ({ batch }, proceed) => {
+      const answered = await proceed();
+      if (holds.has("append") && batch.some(({ kind }) => kind === "append")) await answer("append");
+      return answered;
+    });
+    return {
+      ...commits,
+      heartbeat: async (...asked) => {
+        const answered = await store.heartbeat(...asked);
+        if (!holds.delete("lapse")) return answered;
+        await answer("lapse");
+        return { ...answered, alive: false, held: [] };
+      },
+    };
+  };
+  const release = (kind: Kind): void => {
+    holds.delete(kind);
+    for (const [other, resolve] of held) if (other === kind) resolve();
+  };
+  return { holds, through, release };
+}
+
 function told(engine: Engine, ...kinds: readonly EngineEventKind[]): string[] {
   const events: string[] = [];
   for (const kind of kinds) engine.on(kind, (event) => events.push(event.kind));
@@ -167,6 +211,54 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     lights[1]!();
     expect(await stage.result(run)).toBe(1);
   });
+
+  it.each(LAPSES)(
+    "is not lost with a lapse that is told of after $what: no body of the run begins twice",
+    async ({ wakesBy, isWokenFirst, isWrittenLast }) => {
+      const stage = await create(onTestFinished);
+      const begun: number[] = [];
+      const bodies: Array<(value: string) => void> = [];
+      const body = ({ attempt }: { readonly attempt: number }): Promise<string> => {
+        begun.push(attempt);
+        if (wakesBy === "time" && attempt === 1) throw new Error("not yet");
+        return new Promise((resolve) => bodies.push(resolve));
+      };
+      const woken = workflow("woken", async (ctx) => {
+        if (wakesBy === "message") await ctx.listen("go");
+        return await ctx.step("work", body, { retry: { maxAttempts: 2, initialMs: "1 minute", jitter: 0 } });
+      });
+      const late = lateAnswers();
+      const engine = await stage.engine({ workflows: [woken], lease: "10 minutes", through: late.through });
+      const events = told(engine, "worker.lapsed");
+      const run = await engine.start(woken, undefined);
+      await stage.world.settle();
+      const wake = async (): Promise<void> => {
+        late.holds.add("append");
+        if (wakesBy === "message") await run.send("go", null);
+        await stage.world.advance("61 s");
+        if (!isWrittenLast && !isWokenFirst) late.release("append");
+        await stage.world.settle();
+      };
+      if (isWokenFirst) await wake();
+      await stage.world.advance("1 s");
+      late.holds.add("lapse");
+      const beat = engine.recover();
+      await stage.world.settle();
+      if (!isWokenFirst) await wake();
+      if (!isWrittenLast) late.release("append");
+      await stage.world.settle();
+      const before = [...begun];
+      expect(before).toEqual(wakesBy === "message" ? [1] : [1, 2]);
+      late.release("lapse");
+      await stage.world.settle();
+      late.release("append");
+      await beat;
+      await stage.world.settle();
+      bodies[0]!("done");
+      expect(await stage.result(run)).toBe("done");
+      expect([events, begun]).toEqual([["worker.lapsed"], before]);
+    },
+  );
 
   it("ends without a word with the engine, though the store is closed while it is looked for more", async () => {
     const stage = await create(onTestFinished);

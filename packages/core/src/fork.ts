@@ -12,7 +12,7 @@ import { workflowKey } from "./model/workflow-ref.ts";
 import { actAt, awaitedChildren, cutOf, endsOf, undoAfter } from "./rewind-plan.ts";
 import { cutBefore } from "./rules/cut.ts";
 import type { OriginOf } from "./runner/acts.ts";
-import type { Loaded } from "./store/store.ts";
+import type { WholeRun } from "./whole-run.ts";
 
 export interface ForkOptions extends Omit<ActOptions, "id"> {
   /** The id of the run that is made. Forking again with the same id, run and place gives the run that exists. Default: a fresh one. */
@@ -34,7 +34,7 @@ export interface Forked {
 /** A run that begins with the history of another, up to a place in it. */
 export async function forkedRun(
   { config, codec }: ControlParts,
-  { run, records }: Loaded,
+  { run, records }: WholeRun,
   at: string | number | null,
   options: ForkOptions,
 ): Promise<Forked> {

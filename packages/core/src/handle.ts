@@ -170,7 +170,7 @@ export class Runs {
     const { store, codec, reaching } = this.#parts;
     const loaded = await reaching(() => store.load(runId));
     if (loaded === null) throw runNotFound(runId);
-    const records = loaded.records.map((record) => this.#record(record));
+    const records = Array.from(loaded.records, (record) => this.#record(record));
     if (loaded.snapshot === null) return { snapshot: null, records };
     const { seq, at, state } = readSnapshot(codec, loaded.snapshot);
     return { snapshot: { seq, at, state }, records };

@@ -25,7 +25,7 @@ import {
 import type { Cut } from "./rules/cut.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { failurePayload } from "./runner/failure-payload.ts";
-import type { Loaded } from "./store/store.ts";
+import { type WholeRun, wholeRun } from "./whole-run.ts";
 
 /** How often a run that has changed meanwhile is read again. From the second time on it is held. */
 const TRIES_MAX = 5;
@@ -73,7 +73,7 @@ export class History {
   async migrate(runId: string, version: number, map: LocationMap, options: MigrateOptions): Promise<Migration> {
     checkVersion(version);
     const target = `version ${version}`;
-    const plan = (loaded: Loaded, id: string): Promise<Planned<Migration>> =>
+    const plan = (loaded: WholeRun, id: string): Promise<Planned<Migration>> =>
       planMigration(this.#parts, loaded, { version, map, id, target }, options);
     if (options.dryRun === true) return (await plan(await this.#load(checkTarget(runId)), "dry run")).result;
     return await this.act(runId, { kind: "migrate", target }, options, plan);
@@ -92,7 +92,7 @@ export class History {
     runId: string,
     { kind, target }: { readonly kind: ActKind; readonly target: string },
     options: ActOptions,
-    plan: (loaded: Loaded, id: string) => Promise<Planned<Result>>,
+    plan: (loaded: WholeRun, id: string) => Promise<Planned<Result>>,
   ): Promise<Result> {
     const { submit, codec, config, worker } = this.#parts;
     const run = checkTarget(runId);
@@ -126,7 +126,7 @@ export class History {
 
   async #planCut(
     kind: ActKind,
-    { run }: Loaded,
+    { run }: WholeRun,
     cut: Cut,
     { id, target }: { readonly id: string; readonly target: string },
     options: RewindOptions,
@@ -158,11 +158,11 @@ export class History {
     };
   }
 
-  async #load(runId: string): Promise<Loaded> {
+  async #load(runId: string): Promise<WholeRun> {
     const { worker, config } = this.#parts;
     const loaded = await worker.reaching(() => config.store.load(runId, 0));
     if (loaded === null) throw runNotFound(runId);
-    return loaded;
+    return wholeRun(loaded);
   }
 
   /** A run that works without a pause changes faster than it can be read. */

@@ -20,7 +20,7 @@ export type { DeadLetter, InboxEntry, LeftoverPolicy } from "./model/inbox.ts";
 export type { ControlOutcome, EmitOutcome, Op, OutcomeOf, Outcomes, SendOutcome } from "./model/op.ts";
 export type { CodecHook } from "./model/payload.ts";
 export type { LimitName, PolicyOptions } from "./model/policy.ts";
-export type { JournalRecord, NewRecord, Outcome, RecordKind, SeqRange } from "./model/record.ts";
+export type { JournalRecord, NewRecord, Outcome, RecordKind, Records, SeqRange } from "./model/record.ts";
 export type { RetryOptions, RetryPolicy } from "./model/retry.ts";
 export { type RollbackFailure, rollbackFailures } from "./model/rollback-failure.ts";
 export type {

@@ -7,7 +7,7 @@ import { type ReplayFinding, tryOut } from "./replay-finding.ts";
 import { actAt, awaitedChildren, endsOf } from "./rewind-plan.ts";
 import { Programs } from "./runner/programs.ts";
 import { catchStrays } from "./runtime/stray.ts";
-import type { Loaded } from "./store/store.ts";
+import type { WholeRun } from "./whole-run.ts";
 
 /** Where records lie in the code that a run is moved to, by where they lie; null: they are not needed there. */
 export type LocationMap = Readonly<Record<string, string | null>>;
@@ -32,7 +32,7 @@ export interface Migration {
 /** What a migration would make of a run that was read. The version's code is fed what the journal would be. */
 export async function planMigration(
   parts: ControlParts,
-  loaded: Loaded,
+  loaded: WholeRun,
   {
     version,
     map,
@@ -67,7 +67,7 @@ export async function planMigration(
   };
 }
 
-async function tried({ config, codec }: ControlParts, loaded: Loaded): Promise<ReplayFinding | null> {
+async function tried({ config, codec }: ControlParts, loaded: WholeRun): Promise<ReplayFinding | null> {
   const programs = new Programs(config.workflows.values(), { ...config, codec, log: () => undefined });
   const { run } = loaded;
   if (programs.of(run) === null)

@@ -9,7 +9,8 @@ import type { RunState, Transition } from "./model/transition.ts";
 import { awaitedChildren, endsOf } from "./rewind-plan.ts";
 import { type ExportedRun, exportedRun, exportValues, type RunExport, readExport, type Values } from "./run-export.ts";
 import { type Clock, systemClock } from "./runtime/clock.ts";
-import type { Loaded, Reader, Store } from "./store/store.ts";
+import type { Reader, Store } from "./store/store.ts";
+import { type WholeRun, wholeRun } from "./whole-run.ts";
 
 export interface MoveOptions {
   /** The one that the engines on this store have. */
@@ -54,7 +55,8 @@ export async function exportRun(store: Store, runId: string, options: MoveOption
           "OPTION_INVALID",
           `run ${runId} has more than ${RUNS_MAX} runs below it; export them apart`,
         );
-      runs.push(exportedRun(values, loaded, await inboxOf(store.reader, loaded)));
+      const whole = wholeRun(loaded);
+      runs.push(exportedRun(values, whole, await inboxOf(store.reader, whole)));
       pending.push(...(await childrenOf(store.reader, id)));
     }
     return { format: "pawl.run", version: 1, exportedAt: store.now(), runs };
@@ -62,7 +64,10 @@ export async function exportRun(store: Store, runId: string, options: MoveOption
 }
 
 /** What lies there, and the ends of children that came while the family was read. */
-async function inboxOf(reader: Reader, { run, records, inbox }: Loaded): Promise<ReadonlyArray<Omit<InboxEntry, "n">>> {
+async function inboxOf(
+  reader: Reader,
+  { run, records, inbox }: WholeRun,
+): Promise<ReadonlyArray<Omit<InboxEntry, "n">>> {
   if (isTerminal(run.status)) return inbox;
   const there = new Set(inbox.map(({ id }) => id));
   const awaited = awaitedChildren(records).filter(({ location, child }) => !there.has(childEndId(location, child)));

@@ -4,7 +4,7 @@ import { PawlError } from "./model/errors.ts";
 import { isTerminal } from "./model/run.ts";
 import { actAt } from "./rewind-plan.ts";
 import { type RecordView, type RunSummary, recordView, runSummary } from "./run-views.ts";
-import type { Loaded } from "./store/store.ts";
+import type { WholeRun } from "./whole-run.ts";
 
 /** A run as it was read, whole. */
 export interface ReadRun {
@@ -28,7 +28,7 @@ export interface RestartPlan<Result> {
 /** The run as a fresh generation, in another version: of its journal only the record of this act stays. */
 export async function planRestart<Result>(
   { codec, config }: ControlParts,
-  { run, records }: Loaded,
+  { run, records }: WholeRun,
   { version, id, target }: { readonly version: number; readonly id: string; readonly target: string },
   options: RestartOptions<Result>,
 ): Promise<Planned<Result>> {

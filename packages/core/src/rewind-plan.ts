@@ -135,6 +135,9 @@ export function actAt(before: ReadonlyArray<Pick<JournalRecord, "at">>, now: num
   return Math.max(now, before.at(-1)?.at ?? 0);
 }
 
-export function seenOf({ run, records }: Loaded): { readonly seq: number; readonly status: Run["status"] } {
+export function seenOf({ run, records }: Pick<Loaded, "run" | "records">): {
+  readonly seq: number;
+  readonly status: Run["status"];
+} {
   return { seq: records.at(-1)?.seq ?? run.baseSeq, status: run.status };
 }

@@ -4,7 +4,7 @@ import { checkTarget } from "./model/names.ts";
 import { type Codec, type CodecHook, createCodec } from "./model/payload.ts";
 import type { JournalRecord } from "./model/record.ts";
 import { type Parent, type Payload, STATUSES, type Status, type Undo } from "./model/run.ts";
-import type { Loaded } from "./store/store.ts";
+import type { WholeRun } from "./whole-run.ts";
 
 /** Runs as portable data: JSON that every store can take in, and that can be kept in a repository. */
 export interface RunExport {
@@ -76,7 +76,7 @@ export function exportValues(hook: CodecHook | null): Values {
 
 export function exportedRun(
   values: Values,
-  { run, records, snapshot }: Pick<Loaded, "run" | "records" | "snapshot">,
+  { run, records, snapshot }: Pick<WholeRun, "run" | "records" | "snapshot">,
   inbox: ReadonlyArray<Omit<InboxEntry, "n">>,
 ): ExportedRun {
   const { id, workflow, version, status, tags, parent, startId, createdAt, startedAt, endedAt, generation, undo } = run;

@@ -44,8 +44,8 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: C
 
 /** The history is replayed as the child's own. */
 function withOrigin(codec: Codec, { run, records }: Loaded): readonly NewRecord[] {
-  const copied = records.map(withoutSeq);
-  const [first] = records;
+  const copied = Array.from(records, withoutSeq);
+  const first = records.at(0);
   if (first !== undefined && actOf(first) === "origin") return copied;
   const origin: OriginOf = { run: run.id, generation: run.generation };
   const at = run.startedAt ?? run.createdAt;

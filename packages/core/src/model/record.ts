@@ -65,6 +65,13 @@ export interface JournalRecord {
   readonly detail: string | null;
 }
 
+/** Records in the order of their seq, for who goes through them: an array, or something that makes each when it is asked for. */
+export interface Records extends Iterable<JournalRecord> {
+  readonly length: number;
+  /** Counted from the end, if negative. */
+  at(index: number): JournalRecord | undefined;
+}
+
 /** The detail of the record of a step that can be undone. */
 export const UNDOABLE = "rollback";
 

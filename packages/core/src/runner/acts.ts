@@ -1,7 +1,8 @@
 import { actOf, turns } from "../model/act.ts";
 import type { Codec } from "../model/payload.ts";
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, Records } from "../model/record.ts";
 import type { RunFacts } from "../model/run.ts";
+import type { Loaded } from "../store/store.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -19,8 +20,8 @@ export interface OriginOf {
 }
 
 /** A run whose history was copied is replayed as the run that it was copied from. */
-export function originOf(codec: Codec, run: RunFacts, records: readonly JournalRecord[]): Origin {
-  const [first] = records;
+export function originOf(codec: Codec, run: RunFacts, records: Records): Origin {
+  const first = records.at(0);
   if (first === undefined || actOf(first) !== "origin") {
     return { seed: null, at: run.startedAt ?? run.createdAt };
   }
@@ -31,19 +32,22 @@ export function seedOf({ run, generation }: OriginOf): string {
   return `${run}/${generation}`;
 }
 
-/** Counts those that lie in the records, and those that the snapshot knows of. */
-export function editionOf(records: readonly JournalRecord[], snapshot: Snapshot | null): number {
-  let edition = snapshot?.edition ?? 0;
-  for (const record of records) if (isTurn(record)) edition += 1;
-  return edition;
+/** How often operators have sent a run another way, and when last; null: nobody did. */
+export interface Turned {
+  readonly edition: number;
+  readonly turnedAt: number | null;
 }
 
-/** When an operator last sent the run another way; null: nobody did. */
-export function turnedAt(
-  records: readonly JournalRecord[],
-  snapshot: { readonly turnedAt?: number | null } | null,
-): number | null {
-  return records.findLast(isTurn)?.at ?? snapshot?.turnedAt ?? null;
+/** What lies in the records, and what the snapshot knows of. */
+export function turnedOf({ records, acts }: Pick<Loaded, "records" | "acts">, snapshot: Snapshot | null): Turned {
+  let edition = snapshot?.edition ?? 0;
+  let turnedAt = snapshot?.turnedAt ?? null;
+  for (const record of acts ?? records) {
+    if (!isTurn(record)) continue;
+    edition += 1;
+    turnedAt = record.at;
+  }
+  return { edition, turnedAt };
 }
 
 /** Where in its journal a program is, and at what time. */

@@ -6,7 +6,7 @@ import type { Loaded } from "../store/store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource.ts";
-import { editionOf, originOf, passActs, seedOf } from "./acts.ts";
+import { originOf, passActs, seedOf } from "./acts.ts";
 import { admit } from "./admit.ts";
 import { closeUnder } from "./close-under.ts";
 import { Compensation } from "./compensation.ts";
@@ -35,7 +35,6 @@ import { takeAll, takeOpen } from "./take-open.ts";
 export class Course implements ProgramHost {
   readonly run: RunFacts;
   readonly runId: string;
-  readonly edition: number;
   readonly #owner: CourseOwner;
   readonly #desk: Desk;
   readonly #world: SessionWorld;
@@ -56,22 +55,25 @@ export class Course implements ProgramHost {
   #deliveredSeq: number;
   #now: number;
 
-  constructor(parts: CourseParts, { records }: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
+  constructor(parts: CourseParts, loaded: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
     this.#owner = parts.owner;
     this.#desk = parts.desk;
     this.#world = parts.world;
     this.run = parts.run;
     this.runId = parts.run.id;
     this.#snapshot = snapshot;
-    const origin = originOf(parts.desk.codec, parts.run, records);
+    const origin = originOf(parts.desk.codec, parts.run, loaded.records);
     this.#seed = origin.seed;
-    this.edition = editionOf(records, snapshot);
-    this.#cursor = new JournalCursor(records);
+    this.#cursor = new JournalCursor(loaded.records);
     this.#deliveredSeq = snapshot?.seq ?? parts.run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
     this.#passActs();
     if (this.#cursor.done) this.#cursor = JOURNAL_END;
     this.#createProgram = createProgram;
+  }
+
+  get edition(): number {
+    return this.#desk.edition;
   }
 
   get seed(): string {

@@ -1,5 +1,5 @@
 import type { Loaded } from "../store/store.ts";
-import { turnedAt } from "./acts.ts";
+import { turnedOf } from "./acts.ts";
 import { Completions } from "./completions.ts";
 import type { Desk } from "./desk.ts";
 import type { DeskListener } from "./desk-listener.ts";
@@ -16,10 +16,11 @@ import { UndoLog } from "./undo-log.ts";
 /** What a session works with, as its run was read: the next record follows the newest one. */
 export function createDesk(
   world: SessionWorld,
-  { run, records }: Loaded,
+  loaded: Loaded,
   snapshot: Snapshot | null,
   listener: DeskListener,
 ): Desk {
+  const { run, records } = loaded;
   const begunAt = run.startedAt ?? run.createdAt;
   const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: begunAt };
   const { seq } = newest;
@@ -29,7 +30,7 @@ export function createDesk(
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const draft = new Draft(world.now, listener, trail, { seq, at, undo: run.undo, count });
   const policy = world.policyOf(run);
-  const turned = turnedAt(records, snapshot);
+  const { edition, turnedAt } = turnedOf(loaded, snapshot);
   return {
     draft,
     open: new OpenCommands(run.inboxLast),
@@ -39,10 +40,11 @@ export function createDesk(
     trail,
     undo: new UndoLog(),
     standstill: new Standstill(standingWait(run, records), seq),
-    turnedAt: turned,
+    edition,
+    turnedAt,
     limits:
       policy === null
         ? null
-        : new Limits(policy, { ...run, startedAt: turned ?? run.startedAt }, snapshot?.warned ?? {}),
+        : new Limits(policy, { ...run, startedAt: turnedAt ?? run.startedAt }, snapshot?.warned ?? {}),
   };
 }

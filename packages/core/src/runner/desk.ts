@@ -20,6 +20,8 @@ export interface Desk {
   readonly standstill: Standstill;
   /** Null: the run has none. */
   readonly limits: Limits | null;
-  /** When an operator last sent the run another way. */
+  /** How often operators have sent the run another way. */
+  readonly edition: number;
+  /** When one last did. */
   readonly turnedAt: number | null;
 }

@@ -1,4 +1,4 @@
-import type { JournalRecord, RecordKind } from "../model/record.ts";
+import type { JournalRecord, RecordKind, Records } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 import { PassedOver } from "./passed-over.ts";
 
@@ -6,19 +6,22 @@ import { PassedOver } from "./passed-over.ts";
 export class JournalCursor implements JournalAhead {
   /** What of it nobody asks for, and rightly so. */
   readonly passedOver = new PassedOver();
-  readonly #records: readonly JournalRecord[];
+  readonly #records: Records;
   #index = 0;
+  /** The record at the index; null: there is none. */
+  #next: JournalRecord | null;
   /** The last record at or under each location's path; made when someone looks ahead. */
   #lastUnder: ReadonlyMap<string, number> | null = null;
   /** The newest `loop` record of each loop. */
   #loops: ReadonlyMap<string, JournalRecord> | null = null;
 
-  constructor(records: readonly JournalRecord[]) {
+  constructor(records: Records) {
     this.#records = records;
+    this.#next = records.at(0) ?? null;
   }
 
   get next(): JournalRecord | null {
-    return this.#records[this.#index] ?? null;
+    return this.#next;
   }
 
   get left(): number {
@@ -31,6 +34,7 @@ export class JournalCursor implements JournalAhead {
 
   advance(): void {
     this.#index += 1;
+    this.#next = this.#records.at(this.#index) ?? null;
   }
 
   holds(location: string, kind: RecordKind): boolean {
@@ -53,7 +57,7 @@ export class JournalCursor implements JournalAhead {
   /** Whether a record is to come that the program asks for. */
   #asksForMore(): boolean {
     for (let index = this.#index; index < this.#records.length; index += 1) {
-      const kind = this.#records[index]?.kind;
+      const kind = this.#records.at(index)?.kind;
       if (kind !== "operator" && kind !== "warning") return true;
     }
     return false;
@@ -64,7 +68,7 @@ export class JournalCursor implements JournalAhead {
     if (this.done) return undefined;
     this.#lastUnder ??= lastUnder(this.#records);
     const last = this.#lastUnder.get(location) ?? -1;
-    return last < this.#index ? undefined : this.#records[last];
+    return last < this.#index ? undefined : this.#records.at(last);
   }
 }
 
@@ -72,19 +76,21 @@ export class JournalCursor implements JournalAhead {
 export const JOURNAL_END = new JournalCursor([]);
 
 /** For each path to a record, the place of the last one at or under it. */
-function lastUnder(records: readonly JournalRecord[]): ReadonlyMap<string, number> {
+function lastUnder(records: Records): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
-  records.forEach(({ location }, index) => {
+  let index = 0;
+  for (const { location } of records) {
     for (let end = location.indexOf("/"); end >= 0; end = location.indexOf("/", end + 1)) {
       last.set(location.slice(0, end), index);
     }
     last.set(location, index);
-  });
+    index += 1;
+  }
   return last;
 }
 
 /** A loop's records lie at its rounds, which begin with `~` as no name does; its last one lies at the loop itself. */
-function newestLoops(records: readonly JournalRecord[]): ReadonlyMap<string, JournalRecord> {
+function newestLoops(records: Records): ReadonlyMap<string, JournalRecord> {
   const newest = new Map<string, JournalRecord>();
   for (const record of records) {
     if (record.kind !== "loop") continue;

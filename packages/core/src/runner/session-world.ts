@@ -16,8 +16,8 @@ export interface Interpreter {
   readonly kind: "source";
   readonly runId: string;
   readonly run: RunFacts;
-  /** When it was made, by this process's clock. */
-  readonly madeAt: number;
+  /** When it was made, woken, or told that what it added is durable: the last of these, by this process's clock. */
+  readonly movedAt: number;
   /** The newest seq it knows of. */
   readonly seq: number;
   /** The newest inbox entry that it knows of. */

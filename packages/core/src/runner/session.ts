@@ -33,7 +33,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: RunFacts;
-  readonly madeAt: number;
+  movedAt: number;
   readonly #world: SessionWorld;
   readonly #desk: Desk;
   readonly #course: Course;
@@ -52,7 +52,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#world = world;
     this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
-    this.madeAt = world.clock.now();
+    this.movedAt = world.clock.now();
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     this.#desk = createDesk(world, loaded, snapshot, this);
     this.#own = new OwnAppends(this.#desk, world, this);
@@ -126,6 +126,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     if (this.#over) return;
     if (this.#phase === "resting") {
       this.#phase = "working";
+      this.movedAt = this.#world.clock.now();
       this.#row.woken();
       this.#world.woke(this);
     }
@@ -195,6 +196,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #durable(): void {
     const op = this.#sent;
     this.#sent = null;
+    this.movedAt = this.#world.clock.now();
     if (op !== null) this.#world.committed(this, op);
     if (this.#phase === "done") {
       if (op?.state !== this.end) return;
@@ -264,13 +266,12 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
 
   /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
   #settleDown(): boolean {
-    const { open, steps } = this.#desk;
     const found = lookForMore(this.#desk, this.#own, this.#world.now);
     if (found !== "nothing") return found === "completions";
     if (this.#course.look("idle")) return true;
     this.#row.tell(this.#desk);
     // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-    if (steps.busy || open.size === 0) this.#own.watchDeadlines();
+    if (this.#desk.steps.busy || this.#desk.open.size === 0) this.#own.watchDeadlines();
     else this.#own.leaveDeadlines();
     return false;
   }

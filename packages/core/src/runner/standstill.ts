@@ -1,4 +1,4 @@
-import type { JournalRecord } from "../model/record.ts";
+import type { Records } from "../model/record.ts";
 import type { Run, Wait } from "../model/run.ts";
 import type { Draft } from "./draft.ts";
 
@@ -36,9 +36,13 @@ export class Standstill {
 }
 
 /** What the run waits for; null where its journal says that it has come further since its row was written. */
-export function standingWait({ wait }: Pick<Run, "wait">, records: readonly JournalRecord[]): Wait | null {
+export function standingWait({ wait }: Pick<Run, "wait">, records: Records): Wait | null {
   const seq = wait?.seq;
   if (wait === null || seq === undefined) return wait;
-  const isPast = records.some((record) => record.seq > seq && record.kind !== "warning" && record.kind !== "operator");
-  return isPast ? null : wait;
+  for (let index = records.length - 1; index >= 0; index -= 1) {
+    const record = records.at(index);
+    if (record === undefined || record.seq <= seq) return wait;
+    if (record.kind !== "warning" && record.kind !== "operator") return null;
+  }
+  return wait;
 }

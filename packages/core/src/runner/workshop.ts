@@ -135,8 +135,10 @@ export class Workshop {
   }
 
   /**
-   * This worker was taken for dead before `askedAt`, and has of its runs what is held. Those that rest are forgotten. So are those at
-   * work, unless they came later: no body of theirs begins any more. They are read again, since some may be here still.
+   * This worker was taken for dead before `askedAt`, and had of its runs what is held when it was told so. Those that rest are forgotten.
+   * So are those at work that are not held, unless they have moved since it was asked: no body of theirs begins any more, while one that
+   * has moved may have begun a body that nobody else will. They are read again, since some may be here still; those that are kept, by
+   * `reconcile`.
    */
   lapsed(held: readonly HeldRun[], askedAt: number): void {
     const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
@@ -144,9 +146,9 @@ export class Workshop {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
       const { runId, run, resting } = session;
-      const isOld = session.madeAt < askedAt && epochs.get(runId) !== run.epoch;
-      if (resting || isOld) this.forget(runId, reason);
-      if (!resting && isOld) this.arrived(runId);
+      const isLost = session.movedAt < askedAt && epochs.get(runId) !== run.epoch;
+      if (resting || isLost) this.forget(runId, reason);
+      if (!resting && isLost) this.arrived(runId);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { DeadLetter, InboxEntry } from "../model/inbox.ts";
-import type { JournalRecord } from "../model/record.ts";
+import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
@@ -114,7 +114,9 @@ export interface Loaded {
   /** The document of kind `snapshot` whose id is the run's, if there is one; `seq` is its attribute `a`. */
   readonly snapshot: StoredDocument | null;
   /** In order of seq. */
-  readonly records: readonly JournalRecord[];
+  readonly records: Records;
+  /** Those of kind `operator` among them. Left out: who needs them goes through all. */
+  readonly acts?: readonly JournalRecord[];
   /** What has not been received, in order of arrival. */
   readonly inbox: readonly InboxEntry[];
 }

@@ -6,6 +6,7 @@ import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
 import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
+import { checkWorkflow } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
@@ -38,6 +39,7 @@ export function startChild<Input, Output>(
   return issued(
     branch,
     (settle) => {
+      checkWorkflow(workflow);
       const name = checkName(options.name ?? workflow.name, "name of child");
       const checked =
         workflow.options.input === undefined

@@ -1,24 +1,88 @@
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { JournalRecord } from "../../model/record.ts";
 import { append, create, record } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
+import type { Loaded, Store } from "../store.ts";
 import { sqliteStore } from "./index.ts";
+import { PAGE_RECORDS } from "./paged-records.ts";
 
-it("a journal comes back as it was written, whatever its texts cannot hold", async () => {
-  const store = sqliteStore(":memory:");
-  await store.open(new ManualWorld(1_700_000_000_000));
-  // In the first page everything, behind it what its text can hold.
-  const at = (index: number, every: number): boolean => index < 20_000 && index % every === 1;
-  const written = Array.from({ length: 20_100 }, (_, index) =>
-    record(index + 1, {
-      location: index % 7 === 0 ? `charge-${index}\u0000\ud800` : `charge-${index}`,
-      payload: at(index, 5_000) ? JSON.stringify("x".repeat(5_000)) : JSON.stringify(`\ufffe"\\\u2028${index}`),
-      detail: at(index, 9_000) ? "d".repeat(2_040) : null,
-      startedAt: 1_700_000_000_000 + (at(index, 6_000) ? 0.123_4 : 0),
-      at: 1_700_000_000_000 + index + (at(index, 7_000) ? 0.567_8 : 0),
-    }),
+const T = 1_700_000_000_000;
+
+let store: Store;
+beforeEach(async () => {
+  store = sqliteStore(":memory:");
+  await store.open(new ManualWorld(T));
+});
+afterEach(() => store.close());
+
+async function written(records: readonly JournalRecord[]): Promise<Loaded> {
+  await store.commit([create("long", { owner: "w" }), append("long", { records })]);
+  return (await store.load("long")) as Loaded;
+}
+
+/** As many as fill two pages and a part of the third. */
+const COUNT = 2 * PAGE_RECORDS + 100;
+
+const several = (like: (index: number) => Partial<JournalRecord>): readonly JournalRecord[] =>
+  Array.from({ length: COUNT }, (_, index) =>
+    record(index + 1, { location: `charge-${index}`, startedAt: T + index - 3, at: T + index, ...like(index) }),
   );
-  await store.commit([create("long", { owner: "w" }), append("long", { records: written })]);
-  expect((await store.load("long"))?.records).toEqual(written);
-  expect(await store.reader.journal("long", { afterSeq: 12, limit: 20_050 })).toEqual(written.slice(12, 20_062));
-  await store.close();
+
+it("records that are alike come back as they were written, in any order and by any count", async () => {
+  const all = several((index) => ({ payload: JSON.stringify({ index, text: `"\\\u2028 é 🙂 ${index}` }) }));
+  const { records, acts } = await written(all);
+  expect([...records]).toEqual(all);
+  expect(acts).toEqual([]);
+  for (const index of [0, PAGE_RECORDS, PAGE_RECORDS - 1, COUNT - 1, -1, -COUNT, 5, PAGE_RECORDS + 5]) {
+    expect(records.at(index)).toEqual(all.at(index));
+  }
+  for (const index of [COUNT, COUNT + PAGE_RECORDS, -COUNT - 1]) expect(records.at(index)).toBe(undefined);
+  expect(await store.reader.journal("long", { afterSeq: 12, limit: PAGE_RECORDS + 7 })).toEqual(
+    all.slice(12, PAGE_RECORDS + 19),
+  );
+});
+
+/** What a list cannot hold, or not as it is. Each is rare: so in most pages it stands among others. */
+const ODD: Readonly<Record<string, Partial<JournalRecord>>> = {
+  "a long payload": { payload: JSON.stringify("x".repeat(5_000)) },
+  "a payload of several lines": { payload: "a\nb\n" },
+  "an empty payload": { payload: "" },
+  "no payload": { payload: null },
+  "a payload with what is escaped": { payload: JSON.stringify("\ufffe") },
+  "a location of several lines": { location: "a\nb" },
+  "a location with what is escaped": { location: "charge\u0000\ud800" },
+  "a long detail": { detail: "d".repeat(2_050) },
+  "a detail of several lines": { detail: "d\ne" },
+  "a beginning in the middle of a ms": { startedAt: 12.345_678_9 },
+  "an end in the middle of a ms": { at: T + COUNT + 0.567_8 },
+  "an end before its beginning": { startedAt: T + 2 * COUNT, at: T + COUNT },
+  "another kind": { kind: "sleep" },
+  "another outcome": { outcome: "failed" },
+  "more attempts": { attempts: 7 },
+};
+
+it.each(Object.entries(ODD))("%s among others comes back as it was written", async (_, odd) => {
+  const places = [0, 1, PAGE_RECORDS - 1, PAGE_RECORDS, COUNT - 1];
+  const all = several((index) => (places.includes(index) ? odd : { payload: `${index}` }));
+  expect([...(await written(all)).records]).toEqual(all);
+});
+
+it("a gap in the seqs is one in the records", async () => {
+  const all = several(() => ({}));
+  await written(all);
+  await store.commit([append("long", { records: [], trim: [{ from: 501, to: 509 }] })]);
+  const left = all.filter(({ seq }) => seq < 501 || seq > 509);
+  expect([...((await store.load("long"))?.records ?? [])]).toEqual(left);
+});
+
+it("what an operator did is told apart, wherever it lies", async () => {
+  for (const places of [[0], [PAGE_RECORDS, COUNT - 1], [...Array(COUNT).keys()]]) {
+    const all = several((index) => (places.includes(index) ? { kind: "operator", location: "~act" } : {}));
+    const { records, acts } = await written(all);
+    expect([...records]).toEqual(all);
+    expect(acts).toEqual(places.map((place) => all[place]));
+    await store.close();
+    store = sqliteStore(":memory:");
+    await store.open(new ManualWorld(T));
+  }
 });

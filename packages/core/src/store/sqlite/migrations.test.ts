@@ -91,7 +91,7 @@ it("a journal and an inbox written by version 1 are loaded as they were", async 
     record(4, { kind: "listen" }),
   ]);
   expect(loaded?.inbox).toMatchObject([{ n: 2, id: "m2", name: "odd\0\ud800", onTargetTerminated: "deadLetter" }]);
-  expect((await store.load("running"))?.records.map(({ seq }) => seq)).toEqual([3, 4]);
+  expect(Array.from((await store.load("running"))?.records ?? [], ({ seq }) => seq)).toEqual([3, 4]);
 });
 
 it("work goes on where version 1 left it", async () => {

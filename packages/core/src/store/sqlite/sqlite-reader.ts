@@ -33,7 +33,7 @@ export class SqliteReader implements Reader {
       if (head === null) return [];
       return newestFirst
         ? tables.pages.newestAfter(head.key, afterSeq, limit)
-        : tables.pages.after(head.key, afterSeq, limit);
+        : [...tables.pages.after(head.key, afterSeq, limit).records];
     });
   }
 

@@ -112,8 +112,8 @@ export class SqliteStore implements Store {
       if (head === null || run === null) return null;
       const snapshot = tables.documents.get("snapshot", runId);
       const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-      const records = tables.pages.after(head.key, after, null);
-      return { run, snapshot, records, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
+      const journal = tables.pages.after(head.key, after, null);
+      return { run, snapshot, ...journal, inbox: head.inboxLast === 0 ? [] : tables.inbox.open(head) };
     });
   }
 

@@ -1,4 +1,4 @@
-import { append, records, suspended } from "./builders.ts";
+import { append, record, records, suspended } from "./builders.ts";
 import type { Case } from "./trial.ts";
 
 export const journalCases: readonly Case[] = [
@@ -17,7 +17,7 @@ export const journalCases: readonly Case[] = [
       await t.applied(next);
       t.expect(await t.answer(next)).toEqual({ kind: "applied", post: null, again: true });
       t.expect(await t.seqs("r")).toEqual([1, 4, 6, 7]);
-      t.expect((await t.store.load("r", 4))?.records.map(({ seq }) => seq)).toEqual([6, 7]);
+      t.expect(await t.loadedSeqs("r", 4)).toEqual([6, 7]);
     },
   },
   {
@@ -28,6 +28,25 @@ export const journalCases: readonly Case[] = [
       await t.applied(transition);
       t.expect(await t.answer(transition)).toEqual({ kind: "applied", post: null, again: true });
       t.expect(await t.seqs("r")).toEqual([3]);
+    },
+  },
+  {
+    name: "records are read by their place, from either end, and those of an operator are told apart, if at all, as they are among them",
+    run: async (t) => {
+      await t.owned("r");
+      const written = Array.from({ length: 5_000 }, (_, index) =>
+        record(index + 1, index % 1_999 === 7 ? { kind: "operator", location: "~" } : {}),
+      );
+      await t.applied(append("r", { records: written }));
+      for (const afterSeq of [0, 3_000, 4_990]) {
+        const loaded = await t.store.load("r", afterSeq);
+        const read = [...(loaded?.records ?? [])];
+        t.expect(read).toEqual(written.slice(afterSeq));
+        for (const index of [0, 5, read.length - 1, -1, -read.length, read.length, -read.length - 1])
+          t.expect(loaded?.records.at(index)).toEqual(read.at(index));
+        const acts = read.filter(({ kind }) => kind === "operator");
+        t.expect(loaded?.acts ?? acts).toEqual(acts);
+      }
     },
   },
   {

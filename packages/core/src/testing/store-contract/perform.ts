@@ -1,5 +1,6 @@
 import type { Run } from "../../model/run.ts";
-import type { HeldRun, Loaded, Store } from "../../store/store.ts";
+import type { HeldRun, Store } from "../../store/store.ts";
+import { type WholeRun, wholeRun } from "../../whole-run.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 
@@ -33,7 +34,7 @@ function sortedHeld<Answer extends { readonly held: readonly HeldRun[] }>(answer
 }
 
 interface RunDump {
-  readonly loaded: Loaded | null;
+  readonly loaded: WholeRun | null;
   readonly children: readonly string[];
 }
 
@@ -58,7 +59,8 @@ export async function dumpStore(store: Store): Promise<StoreDump> {
 
 async function dumpRun(store: Store, run: Run): Promise<RunDump> {
   const { items } = await store.reader.children(run.id, { limit: 100 });
-  return { loaded: await store.load(run.id, 0), children: items.map((child) => child.id) };
+  const loaded = await store.load(run.id, 0);
+  return { loaded: loaded && wholeRun(loaded), children: items.map((child) => child.id) };
 }
 
 async function allPages<Item>(

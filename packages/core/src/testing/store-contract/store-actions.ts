@@ -130,7 +130,7 @@ export class StoreActions {
 
   async #rewrite(store: Store, run: Run): Promise<Transition> {
     const loaded = await store.load(run.id, 0);
-    const seqs = loaded?.records.map(({ seq }) => seq) ?? [];
+    const seqs = Array.from(loaded?.records ?? [], ({ seq }) => seq);
     const newest = seqs.at(-1) ?? run.baseSeq;
     const at = store.now();
     const { seq: _, ...act } = record(1, { at, kind: "operator", payload: this.#name("v") });

@@ -141,7 +141,7 @@ export const textCases: readonly Case[] = [
         );
       }
       const loaded = await t.store.load("r");
-      t.expect(loaded?.records.map(({ payload }) => payload)).toEqual(values);
+      t.expect(Array.from(loaded?.records ?? [], ({ payload }) => payload)).toEqual(values);
       t.expect(loaded?.inbox.map(({ value }) => value)).toEqual(values);
     },
   },

@@ -2,6 +2,7 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { NewRun, Run, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, Transition } from "../../model/transition.ts";
 import type { Commit, Store } from "../../store/store.ts";
+import { wholeRun } from "../../whole-run.ts";
 import { append, create, message, ORDER, post, suspended, T0 } from "./builders.ts";
 import type { Expect } from "./harness.ts";
 import { ManualWorld } from "./manual-world.ts";
@@ -84,6 +85,11 @@ export class Trial {
     return journal.map((record) => record.seq);
   }
 
+  /** Of the records that are loaded with a run. */
+  async loadedSeqs(id: string, afterSeq: number): Promise<number[]> {
+    return Array.from((await this.store.load(id, afterSeq))?.records ?? [], ({ seq }) => seq);
+  }
+
   /** The ids of what is due. */
   async due(worker: string, limit: number): Promise<string[]> {
     return (await this.store.due(worker, limit)).map(({ id }) => id);
@@ -105,7 +111,8 @@ export class Trial {
 
   /** Everything that can be read of a run, to show that something changed nothing. */
   async snapshot(id: string): Promise<unknown> {
-    return { loaded: await this.store.load(id, 0), letters: await this.store.reader.deadLetters({ limit: 1000 }) };
+    const loaded = await this.store.load(id, 0);
+    return { loaded: loaded && wholeRun(loaded), letters: await this.store.reader.deadLetters({ limit: 1000 }) };
   }
 
   /** A message that wakes nobody, to move the inbox on. */
