@@ -34,7 +34,7 @@ export class Bodies implements BodyRunner {
   run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown {
     const { scheduler, monitor } = this.#world;
     if (worker.dead) return never();
-    const ended = monitor.effects.bodyStarts(worker, line, { node, location, attempt: info.attempt, given });
+    monitor.effects.bodyStarts(worker, line, { node, location, attempt: info.attempt, given });
     if (node.poison) {
       worker.kill("poison");
       return never();
@@ -56,7 +56,6 @@ export class Bodies implements BodyRunner {
         worker.kill("crash after a body's effect");
         return null;
       }
-      if (!info.signal.aborted) ended();
       return this.#outcome(line, node, location, info.attempt);
     };
     const slowMs = node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null;

@@ -13,7 +13,10 @@ export type WorldFault = (typeof WORLD_FAULTS)[number];
 export const SMALL_FAULTS = ["hintLost", "hintTwice", "hintLate", "hang", "crashInBody"] as const;
 export type SmallFault = (typeof SMALL_FAULTS)[number];
 
-export type FaultKind = CallFault | WorldFault | SmallFault | "skew";
+/** Of the beats, so many tell of a lapse in which each run of the worker was passed over, as a store does with what a commit has locked. */
+export type BeatFault = "passedOver";
+
+export type FaultKind = CallFault | WorldFault | SmallFault | BeatFault | "skew";
 
 /** How often each kind of fault happens; 0 is never. `skew` is how far clocks of workers are off, in ms. */
 export type Swarm = Readonly<Record<FaultKind, number>>;
@@ -35,6 +38,7 @@ export const CALM: Swarm = {
   hintLate: 0,
   hang: 0,
   crashInBody: 0,
+  passedOver: 0,
   skew: 0,
 };
 

@@ -37,7 +37,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
       claimsMax: poisoned ? chance.between(1, 3) : 1000,
       ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
     },
-    swarm: { ...swarm(chance), lateAnswer: kinds === "kernel" ? 0 : lateAnswers(seed) },
+    swarm: { ...swarm(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
@@ -138,14 +138,21 @@ function clientActions(
   return actions;
 }
 
+type LaterFaults = Pick<Swarm, "lateAnswer" | "passedOver">;
+
+const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0 };
+
 /** By a chance of its own: where there are none, a seed is the case that it was before there were any. */
-function lateAnswers(seed: number): number {
+function laterFaults(seed: number): LaterFaults {
   const chance = new Chance(~seed);
-  return chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]);
+  return {
+    lateAnswer: chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]),
+    passedOver: chance.roll(0.7) ? 0 : chance.pick([0.03, 0.2]),
+  };
 }
 
 /** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
-function swarm(chance: Chance): Omit<Swarm, "lateAnswer"> {
+function swarm(chance: Chance): Omit<Swarm, keyof LaterFaults> {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS)
     if (kind !== "lateAnswer") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);

@@ -1,6 +1,5 @@
 import type { Line } from "./frame.ts";
 import { undoneStep } from "./monitor-undo.ts";
-import { nothing } from "./nothing.ts";
 import { generationOf, type StepNode } from "./program.ts";
 import type { Shadow } from "./shadow.ts";
 import type { BodyStart, Findings, SimProcess, Stage } from "./stage.ts";
@@ -21,8 +20,8 @@ export class EffectsMonitor {
   readonly #monitor: Findings;
   readonly #world: Stage;
   readonly #knowledge = new Map<Line, Knowledge>();
-  /** Bodies that came to their end, by run, generation, location and try. */
-  readonly #finished = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
+  /** Who began a body last, by run, generation, location and try. */
+  readonly #begun = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
 
   constructor(monitor: Findings, world: Stage) {
@@ -37,12 +36,11 @@ export class EffectsMonitor {
     this.#knowledge.set(line, { epoch: loaded?.run.epoch ?? 1, done });
   }
 
-  /** The returned function is called when the body has come to its end. */
-  bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void {
+  bodyStarts(worker: SimProcess, line: Line, start: BodyStart): void {
     const { node, location, attempt } = start;
     const shadow = this.#monitor.shadows.get(line.runId);
     const knowledge = this.#knowledge.get(line);
-    if (shadow === undefined || knowledge === undefined) return nothing;
+    if (shadow === undefined || knowledge === undefined) return;
     const what = `${worker.name} starts ${location} of run ${line.runId}, try ${attempt},`;
     if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
     const lost = undoneStep(location) === null ? line.lost.find((scope) => location.startsWith(scope)) : undefined;
@@ -55,7 +53,7 @@ export class EffectsMonitor {
     if (current) this.#current(shadow, location, attempt, what);
     if (current && row.version !== line.version)
       this.#monitor.violate("version", `${what} with the code of version ${line.version}, it is of ${row.version}`);
-    return this.#once(worker, line, {
+    this.#once(worker, line, {
       key: `${line.runId}|${line.generation}|${location}|${attempt}`,
       epoch: knowledge.epoch,
       what,
@@ -101,16 +99,16 @@ export class EffectsMonitor {
     }
   }
 
-  /** I3: a body that came to its end runs again only if its process died or lost the run. */
+  /** I3: a body that was begun runs again only if its process died or lost the run. */
   #once(
     worker: SimProcess,
     line: Line,
     start: { readonly key: string; readonly epoch: number; readonly what: string; readonly node: StepNode },
-  ): () => void {
+  ): void {
     const { key, epoch, what, node } = start;
-    const before = this.#finished.get(key);
+    const before = this.#begun.get(key);
     if (before !== undefined && before.worker === worker && before.epoch === epoch) {
-      this.#monitor.violate("I3", `${what} although its process neither died nor lost the run since it ran`);
+      this.#monitor.violate("I3", `${what} although its process neither died nor lost the run since it began it`);
     }
     if (node.poison) {
       const count = (this.#starts.get(line.runId) ?? 0) + 1;
@@ -118,6 +116,6 @@ export class EffectsMonitor {
       if (count > this.#world.case.settings.claimsMax + POISON_EXTRA)
         this.#monitor.violate("poison", `${what} for the ${count}th time`);
     }
-    return () => this.#finished.set(key, { worker, epoch });
+    this.#begun.set(key, { worker, epoch });
   }
 }

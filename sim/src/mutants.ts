@@ -70,9 +70,9 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I1, I3 one session a run",
   },
   {
-    name: "a late answer to a beat drops what was claimed since",
+    name: "a lapse drops what is worked on still",
     file: "runner/workshop.js",
-    find: "if (resting || isLost)",
+    find: "if (session.resting)",
     replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },

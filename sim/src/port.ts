@@ -113,14 +113,16 @@ export class Port implements Store {
     return loaded;
   }
 
-  heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+  async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
+    const { scheduler } = this.#world;
     this.#worker.engineId = worker;
-    return this.#call({
+    const beat = await this.#call({
       label: "heartbeat",
       kinds: ["heartbeat"],
       apply: (store) => store.heartbeat(worker, leaseMs, workflows),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
+    return scheduler.chance.roll(this.#world.swarm.passedOver) ? { ...beat, alive: false } : beat;
   }
 
   retire(worker: string): Promise<void> {

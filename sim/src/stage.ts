@@ -58,7 +58,7 @@ export interface Watcher extends Findings {
   readonly effects: {
     lineBegins(worker: SimProcess, line: Line): void;
     /** The returned function is called when the body has come to its end. */
-    bodyStarts(worker: SimProcess, line: Line, start: BodyStart): () => void;
+    bodyStarts(worker: SimProcess, line: Line, start: BodyStart): void;
     undoes(line: Line, location: string, value: unknown): void;
   };
   readonly transactions: {

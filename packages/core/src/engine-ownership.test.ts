@@ -29,25 +29,27 @@ const LAPSES = [
     isWrittenLast: false,
   },
   { what: "the next try of a step has begun", wakesBy: "time", isWokenFirst: false, isWrittenLast: true },
+  { what: "a try has begun, before it was asked", wakesBy: "time", isWokenFirst: true, isWrittenLast: true },
 ] as const;
 
 /**
- * A store that holds answers back: of commits with appends, and of a beat, which then tells of a lapse as one does that has passed over
+ * A store that holds answers back: of commits with appends, of reads, and of a beat, which then tells of a lapse as one does that has passed over
  * a row that a commit had locked.
  */
 function lateAnswers() {
-  type Kind = "append" | "lapse";
+  type Kind = "append" | "lapse" | "load";
   const holds = new Set<Kind>();
   const held: Array<readonly [Kind, () => void]> = [];
   const answer = (kind: Kind): Promise<void> => new Promise((resolve) => held.push([kind, resolve]));
   const through = (store: Store): Store => {
-    const commits = intercepted(store, async ({ batch }, proceed) => {
+    const calls = intercepted(store, async ({ method, batch }, proceed) => {
       const answered = await proceed();
       if (holds.has("append") && batch.some(({ kind }) => kind === "append")) await answer("append");
+      if (holds.has("load") && method === "load") await answer("load");
       return answered;
     });
     return {
-      ...commits,
+      ...calls,
       heartbeat: async (...asked) => {
         const answered = await store.heartbeat(...asked);
         if (!holds.delete("lapse")) return answered;
@@ -259,6 +261,29 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
       expect([events, begun]).toEqual([["worker.lapsed"], before]);
     },
   );
+
+  it("is in doubt after a lapse until the run is read: a body that waits for the journal begins then, and once", async () => {
+    const stage = await create(onTestFinished);
+    let begun = 0;
+    const chain = workflow("chain", async (ctx) => {
+      await ctx.step("first", () => 1);
+      return await ctx.step("last", () => ++begun);
+    });
+    const late = lateAnswers();
+    const engine = await stage.engine({ workflows: [chain], lease: "10 minutes", through: late.through });
+    await stage.world.settle();
+    for (const kind of ["append", "load", "lapse"] as const) late.holds.add(kind);
+    const run = await engine.start(chain, undefined);
+    const beat = engine.recover();
+    await stage.world.settle();
+    late.release("lapse");
+    await beat;
+    late.release("append");
+    await stage.world.settle();
+    expect(begun).toBe(0);
+    late.release("load");
+    expect(await stage.result(run)).toBe(1);
+  });
 
   it("ends without a word with the engine, though the store is closed while it is looked for more", async () => {
     const stage = await create(onTestFinished);

@@ -21,7 +21,6 @@ import { Agenda } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
 import type { StrayRejections } from "./runtime/stray.ts";
 import { createStorage, type Storage } from "./storage.ts";
-import type { HeldRun } from "./store/store.ts";
 import { surroundings } from "./surroundings.ts";
 import { startUndoRun } from "./undo-run.ts";
 
@@ -218,7 +217,7 @@ export class Worker {
           this.#intake.holds(held);
           this.#workshop.reconcile(held);
         },
-        onLapsed: (held, askedAt) => this.#lapsed(held, askedAt),
+        onLapsed: () => this.#lapsed(),
       },
     );
   }
@@ -277,13 +276,13 @@ export class Worker {
     if (this.#ownership.wantsRoom) this.#ownership.kick();
   }
 
-  #lapsed(held: readonly HeldRun[], askedAt: number): void {
+  #lapsed(): void {
     this.#config.log("warn", "this worker was silent for longer than its lease and lets go of its runs", {
       worker: this.id,
       runs: this.#sessions.size,
     });
     this.#news.event({ kind: "worker.lapsed", worker: this.id });
-    this.#workshop.lapsed(held, askedAt);
+    this.#workshop.lapsed();
     this.#ownership.kick();
   }
 

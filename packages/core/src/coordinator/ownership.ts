@@ -33,8 +33,8 @@ export interface OwnershipParts extends ClaimParts {
   readonly room: () => number;
   /** Runs that this worker owns are due, or something has come for them. */
   readonly onDue: (runs: readonly DueRun[]) => void;
-  /** The worker was taken for dead: of what it had when this was asked, it has what is held. */
-  readonly onLapsed: (held: readonly HeldRun[], askedAt: number) => void;
+  /** The worker was taken for dead: it may have lost any of its runs. What it holds is told next. */
+  readonly onLapsed: () => void;
   /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */
   readonly onHeld: (held: readonly HeldRun[]) => void;
 }
@@ -159,7 +159,7 @@ export class Ownership {
         if (this.#stopped) return 0;
         if (this.#isOver) this.kick();
         this.#leaseUntil = Math.max(this.#leaseUntil, askedAt + leaseMs);
-        if (!alive) onLapsed(held, askedAt);
+        if (!alive) onLapsed();
         onHeld(held);
         this.#expect(nextDueAt, lookedAt);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);

@@ -16,8 +16,6 @@ export interface Interpreter {
   readonly kind: "source";
   readonly runId: string;
   readonly run: RunFacts;
-  /** When it was made, woken, or told that what it added is durable: the last of these, by this process's clock. */
-  readonly movedAt: number;
   /** The newest seq it knows of. */
   readonly seq: number;
   /** The newest inbox entry that it knows of. */
@@ -25,6 +23,8 @@ export interface Interpreter {
   /** The next deadline among its open commands, by the store's clock. */
   readonly until: number | null;
   readonly resting: boolean;
+  /** Whether it is not known if the run is this worker's still. */
+  readonly doubted: boolean;
   /** What it may hold of payloads, estimated. */
   readonly bytes: number;
   /** Whether it undoes what the run did. */
@@ -33,7 +33,9 @@ export interface Interpreter {
   readonly end: RunState | null;
   /** Begins, with the run's input and what lies in its inbox. */
   start(loaded: Loaded): void;
-  /** Something has arrived: what the store holds of the run. */
+  /** The run may be another's by now: no body begins until it was read. */
+  doubt(): void;
+  /** The run is this worker's, and this is what the store holds of it. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
   /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */
   receive(entries: readonly InboxEntry[]): boolean;

@@ -33,7 +33,6 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: RunFacts;
-  movedAt: number;
   readonly #world: SessionWorld;
   readonly #desk: Desk;
   readonly #course: Course;
@@ -52,7 +51,6 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#world = world;
     this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
-    this.movedAt = world.clock.now();
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
     this.#desk = createDesk(world, loaded, snapshot, this);
     this.#own = new OwnAppends(this.#desk, world, this);
@@ -73,6 +71,10 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
 
   get resting(): boolean {
     return this.#phase === "resting";
+  }
+
+  get doubted(): boolean {
+    return this.#desk.steps.doubted;
   }
 
   get undoes(): boolean {
@@ -111,8 +113,14 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#askRest();
   }
 
+  doubt(): void {
+    this.#desk.steps.doubt();
+  }
+
   refresh(run: Run, inbox: readonly InboxEntry[]): void {
-    if (!this.#over) this.#arrive(this.#desk.open.news(run, inbox));
+    if (this.#over) return;
+    this.#desk.steps.trust();
+    this.#arrive(this.#desk.open.news(run, inbox));
   }
 
   receive(entries: readonly InboxEntry[]): boolean {
@@ -126,7 +134,6 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     if (this.#over) return;
     if (this.#phase === "resting") {
       this.#phase = "working";
-      this.movedAt = this.#world.clock.now();
       this.#row.woken();
       this.#world.woke(this);
     }
@@ -196,7 +203,6 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #durable(): void {
     const op = this.#sent;
     this.#sent = null;
-    this.movedAt = this.#world.clock.now();
     if (op !== null) this.#world.committed(this, op);
     if (this.#phase === "done") {
       if (op?.state !== this.end) return;

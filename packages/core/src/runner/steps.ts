@@ -33,7 +33,8 @@ interface Held {
  * The step bodies of one session.
  *
  * B1. A body starts only when every record up to the seq it was held for is durable.
- * B2. What a body brings after it was aborted is dropped.
+ * B2. No body starts while it is in doubt whose run it is.
+ * B3. What a body brings after it was aborted is dropped.
  */
 export class Steps implements BodyListener {
   readonly #world: SessionWorld;
@@ -42,6 +43,7 @@ export class Steps implements BodyListener {
   #held: Few<Held> = null;
   #bodies: Few<Body> = null;
   #durableSeq: number;
+  #doubted = false;
 
   constructor(
     world: SessionWorld,
@@ -59,16 +61,30 @@ export class Steps implements BodyListener {
     return this.#bodies !== null || this.#held !== null;
   }
 
+  get doubted(): boolean {
+    return this.#doubted;
+  }
+
+  doubt(): void {
+    this.#doubted = true;
+  }
+
+  trust(): void {
+    if (!this.#doubted) return;
+    this.#doubted = false;
+    this.durable(this.#durableSeq);
+  }
+
   /** Starts the step's body when everything up to `afterSeq` is durable. */
   hold(step: StepCommand, afterSeq: number): void {
-    if (afterSeq <= this.#durableSeq) this.#start(step);
+    if (afterSeq <= this.#durableSeq && !this.#doubted) this.#start(step);
     else this.#held = withMember(this.#held, { step, afterSeq });
   }
 
   durable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
     for (let next = firstOf(this.#held); next !== null; next = firstOf(this.#held)) {
-      if (next.afterSeq > this.#durableSeq) return;
+      if (next.afterSeq > this.#durableSeq || this.#doubted) return;
       this.#held = withoutMember(this.#held, next);
       this.#start(next.step);
     }

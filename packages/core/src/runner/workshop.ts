@@ -135,29 +135,26 @@ export class Workshop {
   }
 
   /**
-   * This worker was taken for dead before `askedAt`, and had of its runs what is held when it was told so. Those that rest are forgotten.
-   * So are those at work that are not held, unless they have moved since it was asked: no body of theirs begins any more, while one that
-   * has moved may have begun a body that nobody else will. They are read again, since some may be here still; those that are kept, by
-   * `reconcile`.
+   * This worker was taken for dead. Sessions that rest are forgotten. Those at work may have lost their runs or not (a store may have
+   * passed over a run that it was writing, and no list of what is held names one whose row says that it waits): no body of theirs begins
+   * until they are read, which `reconcile` sees to. To forget one that is here still would begin its bodies again.
    */
-  lapsed(held: readonly HeldRun[], askedAt: number): void {
+  lapsed(): void {
     const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
     this.#parts.expected.dropAll();
-    const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
-      const { runId, run, resting } = session;
-      const isLost = session.movedAt < askedAt && epochs.get(runId) !== run.epoch;
-      if (resting || isLost) this.forget(runId, reason);
-      if (!resting && isLost) this.arrived(runId);
+      if (session.resting) this.forget(session.runId, reason);
+      else session.doubt();
     }
   }
 
-  /** Compares what is worked on here with what the store says that this worker holds. */
+  /** Compares what is worked on here with what the store says that this worker holds. What is in doubt is read in any case. */
   reconcile(held: readonly HeldRun[]): void {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
       const epoch = epochs.get(session.runId);
-      if (epoch === session.run.epoch || (session.resting && epoch === undefined)) epochs.delete(session.runId);
+      const isOurs = epoch === session.run.epoch || (session.resting && epoch === undefined);
+      if (isOurs && !session.doubted) epochs.delete(session.runId);
       else epochs.set(session.runId, 0);
     }
     for (const runId of epochs.keys()) this.arrived(runId);
