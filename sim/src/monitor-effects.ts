@@ -1,3 +1,4 @@
+import type { Heartbeat, Run } from "pawl";
 import type { Line } from "./frame.ts";
 import { undoneStep } from "./monitor-undo.ts";
 import { generationOf, type StepNode } from "./program.ts";
@@ -23,6 +24,10 @@ export class EffectsMonitor {
   /** Who began a body last, by run, generation, location and try. */
   readonly #begun = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
+  /** The epochs of runs when an answer was given that tells of a lapse. */
+  readonly #told = new WeakMap<Heartbeat, ReadonlyMap<string, number>>();
+  /** As each worker has last heard. */
+  readonly #heard = new Map<SimProcess, ReadonlyMap<string, number>>();
 
   constructor(monitor: Findings, world: Stage) {
     this.#monitor = monitor;
@@ -36,6 +41,16 @@ export class EffectsMonitor {
     this.#knowledge.set(line, { epoch: loaded?.run.epoch ?? 1, done });
   }
 
+  /** A beat was applied, and these are the rows after it. */
+  beaten(answer: Heartbeat, rows: readonly Run[]): void {
+    if (!answer.alive) this.#told.set(answer, new Map(rows.map(({ id, epoch }) => [id, epoch])));
+  }
+
+  hears(worker: SimProcess, answer: Heartbeat): void {
+    const epochs = this.#told.get(answer);
+    if (epochs !== undefined) this.#heard.set(worker, epochs);
+  }
+
   bodyStarts(worker: SimProcess, line: Line, start: BodyStart): void {
     const { node, location, attempt } = start;
     const shadow = this.#monitor.shadows.get(line.runId);
@@ -45,6 +60,8 @@ export class EffectsMonitor {
     if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
     const lost = undoneStep(location) === null ? line.lost.find((scope) => location.startsWith(scope)) : undefined;
     if (lost !== undefined) this.#monitor.violate("race", `${what} although ${lost} has lost its race`);
+    if ((this.#heard.get(worker)?.get(line.runId) ?? 0) > knowledge.epoch)
+      this.#monitor.violate("I2", `${what} although it has heard that the run is lost`);
     if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
     this.#durable(shadow, line.given.slice(0, start.given), line.generation, { knowledge, what });
     const { row } = shadow;

@@ -84,6 +84,7 @@ export class Monitor implements Watcher {
       if (old !== null) checkRow(this, old, row, shadow.reopened !== reopened.get(row.id));
       shadow.row = row;
     }
+    if (applied.kind === "heartbeat") this.effects.beaten(applied.answer, rows);
     if (applied.kind === "commit") {
       await this.#journal.compare(applied);
       await this.#inbox.check(applied, before);

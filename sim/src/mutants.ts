@@ -77,6 +77,13 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {
+    name: "a read from before a lapse counts",
+    file: "runner/workshop.js",
+    find: "for (const runId of this.#reading.keys())",
+    replace: "for (const runId of [])",
+    breaks: "I2 who has heard of a lapse begins nothing of what is lost",
+  },
+  {
     name: "a timeout does not look at the inbox",
     file: "runner/time-up.js",
     find: "inbox: due.some((wait) => wait.arms.length > 0) ? open.inboxSeen : null,",

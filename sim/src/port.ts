@@ -114,7 +114,7 @@ export class Port implements Store {
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    const { scheduler } = this.#world;
+    const { scheduler, monitor } = this.#world;
     this.#worker.engineId = worker;
     const beat = await this.#call({
       label: "heartbeat",
@@ -122,6 +122,7 @@ export class Port implements Store {
       apply: (store) => store.heartbeat(worker, leaseMs, workflows),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
+    monitor.effects.hears(this.#worker, beat);
     return scheduler.chance.roll(this.#world.swarm.passedOver) ? { ...beat, alive: false } : beat;
   }
 

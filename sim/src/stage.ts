@@ -1,6 +1,7 @@
 import type {
   Engine,
   EventPost,
+  Heartbeat,
   Loaded,
   LogLevel,
   MemoryStore,
@@ -57,7 +58,8 @@ export interface Findings {
 export interface Watcher extends Findings {
   readonly effects: {
     lineBegins(worker: SimProcess, line: Line): void;
-    /** The returned function is called when the body has come to its end. */
+    /** The worker is given the answer to a beat. */
+    hears(worker: SimProcess, answer: Heartbeat): void;
     bodyStarts(worker: SimProcess, line: Line, start: BodyStart): void;
     undoes(line: Line, location: string, value: unknown): void;
   };

@@ -285,6 +285,26 @@ describe.each(STAGES)("owning runs, on the store $name", ({ create }) => {
     expect(await stage.result(run)).toBe(1);
   });
 
+  it("is not taken up by a read from before a lapse: no body begins under an epoch that the worker knows to be over", async () => {
+    const stage = await create(onTestFinished);
+    let begun = 0;
+    const one = workflow("one", async (ctx) => await ctx.step("only", () => ++begun));
+    const late = lateAnswers();
+    const engine = await stage.engine({ workflows: [one], through: late.through });
+    const events = told(engine, "run.claimed", "worker.lapsed", "run.lost");
+    await stage.world.settle();
+    late.holds.add("load");
+    const client = await stage.engine();
+    const run = await client.start(one, undefined);
+    await stage.world.advance("3 s");
+    expect(events).toEqual(["run.claimed"]);
+    await stage.world.leap(60_000);
+    await stage.world.advance("3 s");
+    late.release("load");
+    expect(await stage.result(run)).toBe(1);
+    expect([events, begun]).toEqual([["run.claimed", "worker.lapsed", "run.claimed"], 1]);
+  });
+
   it("ends without a word with the engine, though the store is closed while it is looked for more", async () => {
     const stage = await create(onTestFinished);
     let asked = 0;

@@ -43,7 +43,7 @@ export class Workshop {
   readonly #world: SessionWorld;
   /** Runs that are being read; true: something came meanwhile. */
   readonly #reading = new Map<string, boolean>();
-  /** Runs of which a session was made, from what was known here, while they were read: what was read may be older than it. */
+  /** Runs that are being read, and of which what is read may be older than what is known here: a session that was made, a lapse. */
   readonly #overtaken = new Set<string>();
   #closed = false;
 
@@ -137,11 +137,13 @@ export class Workshop {
   /**
    * This worker was taken for dead. Sessions that rest are forgotten. Those at work may have lost their runs or not (a store may have
    * passed over a run that it was writing, and no list of what is held names one whose row says that it waits): no body of theirs begins
-   * until they are read, which `reconcile` sees to. To forget one that is here still would begin its bodies again.
+   * until they are read, which `reconcile` sees to. To forget one that is here still would begin its bodies again. What is being read may
+   * have been read before the lapse, and is read anew.
    */
   lapsed(): void {
     const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
     this.#parts.expected.dropAll();
+    for (const runId of this.#reading.keys()) this.#overtaken.add(runId);
     for (const session of this.#parts.sessions.all()) {
       if (session.resting) this.forget(session.runId, reason);
       else session.doubt();
