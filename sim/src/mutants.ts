@@ -8,7 +8,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "effects do not wait for the journal",
     file: "runner/steps.js",
-    find: "if (afterSeq <= this.#durableSeq)",
+    find: "if (afterSeq <= this.#durableSeq && !this.#doubted)",
     replace: "if (true)",
     breaks: "R2 no body before earlier records are durable",
   },
