@@ -1,14 +1,17 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { pause, workOver } from "../stats.mjs";
 
 /**
  * The raw limit of an engine without a database: plain asynchronous functions of ten steps, so many in flight. Each step awaits its body,
- * encodes what it gave and keeps that with its name and the time; each run ends with a turn of the event loop.
+ * encodes what it gave and keeps that with its name and the time; each run ends with a turn of the event loop. Watched: an
+ * `AsyncLocalStorage` is in use, as in a process that traces requests, and as the engine has one to know whose a stray rejection is.
  */
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
-/** @param {{ inFlight: number, warmMs: number, windowMs: number }} options */
-export async function measure({ inFlight, warmMs, windowMs }) {
+/** @param {{ inFlight: number, warmMs: number, windowMs: number, watched?: boolean }} options */
+export async function measure({ inFlight, warmMs, windowMs, watched = false }) {
+  if (watched) new AsyncLocalStorage().run(null, () => undefined);
   let [steps, runs, going] = [0, 0, true];
   const ten = async (ctx) => {
     for (let step = 0; step < NAMES.length; step += 1) {

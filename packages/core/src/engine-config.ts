@@ -1,7 +1,7 @@
 import type { Retention } from "./coordinator/tidy.ts";
 import { type Duration, parseDuration } from "./model/duration.ts";
 import { PawlError } from "./model/errors.ts";
-import type { CodecHook } from "./model/payload.ts";
+import { type Codec, type CodecHook, createCodec } from "./model/payload.ts";
 import { NO_POLICY, type PolicyOptions, type RunPolicy, resolvePolicy } from "./model/policy.ts";
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "./model/retry.ts";
 import { workflowKey } from "./model/workflow-ref.ts";
@@ -154,4 +154,14 @@ function positive(duration: Duration, option: string): number {
   const ms = parseDuration(duration, option);
   if (ms > 0) return ms;
   throw new PawlError("OPTION_INVALID", `${option} is ${duration}; it has to be longer than 0`);
+}
+
+/** What makes payloads of values, and tells of those that come near the limit. */
+export function codecOf({ codec, payloadBytesMax, log }: EngineConfig): Codec {
+  return createCodec(codec, {
+    bytesMax: payloadBytesMax,
+    warnBytes: Math.floor(payloadBytesMax / 8),
+    onLarge: (what, bytes) =>
+      log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
+  });
 }

@@ -2,7 +2,7 @@ import type { RewindOptions, Rewound } from "./acts.ts";
 import { type ControlParts, Controls } from "./controls.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
-import { addWorkflow, type EngineConfig } from "./engine-config.ts";
+import { addWorkflow, codecOf, type EngineConfig } from "./engine-config.ts";
 import { type EngineEventKind, EventHub, type EventOf } from "./engine-events.ts";
 import { EngineNews } from "./engine-news.ts";
 import { explainRun } from "./explain.ts";
@@ -14,7 +14,7 @@ import type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
 import { PawlError } from "./model/errors.ts";
 import { checkTarget } from "./model/names.ts";
 import type { EmitOutcome, Op, OutcomeOf, SendOutcome } from "./model/op.ts";
-import { type Codec, createCodec } from "./model/payload.ts";
+import type { Codec } from "./model/payload.ts";
 import type { NewRun } from "./model/run.ts";
 import type { EngineTx } from "./model/tx.ts";
 import { emitOp, type PostingConfig, sendOp } from "./posting.ts";
@@ -49,14 +49,9 @@ export class Engine {
 
   /** Use `createEngine`. */
   constructor(config: EngineConfig) {
-    const { log, payloadBytesMax, store } = config;
+    const { log, store } = config;
     this.#config = config;
-    this.#codec = createCodec(config.codec, {
-      bytesMax: payloadBytesMax,
-      warnBytes: Math.floor(payloadBytesMax / 8),
-      onLarge: (what, bytes) =>
-        log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
-    });
+    this.#codec = codecOf(config);
     this.#posting = { ...config, codecInUse: this.#codec };
     this.#hub = new EventHub(log);
     this.#news = new EngineNews(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
@@ -164,13 +159,13 @@ export class Engine {
     return await this.#runs.list(query);
   }
 
-  async send<Value>(
+  send<Value>(
     runId: string,
     message: string | MessageType<Value>,
     value: Value,
     options: SendOptions & WithinTx = {},
   ): Promise<SendOutcome> {
-    return await this.#submit(options.tx, () => sendOp(this.#posting, runId, message, value, options));
+    return this.#submit(options.tx, () => sendOp(this.#posting, runId, message, value, options));
   }
 
   async emit<Value>(
@@ -280,9 +275,13 @@ export class Engine {
 
   /** Does it by itself, or inside the caller's transaction. */
   #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
-    if (tx === undefined) return this.submit(build());
-    if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
-    return submitWithin(this.#config, tx, build);
+    try {
+      if (tx === undefined) return this.submit(build());
+      if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
+      return submitWithin(this.#config, tx, build);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async #stop(drainMs: number): Promise<void> {

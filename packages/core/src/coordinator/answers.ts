@@ -1,9 +1,9 @@
 import type { Wake } from "../model/transition.ts";
-import { conclude } from "../rules/conclude.ts";
+import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { assert } from "../runtime/assert.ts";
 import { type Turns, turnEnd } from "../runtime/turns.ts";
 import type { Committed } from "./committer.ts";
-import { type Sent, settle, unavailable } from "./entry.ts";
+import { type Entry, type Sent, settle, unavailable } from "./entry.ts";
 import type { OwnedRuns } from "./owned-runs.ts";
 
 /** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
@@ -39,7 +39,7 @@ export class Answers {
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
       if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
       const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
-      if (codeFirst && entry.kind === "op" && transition.kind === "post") callers.push(() => settle(entry, conclusion));
+      if (codeFirst && entry.kind === "op" && transition.kind === "post") callers.push(settling(entry, conclusion));
       else settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
@@ -49,4 +49,9 @@ export class Answers {
       });
     }
   }
+}
+
+/** Apart, so that only answers that are put off need a scope of their own. */
+function settling(entry: Entry, conclusion: Conclusion): () => void {
+  return () => settle(entry, conclusion);
 }

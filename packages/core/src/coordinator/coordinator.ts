@@ -182,7 +182,7 @@ export class Coordinator {
     try {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
-        next = await this.#sendAhead(taken, sent.asked);
+        next = this.#mayGoAhead ? await this.#sendAhead(taken, sent.asked) : null;
         await this.#answers.give(sent, result);
         taken.shift();
         this.#entrance.letIn(this.#queue.length);
@@ -197,9 +197,12 @@ export class Coordinator {
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
+  get #mayGoAhead(): boolean {
+    return this.#store.batchMax !== undefined && this.#queue.length >= this.#limits.batchMax;
+  }
+
   /** Sends a full batch that waits, while the answers of the one before are not given yet. */
   async #sendAhead(taken: (readonly Entry[])[], before: readonly Asked[]): Promise<Sent | null> {
-    if (this.#store.batchMax === undefined || this.#queue.length < this.#limits.batchMax) return null;
     const sent = this.#send(taken, before);
     if (sent === null) return null;
     // By the end of the turn it is on its way; its result is asked for when the answers before it are given.

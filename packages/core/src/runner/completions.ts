@@ -93,7 +93,7 @@ export class Completions {
 
   add(command: Command, end: CommandEnd, body?: Body): void {
     if (this.#kept !== null) {
-      this.#kept.push(() => this.add(command, end, body));
+      this.#keep(command, end, body);
       return;
     }
     const { seq, at } = this.#draft.record({
@@ -113,6 +113,11 @@ export class Completions {
     if (command.record === "checkpoint") this.#draft.undo("none");
     if (isFirm(command)) this.#firm(seq);
     this.#listener.onAdded();
+  }
+
+  /** Apart, so that only what is kept back needs a scope of its own. */
+  #keep(command: Command, end: CommandEnd, body?: Body): void {
+    this.#kept?.push(() => this.add(command, end, body));
   }
 
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
