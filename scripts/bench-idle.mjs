@@ -2,9 +2,9 @@ import { fork } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { createClient } from "pawl";
 import { postgresStore } from "pawl/postgres";
+import { asked } from "./asked.mjs";
 import { startPostgres } from "./postgres-server.mjs";
 import { fresh, makeSleepers, wakeSleepers } from "./sleeping-runs.mjs";
 import { ROOT } from "./sources.mjs";
@@ -18,16 +18,17 @@ import { ROOT } from "./sources.mjs";
  * @import { Client } from "./sleeping-runs.mjs"
  */
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string", default: "1000000" },
-    workers: { type: "string", default: "4" },
-    seconds: { type: "string", default: "60" },
-    storm: { type: "string", default: "100000" },
-  },
+const {
+  runs,
+  workers: workersCount,
+  seconds,
+  storm,
+} = asked("npm run bench:idle [-- --runs N] [--workers N] [--seconds N] [--storm N]", {
+  runs: 1_000_000,
+  workers: 4,
+  seconds: 60,
+  storm: 100_000,
 });
-const [runs, workersCount] = [Number(values.runs), Number(values.workers)];
-const [seconds, storm] = [Number(values.seconds), Number(values.storm)];
 const SETTLE_MS = 15_000;
 const START_GAP_MS = 100;
 /** Counting a million runs is work for the server, too. */

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { asked } from "./asked.mjs";
 import { startPostgres } from "./postgres-server.mjs";
 import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
@@ -14,32 +14,31 @@ import { ROOT } from "./sources.mjs";
  * @import { MemberReport } from "./contention-member.mjs"
  */
 
-const { values } = parseArgs({
-  options: {
-    store: { type: "string", default: "postgres" },
-    seconds: { type: "string", default: "60" },
-    clients: { type: "string", default: "16" },
-    processes: { type: "string", default: "4" },
-    seed: { type: "string", default: "1" },
-  },
+const USAGE =
+  "npm run contention [-- --store postgres|redis|sqlite] [--seconds N] [--clients N] [--processes N] [--seed N]";
+const { store, seconds, clients, processes, seed } = asked(USAGE, {
+  store: ["postgres", "redis", "sqlite"],
+  seconds: 60,
+  clients: 16,
+  processes: 4,
+  seed: 1,
 });
-const [clients, processes] = [Number(values.clients), Number(values.processes)];
 
 /** @returns {Promise<{ at: string, stop: () => Promise<void> }>} */
 async function open() {
-  if (values.store === "sqlite") {
+  if (store === "sqlite") {
     const folder = mkdtempSync(join(tmpdir(), "pawl-contention-"));
     return { at: join(folder, "store.db"), stop: async () => rmSync(folder, { recursive: true, force: true }) };
   }
-  const server = values.store === "redis" ? await startRedis() : await startPostgres(["max_connections=400"]);
-  if (server === null) throw new Error(`there is no ${values.store} to try it on`);
+  const server = store === "redis" ? await startRedis() : await startPostgres(["max_connections=400"]);
+  if (server === null) throw new Error(`there is no ${store} to try it on`);
   return { at: server.url, stop: () => server.stop() };
 }
 
 /** @param {string} at @param {number} index @returns {Promise<MemberReport>} */
 function member(at, index) {
   const share = Math.floor(clients / processes) + (index < clients % processes ? 1 : 0);
-  const args = [values.store, at, String(share), values.seconds, String(Number(values.seed) + index)];
+  const args = [store, at, String(share), String(seconds), String(seed + index)];
   const child = fork(join(ROOT, "scripts", "contention-member.mjs"), args);
   return new Promise((resolve) => {
     /** @type {MemberReport} */
@@ -68,6 +67,6 @@ console.log(
 );
 for (const line of wrong) console.log(`WRONG ${line}`);
 console.log(
-  `${values.store}: ${clients} clients in ${processes} processes, ${all} operations, ${wrong.length} that a caller must not see`,
+  `${store}: ${clients} clients in ${processes} processes, ${all} operations, ${wrong.length} that a caller must not see`,
 );
 process.exitCode = wrong.length === 0 && all > 0 ? 0 : 1;

@@ -1,10 +1,10 @@
 import { workflow } from "pawl";
 import { effectLog, explore } from "pawl/testing";
+import { asked } from "./asked.mjs";
 
 /** Says how many schedules of a workflow of ten steps `explore` plays in a second. `--schedules 5000` plays more. */
 
-const at = process.argv.indexOf("--schedules");
-const schedules = at < 0 ? 3_000 : Number(process.argv[at + 1]);
+const { schedules } = asked("npm run explore:rate [-- --schedules N]", { schedules: 3_000 });
 const effects = effectLog();
 const ten = workflow("ten steps", async (ctx) => {
   let sum = 0;

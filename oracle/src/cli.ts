@@ -5,17 +5,27 @@ import { runMutants } from "./run-mutants.ts";
 import { type Failure, firstFailure, processOf, shrunk } from "./seeds.ts";
 import { textOf } from "./text.ts";
 
-/** `npm run bpmn:oracle -- [--seeds N] [--from S] [--seed N] [--mutants [--only TEXT]]`: random processes on the machine and in the oracle, side by side. */
+/** The command `npm run bpmn:oracle`: random processes on the machine and in the oracle, side by side. */
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "1000" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    mutants: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
-  },
-});
+const USAGE = "npm run bpmn:oracle [-- --seeds N] [--from S] [--seed N] [--mutants [--only TEXT]]";
+const values = read();
+
+function read() {
+  try {
+    return parseArgs({
+      options: {
+        seeds: { type: "string", default: "1000" },
+        from: { type: "string", default: "1" },
+        seed: { type: "string" },
+        mutants: { type: "boolean", default: false },
+        only: { type: "string", default: "" },
+      },
+    }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
 
 function whole(text: string): number {
   const value = Number(text);

@@ -1,0 +1,44 @@
+import { parseArgs } from "node:util";
+
+/**
+ * What a command of the repository was asked for: each option is a whole number above 0, or one of a few words. Whatever can't be
+ * understood is told with the command's usage, before anything happens, and ends the process with 2; `--help` tells the usage alone.
+ *
+ * @template {Record<string, number | readonly [string, ...string[]]>} Known
+ * @param {string} usage
+ * @param {Known} known Each option with what it is if it is left out: a number, or the words it may be, the first of which it is then.
+ * @param {readonly string[]} [args]
+ * @returns {{ [Name in keyof Known]: Known[Name] extends number ? number : string }}
+ */
+export function asked(usage, known, args = process.argv.slice(2)) {
+  /** @type {Record<string, { type: "string" }>} */
+  const options = Object.fromEntries(Object.keys(known).map((name) => [name, { type: "string" }]));
+  try {
+    const { help, ...values } = parseArgs({
+      args: [...args],
+      options: { ...options, help: { type: "boolean" } },
+    }).values;
+    if (help === true) {
+      console.log(usage);
+      process.exit(0);
+    }
+    const given = new Map(Object.entries(values));
+    const read = Object.entries(known).map(([name, fallback]) => [name, readValue(name, given.get(name), fallback)]);
+    return Object.fromEntries(read);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+/** @param {string} name @param {unknown} text @param {number | readonly [string, ...string[]]} fallback */
+function readValue(name, text, fallback) {
+  if (typeof fallback === "number") {
+    const number = text === undefined ? fallback : Number(text);
+    if (Number.isSafeInteger(number) && number > 0) return number;
+    throw new Error(`--${name} is ${text}; it has to be a whole number above 0`);
+  }
+  const word = text ?? fallback[0];
+  if (fallback.includes(/** @type {string} */ (word))) return word;
+  throw new Error(`--${name} is ${text}; it has to be ${fallback.join(", ")}`);
+}
