@@ -277,7 +277,7 @@ export class Worker {
   }
 
   #lapsed(): void {
-    this.#config.log("warn", "this worker was silent for longer than its lease and lets go of its runs", {
+    this.#config.log("warn", "this worker was silent for longer than its lease: it looks which runs it has still", {
       worker: this.id,
       runs: this.#sessions.size,
     });

@@ -122,7 +122,7 @@ export interface Loaded {
 }
 
 export interface Heartbeat {
-  /** False: others took this worker for dead and its runs may have been freed. It is registered anew. */
+  /** False: others took this worker for dead and its runs may have been freed, some or all of them. It is registered anew. */
   readonly alive: boolean;
   /** How many runs of dead workers were freed. */
   readonly freed: number;
