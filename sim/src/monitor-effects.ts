@@ -130,7 +130,9 @@ export class EffectsMonitor {
     if (node.poison) {
       const count = (this.#starts.get(line.runId) ?? 0) + 1;
       this.#starts.set(line.runId, count);
-      if (count > this.#world.case.settings.claimsMax + POISON_EXTRA)
+      // An operator who sets the run back has its claims counted anew.
+      const times = 1 + (this.#monitor.shadows.get(line.runId)?.reopened ?? 0);
+      if (count > this.#world.case.settings.claimsMax * times + POISON_EXTRA)
         this.#monitor.violate("poison", `${what} for the ${count}th time`);
     }
     this.#begun.set(key, { worker, epoch });

@@ -15,8 +15,8 @@ export type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] } & {
  */
 export class OwnedRuns {
   readonly #views = new Map<string, OwnedView>();
-  /** Runs that were let go while an append was on its way. */
-  readonly #left = new Set<string>();
+  /** Runs that were let go while an append was on its way, with its epoch: one of another epoch can't stand in the place of a later one. */
+  readonly #left = new Map<string, number>();
 
   get(runId: string): OwnedView | null {
     return this.#views.get(runId) ?? null;
@@ -24,11 +24,22 @@ export class OwnedRuns {
 
   own({ id, status, epoch, turn, seq, parent, undo }: RunView): void {
     // There is one for each run in memory: spelled out it takes no more than its fields.
-    this.#views.set(id, { id, status, epoch, turn, seq, parent, undo, underWay: 0, isSecond: this.#left.has(id) });
+    this.#views.set(id, {
+      id,
+      status,
+      epoch,
+      turn,
+      seq,
+      parent,
+      undo,
+      underWay: 0,
+      isSecond: this.#left.get(id) === epoch,
+    });
   }
 
   disown(runId: string): void {
-    if ((this.#views.get(runId)?.underWay ?? 0) > 0) this.#left.add(runId);
+    const view = this.#views.get(runId);
+    if (view !== undefined && view.underWay > 0) this.#left.set(runId, view.epoch);
     this.#views.delete(runId);
   }
 
@@ -40,7 +51,7 @@ export class OwnedRuns {
   ): void {
     knew.underWay -= 1;
     const view = this.#views.get(runId);
-    if (view !== knew && knew.underWay === 0) this.#left.delete(runId);
+    if (view !== knew && knew.underWay === 0 && this.#left.get(runId) === knew.epoch) this.#left.delete(runId);
     if (view !== knew || answer.kind !== "applied") return;
     view.seq += records.length;
     if (undo !== null) view.undo = undo;

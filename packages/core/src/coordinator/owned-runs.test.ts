@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { RunView } from "../model/op.ts";
+import type { Transition } from "../model/transition.ts";
+import { OwnedRuns, type OwnedView } from "./owned-runs.ts";
+
+const viewOf = (epoch: number): RunView => ({
+  id: "r",
+  status: "running",
+  epoch,
+  turn: 0,
+  seq: 0,
+  parent: null,
+  undo: "none",
+});
+
+const appendOf = (epoch: number): Extract<Transition, { kind: "append" }> => ({
+  kind: "append",
+  runId: "r",
+  epoch,
+  turn: 0,
+  records: [],
+  trim: [],
+  taken: [],
+  posts: [],
+  documents: [],
+  state: null,
+  undo: null,
+  inbox: null,
+  notBefore: null,
+  transaction: null,
+});
+
+/** What is known of the run in this epoch, with an append on its way. */
+function sent(owned: OwnedRuns, epoch: number): OwnedView {
+  owned.own(viewOf(epoch));
+  const view = owned.get("r");
+  if (view === null) throw new Error("the run is not owned");
+  view.underWay += 1;
+  return view;
+}
+
+const answer = (owned: OwnedRuns, view: OwnedView): void =>
+  owned.answered(appendOf(view.epoch), { kind: "applied", post: null, again: false }, view);
+
+describe("a run that is let go with an append on its way", () => {
+  it("and had again in the same epoch is a second time, until that append is answered", () => {
+    const owned = new OwnedRuns();
+    const first = sent(owned, 1);
+    owned.disown("r");
+    owned.own(viewOf(1));
+    expect(owned.get("r")?.isSecond).toBe(true);
+    owned.disown("r");
+    answer(owned, first);
+    owned.own(viewOf(1));
+    expect(owned.get("r")?.isSecond).toBe(false);
+  });
+
+  it("and had again in another epoch is none: what was on its way is refused", () => {
+    const owned = new OwnedRuns();
+    sent(owned, 1);
+    owned.disown("r");
+    owned.own(viewOf(3));
+    expect(owned.get("r")?.isSecond).toBe(false);
+  });
+
+  it("stays known as such when the answer to one of an earlier epoch comes", () => {
+    const owned = new OwnedRuns();
+    const early = sent(owned, 1);
+    owned.disown("r");
+    sent(owned, 3);
+    owned.disown("r");
+    answer(owned, early);
+    owned.own(viewOf(3));
+    expect(owned.get("r")?.isSecond).toBe(true);
+  });
+});
