@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunView } from "../model/op.ts";
-import type { Transition } from "../model/transition.ts";
+import { append } from "../testing/store-contract/builders.ts";
 import { OwnedRuns, type OwnedView } from "./owned-runs.ts";
 
 const viewOf = (epoch: number): RunView => ({
@@ -13,23 +13,6 @@ const viewOf = (epoch: number): RunView => ({
   undo: "none",
 });
 
-const appendOf = (epoch: number): Extract<Transition, { kind: "append" }> => ({
-  kind: "append",
-  runId: "r",
-  epoch,
-  turn: 0,
-  records: [],
-  trim: [],
-  taken: [],
-  posts: [],
-  documents: [],
-  state: null,
-  undo: null,
-  inbox: null,
-  notBefore: null,
-  transaction: null,
-});
-
 /** What is known of the run in this epoch, with an append on its way. */
 function sent(owned: OwnedRuns, epoch: number): OwnedView {
   owned.own(viewOf(epoch));
@@ -40,7 +23,7 @@ function sent(owned: OwnedRuns, epoch: number): OwnedView {
 }
 
 const answer = (owned: OwnedRuns, view: OwnedView): void =>
-  owned.answered(appendOf(view.epoch), { kind: "applied", post: null, again: false }, view);
+  owned.answered(append("r", { epoch: view.epoch }), { kind: "applied", post: null, again: false }, view);
 
 describe("a run that is let go with an append on its way", () => {
   it("and had again in the same epoch is a second time, until that append is answered", () => {
