@@ -14,6 +14,29 @@ describe.each(STAGES)("a message, on the store $name", ({ create }) => {
     expect(await stage.result(run)).toEqual({ by: "ann" });
   });
 
+  it.each([undefined, null, 7, {}])(
+    "or event that has no name (%j) is refused with a code, from outside and from a workflow",
+    async (given) => {
+      const name = given as unknown as string;
+      const stage = await create(onTestFinished);
+      const code = (error: unknown): unknown => (error as PawlError).code;
+      const nameless = workflow("nameless", async (ctx) => {
+        const calls = [
+          () => ctx.listen(name),
+          () => ctx.awaitEvent(name),
+          () => ctx.send("r", name, 1),
+          () => ctx.emit(name, 1),
+        ];
+        return await Promise.all(calls.map((call) => (async () => await call())().then(() => "done", code)));
+      });
+      const engine = await stage.engine({ workflows: [nameless] });
+      const outside = [engine.send("r", name, 1), engine.emit(name, 1), engine.run("r").send(name, 1)];
+      expect(await Promise.all(outside.map((call) => call.catch(code)))).toEqual(Array(3).fill("NAME_INVALID"));
+      const run = await engine.start(nameless, undefined);
+      expect(await stage.result(run)).toEqual(Array(4).fill("NAME_INVALID"));
+    },
+  );
+
   it("sent before the wait is kept, in order, each for one receive", async () => {
     const stage = await create(onTestFinished);
     const three = workflow("three", async (ctx) => {

@@ -60,12 +60,13 @@ export function listenN<Value>(
   );
 }
 
-export function messageName(message: string | MessageType<unknown>): string {
-  return typeof message === "string" ? message : message.message;
+/** Code that is not type-checked may give anything: what has no name is refused as a name is. */
+export function messageName(message: string | MessageType<unknown> | null | undefined): string {
+  return typeof message === "string" ? message : checkName(message?.message, "message name");
 }
 
-export function topicName(topic: string | TopicType<unknown>): string {
-  return typeof topic === "string" ? topic : topic.topic;
+export function topicName(topic: string | TopicType<unknown> | null | undefined): string {
+  return typeof topic === "string" ? topic : checkName(topic?.topic, "topic");
 }
 
 function receive<Value>(
