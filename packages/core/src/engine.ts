@@ -103,7 +103,7 @@ export class Engine {
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
-    const slot = this.#worker.keepSlot(checkWorkflow(workflow));
+    let slot = this.#worker.keepSlot(checkWorkflow(workflow));
     let expected: string | null = null;
     try {
       const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
@@ -114,8 +114,12 @@ export class Engine {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
         this.#news.plain("run.started", run);
-        if (run.owner !== null) this.#worker.take(createdRun(run));
-        else this.#worker.kick();
+        if (run.owner === null || slot === null) {
+          this.#worker.kick();
+        } else {
+          this.#worker.take(createdRun(run), slot);
+          slot = expected = null;
+        }
       }
       return this.#runs.handle<Output>(run.id);
     } finally {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { heedHint } from "./heed-hint.ts";
 import type { Hint } from "./store/store.ts";
 
-/** A worker "w" with a run at rest in memory, and one at work. */
+/** A worker "w" with a run at rest in memory, one at work, and one that is about to begin. */
 function heeded(hint: Hint): readonly string[] {
   const done: string[] = [];
   heedHint(hint, {
@@ -11,7 +11,10 @@ function heeded(hint: Hint): readonly string[] {
       ["resting", { resting: true }],
       ["working", { resting: false }],
     ]),
-    workshop: { arrived: (runId) => void done.push(`read ${runId}`) },
+    workshop: {
+      expects: (runId) => runId === "expected",
+      arrived: (runId) => void done.push(`read ${runId}`),
+    },
     ownership: { kick: () => void done.push("look") },
   });
   return done;
@@ -38,7 +41,9 @@ describe("hints", () => {
     expect(heeded({ runIds: ["resting"], owners: [null] })).toEqual(["look"]);
   });
 
-  it("what it works on needs no hint", () => {
+  it("what it works on, or is about to, needs no hint", () => {
+    expect(heeded({ runIds: ["expected"] })).toEqual([]);
+    expect(heeded({ runIds: ["expected"], owners: ["w"] })).toEqual([]);
     expect(heeded({ runIds: ["working"] })).toEqual([]);
     expect(heeded({ runIds: ["working"], owners: [null] })).toEqual([]);
   });

@@ -4,8 +4,12 @@ import type { Hint } from "./store/store.ts";
 export interface Heeding {
   readonly worker: string;
   readonly sessions: { get(runId: string): Pick<Interpreter, "resting"> | undefined };
-  /** Reads what has come for a run that this worker owns. */
-  readonly workshop: { arrived(runId: string): void };
+  readonly workshop: {
+    /** Whether this worker is about to begin the run. */
+    expects(runId: string): boolean;
+    /** Reads what has come for a run that this worker owns. */
+    arrived(runId: string): void;
+  };
   /** Looks for whatever is due. */
   readonly ownership: { kick(): void };
 }
@@ -25,6 +29,7 @@ export function heedHint({ runIds, owners }: Hint, { worker, sessions, workshop,
     const owner = owners?.[index];
     index += 1;
     const session = sessions.get(runId);
+    if (workshop.expects(runId)) continue;
     if (owner === worker && session !== undefined) workshop.arrived(runId);
     else if (owner === worker || ((owner === undefined || owner === null) && session?.resting !== false)) looks = true;
   }

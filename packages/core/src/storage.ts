@@ -1,5 +1,5 @@
 import { Committer } from "./coordinator/committer.ts";
-import { Coordinator } from "./coordinator/coordinator.ts";
+import { Coordinator, type CoordinatorLimits } from "./coordinator/coordinator.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { Wake } from "./model/transition.ts";
 import type { Agenda } from "./runtime/agenda.ts";
@@ -7,9 +7,9 @@ import { dueFirst } from "./runtime/due-first.ts";
 
 /**
  * Transitions in one commit, and ops that may wait for one. A commit keeps the loop busy, so more at once would keep all else waiting for
- * longer, and run out of the cache.
+ * longer, and run out of the cache. Of runs that are under way, half of that is enough: with more they get on no faster.
  */
-const LIMITS = { batchMax: 500, queueMax: 20_000 };
+const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 256 };
 
 /** A worker's way to its store. */
 export interface Storage {
@@ -24,13 +24,19 @@ export function createStorage(
     readonly onDown: (error: Error) => void;
     readonly onUp: () => void;
     readonly onWakes: (wakes: readonly Wake[]) => void;
+    readonly onAnswered: () => void;
     readonly onBroken: (error: unknown) => void;
   },
 ): Storage {
-  const { onDown, onUp, onWakes, onBroken } = hooks;
+  const { onDown, onUp, ...rest } = hooks;
   const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
   const turns = dueFirst(world.turns, clock);
-  const limits = { ...LIMITS, batchMax: store.batchMax ?? LIMITS.batchMax };
-  const coordinator = new Coordinator({ store, committer, turns, limits, onWakes, onBroken });
+  const limits = store.batchMax === undefined ? LIMITS : besideLimits(store.batchMax);
+  const coordinator = new Coordinator({ store, committer, turns, limits, ...rest });
   return { committer, coordinator };
+}
+
+/** A store that works beside this process has two batches on their way. */
+function besideLimits(batchMax: number): CoordinatorLimits {
+  return { ...LIMITS, batchMax, busyMax: 2 * batchMax };
 }

@@ -88,6 +88,8 @@ export class Worker {
         expected: this.expected,
         log,
         load: (runId, afterSeq) => config.store.load(runId, afterSeq),
+        room: () => this.coordinator.room,
+        onAllBegun: () => this.#freed(),
         own: (view) => this.coordinator.own(view),
         disown: (runId) => {
           this.coordinator.disown(runId);
@@ -118,7 +120,7 @@ export class Worker {
 
   /** Whether this process hears of the run's end by itself. One that rests may be ended by others, who tell nobody. */
   hears(runId: string): boolean {
-    return this.#sessions.get(runId)?.resting === false;
+    return this.#sessions.get(runId)?.resting === false || this.expected.has(runId);
   }
 
   async start(): Promise<void> {
@@ -133,9 +135,9 @@ export class Worker {
     await this.#ownership.start();
   }
 
-  /** Interprets a run that was created a moment ago with this worker as its owner. */
-  take(run: Run): void {
-    this.#workshop.take(freshlyLoaded(run));
+  /** Interprets a run that was created a moment ago with this worker as its owner, in the slot that was kept for it. */
+  take(run: Run, slot: Slot): void {
+    this.#workshop.take(freshlyLoaded(run), slot);
   }
 
   /** Makes a call until it reaches the store; a caller is told if it does not. */
@@ -160,6 +162,7 @@ export class Worker {
   grip(runId: string): (reason: Error) => void {
     const session = this.#sessions.get(runId);
     return (reason) => {
+      this.expected.drop(runId);
       if (session !== undefined && this.#sessions.get(runId) === session) this.#workshop.forget(runId, reason);
     };
   }
@@ -169,14 +172,14 @@ export class Worker {
     this.#stopping = true;
     this.#ownership.hold();
     this.#unwatch?.();
-    if (this.#sessions.working > 0) {
+    if (!this.#workshop.isIdle) {
       await atMost(this.clock, drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
     }
     this.#workshop.close();
     for (const session of this.#sessions.all()) if (!session.resting) session.release();
     // A store that does not answer must not keep the process: what is not given back is free when the lease is over.
     await atMost(this.clock, Math.max(drainMs, GIVE_BACK_MS), this.coordinator.drained());
-    this.#forgetAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
+    this.#workshop.forgetAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
     await atMost(this.clock, GIVE_BACK_MS, this.#releases.ended());
     await atMost(this.clock, GIVE_BACK_MS, this.#ownership.retire());
     this.clock.clear();
@@ -194,6 +197,7 @@ export class Worker {
         this.#news.event({ kind: "store.up" });
       },
       onWakes: (wakes) => this.#woken(wakes),
+      onAnswered: () => this.#workshop.lookForRoom(),
       onBroken: (error) => this.#broken(error),
     });
   }
@@ -272,7 +276,7 @@ export class Worker {
 
   /** A slot is free: those who wait for the end of work, and runs that nobody owns, hear of it. */
   #freed(): void {
-    if (this.#sessions.working === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#workshop.isIdle) for (const resolve of this.#idle.splice(0)) resolve();
     if (this.#ownership.wantsRoom) this.#ownership.kick();
   }
 
@@ -289,11 +293,7 @@ export class Worker {
   #broken(error: unknown): void {
     this.#config.log("error", "the engine stopped before it could write a wrong state", { error: String(error) });
     this.#ownership.stop();
-    this.#forgetAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
+    this.#workshop.forgetAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
     this.#news.event({ kind: "engine.broken", error });
-  }
-
-  #forgetAll(reason: Error): void {
-    for (const session of this.#sessions.all()) this.#workshop.forget(session.runId, reason);
   }
 }

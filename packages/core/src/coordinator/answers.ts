@@ -3,7 +3,7 @@ import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { assert } from "../runtime/assert.ts";
 import { type Turns, turnEnd } from "../runtime/turns.ts";
 import type { Committed } from "./committer.ts";
-import { type Entry, type Sent, settle, unavailable } from "./entry.ts";
+import { type Entry, type Sent, unavailable } from "./entry.ts";
 import type { OwnedRuns } from "./owned-runs.ts";
 
 /** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
@@ -14,11 +14,18 @@ export class Answers {
   readonly #turns: Turns;
   readonly #owned: OwnedRuns;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
+  readonly #settle: (entry: Entry, conclusion: Conclusion) => void;
 
-  constructor(turns: Turns, owned: OwnedRuns, onWakes: (wakes: readonly Wake[]) => void) {
+  constructor(
+    turns: Turns,
+    owned: OwnedRuns,
+    onWakes: (wakes: readonly Wake[]) => void,
+    settle: (entry: Entry, conclusion: Conclusion) => void,
+  ) {
     this.#turns = turns;
     this.#owned = owned;
     this.#onWakes = onWakes;
+    this.#settle = settle;
   }
 
   /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
@@ -39,8 +46,9 @@ export class Answers {
       assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
       if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
       const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
-      if (codeFirst && entry.kind === "op" && transition.kind === "post") callers.push(settling(entry, conclusion));
-      else settle(entry, conclusion);
+      if (codeFirst && entry.kind === "op" && transition.kind === "post")
+        callers.push(this.#settling(entry, conclusion));
+      else this.#settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
     if (callers.length > 0) {
@@ -49,9 +57,9 @@ export class Answers {
       });
     }
   }
-}
 
-/** Apart, so that only answers that are put off need a scope of their own. */
-function settling(entry: Entry, conclusion: Conclusion): () => void {
-  return () => settle(entry, conclusion);
+  /** Apart, so that only answers that are put off need a scope of their own. */
+  #settling(entry: Entry, conclusion: Conclusion): () => void {
+    return () => this.#settle(entry, conclusion);
+  }
 }

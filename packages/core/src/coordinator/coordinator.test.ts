@@ -50,8 +50,9 @@ async function open(
     store,
     committer,
     turns: world.turns,
-    limits: { batchMax: 2_000, queueMax: 20_000, ...options.limits },
+    limits: { batchMax: 2_000, queueMax: 20_000, busyMax: 10, ...options.limits },
     onWakes: (more) => wakes.push(...more),
+    onAnswered: () => undefined,
     onBroken: (error) => told.push(`broken: ${String(error)}`),
   });
   return { world, store: memory, coordinator, batches, told, wakes };
@@ -207,6 +208,21 @@ describe("the coordinator commits in groups", () => {
     await world.settle();
     expect(source.asked).toBe(1);
     expect(batches).toEqual([]);
+  });
+});
+
+describe("the room for more", () => {
+  it("is less by each that has something to add until it is answered, has nothing after all, or is refused", async () => {
+    const { coordinator, world } = await open();
+    await coordinator.submit(start("r"));
+    coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
+    const [source, idle, lost] = [new Source("r"), new Source("idle"), new Source("not owned")];
+    source.waiting = 1;
+    lost.waiting = 1;
+    for (const each of [source, idle, lost]) coordinator.enlist(each);
+    expect(coordinator.room).toBe(7);
+    await world.settle();
+    expect([source.outcomes, lost.outcomes, coordinator.room]).toEqual([["appended"], ["gone"], 10]);
   });
 });
 

@@ -28,6 +28,8 @@ export interface CoordinatorLimits {
   readonly batchMax: number;
   /** Ops that may wait; callers beyond it wait to be let in. */
   readonly queueMax: number;
+  /** Runs with something to add that keep the store busy. */
+  readonly busyMax: number;
 }
 
 /** An op about a run that has to be read before it can be decided. */
@@ -60,11 +62,14 @@ export class Coordinator {
   readonly #committer: Committer;
   readonly #turns: Turns;
   readonly #limits: CoordinatorLimits;
+  readonly #onAnswered: () => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #owned = new OwnedRuns();
   readonly #answers: Answers;
   readonly #entrance: Entrance;
   #queue: Entry[] = [];
+  /** How many runs have something to add that is not committed and answered. */
+  #appending = 0;
   /** How often appends that can wait were passed over. */
   #passes = 0;
   #armed = false;
@@ -80,6 +85,8 @@ export class Coordinator {
     readonly turns: Turns;
     readonly limits: CoordinatorLimits;
     readonly onWakes: (wakes: readonly Wake[]) => void;
+    /** What was on its way is answered: there may be room for more. */
+    readonly onAnswered: () => void;
     readonly onBroken: (error: unknown) => void;
   }) {
     this.#store = parts.store;
@@ -87,7 +94,10 @@ export class Coordinator {
     this.#turns = parts.turns;
     this.#limits = parts.limits;
     this.#entrance = new Entrance(parts.limits.queueMax);
-    this.#answers = new Answers(parts.turns, this.#owned, parts.onWakes);
+    this.#answers = new Answers(parts.turns, this.#owned, parts.onWakes, (entry, conclusion) =>
+      this.#settle(entry, conclusion),
+    );
+    this.#onAnswered = parts.onAnswered;
     this.#onBroken = parts.onBroken;
   }
 
@@ -100,8 +110,14 @@ export class Coordinator {
     this.#owned.disown(runId);
   }
 
+  /** How many more runs may have something to add before more would only wait. */
+  get room(): number {
+    return this.#limits.busyMax - this.#appending;
+  }
+
   /** The source has something to add; it will be asked when the next batch is taken. */
   enlist(source: AppendSource): void {
+    this.#appending += 1;
     this.#queue.push(source);
     this.#arm();
   }
@@ -186,6 +202,7 @@ export class Coordinator {
         await this.#answers.give(sent, result);
         taken.shift();
         this.#entrance.letIn(this.#queue.length);
+        this.#onAnswered();
       }
     } catch (error) {
       this.#break(error, taken.flat());
@@ -193,6 +210,7 @@ export class Coordinator {
     }
     this.#busy = false;
     this.#entrance.letIn(this.#queue.length);
+    this.#onAnswered();
     if (this.#queue.length > 0) this.#arm();
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -223,7 +241,10 @@ export class Coordinator {
     const mayPass = this.#passes < PASSES_MAX && entries.some(({ kind }) => kind === "op");
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
-      if (op === null) continue;
+      if (op === null) {
+        this.#appending -= 1;
+        continue;
+      }
       const owned = entry.kind === "op" ? null : this.#owned.get(entry.runId);
       const view = entry.kind === "op" ? entry.view : owned;
       if (mayPass && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
@@ -232,7 +253,7 @@ export class Coordinator {
       }
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
-        settle(entry, decision);
+        this.#settle(entry, decision);
         continue;
       }
       if (owned !== null) owned.underWay += 1;
@@ -249,6 +270,11 @@ export class Coordinator {
     return { asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
   }
 
+  #settle(entry: Entry, conclusion: Conclusion): void {
+    if (entry.kind === "source") this.#appending -= 1;
+    settle(entry, conclusion);
+  }
+
   async #commitApart(asked: Asked, transition: Transition): Promise<void> {
     this.#apart += 1;
     try {
@@ -258,6 +284,7 @@ export class Coordinator {
       this.#break(error, [asked.entry]);
     }
     this.#apart -= 1;
+    this.#onAnswered();
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 

@@ -5,11 +5,12 @@ import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { Beginnings } from "./beginnings.ts";
 import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Sessions, Slot } from "./sessions.ts";
 
 export interface WorkshopParts {
   readonly worker: string;
@@ -18,6 +19,10 @@ export interface WorkshopParts {
   readonly expected: ExpectedRuns;
   readonly log: Log;
   readonly load: Store["load"];
+  /** How many more runs the store has time for. */
+  readonly room: () => number;
+  /** None of those that were created here has yet to begin. */
+  readonly onAllBegun: () => void;
   readonly own: (view: RunView) => void;
   readonly disown: (runId: string) => void;
   readonly onLost: (run: RunFacts, reason: string) => void;
@@ -45,20 +50,42 @@ export class Workshop {
   readonly #reading = new Map<string, boolean>();
   /** Runs that are being read, and of which what is read may be older than what is known here: a session that was made, a lapse. */
   readonly #overtaken = new Set<string>();
+  readonly #beginnings: Beginnings;
   #closed = false;
 
   constructor(parts: WorkshopParts, world: SessionWorld) {
     this.#parts = parts;
     this.#world = world;
+    this.#beginnings = new Beginnings({ ...parts, turns: world.turns, begin: (created) => this.#begin(created) });
+  }
+
+  /** Whether nothing works, and nothing that was created here has yet to begin. */
+  get isIdle(): boolean {
+    return this.#parts.sessions.working === 0 && this.#beginnings.isEmpty;
+  }
+
+  /** Whether the run is being created for this worker, or has yet to begin here. */
+  expects(runId: string): boolean {
+    return this.#parts.expected.has(runId);
   }
 
   /** No session is made any more. */
   close(): void {
     this.#closed = true;
+    this.#beginnings.close();
   }
 
-  /** Interprets a run that was created for this worker. */
-  take(created: Loaded): void {
+  /** Interprets a run that was created for this worker, in the slot that was kept for it: now, or when its turn has come. */
+  take(created: Loaded, slot: Slot): void {
+    this.#beginnings.add({ created, slot });
+  }
+
+  /** There may be room for runs that have yet to begin. */
+  lookForRoom(): void {
+    this.#beginnings.look();
+  }
+
+  #begin(created: Loaded): void {
     if (this.#parts.expected.drop(created.run.id)) this.interpret(created);
     else this.arrived(created.run.id);
   }
@@ -182,6 +209,12 @@ export class Workshop {
     this.#parts.sessions.remove(session);
     this.#parts.disown(runId);
     session.abandon(reason);
+  }
+
+  /** Nothing that is here counts any more, and nothing comes. */
+  forgetAll(reason: Error): void {
+    this.close();
+    for (const session of this.#parts.sessions.all()) this.forget(session.runId, reason);
   }
 
   async #read(runId: string): Promise<void> {
