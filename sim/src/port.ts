@@ -43,6 +43,8 @@ export class Port implements Store {
   readonly transactions = "batched";
   /** In some worlds batches are small, and the next is sent before the one before is answered. */
   readonly batchMax?: number;
+  /** In some a run that is started waits while another has something to commit. */
+  readonly busyMax?: number;
   readonly #world: Stage;
   readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();
@@ -53,6 +55,7 @@ export class Port implements Store {
     const { skew, clockJump } = world.case.swarm;
     this.exactClock = skew === 0 && clockJump === 0;
     if (world.case.seed % 7 > 4) this.batchMax = 2;
+    if (world.case.seed % 3 > 0) this.busyMax = 1;
     this.reader = this.#reading(world.store.reader);
   }
 

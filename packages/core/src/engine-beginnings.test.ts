@@ -1,17 +1,21 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "./index.ts";
 import type { Store } from "./store/store.ts";
-import { intercepted } from "./testing/intercepted.ts";
+import { type Intercept, intercepted } from "./testing/intercepted.ts";
 import { STAGES } from "./testing/stages.ts";
 
-/** A store that twenty runs keep busy. */
-const narrow = (store: Store): Store => ({ ...intercepted(store, (_, proceed) => proceed()), batchMax: 10 });
+/** A store that four runs keep busy. */
+const narrow = (store: Store): Store => narrowBy(4, store);
+const narrowBy = (busyMax: number, store: Store, intercept: Intercept = (_, proceed) => proceed()): Store => ({
+  ...intercepted(store, intercept),
+  busyMax,
+});
 
-const RUNS = 100;
+const RUNS = 20;
 
 describe.each(STAGES)("many runs that are started at once, on the store $name", ({ create }) => {
   /** Runs of so many steps, and what became of them in the order in which it did. */
-  const burst = async (steps: number) => {
+  const burst = async (steps: number, through = narrow) => {
     const stage = await create(onTestFinished);
     const seen: string[] = [];
     const work = workflow("work", async (ctx, n: number) => {
@@ -19,7 +23,7 @@ describe.each(STAGES)("many runs that are started at once, on the store $name", 
       for (let step = 0; step < steps; step += 1) await ctx.step("work", () => seen.push(`work ${n}`));
       seen.push(`end ${n}`);
     });
-    const engine = await stage.engine({ workflows: [work], through: narrow });
+    const engine = await stage.engine({ workflows: [work], through });
     const start = (from: number, count = RUNS) =>
       Promise.all(Array.from({ length: count }, (_, k) => engine.start(work, from + k, { id: `run-${from + k}` })));
     const count = (what: string) => seen.filter((line) => line.startsWith(what)).length;
@@ -61,10 +65,16 @@ describe.each(STAGES)("many runs that are started at once, on the store $name", 
   });
 
   it("give their results to those who asked before they began", async () => {
-    const { stage, start } = await burst(2);
+    let reads = 0;
+    const { stage, start } = await burst(2, (store) =>
+      narrowBy(4, store, ({ method }, proceed) => {
+        if (method === "read") reads += 1;
+        return proceed();
+      }),
+    );
     const results = Promise.all((await start(0)).map((run) => run.result()));
     await stage.world.settle();
-    expect((await results).length).toBe(RUNS);
+    expect([(await results).length, reads]).toEqual([RUNS, 0]);
   });
 
   it("don't begin when they were cancelled before", async () => {
@@ -89,12 +99,32 @@ describe.each(STAGES)("many runs that are started at once, on the store $name", 
   });
 
   it("are all done when the engine is shut down with time for it", async () => {
-    const { stage, start, count, engine } = await burst(2);
+    const { stage, start, count, engine } = await burst(1, (store) => narrowBy(1, store));
     await start(0);
     const stopped = engine.shutdown();
     await stage.world.settle();
     await stopped;
     expect(count("end")).toBe(RUNS);
+  });
+
+  it("don't begin in an engine that has stopped before it could write a wrong state", async () => {
+    let isBroken = false;
+    const { stage, start, count, engine } = await burst(2, (store) =>
+      narrowBy(4, store, async ({ method }, proceed) => {
+        const answer = await proceed();
+        return isBroken && method === "commit" ? ({ answers: [], wakes: [] } as typeof answer) : answer;
+      }),
+    );
+    let begun = 0;
+    engine.on("engine.broken", () => {
+      begun = count("begin");
+    });
+    await start(0);
+    isBroken = true;
+    await stage.world.settle();
+    await stage.world.advance("1 min");
+    expect(begun).toBeGreaterThan(0);
+    expect(count("begin")).toBe(begun);
   });
 
   it("are done by others, once, when the engine is shut down before they begin", async () => {

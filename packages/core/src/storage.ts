@@ -1,5 +1,5 @@
 import { Committer } from "./coordinator/committer.ts";
-import { Coordinator, type CoordinatorLimits } from "./coordinator/coordinator.ts";
+import { Coordinator } from "./coordinator/coordinator.ts";
 import type { EngineConfig } from "./engine-config.ts";
 import type { Wake } from "./model/transition.ts";
 import type { Agenda } from "./runtime/agenda.ts";
@@ -31,12 +31,8 @@ export function createStorage(
   const { onDown, onUp, ...rest } = hooks;
   const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
   const turns = dueFirst(world.turns, clock);
-  const limits = store.batchMax === undefined ? LIMITS : besideLimits(store.batchMax);
+  const { batchMax = LIMITS.batchMax, busyMax = LIMITS.busyMax } = store;
+  const limits = { ...LIMITS, batchMax, busyMax };
   const coordinator = new Coordinator({ store, committer, turns, limits, ...rest });
   return { committer, coordinator };
-}
-
-/** A store that works beside this process has two batches on their way. */
-function besideLimits(batchMax: number): CoordinatorLimits {
-  return { ...LIMITS, batchMax, busyMax: 2 * batchMax };
 }

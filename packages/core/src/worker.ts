@@ -197,7 +197,7 @@ export class Worker {
         this.#news.event({ kind: "store.up" });
       },
       onWakes: (wakes) => this.#woken(wakes),
-      onAnswered: () => this.#workshop.lookForRoom(),
+      onAnswered: () => this.#workshop.committed(),
       onBroken: (error) => this.#broken(error),
     });
   }

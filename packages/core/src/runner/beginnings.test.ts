@@ -1,32 +1,28 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../model/run.ts";
 import { Beginnings } from "./beginnings.ts";
-import { ExpectedRuns } from "./expected-runs.ts";
 import { freshlyLoaded } from "./sessions.ts";
 
 /** Runs that keep the store busy, as many as `busy` says, where two do. */
 function setUp() {
   const told: string[] = [];
   const turnEnds: Array<() => void> = [];
-  const expected = new ExpectedRuns();
   const store = { busy: 0 };
   const beginnings = new Beginnings({
     room: () => 2 - store.busy,
-    expected,
     turns: { atTurnEnd: (callback) => void turnEnds.push(callback) },
     begin: ({ run }) => told.push(run.id),
     onAllBegun: () => told.push("all"),
   });
   const add = (...ids: string[]): void => {
     for (const id of ids) {
-      expected.add(id);
       beginnings.add({ created: freshlyLoaded({ id } as Run), slot: { give: () => told.push(`slot of ${id}`) } });
     }
   };
   const endTurn = (): void => {
     for (const callback of turnEnds.splice(0)) callback();
   };
-  return { told, turnEnds, expected, store, beginnings, add, endTurn };
+  return { told, turnEnds, store, beginnings, add, endTurn };
 }
 
 describe("runs that were created here", () => {
@@ -37,18 +33,27 @@ describe("runs that were created here", () => {
     expect(beginnings.isEmpty).toBe(true);
   });
 
+  it("begin at once only so many in a turn as there is room for", () => {
+    const { told, store, add, endTurn } = setUp();
+    add("a", "b", "c", "d");
+    expect(told.filter((line) => line.length === 1)).toEqual(["a", "b"]);
+    store.busy = 1;
+    endTurn();
+    expect(told.filter((line) => line.length === 1)).toEqual(["a", "b", "c"]);
+  });
+
   it("wait in order where the store is busy, one for each commit", () => {
     const { told, store, add, beginnings, endTurn } = setUp();
     store.busy = 2;
     add("a", "b");
     endTurn();
     expect(told).toEqual([]);
-    beginnings.look();
+    beginnings.committed();
     endTurn();
     endTurn();
     expect(told).toEqual(["a", "slot of a"]);
-    beginnings.look();
-    beginnings.look();
+    beginnings.committed();
+    beginnings.committed();
     endTurn();
     endTurn();
     expect(told).toEqual(["a", "slot of a", "b", "slot of b", "all"]);
@@ -64,11 +69,10 @@ describe("runs that were created here", () => {
   });
 
   it("begin turn after turn while those that have begun have nothing to commit", () => {
-    const { told, store, turnEnds, add, beginnings, endTurn } = setUp();
+    const { told, store, turnEnds, add, endTurn } = setUp();
     store.busy = 3;
     add("a", "b", "c", "d", "e");
     store.busy = 0;
-    beginnings.look();
     endTurn();
     expect(told.filter((line) => line.length === 1)).toEqual(["a", "b"]);
     store.busy = 1;
@@ -78,17 +82,5 @@ describe("runs that were created here", () => {
     endTurn();
     expect(told.filter((line) => line.length === 1)).toEqual(["a", "b", "c"]);
     expect(turnEnds).toEqual([]);
-  });
-
-  it("don't begin after it is closed, and are not expected any more", () => {
-    const { told, store, expected, add, beginnings, endTurn } = setUp();
-    store.busy = 2;
-    add("a", "b");
-    beginnings.look();
-    beginnings.close();
-    store.busy = 0;
-    endTurn();
-    expect(told).toEqual(["slot of a", "slot of b", "all"]);
-    expect([expected.has("a"), beginnings.isEmpty]).toEqual([false, true]);
   });
 });

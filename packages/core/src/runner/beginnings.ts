@@ -1,6 +1,5 @@
 import type { Turns } from "../runtime/turns.ts";
 import type { Loaded } from "../store/store.ts";
-import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Slot } from "./sessions.ts";
 
 /** A run that was created here, and the slot that is kept for it. */
@@ -12,7 +11,6 @@ export interface Beginning {
 export interface BeginningsParts {
   /** How many more runs the store has time for: none or less, where those that are under way keep it busy. */
   readonly room: () => number;
-  readonly expected: ExpectedRuns;
   readonly turns: Pick<Turns, "atTurnEnd">;
   readonly begin: (created: Loaded) => void;
   /** None waits any more. */
@@ -30,6 +28,10 @@ export interface BeginningsParts {
 export class Beginnings {
   readonly #parts: BeginningsParts;
   #waiting: Beginning[] = [];
+  /** How many have begun in this turn: whether they have something to commit is known at its end. */
+  #fresh = 0;
+  /** How many begin at the end of this turn, whatever room there is. */
+  #least = 0;
   #isComing = false;
 
   constructor(parts: BeginningsParts) {
@@ -41,33 +43,41 @@ export class Beginnings {
   }
 
   add(beginning: Beginning): void {
-    if (this.isEmpty && this.#parts.room() > 0) {
-      this.#begin(beginning);
+    this.#comeAtTurnEnd();
+    if (!this.isEmpty || this.#parts.room() <= this.#fresh) {
+      this.#waiting.push(beginning);
       return;
     }
-    this.#waiting.push(beginning);
+    this.#fresh += 1;
+    this.#begin(beginning);
   }
 
-  /** There was a commit: one begins, or as many as there is room for. What has come of the commit is known at the end of the turn. */
-  look(least = 1): void {
-    if (this.isEmpty || this.#isComing) return;
+  /** There was a commit. */
+  committed(): void {
+    if (this.isEmpty) return;
+    this.#least = 1;
+    this.#comeAtTurnEnd();
+  }
+
+  #comeAtTurnEnd(): void {
+    if (this.#isComing) return;
     this.#isComing = true;
     this.#parts.turns.atTurnEnd(() => {
       this.#isComing = false;
-      const room = this.#parts.room();
-      for (const beginning of this.#waiting.splice(0, Math.max(least, room))) this.#begin(beginning);
-      if (this.isEmpty) this.#parts.onAllBegun();
-      // What has begun may have nothing to commit for long. If it has, there is a commit to come.
-      else if (room > 0) this.look(0);
+      this.#turnEnds();
     });
   }
 
-  /** Those that wait don't begin here any more. */
-  close(): void {
-    for (const { created, slot } of this.#waiting.splice(0)) {
-      this.#parts.expected.drop(created.run.id);
-      slot.give();
-    }
+  #turnEnds(): void {
+    const room = this.#parts.room();
+    const count = Math.max(this.#least, room);
+    this.#fresh = 0;
+    this.#least = 0;
+    if (this.isEmpty) return;
+    for (const beginning of this.#waiting.splice(0, count)) this.#begin(beginning);
+    if (this.isEmpty) this.#parts.onAllBegun();
+    // Those that have begun now may have nothing to commit for long; if they have, there is a commit to come.
+    else if (room > 0) this.#comeAtTurnEnd();
   }
 
   #begin({ created, slot }: Beginning): void {

@@ -72,7 +72,6 @@ export class Workshop {
   /** No session is made any more. */
   close(): void {
     this.#closed = true;
-    this.#beginnings.close();
   }
 
   /** Interprets a run that was created for this worker, in the slot that was kept for it: now, or when its turn has come. */
@@ -80,9 +79,9 @@ export class Workshop {
     this.#beginnings.add({ created, slot });
   }
 
-  /** There may be room for runs that have yet to begin. */
-  lookForRoom(): void {
-    this.#beginnings.look();
+  /** There was a commit. */
+  committed(): void {
+    this.#beginnings.committed();
   }
 
   #begin(created: Loaded): void {

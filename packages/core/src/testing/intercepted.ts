@@ -4,7 +4,7 @@ import type { Reader, Store } from "../store/store.ts";
 /** One call of a store, on its way. */
 export interface StoreCall {
   readonly method:
-    | Exclude<keyof Store, "now" | "exactClock" | "transactions" | "batchMax" | "watch" | "reader">
+    | Exclude<keyof Store, "now" | "exactClock" | "transactions" | "batchMax" | "busyMax" | "watch" | "reader">
     | "read";
   /** What a commit is to apply; empty for other calls. */
   readonly batch: readonly Transition[];
@@ -25,6 +25,7 @@ export function intercepted(store: Store, intercept: Intercept): Store {
     exactClock: store.exactClock,
     transactions: store.transactions,
     ...(store.batchMax === undefined ? {} : { batchMax: store.batchMax }),
+    ...(store.busyMax === undefined ? {} : { busyMax: store.busyMax }),
     watch: (listener) => store.watch(listener),
     open: (world) => through("open", () => store.open(world)),
     commit: (batch) => through("commit", () => store.commit(batch), batch),

@@ -58,6 +58,8 @@ export class PostgresStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "apart";
   readonly batchMax = BATCH_MAX;
+  /** One batch is on its way, and the next. */
+  readonly busyMax = 2 * BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
