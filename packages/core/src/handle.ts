@@ -58,7 +58,11 @@ export class Runs {
 
   /** Begins to hear of what other processes do. */
   watch(): void {
-    this.#unwatch = this.#parts.store.watch((hint) => this.#lookAgain(Number.POSITIVE_INFINITY, concerned(hint)));
+    this.#unwatch = this.#parts.store.watch((hint) => {
+      const runIds = concerned(hint);
+      if (runIds === null) this.#lookAgain(Number.POSITIVE_INFINITY);
+      else for (const runId of runIds) this.#lookAt(runId);
+    });
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
       this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
@@ -126,15 +130,21 @@ export class Runs {
   }
 
   /** Those who are told wait behind the others from then on, so each has its turn. */
-  #lookAgain(runsMax: number, runIds: ReadonlySet<string> | null = null): void {
+  #lookAgain(runsMax: number): void {
     let left = runsMax;
-    for (const [runId, waiting] of this.#waiting) {
+    for (const runId of this.#waiting.keys()) {
       if (left === 0) return;
-      if (this.#parts.hears(runId) || runIds?.has(runId) === false) continue;
-      left -= 1;
-      this.#waiting.delete(runId);
-      for (const hear of waiting) hear(null);
+      if (this.#lookAt(runId)) left -= 1;
     }
+  }
+
+  /** True: those who wait for the run's end look whether it ended elsewhere. */
+  #lookAt(runId: string): boolean {
+    const waiting = this.#waiting.get(runId);
+    if (waiting === undefined || this.#parts.hears(runId)) return false;
+    this.#waiting.delete(runId);
+    for (const hear of waiting) hear(null);
+    return true;
   }
 
   #output(runId: string, end: RunEnd): unknown {
@@ -226,6 +236,6 @@ export function runNotFound(runId: string): PawlError {
 }
 
 /** The runs that a hint is about; null: all, where the store does not say which have ended. */
-function concerned({ runIds, ended }: Hint): ReadonlySet<string> | null {
-  return runIds === null || ended === undefined ? null : new Set([...runIds, ...ended]);
+function concerned({ runIds, ended }: Hint): readonly string[] | null {
+  return runIds === null || ended === undefined ? null : [...runIds, ...ended];
 }

@@ -250,3 +250,10 @@ export interface Wake {
   /** What this commit laid into its inbox, oldest first; a hot session that has seen all before it needs no more. Null: it has to be read. */
   readonly entries: readonly InboxEntry[] | null;
 }
+
+/** The run that is at its end once this is applied; null: none is. */
+export function endedBy(transition: Transition): string | null {
+  if (transition.kind !== "append" && transition.kind !== "control") return null;
+  const status = transition.state?.status;
+  return status === "completed" || status === "failed" || status === "cancelled" ? transition.runId : null;
+}

@@ -11,10 +11,10 @@ import { createDesk } from "./create-desk.ts";
 import type { Desk } from "./desk.ts";
 import type { DeskListener } from "./desk-listener.ts";
 import { droppedWith, endState, pausedState } from "./ending.ts";
-import { lookForMore } from "./look-for-more.ts";
 import { BEHIND_MS, EARLY_MS, OwnAppends } from "./own-appends.ts";
 import { RowState } from "./row-state.ts";
 import type { CourseOwner, Interpreter, SessionWorld } from "./session-world.ts";
+import { settleDown } from "./settle-down.ts";
 import { readSnapshot } from "./snapshot.ts";
 import { startCode } from "./start-code.ts";
 
@@ -229,8 +229,14 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #askRest(): void {
     if (this.#restAsked) return;
     this.#restAsked = true;
-    this.#rest ??= () => this.#atRest();
-    this.#world.turns.atRest(this.#rest);
+    this.#world.turns.atRest(this.#rest ?? this.#makeRest());
+  }
+
+  /** Apart, so that only a session that asks for the first time needs a scope for it. */
+  #makeRest(): () => void {
+    const rest = (): void => this.#atRest();
+    this.#rest = rest;
+    return rest;
   }
 
   /** The program has come to rest: the one place from which it is moved on. */
@@ -265,21 +271,9 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
-        if (this.#settleDown()) this.#moveOn();
+        if (settleDown(this.#desk, this.#own, this.#course, this.#row, this.#world.now)) this.#moveOn();
         else this.#restIfStill();
     }
-  }
-
-  /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
-  #settleDown(): boolean {
-    const found = lookForMore(this.#desk, this.#own, this.#world.now);
-    if (found !== "nothing") return found === "completions";
-    if (this.#course.look("idle")) return true;
-    this.#row.tell(this.#desk);
-    // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-    if (this.#desk.steps.busy || this.#desk.open.size === 0) this.#own.watchDeadlines();
-    else this.#own.leaveDeadlines();
-    return false;
   }
 
   #cancelledBy(news: readonly InboxEntry[]): boolean {

@@ -1,5 +1,5 @@
 import type { Run } from "../../model/run.ts";
-import type { Transition } from "../../model/transition.ts";
+import { endedBy, type Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../apply.ts";
 import { Batch } from "../batch.ts";
@@ -135,14 +135,17 @@ export class ProcessStore implements MemoryStore {
   /** Several engines may share one memory store: each is told what changed, by whatever hand. */
   #tell(transitions: readonly Transition[], batch: Batch): void {
     if (this.#listeners.size === 0) return;
-    const runIds = new Set(batch.wakes.map((wake) => wake.runId));
+    const runIds = batch.wakes.map((wake) => wake.runId);
+    const ended: string[] = [];
     for (const transition of transitions) {
-      if (transition.kind === "create") runIds.add(transition.run.id);
-      else if (transition.kind === "control") runIds.add(transition.runId);
-      else if (transition.kind === "append" && transition.state !== null) runIds.add(transition.runId);
+      const endedId = endedBy(transition);
+      if (endedId !== null) ended.push(endedId);
+      else if (transition.kind === "create") runIds.push(transition.run.id);
+      else if (transition.kind === "control") runIds.push(transition.runId);
+      else if (transition.kind === "append" && transition.state !== null) runIds.push(transition.runId);
     }
-    if (runIds.size === 0) return;
-    const hint = { runIds: [...runIds] };
+    if (runIds.length + ended.length === 0) return;
+    const hint: Hint = { runIds, ended };
     for (const listener of this.#listeners) queueMicrotask(() => listener(hint));
   }
 }

@@ -1,5 +1,5 @@
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
-import type { Answer, Transition } from "../../model/transition.ts";
+import { type Answer, endedBy, type Transition } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
 import { applyTransition } from "../apply.ts";
 import { endPending } from "../apply-event.ts";
@@ -237,8 +237,8 @@ export class PostgresStore implements Store {
   /** Those that end here, and whose results may be waited for elsewhere. */
   #claimedEnds(transitions: readonly Transition[], answers: readonly Answer[]): readonly string[] {
     return transitions.flatMap((transition, index) => {
-      const wasEnded = endsRun(transition) && answers[index]?.kind === "applied";
-      return wasEnded && this.#claimed.has(transition.runId) ? [transition.runId] : [];
+      const runId = answers[index]?.kind === "applied" ? endedBy(transition) : null;
+      return runId !== null && this.#claimed.has(runId) ? [runId] : [];
     });
   }
 
@@ -282,12 +282,6 @@ export class PostgresStore implements Store {
 /** Their names, and their versions. */
 function columnsOf(workflows: readonly WorkflowRef[]): [string[], number[]] {
   return [workflows.map(({ name }) => toColumn(name)), workflows.map(({ version }) => version)];
-}
-
-function endsRun(transition: Transition): transition is Extract<Transition, { kind: "append" | "control" }> {
-  if (transition.kind !== "append" && transition.kind !== "control") return false;
-  const status = transition.state?.status;
-  return status === "completed" || status === "failed" || status === "cancelled";
 }
 
 function hasCode(transition: Transition): boolean {
