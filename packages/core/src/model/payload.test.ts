@@ -282,6 +282,33 @@ describe("the codec hook", () => {
   });
 });
 
+describe("a value that is encoded already", () => {
+  const facts = { id: 'm"1\0\ud800', sentAt: 5 };
+  const doubled = createCodec(
+    { encode: (text) => text + text, decode: (text) => text.slice(text.length / 2) },
+    UNLIMITED,
+  );
+
+  test.each([
+    ["as it is", codec],
+    ["through a hook", doubled],
+  ])("is a part of another as if both were encoded at once, %s", (_, by) => {
+    fc.assert(
+      fc.property(anyValue, (value) => {
+        expect(by.encodeWith(by.encode(value, "value"), facts, "both")).toBe(by.encode({ value, ...facts }, "both"));
+      }),
+    );
+  });
+
+  test("is measured with the other", () => {
+    const small = createCodec(null, { ...UNLIMITED, bytesMax: 40 });
+    const payload = small.encode("x".repeat(20), "value");
+    expect(() => small.encodeWith(payload, facts, "both")).toThrow(
+      expect.objectContaining({ code: "PAYLOAD_TOO_LARGE", message: expect.stringMatching(/^both: /) }),
+    );
+  });
+});
+
 describe("limits", () => {
   function limited(bytesMax: number, warnBytes: number): { codec: Codec; large: [string, number][] } {
     const large: [string, number][] = [];

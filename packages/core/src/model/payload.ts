@@ -32,6 +32,8 @@ export interface Codec {
   /** `what` names the value in errors: `output of step charge`. */
   encode(value: unknown, what: string): Payload;
   decode(payload: Payload): unknown;
+  /** As encoding `{ value, ...facts }`, for a value that is encoded already. */
+  encodeWith(payload: Payload, facts: Readonly<Record<string, string | number>>, what: string): Payload;
   /** The value as a replay will see it: what encoding and decoding gives, without decoding primitives. */
   roundTrip(value: unknown, what: string): { readonly payload: Payload; readonly value: unknown };
 }
@@ -47,7 +49,11 @@ export function createCodec(hook: CodecHook | null, limits: PayloadLimits): Code
       return value === undefined ? null : pack(toText(value, what), what);
     },
     decode(payload) {
-      return payload === null ? undefined : fromText(payload, hook);
+      return fromNullable(payload, hook);
+    },
+    encodeWith(payload, facts, what) {
+      if (hook !== null) return pack(toText({ value: fromNullable(payload, hook), ...facts }, what), what);
+      return pack(`{"value":${payload ?? UNDEFINED},${JSON.stringify(facts).slice(1)}`, what);
     },
     roundTrip(value, what) {
       if (value === undefined) return { payload: null, value };
@@ -62,6 +68,8 @@ export function createCodec(hook: CodecHook | null, limits: PayloadLimits): Code
     },
   };
 }
+
+const UNDEFINED = encodeText(undefined, "tagged");
 
 function toText(value: unknown, what: string): string {
   return stringify(value, typeof value === "string" ? "plain" : checkedForm(value, what), what);
@@ -101,6 +109,10 @@ function copied(value: object, what: string): unknown {
 
 function unreadable(what: string, cause: unknown): PawlError {
   return new PawlError("PAYLOAD_UNSUPPORTED", `${what}: $ can't be read: ${messageOf(cause)}`, { cause });
+}
+
+function fromNullable(payload: Payload, hook: CodecHook | null): unknown {
+  return payload === null ? undefined : fromText(payload, hook);
 }
 
 function fromText(payload: string, hook: CodecHook | null): unknown {

@@ -19,17 +19,21 @@ export interface ReceivedCompletion {
 export function received(codec: Codec, wait: WaitCommand, entries: readonly InboxEntry[]): ReceivedCompletion {
   const first = entries[0];
   if (first?.kind === "child") return childEnded(codec, wait, first);
-  const items = entries.map((entry) => itemOf(codec, wait, entry));
-  const value = wait.many ? items : items[0];
+  const what = `what ${wait.location} received`;
   const detail = first === undefined ? null : armOf(wait, first);
-  const payload = codec.encode(value, `what ${wait.location} received`);
-  return { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail };
+  if (first !== undefined && !wait.many) {
+    const facts = factsOf(wait, first);
+    const value = { value: codec.decode(first.value), ...facts };
+    const payload = codec.encodeWith(first.value, facts, what);
+    return { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail };
+  }
+  const value = entries.map((entry) => ({ value: codec.decode(entry.value), ...factsOf(wait, entry) }));
+  return { outcome: "ok", payload: codec.encode(value, what), completion: { outcome: "ok", value, detail }, detail };
 }
 
 /** The record of a select has to say what it was that came: its detail says only which arm won. */
-function itemOf(codec: Codec, wait: WaitCommand, entry: InboxEntry): object {
-  const item = { value: codec.decode(entry.value), id: entry.id, sentAt: entry.at };
-  return wait.record === "select" ? { ...item, kind: entry.kind, name: entry.name } : item;
+function factsOf(wait: WaitCommand, { id, at, kind, name }: InboxEntry): Readonly<Record<string, string | number>> {
+  return wait.record === "select" ? { id, sentAt: at, kind, name } : { id, sentAt: at };
 }
 
 function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): ReceivedCompletion {

@@ -28,37 +28,34 @@ export function seededSequence(seed: number): () => number {
   };
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
-/** The time of the last id, as the next begins with it: many are of one millisecond. */
-let latest = { now: 0, text: "00000000-0000" };
+/** The characters of the last id. The next begins with the same time, if it is of the same millisecond. */
+const characters: number[] = Array.from("00000000-0000-7000-8000-000000000000", (character) => character.charCodeAt(0));
+let timeOfLast = 0;
 
-function timeText(now: number): string {
-  if (now === latest.now) return latest.text;
-  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
-  latest = { now, text: `${time.slice(0, 8)}-${time.slice(8)}` };
-  return latest.text;
+/** Written into one place, because every start and every message has one: what is made of it is a text without parts. */
+function uuid7(now: number, next: () => number): string {
+  if (now !== timeOfLast) writeTime(now);
+  writeByte(14, 0x70 | (byte(next) & 0x0f));
+  writeByte(16, byte(next));
+  writeByte(19, 0x80 | (byte(next) & 0x3f));
+  writeByte(21, byte(next));
+  for (let at = 24; at < 36; at += 2) writeByte(at, byte(next));
+  return String.fromCharCode.apply(null, characters);
 }
 
-/** Written out, because every start and every message has one. */
-function uuid7(now: number, next: () => number): string {
-  const third = hexOf(0x70 | (byte(next) & 0x0f)) + hexOf(byte(next));
-  const fourth = hexOf(0x80 | (byte(next) & 0x3f)) + hexOf(byte(next));
-  const last =
-    hexOf(byte(next)) +
-    hexOf(byte(next)) +
-    hexOf(byte(next)) +
-    hexOf(byte(next)) +
-    hexOf(byte(next)) +
-    hexOf(byte(next));
-  // A template would be kept as a tree of its parts, five times as large.
-  return [timeText(now), third, fourth, last].join("-");
+function writeTime(now: number): void {
+  const time = Math.max(0, Math.floor(now)).toString(16).padStart(12, "0");
+  for (let index = 0; index < 12; index += 1) characters[index < 8 ? index : index + 1] = time.charCodeAt(index);
+  timeOfLast = now;
+}
+
+function writeByte(at: number, value: number): void {
+  characters[at] = DIGITS[value >> 4] ?? 48;
+  characters[at + 1] = DIGITS[value & 15] ?? 48;
 }
 
 function byte(next: () => number): number {
   return Math.floor(next() * 256);
-}
-
-function hexOf(value: number): string {
-  return HEX[value] ?? "00";
 }
