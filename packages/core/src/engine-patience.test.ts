@@ -45,6 +45,35 @@ it("the end of a run that did nothing since it was woken lets callers go first, 
   await engine.shutdown();
 });
 
+it("what was let wait is committed before the caller for whom it waited last is answered, not with what callers have to commit", async () => {
+  const world = virtualWorld();
+  const seen: string[] = [];
+  const store: Store = intercepted(memoryStore(), (call, proceed) => {
+    if (call.method === "commit") seen.push(call.batch.map(nameOf).join(" "));
+    return proceed();
+  });
+  const listening = workflow("listening", async (ctx) => {
+    await ctx.listen("go");
+    seen.push("code");
+  });
+  const engine = await createEngine({ store, workflows: [listening], world });
+  for (let n = 0; n < 6; n += 1) await engine.start(listening, undefined, { id: `r${n}` });
+  await world.settle();
+  seen.length = 0;
+  const senders = (async () => {
+    for (let n = 0; n < 6; n += 1) {
+      await engine.send(`r${n}`, "go", n);
+      seen.push("answer");
+    }
+  })();
+  await world.settle();
+  await senders;
+  const light = ["post", "code", "answer"];
+  const third = ["post", "code", "completed completed completed", "answer"];
+  expect(seen).toEqual([...light, ...light, ...third, ...light, ...light, ...third]);
+  await engine.shutdown();
+});
+
 it("what a step did is committed with the next batch, whoever calls", async () => {
   const { commits, engine } = await inTurn((ctx) => ctx.step("s", () => 1));
   expect(commits[1]).toMatch(/records|running/);

@@ -28,8 +28,14 @@ export class Answers {
     this.#settle = settle;
   }
 
-  /** Many answers have turns of their own: the commit has kept the loop busy for long enough. */
-  async give({ asked, batch }: Omit<Sent, "result">, { commit, resent, given }: Committed): Promise<void> {
+  /**
+   * Many answers have turns of their own: the commit has kept the loop busy for long enough. What is returned tells those who are to be
+   * told at the end of the turn; null: there are none.
+   */
+  async give(
+    { asked, batch }: Omit<Sent, "result">,
+    { commit, resent, given }: Committed,
+  ): Promise<(() => void) | null> {
     const callers: Array<() => void> = [];
     const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
     let next = 0;
@@ -51,15 +57,17 @@ export class Answers {
       else this.#settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
-    if (callers.length > 0) {
-      this.#turns.atTurnEnd(() => {
-        for (const tell of callers) tell();
-      });
-    }
+    return callers.length === 0 ? null : inOrder(callers);
   }
 
   /** Apart, so that only answers that are put off need a scope of their own. */
   #settling(entry: Entry, conclusion: Conclusion): () => void {
     return () => this.#settle(entry, conclusion);
   }
+}
+
+function inOrder(calls: ReadonlyArray<() => void>): () => void {
+  return () => {
+    for (const call of calls) call();
+  };
 }

@@ -94,6 +94,30 @@ const event = (id: string): EventPost => ({
   pendingMax: 10,
 });
 
+const RECORD = {
+  kind: "step",
+  outcome: "ok",
+  payload: null,
+  attempts: 1,
+  startedAt: 0,
+  at: 0,
+  detail: null,
+} as const;
+
+const NO_APPEND = {
+  kind: "append",
+  epoch: 1,
+  trim: [],
+  taken: [],
+  posts: [],
+  documents: [],
+  state: null,
+  undo: null,
+  inbox: null,
+  notBefore: null,
+  transaction: null,
+} as const;
+
 /** Adds one record each time it is asked. */
 class Source implements AppendSource {
   readonly kind = "source";
@@ -112,30 +136,10 @@ class Source implements AppendSource {
     if (this.waiting === 0) return null;
     const records = Array.from({ length: this.waiting }, () => {
       this.seq += 1;
-      const fixed = {
-        kind: "step",
-        outcome: "ok",
-        payload: null,
-        attempts: 1,
-        startedAt: 0,
-        at: 0,
-        detail: null,
-      } as const;
-      return { seq: this.seq, location: `s${this.seq}`, ...fixed };
+      return { ...RECORD, seq: this.seq, location: `s${this.seq}` };
     });
     this.waiting = 0;
-    const nothing = {
-      trim: [],
-      taken: [],
-      posts: [],
-      documents: [],
-      state: null,
-      undo: null,
-      inbox: null,
-      notBefore: null,
-      transaction: null,
-    };
-    return { kind: "append", runId: this.runId, epoch: 1, records, ...nothing };
+    return { ...NO_APPEND, runId: this.runId, records };
   }
 
   appended(outcome: { readonly kind: string; readonly reason?: string }): void {
@@ -665,6 +669,35 @@ describe("the coordinator stops before it writes a wrong state", () => {
     expect(told).toHaveLength(1);
     expect(told[0]).toContain("record 1 offered where 6 follows");
     await coordinator.drained();
+  });
+
+  it("who posted something that is durable hears of it, also when what was passed over for it is wrong", async () => {
+    const { coordinator, store, told, world } = await broken();
+    const wait = {
+      messages: ["m"],
+      topics: [],
+      children: false,
+      open: [],
+      openCount: 1,
+      until: null,
+      since: 0,
+      seq: 0,
+    };
+    await store.commit([
+      { kind: "create", run: newRun("w") },
+      { ...NO_APPEND, runId: "w", turn: 1, records: [], state: { status: "suspended", wait, inboxSeen: 0 } },
+    ]);
+    const records = [{ ...RECORD, seq: 1, location: "l", kind: "listen" } as const];
+    const end: AppendOp = { ...NO_APPEND, runId: "r", records, state: { status: "completed", outcome: null, at: 0 } };
+    coordinator.enlist({ kind: "source", runId: "r", takeAppend: () => end, appended: () => undefined });
+    const answers: unknown[] = [];
+    const send = async (to: string, id: string): Promise<void> => {
+      answers.push(await coordinator.submit({ kind: "send", post: message(to, id) }));
+    };
+    void send("r", "m1").then(() => send("w", "m2"));
+    await world.settle();
+    expect(answers).toEqual([{ kind: "queued", id: "m1" }, { kind: "delivered" }]);
+    expect(told).toEqual([expect.stringContaining("record 1 offered where 6 follows")]);
   });
 
   it("a store that answers too little, or what can't be, stops it, too", async () => {

@@ -1,12 +1,12 @@
 import { PawlError } from "../model/errors.ts";
-import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
+import type { Op, OutcomeOf, RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
 import { canWait } from "../rules/can-wait.ts";
 import type { Conclusion } from "../rules/conclude.ts";
 import { decide } from "../rules/decide.ts";
+import { assert } from "../runtime/assert.ts";
 import { type Turns, turnEnd } from "../runtime/turns.ts";
 import type { Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
 import { Answers } from "./answers.ts";
 import type { Committer } from "./committer.ts";
 import { Entrance } from "./entrance.ts";
@@ -18,10 +18,10 @@ import {
   type Sent,
   settle,
   takeFirst,
-  unavailable,
   withTaken,
 } from "./entry.ts";
 import { OwnedRuns } from "./owned-runs.ts";
+import { type AnyOutcome, submitRead } from "./submit-read.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -32,17 +32,10 @@ export interface CoordinatorLimits {
   readonly busyMax: number;
 }
 
-/** An op about a run that has to be read before it can be decided. */
-type ReadOp = Extract<Op, { readonly opId: string }>;
-type AnyOutcome = Outcomes[Op["kind"]];
-
 const NONE: readonly Asked[] = [];
 
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 2;
-
-/** How often an op from outside is decided anew because the run changed hands meanwhile. */
-const AGAIN_MAX = 100;
 
 /**
  * The one writer of this process. Ops come in, each batch becomes one commit, answers and wake-ups go out.
@@ -54,7 +47,7 @@ const AGAIN_MAX = 100;
  *     process before the answers of the one before are given, without the runs that these are for.
  * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
  * C4. An append that can wait is passed over while callers have something to commit, a few times. Whoever posts something that wakes a
- *     run is answered at the end of the turn: the code that was woken goes first.
+ *     run is answered at the end of the turn: the code that was woken goes first, and then what was passed over often enough.
  * C5. A failed assertion stops everything before a wrong state is written.
  */
 export class Coordinator {
@@ -123,7 +116,10 @@ export class Coordinator {
   }
 
   submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
-    const outcome = "opId" in op ? this.#submitRead(op) : this.#ask(op, null);
+    const outcome =
+      "opId" in op
+        ? submitRead(op, this.#committer, this.#store.reader, (view) => this.#ask(op, view))
+        : this.#ask(op, null);
     return outcome as Promise<OutcomeOf<O>>;
   }
 
@@ -145,15 +141,6 @@ export class Coordinator {
     }
   }
 
-  /** An op about a run that is read first. It alone is decided anew: when the run has changed hands meanwhile. */
-  async #submitRead(op: ReadOp): Promise<AnyOutcome> {
-    for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
-      const outcome = await this.#ask(op, await this.#viewFor(op));
-      if (outcome !== null) return outcome;
-    }
-    throw unavailable(op);
-  }
-
   /** Null: it has to be decided anew. */
   #ask(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
     const room = this.#broken === null ? this.#entrance.enter(this.#queue.length) : null;
@@ -169,16 +156,6 @@ export class Coordinator {
       this.#queue.push({ kind: "op", op, view, settle, fail });
       this.#arm();
     });
-  }
-
-  /** What is known of the run that an op from outside is about. It may be stale by the time of the commit: the guard decides. */
-  async #viewFor(op: ReadOp): Promise<RunView | null> {
-    try {
-      const run = await this.#committer.reaching(() => this.#store.reader.get(op.runId));
-      return run === null ? null : { ...run, seq: -1 };
-    } catch (error) {
-      throw error instanceof StoreError ? unavailable(op, error) : error;
-    }
   }
 
   #arm(): void {
@@ -199,10 +176,13 @@ export class Coordinator {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
         next = this.#mayGoAhead ? await this.#sendAhead(taken, sent.asked) : null;
-        await this.#answers.give(sent, result);
+        const tell = await this.#answers.give(sent, result);
         taken.shift();
         this.#entrance.letIn(this.#queue.length);
         this.#onAnswered();
+        if (tell === null) continue;
+        if (next === null && this.#passes >= PASSES_MAX) next = await this.#sendPassed(taken, tell);
+        else this.#turns.atTurnEnd(tell);
       }
     } catch (error) {
       this.#break(error, taken.flat());
@@ -217,6 +197,16 @@ export class Coordinator {
 
   get #mayGoAhead(): boolean {
     return this.#store.batchMax !== undefined && this.#queue.length >= this.#limits.batchMax;
+  }
+
+  /** Sends what was passed over as often as may be, before those have their answers for whom it was passed over. */
+  async #sendPassed(taken: (readonly Entry[])[], tell: () => void): Promise<Sent | null> {
+    await turnEnd(this.#turns);
+    try {
+      return this.#send(taken, NONE);
+    } finally {
+      tell();
+    }
   }
 
   /** Sends a full batch that waits, while the answers of the one before are not given yet. */
@@ -279,7 +269,8 @@ export class Coordinator {
     this.#apart += 1;
     try {
       const result = await this.#committer.commit([transition], () => false);
-      await this.#answers.give({ asked: [asked], batch: [transition] }, result);
+      const tell = await this.#answers.give({ asked: [asked], batch: [transition] }, result);
+      assert(tell === null, "code is not posted");
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
