@@ -45,7 +45,7 @@ export function taskTurns(): Turns {
 const RESOLVED = Promise.resolve();
 
 /** How many are called at one rest: the code that the first sets in motion need not wait until the last was called. */
-const AT_ONCE = 4;
+const AT_ONCE = 16;
 
 /**
  * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest, for all who

@@ -45,6 +45,8 @@ export class ProcessStore implements MemoryStore {
   readonly data: ReadonlyMap<string, unknown>;
   readonly exactClock = true;
   readonly transactions = "batched";
+  /** A commit costs nothing by itself. */
+  readonly busyMax = 128;
   #world: StoreWorld | null = null;
 
   constructor(tables: MemoryTables, written: Tables = tables) {
