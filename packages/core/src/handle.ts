@@ -37,6 +37,8 @@ export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
   readonly #waiting = new Map<string, Array<(end: RunEnd | null) => void>>();
+  /** Ends the looks that are under way, when it is closed. */
+  readonly #looking = new Set<() => void>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
   #closed: PawlError | null = null;
@@ -82,6 +84,7 @@ export class Runs {
       this.#waiting.delete(runId);
       for (const hear of waiting) hear(null);
     }
+    for (const giveUp of this.#looking) giveUp();
   }
 
   /** A run has ended by this process's hand. */
@@ -113,11 +116,22 @@ export class Runs {
   async #result(runId: string): Promise<unknown> {
     for (;;) {
       const heard = this.#nextEnd(runId);
-      const run = this.#parts.hears(runId) ? null : await this.#existing(runId);
+      const run = this.#parts.hears(runId) ? null : await this.#existingUnlessClosed(runId);
       const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
       if (end !== null) return this.#output(runId, end);
       if (this.#closed !== null) throw this.#closed;
     }
+  }
+
+  /** Null: it was closed before the store has answered, which it may never do. */
+  #existingUnlessClosed(runId: string): Promise<Run | null> {
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => resolve(null);
+      this.#looking.add(giveUp);
+      void this.#existing(runId)
+        .then(resolve, reject)
+        .finally(() => this.#looking.delete(giveUp));
+    });
   }
 
   /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
