@@ -56,6 +56,13 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
     breaks: "I4 what was answered has happened",
   },
   {
+    name: "a later start of the same run stands for an earlier one",
+    file: "runner/expected-runs.js",
+    find: "this.#latest.get(expectation.runId) === expectation && ",
+    replace: "",
+    breaks: "I2 a run that is known to be lost is not worked on",
+  },
+  {
     name: "what is held and not known is not taken up",
     file: "runner/workshop.js",
     find: "for (const runId of epochs.keys()) this.arrived(runId);",

@@ -27,6 +27,11 @@ export const REGRESSIONS: readonly Regression[] = [
     kinds: "all",
     what: "a cancel that came while something was done ended the run, and did not undo it",
   },
+  {
+    seed: 13_650,
+    kinds: "all",
+    what: "a late answer to a start was taken for the answer to a later start of the same run, which was lost in between",
+  },
 ];
 
 export function* regressionJobs(dist: string | null): Generator<Job> {

@@ -24,6 +24,7 @@ import type { RestartOptions } from "./restart.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunSummary } from "./run-views.ts";
+import type { Expectation } from "./runner/expected-runs.ts";
 import { checkConflict, createdRun, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
@@ -104,27 +105,26 @@ export class Engine {
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
     let slot = this.#worker.keepSlot(checkWorkflow(workflow));
-    let expected: string | null = null;
+    let expected: Expectation | null = null;
     try {
       const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
-      expected = run.owner === null ? null : run.id;
-      if (expected !== null) this.#worker.expected.add(expected);
+      if (run.owner !== null) expected = this.#worker.expected.add(run.id);
       const outcome = await this.submit({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
         this.#news.plain("run.started", run);
-        if (run.owner === null || slot === null) {
+        if (expected === null || slot === null) {
           this.#worker.kick();
         } else {
-          this.#worker.take(createdRun(run), slot);
+          this.#worker.take(createdRun(run), expected, slot);
           slot = expected = null;
         }
       }
       return this.#runs.handle<Output>(run.id);
     } finally {
       slot?.give();
-      if (expected !== null) this.#worker.expected.drop(expected);
+      if (expected !== null) this.#worker.expected.end(expected);
     }
   }
 

@@ -11,7 +11,7 @@ import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
 import type { WorkflowRef } from "./model/workflow-ref.ts";
 import { poisonOf } from "./rules/poison.ts";
-import { ExpectedRuns } from "./runner/expected-runs.ts";
+import { type Expectation, ExpectedRuns } from "./runner/expected-runs.ts";
 import { Programs } from "./runner/programs.ts";
 import { Releases } from "./runner/releases.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
@@ -135,9 +135,9 @@ export class Worker {
     await this.#ownership.start();
   }
 
-  /** Interprets a run that was created a moment ago with this worker as its owner, in the slot that was kept for it. */
-  take(run: Run, slot: Slot): void {
-    this.#workshop.take(freshlyLoaded(run), slot);
+  /** Interprets a run that was created a moment ago with this worker as its owner. */
+  take(run: Run, expected: Expectation, slot: Slot): void {
+    this.#workshop.take({ created: freshlyLoaded(run), expected, slot });
   }
 
   /** Makes a call until it reaches the store; a caller is told if it does not. */

@@ -11,12 +11,13 @@ function setUp() {
   const beginnings = new Beginnings({
     room: () => 2 - store.busy,
     turns: { atTurnEnd: (callback) => void turnEnds.push(callback) },
-    begin: ({ run }) => told.push(run.id),
+    begin: ({ created }) => told.push(created.run.id),
     onAllBegun: () => told.push("all"),
   });
   const add = (...ids: string[]): void => {
     for (const id of ids) {
-      beginnings.add({ created: freshlyLoaded({ id } as Run), slot: { give: () => told.push(`slot of ${id}`) } });
+      const slot = { give: () => told.push(`slot of ${id}`) };
+      beginnings.add({ created: freshlyLoaded({ id } as Run), expected: { runId: id }, slot });
     }
   };
   const endTurn = (): void => {

@@ -1,10 +1,12 @@
 import type { Turns } from "../runtime/turns.ts";
 import type { Loaded } from "../store/store.ts";
+import type { Expectation } from "./expected-runs.ts";
 import type { Slot } from "./sessions.ts";
 
-/** A run that was created here, and the slot that is kept for it. */
+/** A run that was created here, the call that did it, and the slot that is kept for it. */
 export interface Beginning {
   readonly created: Loaded;
+  readonly expected: Expectation;
   readonly slot: Slot;
 }
 
@@ -12,7 +14,7 @@ export interface BeginningsParts {
   /** How many more runs the store has time for: none or less, where those that are under way keep it busy. */
   readonly room: () => number;
   readonly turns: Pick<Turns, "atTurnEnd">;
-  readonly begin: (created: Loaded) => void;
+  readonly begin: (beginning: Beginning) => void;
   /** None waits any more. */
   readonly onAllBegun: () => void;
 }
@@ -80,8 +82,8 @@ export class Beginnings {
     else if (room > 0) this.#comeAtTurnEnd();
   }
 
-  #begin({ created, slot }: Beginning): void {
-    this.#parts.begin(created);
-    slot.give();
+  #begin(beginning: Beginning): void {
+    this.#parts.begin(beginning);
+    beginning.slot.give();
   }
 }

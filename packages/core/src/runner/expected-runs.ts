@@ -1,26 +1,39 @@
+/** A call that creates a run for this worker. */
+export interface Expectation {
+  readonly runId: string;
+}
+
 /**
- * Runs that are being created for this worker, or have yet to begin here. The answer may be late: by then the run may have been found among what the worker
- * holds, worked on and lost. So what is known of it here counts only if there was no sign of it before.
+ * Runs that are being created for this worker, or have yet to begin here. The answer may be late: by then the run may have been found
+ * among what the worker holds, worked on and lost. So what is known of it here counts only if there was no sign of it since it was asked
+ * for; another call that asks for a run of the same id is one.
  */
 export class ExpectedRuns {
-  readonly #ids = new Set<string>();
+  readonly #latest = new Map<string, Expectation>();
 
   /** It is about to be created. */
-  add(runId: string): void {
-    this.#ids.add(runId);
+  add(runId: string): Expectation {
+    const expectation = { runId };
+    this.#latest.set(runId, expectation);
+    return expectation;
   }
 
   has(runId: string): boolean {
-    return this.#ids.has(runId);
+    return this.#latest.has(runId);
   }
 
-  /** There is a sign of it, or it is not created. Says whether it was the first. */
-  drop(runId: string): boolean {
-    return this.#ids.delete(runId);
+  /** It begins, or is not created. False: there was a sign of it since it was asked for. */
+  end(expectation: Expectation): boolean {
+    return this.#latest.get(expectation.runId) === expectation && this.#latest.delete(expectation.runId);
+  }
+
+  /** There is a sign of it. */
+  drop(runId: string): void {
+    this.#latest.delete(runId);
   }
 
   /** Whatever was created may have been taken away since. */
   dropAll(): void {
-    this.#ids.clear();
+    this.#latest.clear();
   }
 }

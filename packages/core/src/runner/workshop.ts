@@ -5,12 +5,12 @@ import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { Beginnings } from "./beginnings.ts";
+import { type Beginning, Beginnings } from "./beginnings.ts";
 import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
-import type { Sessions, Slot } from "./sessions.ts";
+import type { Sessions } from "./sessions.ts";
 
 export interface WorkshopParts {
   readonly worker: string;
@@ -56,7 +56,7 @@ export class Workshop {
   constructor(parts: WorkshopParts, world: SessionWorld) {
     this.#parts = parts;
     this.#world = world;
-    this.#beginnings = new Beginnings({ ...parts, turns: world.turns, begin: (created) => this.#begin(created) });
+    this.#beginnings = new Beginnings({ ...parts, turns: world.turns, begin: (beginning) => this.#begin(beginning) });
   }
 
   /** Whether nothing works, and nothing that was created here has yet to begin. */
@@ -74,9 +74,9 @@ export class Workshop {
     this.#closed = true;
   }
 
-  /** Interprets a run that was created for this worker, in the slot that was kept for it: now, or when its turn has come. */
-  take(created: Loaded, slot: Slot): void {
-    this.#beginnings.add({ created, slot });
+  /** Interprets a run that was created for this worker: now, or when its turn has come. */
+  take(beginning: Beginning): void {
+    this.#beginnings.add(beginning);
   }
 
   /** There was a commit. */
@@ -84,8 +84,8 @@ export class Workshop {
     this.#beginnings.committed();
   }
 
-  #begin(created: Loaded): void {
-    if (this.#parts.expected.drop(created.run.id)) this.interpret(created);
+  #begin({ created, expected }: Beginning): void {
+    if (this.#parts.expected.end(expected)) this.interpret(created);
     else this.arrived(created.run.id);
   }
 

@@ -1,0 +1,26 @@
+import { expect, it } from "vitest";
+import { ExpectedRuns } from "./expected-runs.ts";
+
+it("what a call creates begins from what is known here if there was no sign of the run since", () => {
+  const expected = new ExpectedRuns();
+  const call = expected.add("r");
+  expect(expected.has("r")).toBe(true);
+  expect([expected.end(call), expected.end(call), expected.has("r")]).toEqual([true, false, false]);
+});
+
+it("any sign of the run makes it be read", () => {
+  const expected = new ExpectedRuns();
+  const [first, second] = [expected.add("a"), expected.add("b")];
+  expected.drop("a");
+  expect(expected.end(first)).toBe(false);
+  expected.dropAll();
+  expect(expected.end(second)).toBe(false);
+});
+
+it("a call counts for itself: one that comes later does not stand for one that there was a sign since", () => {
+  const expected = new ExpectedRuns();
+  const first = expected.add("r");
+  expected.dropAll();
+  const second = expected.add("r");
+  expect([expected.end(first), expected.end(second)]).toEqual([false, true]);
+});
