@@ -7,9 +7,9 @@ import { dueFirst } from "./runtime/due-first.ts";
 
 /**
  * Transitions in one commit, and ops that may wait for one. A commit keeps the loop busy, so more at once would keep all else waiting for
- * longer, and run out of the cache. Of runs that are under way, half of that is enough: with more they get on no faster.
+ * longer, and run out of the cache. As many runs under way fill a commit.
  */
-const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 256 };
+const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 500 };
 
 /** A worker's way to its store. */
 export interface Storage {

@@ -41,7 +41,7 @@ export interface Store {
    * commit has answered while the next is under way. Left out: commits keep this process busy, and are as large as may be.
    */
   readonly batchMax?: number;
-  /** How many runs that have something to commit, at least 1, keep it busy: more would get on no faster. Left out: 256. */
+  /** How many runs that have something to commit, at least 1, keep it busy: more would get on no faster. Left out: 500. */
   readonly busyMax?: number;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**

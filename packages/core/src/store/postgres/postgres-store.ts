@@ -58,8 +58,8 @@ export class PostgresStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "apart";
   readonly batchMax = BATCH_MAX;
-  /** One batch is on its way, and the next. */
-  readonly busyMax = 2 * BATCH_MAX;
+  /** One batch is on its way, the next is sent ahead, and while they are answered others are to gather. */
+  readonly busyMax = 4 * BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;

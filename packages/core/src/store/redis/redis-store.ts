@@ -79,8 +79,8 @@ export class RedisStore implements Store {
   /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
   readonly transactions = "batched";
   readonly batchMax = BATCH_MAX;
-  /** One batch is on its way, and the next. */
-  readonly busyMax = 2 * BATCH_MAX;
+  /** One batch is on its way, the next is sent ahead, and while they are answered others are to gather. */
+  readonly busyMax = 4 * BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: RedisStoreParts;
   readonly #listeners = new Set<(hint: Hint) => void>();
