@@ -114,12 +114,9 @@ export class Engine {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
         this.#news.plain("run.started", run);
-        if (expected === null || slot === null) {
-          this.#worker.kick();
-        } else {
-          this.#worker.take(createdRun(run), expected, slot);
-          slot = expected = null;
-        }
+        if (expected === null || slot === null) this.#worker.kick();
+        else this.#worker.take(createdRun(run), expected, slot);
+        if (expected !== null) slot = expected = null;
       }
       return this.#runs.handle<Output>(run.id);
     } finally {

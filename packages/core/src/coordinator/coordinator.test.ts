@@ -7,6 +7,7 @@ import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type Intercept, intercepted } from "../testing/intercepted.ts";
+import { append, completed, record, suspended } from "../testing/store-contract/builders.ts";
 import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
 import { Committer } from "./committer.ts";
 import { Coordinator, type CoordinatorLimits } from "./coordinator.ts";
@@ -94,30 +95,6 @@ const event = (id: string): EventPost => ({
   pendingMax: 10,
 });
 
-const RECORD = {
-  kind: "step",
-  outcome: "ok",
-  payload: null,
-  attempts: 1,
-  startedAt: 0,
-  at: 0,
-  detail: null,
-} as const;
-
-const NO_APPEND = {
-  kind: "append",
-  epoch: 1,
-  trim: [],
-  taken: [],
-  posts: [],
-  documents: [],
-  state: null,
-  undo: null,
-  inbox: null,
-  notBefore: null,
-  transaction: null,
-} as const;
-
 /** Adds one record each time it is asked. */
 class Source implements AppendSource {
   readonly kind = "source";
@@ -136,10 +113,10 @@ class Source implements AppendSource {
     if (this.waiting === 0) return null;
     const records = Array.from({ length: this.waiting }, () => {
       this.seq += 1;
-      return { ...RECORD, seq: this.seq, location: `s${this.seq}` };
+      return record(this.seq);
     });
     this.waiting = 0;
-    return { ...NO_APPEND, runId: this.runId, records };
+    return append(this.runId, { records });
   }
 
   appended(outcome: { readonly kind: string; readonly reason?: string }): void {
@@ -673,22 +650,8 @@ describe("the coordinator stops before it writes a wrong state", () => {
 
   it("who posted something that is durable hears of it, also when what was passed over for it is wrong", async () => {
     const { coordinator, store, told, world } = await broken();
-    const wait = {
-      messages: ["m"],
-      topics: [],
-      children: false,
-      open: [],
-      openCount: 1,
-      until: null,
-      since: 0,
-      seq: 0,
-    };
-    await store.commit([
-      { kind: "create", run: newRun("w") },
-      { ...NO_APPEND, runId: "w", turn: 1, records: [], state: { status: "suspended", wait, inboxSeen: 0 } },
-    ]);
-    const records = [{ ...RECORD, seq: 1, location: "l", kind: "listen" } as const];
-    const end: AppendOp = { ...NO_APPEND, runId: "r", records, state: { status: "completed", outcome: null, at: 0 } };
+    await store.commit([{ kind: "create", run: newRun("w") }, append("w", { state: suspended({ messages: ["m"] }) })]);
+    const end = append("r", { records: [record(1, { kind: "listen" })], state: completed() });
     coordinator.enlist({ kind: "source", runId: "r", takeAppend: () => end, appended: () => undefined });
     const answers: unknown[] = [];
     const send = async (to: string, id: string): Promise<void> => {
