@@ -25,7 +25,7 @@ import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunSummary } from "./run-views.ts";
 import type { Expectation } from "./runner/expected-runs.ts";
-import { checkConflict, createdRun, newRun, type StartOptions } from "./start.ts";
+import { checkConflict, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
 import { Worker } from "./worker.ts";
@@ -115,7 +115,7 @@ export class Engine {
       } else {
         this.#news.plain("run.started", run);
         if (expected === null || slot === null) this.#worker.kick();
-        else this.#worker.take(createdRun(run), expected, slot);
+        else this.#worker.take({ run, expected, slot });
         if (expected !== null) slot = expected = null;
       }
       return this.#runs.handle<Output>(run.id);

@@ -113,7 +113,23 @@ export class Runs {
     return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
   }
 
-  async #result(runId: string): Promise<unknown> {
+  /** Of a run that ends here, as most do, in one promise: many wait for long. */
+  #result(runId: string): Promise<unknown> {
+    if (!this.#parts.hears(runId)) return this.#lookForResult(runId);
+    return new Promise((resolve, reject) => {
+      this.#hear(runId, (end) => {
+        try {
+          if (end !== null) resolve(this.#output(runId, end));
+          else if (this.#closed === null) resolve(this.#lookForResult(runId));
+          else reject(this.#closed);
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  async #lookForResult(runId: string): Promise<unknown> {
     for (;;) {
       const heard = this.#nextEnd(runId);
       const run = this.#parts.hears(runId) ? null : await this.#existingUnlessClosed(runId);
@@ -136,11 +152,13 @@ export class Runs {
 
   /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
   #nextEnd(runId: string): Promise<RunEnd | null> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(runId);
-      if (waiting === undefined) this.#waiting.set(runId, [resolve]);
-      else waiting.push(resolve);
-    });
+    return new Promise((resolve) => this.#hear(runId, resolve));
+  }
+
+  #hear(runId: string, hear: (end: RunEnd | null) => void): void {
+    const waiting = this.#waiting.get(runId);
+    if (waiting === undefined) this.#waiting.set(runId, [hear]);
+    else waiting.push(hear);
   }
 
   /** Those who are told wait behind the others from then on, so each has its turn. */

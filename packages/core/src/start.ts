@@ -50,35 +50,6 @@ export function newRun(
   };
 }
 
-/** The row that creating a run makes. */
-export function createdRun(run: NewRun): Run {
-  return {
-    id: run.id,
-    workflow: run.workflow,
-    version: run.version,
-    input: run.input,
-    tags: run.tags,
-    parent: run.parent,
-    createdAt: run.createdAt,
-    startId: run.startId,
-    owner: run.owner,
-    status: "running",
-    epoch: 1,
-    turn: 0,
-    wakeAt: null,
-    wait: null,
-    inboxLast: 0,
-    baseSeq: 0,
-    generation: 0,
-    claims: 0,
-    claimSeq: 0,
-    startedAt: run.createdAt,
-    endedAt: null,
-    undo: "none",
-    outcome: null,
-  };
-}
-
 /** Compares values as they are, whatever a codec hook makes of them: the same value may be encrypted in many ways. */
 const PLAIN = createCodec(null, {
   bytesMax: Number.MAX_SAFE_INTEGER,

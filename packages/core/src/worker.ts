@@ -7,15 +7,15 @@ import { heedHint } from "./heed-hint.ts";
 import { Intake } from "./intake.ts";
 import { PawlError } from "./model/errors.ts";
 import type { Codec } from "./model/payload.ts";
-import type { Run } from "./model/run.ts";
 import type { Wake } from "./model/transition.ts";
 import type { WorkflowRef } from "./model/workflow-ref.ts";
 import { poisonOf } from "./rules/poison.ts";
-import { type Expectation, ExpectedRuns } from "./runner/expected-runs.ts";
+import type { Beginning } from "./runner/beginnings.ts";
+import { ExpectedRuns } from "./runner/expected-runs.ts";
 import { Programs } from "./runner/programs.ts";
 import { Releases } from "./runner/releases.ts";
 import type { Interpreter, SessionWorld } from "./runner/session-world.ts";
-import { freshlyLoaded, Sessions, type Slot } from "./runner/sessions.ts";
+import { Sessions, type Slot } from "./runner/sessions.ts";
 import { Workshop } from "./runner/workshop.ts";
 import { Agenda } from "./runtime/agenda.ts";
 import { atMost } from "./runtime/at-most.ts";
@@ -136,8 +136,8 @@ export class Worker {
   }
 
   /** Interprets a run that was created a moment ago with this worker as its owner. */
-  take(run: Run, expected: Expectation, slot: Slot): void {
-    this.#workshop.take({ created: freshlyLoaded(run), expected, slot });
+  take(beginning: Beginning): void {
+    this.#workshop.take(beginning);
   }
 
   /** Makes a call until it reaches the store; a caller is told if it does not. */

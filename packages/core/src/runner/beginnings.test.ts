@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Run } from "../model/run.ts";
+import type { NewRun } from "../model/run.ts";
 import { Beginnings } from "./beginnings.ts";
-import { freshlyLoaded } from "./sessions.ts";
 
 /** Runs that keep the store busy, as many as `busy` says, where two do. */
 function setUp() {
@@ -11,13 +10,13 @@ function setUp() {
   const beginnings = new Beginnings({
     room: () => 2 - store.busy,
     turns: { atTurnEnd: (callback) => void turnEnds.push(callback) },
-    begin: ({ created }) => told.push(created.run.id),
+    begin: ({ run }) => told.push(run.id),
     onAllBegun: () => told.push("all"),
   });
   const add = (...ids: string[]): void => {
     for (const id of ids) {
       const slot = { give: () => told.push(`slot of ${id}`) };
-      beginnings.add({ created: freshlyLoaded({ id } as Run), expected: { runId: id }, slot });
+      beginnings.add({ run: { id } as NewRun, expected: { runId: id }, slot });
     }
   };
   const endTurn = (): void => {

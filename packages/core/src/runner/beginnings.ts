@@ -1,11 +1,11 @@
+import type { NewRun } from "../model/run.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { Loaded } from "../store/store.ts";
 import type { Expectation } from "./expected-runs.ts";
 import type { Slot } from "./sessions.ts";
 
 /** A run that was created here, the call that did it, and the slot that is kept for it. */
 export interface Beginning {
-  readonly created: Loaded;
+  readonly run: NewRun;
   readonly expected: Expectation;
   readonly slot: Slot;
 }

@@ -1,5 +1,3 @@
-import type { Run } from "../model/run.ts";
-import type { Loaded } from "../store/store.ts";
 import type { Interpreter } from "./session-world.ts";
 
 export interface SessionsLimits {
@@ -30,6 +28,10 @@ export class Sessions {
   /** In the order in which they came to rest, each with what cancels its appointment. */
   readonly #resting = new Map<Interpreter, (() => void) | null>();
   readonly #turns: Array<(slot: Slot) => void> = [];
+  readonly #onGiven = (): void => {
+    this.#kept -= 1;
+    this.#next();
+  };
   #restingBytes = 0;
   #working = 0;
   #kept = 0;
@@ -143,15 +145,7 @@ export class Sessions {
 
   #slot(): Slot {
     this.#kept += 1;
-    let given = false;
-    return {
-      give: () => {
-        if (given) return;
-        given = true;
-        this.#kept -= 1;
-        this.#next();
-      },
-    };
+    return new KeptSlot(this.#onGiven);
   }
 
   #next(): void {
@@ -159,7 +153,16 @@ export class Sessions {
   }
 }
 
-/** A run that was created a moment ago, by this process: nothing of it needs to be read. */
-export function freshlyLoaded(run: Run): Loaded {
-  return { run, snapshot: null, records: [], inbox: [] };
+class KeptSlot implements Slot {
+  #onGiven: (() => void) | null;
+
+  constructor(onGiven: () => void) {
+    this.#onGiven = onGiven;
+  }
+
+  give(): void {
+    const onGiven = this.#onGiven;
+    this.#onGiven = null;
+    onGiven?.();
+  }
 }

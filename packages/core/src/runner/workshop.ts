@@ -6,6 +6,7 @@ import type { Log } from "../runtime/log.ts";
 import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type Beginning, Beginnings } from "./beginnings.ts";
+import { createdRun } from "./created-run.ts";
 import type { ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
@@ -84,9 +85,9 @@ export class Workshop {
     this.#beginnings.committed();
   }
 
-  #begin({ created, expected }: Beginning): void {
-    if (this.#parts.expected.end(expected)) this.interpret(created);
-    else this.arrived(created.run.id);
+  #begin({ run, expected }: Beginning): void {
+    if (this.#parts.expected.end(expected)) this.interpret(createdRun(run));
+    else this.arrived(run.id);
   }
 
   /** Interprets a run that this worker owns, unless it does so already. */
