@@ -77,6 +77,33 @@ describe.each(STAGES)("many runs that are started at once, on the store $name", 
     expect([(await results).length, reads]).toEqual([RUNS, 0]);
   });
 
+  it("are not read when their worker hears that it holds them", async () => {
+    let loads = 0;
+    let beats = 0;
+    let commits: Promise<void> | null = null;
+    let letGo = (): void => undefined;
+    const { stage, start, count } = await burst(2, (store) =>
+      narrowBy(4, store, async ({ method }, proceed) => {
+        if (method === "load") loads += 1;
+        if (method === "heartbeat") beats += 1;
+        if (method === "commit") await commits;
+        return proceed();
+      }),
+    );
+    await start(0);
+    commits = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    beats = 0;
+    await stage.world.advance("10 s");
+    const begun = count("begin");
+    letGo();
+    await stage.world.settle();
+    expect(beats).toBeGreaterThan(0);
+    expect(begun).toBeLessThan(RUNS);
+    expect([count("end"), loads]).toEqual([RUNS, 0]);
+  });
+
   it("don't begin when they were cancelled before", async () => {
     const { stage, seen, engine, start } = await burst(2);
     const runs = await start(0);

@@ -24,3 +24,13 @@ it("a call counts for itself: one that comes later does not stand for one that t
   const second = expected.add("r");
   expect([expected.end(first), expected.end(second)]).toEqual([false, true]);
 });
+
+it("that the worker holds what it has created, and what waits to begin, is no sign of it; that it was taken over is", () => {
+  const expected = new ExpectedRuns();
+  const call = expected.add("r");
+  expect(expected.waits("r", 1)).toBe(false);
+  call.isCreated = true;
+  expect([expected.waits("r", 1), expected.waits("r", 2)]).toEqual([true, false]);
+  expected.drop("r");
+  expect(expected.waits("r", 1)).toBe(false);
+});

@@ -1,7 +1,12 @@
 /** A call that creates a run for this worker. */
 export interface Expectation {
   readonly runId: string;
+  /** Whether it has: the run is there, and has yet to begin. */
+  isCreated: boolean;
 }
+
+/** Of a run that nobody has taken over since it was created. */
+const FIRST_EPOCH = 1;
 
 /**
  * Runs that are being created for this worker, or have yet to begin here. The answer may be late: by then the run may have been found
@@ -13,13 +18,18 @@ export class ExpectedRuns {
 
   /** It is about to be created. */
   add(runId: string): Expectation {
-    const expectation = { runId };
+    const expectation = { runId, isCreated: false };
     this.#latest.set(runId, expectation);
     return expectation;
   }
 
   has(runId: string): boolean {
     return this.#latest.has(runId);
+  }
+
+  /** Whether what this worker holds of the run is what waits here to begin: that is no sign of anything else. */
+  waits(runId: string, epoch: number): boolean {
+    return epoch === FIRST_EPOCH && this.#latest.get(runId)?.isCreated === true;
   }
 
   /** It begins, or is not created. False: there was a sign of it since it was asked for. */
