@@ -3,8 +3,8 @@ import type { Command, MarkCommand } from "../workflow/command.ts";
 import type { Body, TryEnd } from "./body.ts";
 import type { Desk } from "./desk.ts";
 
-/** Fresh commands take effect: posts complete, waits open, steps start or go on backing off; in a rehearsal it is too early for all. */
-export function admit(desk: Desk, fresh: readonly Command[], now: number): void {
+/** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. Only those that do ask for the time. */
+export function admit(desk: Desk, fresh: readonly Command[], now: () => number): void {
   const { open, completions, steps, draft, codec } = desk;
   for (const command of fresh) {
     if (!open.holds(command)) continue;
@@ -17,7 +17,7 @@ export function admit(desk: Desk, fresh: readonly Command[], now: number): void 
       completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
     } else if (command.kind === "wait") {
       open.wait(command);
-    } else if (command.retryAt > now) {
+    } else if (command.retryAt > 0 && command.retryAt > now()) {
       open.retry(command);
     } else {
       steps.hold(command, completions.firmSeq);

@@ -232,7 +232,7 @@ export class Course implements ProgramHost {
     this.#fresh = null;
     const isEnding = this.#ending !== null && this.#undoing === null;
     const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    admit(this.#desk, asked, this.#world.now());
+    admit(this.#desk, asked, this.#world.now);
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */

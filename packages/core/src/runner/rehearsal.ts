@@ -28,7 +28,7 @@ export interface RehearsalWorld {
   within(runId: string, call: () => void): void;
 }
 
-/** Before every time at which a step may begin: so none does. */
+/** Before every time at which something may be due. */
 const NEVER = -1;
 /** How often a program that asks only for what completes at once is moved on after its last record. */
 const MOVES_AFTER_MAX = 10_000;
@@ -52,6 +52,8 @@ export function rehearse(world: RehearsalWorld, loaded: Loaded, createProgram: P
     const nothing = (): void => undefined;
     const listener = { onFilled: nothing, onAdded: askRest, onTried: nothing, onTransaction: nothing };
     const desk = createDesk(inert, loaded, snapshot, listener);
+    // No body begins: the run may be another's, now as ever.
+    desk.steps.doubt();
     const { signal } = new AbortController();
     const owner = { signal, wake: askRest };
     const course = new Course({ owner, desk, world: inert, run: factsOf(loaded.run) }, loaded, snapshot, createProgram);
