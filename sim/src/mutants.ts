@@ -65,8 +65,8 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "what is held and not known is not taken up",
     file: "runner/workshop.js",
-    find: "for (const runId of epochs.keys()) this.arrived(runId);",
-    replace: "",
+    find: "if (!this.#parts.expected.waits(runId, epoch))",
+    replace: "if (false)",
     breaks: "I5 a lost answer to a claim leaves no run stuck",
   },
   {
