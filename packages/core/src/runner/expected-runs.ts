@@ -1,8 +1,6 @@
 /** A call that creates a run for this worker. */
 export interface Expectation {
   readonly runId: string;
-  /** Whether it has: the run is there, and has yet to begin. */
-  isCreated: boolean;
 }
 
 /** Of a run that nobody has taken over since it was created. */
@@ -18,7 +16,7 @@ export class ExpectedRuns {
 
   /** It is about to be created. */
   add(runId: string): Expectation {
-    const expectation = { runId, isCreated: false };
+    const expectation = { runId };
     this.#latest.set(runId, expectation);
     return expectation;
   }
@@ -27,9 +25,9 @@ export class ExpectedRuns {
     return this.#latest.has(runId);
   }
 
-  /** Whether what this worker holds of the run is what waits here to begin: that is no sign of anything else. */
-  waits(runId: string, epoch: number): boolean {
-    return epoch === FIRST_EPOCH && this.#latest.get(runId)?.isCreated === true;
+  /** Whether it says nothing new that this worker holds the run in this epoch. It may be so of hundreds, at every beat. */
+  explains(runId: string, epoch: number): boolean {
+    return epoch === FIRST_EPOCH && this.#latest.has(runId);
   }
 
   /** It begins, or is not created. False: there was a sign of it since it was asked for. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { catchStrays, type StrayRejections } from "./stray.ts";
+import { nodeTurns } from "./turns.ts";
 
 type Listener = (...args: unknown[]) => void;
 const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
@@ -50,6 +51,18 @@ describe("a rejection that nobody handles", () => {
 
   it("from elsewhere goes its usual way", async () => {
     void stray("of nobody");
+    await turn();
+    await turn();
+    expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);
+  });
+
+  it("of what was made before anything was watched is nobody's, also where it comes to light in the rest that a run asked for", async () => {
+    const turns = nodeTurns();
+    let reject = (_: Error): void => undefined;
+    void new Promise((_, fail) => {
+      reject = fail;
+    });
+    strays.within("a", () => turns.atRest(() => reject(new Error("of nobody"))));
     await turn();
     await turn();
     expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);

@@ -1,4 +1,4 @@
-import { nodeProcess } from "./machine.ts";
+import { builtin, nodeProcess } from "./machine.ts";
 import { nodeSettle, type Settle, settles } from "./settle.ts";
 
 /** How work is spread over the event loop. */
@@ -90,7 +90,7 @@ export function nodeTurns(platformSettle: Settle | null = nodeSettle()): Turns {
     if (settle === null) return;
     for (settle(); hasWaiting(); settle()) callNext();
   };
-  const rest = (): void => {
+  const rest = ofNobody(() => {
     try {
       callAll();
     } finally {
@@ -98,7 +98,7 @@ export function nodeTurns(platformSettle: Settle | null = nodeSettle()): Turns {
       // One that throws keeps none of the others from it.
       if (hasWaiting()) come();
     }
-  };
+  });
   const tick = (): void => nextTick(rest);
   const come = (): void => {
     if (isComing) return;
@@ -115,4 +115,12 @@ export function nodeTurns(platformSettle: Settle | null = nodeSettle()): Turns {
       setImmediate(callback);
     },
   };
+}
+
+/** The call, made for none of the runs that asked for it: rejections come to light in it that are somebody else's. */
+function ofNobody(call: () => void): () => void {
+  const hooks = builtin<typeof import("node:async_hooks")>("node:async_hooks");
+  if (hooks === null) return call;
+  const scope = new hooks.AsyncResource("pawl rest");
+  return () => scope.runInAsyncScope(call);
 }
