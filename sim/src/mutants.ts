@@ -65,7 +65,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "what is held and not known is not taken up",
     file: "runner/workshop.js",
-    find: "if (!this.#parts.expected.explains(runId, epoch))",
+    find: "if (!this.#parts.expected.waits(runId, epoch))",
     replace: "if (false)",
     breaks: "I5 a lost answer to a claim leaves no run stuck",
   },

@@ -16,7 +16,7 @@ function setUp() {
   const add = (...ids: string[]): void => {
     for (const id of ids) {
       const slot = { give: () => told.push(`slot of ${id}`) };
-      beginnings.add({ run: { id } as NewRun, expected: { runId: id }, slot });
+      beginnings.add({ run: { id } as NewRun, expected: { runId: id, isCreated: true }, slot });
     }
   };
   const endTurn = (): void => {

@@ -1,6 +1,8 @@
 /** A call that creates a run for this worker. */
 export interface Expectation {
   readonly runId: string;
+  /** Whether it has: the run is there, and has yet to begin. */
+  isCreated: boolean;
 }
 
 /** Of a run that nobody has taken over since it was created. */
@@ -16,7 +18,7 @@ export class ExpectedRuns {
 
   /** It is about to be created. */
   add(runId: string): Expectation {
-    const expectation = { runId };
+    const expectation = { runId, isCreated: false };
     this.#latest.set(runId, expectation);
     return expectation;
   }
@@ -25,9 +27,12 @@ export class ExpectedRuns {
     return this.#latest.has(runId);
   }
 
-  /** Whether it says nothing new that this worker holds the run in this epoch. It may be so of hundreds, at every beat. */
-  explains(runId: string, epoch: number): boolean {
-    return epoch === FIRST_EPOCH && this.#latest.has(runId);
+  /**
+   * Whether what this worker holds of the run is what waits here to begin: that is no sign of anything else. One whose creation is not
+   * answered is to be taken up: the answer may be long in coming.
+   */
+  waits(runId: string, epoch: number): boolean {
+    return epoch === FIRST_EPOCH && this.#latest.get(runId)?.isCreated === true;
   }
 
   /** It begins, or is not created. False: there was a sign of it since it was asked for. */

@@ -77,6 +77,7 @@ export class Workshop {
 
   /** Interprets a run that was created for this worker: now, or when its turn has come. */
   take(beginning: Beginning): void {
+    beginning.expected.isCreated = true;
     this.#beginnings.add(beginning);
   }
 
@@ -177,7 +178,10 @@ export class Workshop {
     }
   }
 
-  /** Compares what is worked on here with what the store says that this worker holds. What is in doubt is read in any case. */
+  /**
+   * Compares what is worked on here with what the store says that this worker holds. What is in doubt is read in any case, and what
+   * waits to begin is not: it may be hundreds.
+   */
   reconcile(held: readonly HeldRun[]): void {
     const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
@@ -186,7 +190,7 @@ export class Workshop {
       if (isOurs && !session.doubted) epochs.delete(session.runId);
       else epochs.set(session.runId, 0);
     }
-    for (const [runId, epoch] of epochs) if (!this.#parts.expected.explains(runId, epoch)) this.arrived(runId);
+    for (const [runId, epoch] of epochs) if (!this.#parts.expected.waits(runId, epoch)) this.arrived(runId);
   }
 
   /** Its last append was refused: another has the run, or it has ended. Or it is not known what was added: it is read. */
