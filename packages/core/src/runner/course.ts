@@ -14,6 +14,7 @@ import type { Completed } from "./completions.ts";
 import type { CourseParts } from "./course-parts.ts";
 import type { Desk } from "./desk.ts";
 import { endOrStop } from "./end-or-stop.ts";
+import { handOver } from "./hand-over.ts";
 import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { lookAtLimits } from "./look-at-limits.ts";
 import { HANDED, IDLE, type Move } from "./move.ts";
@@ -288,7 +289,7 @@ export class Course implements ProgramHost {
     this.#now = at;
     this.#deliveredSeq = seq;
     if (!this.#cursor.done) this.#passActs();
-    command.settle(completion);
+    handOver(this.#world, this.runId, command, completion);
     return HANDED;
   }
 
