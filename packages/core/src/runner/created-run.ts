@@ -1,6 +1,9 @@
 import type { NewRun } from "../model/run.ts";
 import type { Loaded } from "../store/store.ts";
 
+/** Of a run that nobody has taken over since it was created. */
+export const FIRST_EPOCH = 1;
+
 /** A run that was created a moment ago, by this process: nothing of it needs to be read. */
 export function createdRun(run: NewRun): Loaded {
   return {
@@ -15,7 +18,7 @@ export function createdRun(run: NewRun): Loaded {
       startId: run.startId,
       owner: run.owner,
       status: "running",
-      epoch: 1,
+      epoch: FIRST_EPOCH,
       turn: 0,
       wakeAt: null,
       wait: null,

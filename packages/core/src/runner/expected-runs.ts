@@ -1,12 +1,11 @@
+import { FIRST_EPOCH } from "./created-run.ts";
+
 /** A call that creates a run for this worker. */
 export interface Expectation {
   readonly runId: string;
   /** Whether it has: the run is there, and has yet to begin. */
   isCreated: boolean;
 }
-
-/** Of a run that nobody has taken over since it was created. */
-const FIRST_EPOCH = 1;
 
 /**
  * Runs that are being created for this worker, or have yet to begin here. The answer may be late: by then the run may have been found
