@@ -1,7 +1,7 @@
 import { ownKeys, ownProperty, read, textOf } from "./careful-read.ts";
 import { copyData } from "./data-copy.ts";
 import { objectKind } from "./object-kind.ts";
-import { DEPTH_MAX, isAccessor, payloadForm } from "./payload-form.ts";
+import { DEPTH_MAX, isData } from "./payload-tree.ts";
 
 /** What was thrown, as data: what a journal keeps of an error, and what a replay makes one from. */
 export interface Failure {
@@ -136,7 +136,7 @@ function readDetails(error: object, fields: ReadonlySet<string>, reading: Readin
   const details: Record<string, unknown> = {};
   for (const key of ownKeys(error)) {
     const property = typeof key === "string" && !fields.has(key) ? ownProperty(error, key) : undefined;
-    if (property === undefined || isAccessor(property)) continue;
+    if (property === undefined || property.get !== undefined || property.set !== undefined) continue;
     // AggregateError keeps what it aggregates in a property that is not enumerable.
     if (!property.enumerable && !(key === "errors" && Array.isArray(property.value))) continue;
     if (isHoldable(property.value)) define(details, key, property.value, reading);
@@ -164,8 +164,7 @@ function nonError(thrown: unknown, reading: Reading): Failure {
 }
 
 function isHoldable(value: unknown): boolean {
-  const form = payloadForm(value, DEPTH_MAX - DETAIL_DEPTH_MAX);
-  return form === "plain" || form === "tagged";
+  return isData(value, DEPTH_MAX - DETAIL_DEPTH_MAX);
 }
 
 const NATIVE: ReadonlyMap<string, ErrorConstructor> = new Map<string, ErrorConstructor>([

@@ -1,15 +1,14 @@
 import { bytes as bytesOf } from "./bytes.ts";
 import { isFailure, toError } from "./failure.ts";
-import type { TagName } from "./payload-encode.ts";
-import { DEPTH_MAX, TAG } from "./payload-form.ts";
+import { DEPTH_MAX, TAG, type TagName } from "./payload-tree.ts";
 
 /** In JSON text, quotes inside strings are escaped: only an object whose first key is the tag's gives these characters. */
 const MARK = `{"${TAG}":`;
 
-/** Deeper than any text of `encodeText`: a map adds four levels to the text, and an error at the bottom has some of its own. */
+/** Deeper than any text of a payload: a map adds four levels to the text, and an error at the bottom has some of its own. */
 const TEXT_DEPTH_MAX = 6 * DEPTH_MAX;
 
-/** The value that `encodeText` wrote. Throws a SyntaxError, or a TypeError that says which tag is damaged. */
+/** The value that was written as this text. Throws a SyntaxError, or a TypeError that says which tag is damaged. */
 export function decodeText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return text.includes(MARK) ? revive(value, 0) : value;

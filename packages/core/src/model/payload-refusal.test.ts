@@ -70,18 +70,6 @@ test.each<[string, unknown, string]>([
   ["a RegExp", { a: /x/ }, "$.a is an instance of RegExp"],
   ["a boxed number", { a: Object(1) }, "$.a is an instance of Number"],
   ["a URL", new URL("https://example.org"), "$ is an instance of URL"],
-  [
-    "a getter",
-    {
-      a: {
-        get b() {
-          return 1;
-        },
-      },
-    },
-    "$.a.b is a getter or setter",
-  ],
-  ["a setter", { set b(_value: number) {} }, "$.b is a getter or setter"],
   ["a property that is not enumerable", Object.defineProperty({}, "b", { value: 1 }), "$.b is not enumerable"],
   ["a hole", { a: sparse }, "$.a[1] is a hole in the array"],
   ["an array with one far element", Object.assign([], { 4000000: 1 }), "$[0] is a hole in the array"],
@@ -117,16 +105,15 @@ test("a value of 100,000 levels gets the typed error, not a stack overflow", () 
   expect(refusal(nest(100_000))).toMatch(/nested deeper than 500 levels$/);
 });
 
-test("no getter of the user runs", () => {
-  let calls = 0;
+test("a getter that throws gets the typed error with its path", () => {
   const value = {
-    a: 1,
-    get b() {
-      return ++calls;
+    a: {
+      get b(): number {
+        throw new Error("not yet");
+      },
     },
   };
-  expect(refusal(value)).toBe("$.b is a getter or setter");
-  expect(calls).toBe(0);
+  expect(refusal(value)).toBe("$.a can't be read: not yet");
 });
 
 test("a proxy that throws gets the typed error with its path", () => {
@@ -136,7 +123,7 @@ test("a proxy that throws gets the typed error with its path", () => {
   for (const name of ["getPrototypeOf", "ownKeys", "getOwnPropertyDescriptor"] as const) {
     expect(refusal({ a: [new Proxy({ x: 1 }, { [name]: trap })] })).toBe("$.a[0] can't be read: trapped");
   }
-  expect(refusal({ a: new Proxy({ x: 1 }, { get: trap }) })).toBe("$ can't be read: trapped");
+  expect(refusal({ a: new Proxy({ x: 1 }, { get: trap }) })).toBe("$.a can't be read: trapped");
 });
 
 test("a proxy that grows without end gets the typed error", () => {

@@ -1,6 +1,6 @@
 import { objectKind } from "./object-kind.ts";
 import { pathStep } from "./path-step.ts";
-import { DEPTH_MAX, hasOwnProperties, isAccessor, payloadForm } from "./payload-form.ts";
+import { DEPTH_MAX, hasOwnProperties, isData } from "./payload-tree.ts";
 
 const PATH_CHARACTERS_MAX = 200;
 
@@ -10,7 +10,7 @@ type Part =
   | { readonly kind: "flaw"; readonly step: string; readonly flaw: string };
 
 /**
- * Why a value that `payloadForm` refuses is refused, with the path of the culprit: `$.items[3].fn is a function`.
+ * Why a value is no data that a payload can hold, with the path of the culprit: `$.items[3].fn is a function`.
  * Descends into the first refused part until a value is refused for its own sake.
  */
 export function payloadRefusal(value: unknown): string {
@@ -65,8 +65,7 @@ function className(value: object): string {
 function refusedPart(container: object, depth: number): Part | null {
   for (const part of parts(container)) {
     if (part.kind === "flaw") return part;
-    const form = payloadForm(part.value, depth);
-    if (form === "refused") return part;
+    if (!isData(part.value, depth)) return part;
   }
   return null;
 }
@@ -95,9 +94,8 @@ function* recordParts(record: object): Iterable<Part> {
     const property = Object.getOwnPropertyDescriptor(record, key);
     const step = pathStep(key);
     if (property === undefined) yield { kind: "flaw", step, flaw: "can't be read" };
-    else if (isAccessor(property)) yield { kind: "flaw", step, flaw: "is a getter or setter" };
     else if (!property.enumerable) yield { kind: "flaw", step, flaw: "is not enumerable" };
-    else yield { kind: "value", step, value: property.value };
+    else yield { kind: "value", step, value: Reflect.get(record, key) as unknown };
   }
 }
 

@@ -1,10 +1,9 @@
 import { bytes as bytesOf } from "./bytes.ts";
 import { PawlError } from "./errors.ts";
+import { toFailure } from "./failure.ts";
 import { decodeText } from "./payload-decode.ts";
-import { encodeText } from "./payload-encode.ts";
-import { payloadForm, VALUES_MAX } from "./payload-form.ts";
 import { payloadRefusal } from "./payload-refusal.ts";
-import { plainCopy } from "./plain-copy.ts";
+import { TooManyValues, TreeWalk, VALUES_MAX } from "./payload-tree.ts";
 import type { Payload } from "./run.ts";
 
 /** Changes every text on its way to the store and back: compression, encryption. `decode` is the inverse of `encode`. */
@@ -57,58 +56,39 @@ export function createCodec(hook: CodecHook | null, limits: PayloadLimits): Code
     },
     roundTrip(value, what) {
       if (value === undefined) return { payload: null, value };
-      if (typeof value !== "object" || value === null) return { payload: pack(toText(value, what), what), value };
-      if (checkedForm(value, what) === "plain") {
-        // The copy is what is written: the program gets what a replay reads, whatever the value says when it is read again.
-        const copy = copied(value, what);
-        return { payload: pack(stringify(copy, "plain", what), what), value: copy };
-      }
-      const text = stringify(value, "tagged", what);
-      return { payload: pack(text, what), value: decodeText(text) };
+      const walk = new TreeWalk(toFailure);
+      const tree = checkedTree(walk, value, what);
+      const text = stringify(tree, what);
+      return { payload: pack(text, what), value: walk.hasTags ? decodeText(text) : tree };
     },
   };
 }
 
-const UNDEFINED = encodeText(undefined, "tagged");
+const UNDEFINED = JSON.stringify(new TreeWalk(toFailure).treeOf(undefined));
 
 function toText(value: unknown, what: string): string {
-  return stringify(value, typeof value === "string" ? "plain" : checkedForm(value, what), what);
+  return stringify(checkedTree(new TreeWalk(toFailure), value, what), what);
 }
 
-function checkedForm(value: unknown, what: string): "plain" | "tagged" {
-  const form = payloadForm(value);
-  switch (form) {
-    case "plain":
-    case "tagged":
-      return form;
-    case "refused":
-      throw new PawlError("PAYLOAD_UNSUPPORTED", `${what}: ${payloadRefusal(value)}`);
-    case "tooMany":
+function checkedTree(walk: TreeWalk, value: unknown, what: string): unknown {
+  try {
+    return walk.treeOf(value);
+  } catch (cause) {
+    if (cause instanceof TooManyValues)
       throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: $ holds more than ${VALUES_MAX} values`);
+    throw new PawlError("PAYLOAD_UNSUPPORTED", `${what}: ${payloadRefusal(value)}`, { cause });
   }
 }
 
-function stringify(value: unknown, form: "plain" | "tagged", what: string): string {
+function stringify(tree: unknown, what: string): string {
   try {
-    return encodeText(value, form);
+    return JSON.stringify(tree);
   } catch (cause) {
     if (cause instanceof RangeError && cause.message === "Invalid string length") {
       throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: its text would be longer than any string can be`, { cause });
     }
-    throw unreadable(what, cause);
+    throw cause;
   }
-}
-
-function copied(value: object, what: string): unknown {
-  try {
-    return plainCopy(value);
-  } catch (cause) {
-    throw unreadable(what, cause);
-  }
-}
-
-function unreadable(what: string, cause: unknown): PawlError {
-  return new PawlError("PAYLOAD_UNSUPPORTED", `${what}: $ can't be read: ${messageOf(cause)}`, { cause });
 }
 
 function fromNullable(payload: Payload, hook: CodecHook | null): unknown {
