@@ -62,7 +62,7 @@ export class NotedJournalTable implements JournalTable {
   }
 
   #forget(head: RunHead, goes: (seq: number) => boolean): void {
-    for (const { seq } of cellOf(this.#rows.memory.cells, head).journal) {
+    for (const { seq } of cellOf(this.#rows.memory.cells, head).journal.after(0)) {
       if (goes(seq)) this.#rows.notes.remove([KEYS.journal, head.key, seq]);
     }
   }

@@ -1,8 +1,8 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import { runOf } from "../run-of.ts";
 import type { RunHead } from "../tables.ts";
+import { Journal } from "./journal.ts";
 
 /** An entry that a run has had. */
 type Known = Map<string, { readonly n: number; readonly at: number }>;
@@ -14,8 +14,7 @@ export class Cell {
   input: Payload;
   wait: Wait | null = null;
   outcome: Payload = null;
-  /** Consecutive by seq. */
-  journal: JournalRecord[] = [];
+  readonly journal = new Journal();
   /** Grows with each change of the head, so that what was noted about an earlier one is known to be stale. */
   dueStamp = 0;
   #inbox: Map<number, InboxEntry> | null = null;
@@ -61,27 +60,4 @@ export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
 
 export function runOfCell({ head, facts, input, wait, outcome }: Cell): Run {
   return runOf(head, { input, tags: facts.tags, parent: facts.parent, wait, outcome });
-}
-
-/** The records after this seq, at most `limit`. */
-export function recordsAfter({ journal }: Cell, seq: number, limit = journal.length): readonly JournalRecord[] {
-  const start = firstAfter(journal, seq);
-  return journal.slice(start, start + limit);
-}
-
-/** The seq after which the last `count` records lie. */
-export function afterSeqOfLast({ journal }: Cell, count: number): number {
-  return journal[journal.length - count - 1]?.seq ?? 0;
-}
-
-/** Seqs have gaps where a loop has dropped its rounds, so the place is searched for. */
-function firstAfter(journal: readonly JournalRecord[], seq: number): number {
-  let low = 0;
-  let high = journal.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((journal[middle]?.seq ?? 0) > seq) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

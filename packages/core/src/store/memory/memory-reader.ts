@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import type { LetterRow } from "../tables.ts";
-import { afterSeqOfLast, type Cell, recordsAfter, runOfCell } from "./cell.ts";
+import { type Cell, runOfCell } from "./cell.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -29,10 +29,10 @@ export class MemoryReader implements Reader {
 
   async journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
     const { afterSeq, limit, newestFirst = false } = query;
-    const cell = this.#tables.cells.get(runId);
-    if (cell === undefined) return [];
-    if (!newestFirst) return recordsAfter(cell, afterSeq, limit);
-    return [...recordsAfter(cell, Math.max(afterSeq, afterSeqOfLast(cell, limit)))].reverse();
+    const records = this.#tables.cells.get(runId)?.journal;
+    if (records === undefined) return [];
+    if (!newestFirst) return records.after(afterSeq, limit);
+    return records.after(Math.max(afterSeq, records.afterSeqOfLast(limit))).reverse();
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {

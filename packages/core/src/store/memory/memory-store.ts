@@ -21,7 +21,6 @@ import type {
   StoreWorld,
 } from "../store.ts";
 import type { Tables } from "../tables.ts";
-import { recordsAfter } from "./cell.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
@@ -101,7 +100,7 @@ export class ProcessStore implements MemoryStore {
     if (run === null || cell === undefined) return null;
     const snapshot = this.#tables.documents.get("snapshot", runId);
     const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-    return { run, snapshot, records: recordsAfter(cell, after), inbox: [...cell.inbox.values()] };
+    return { run, snapshot, records: cell.journal.after(after), inbox: [...cell.inbox.values()] };
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {

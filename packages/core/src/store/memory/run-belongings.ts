@@ -36,23 +36,20 @@ export class MemoryJournalTable implements JournalTable {
   }
 
   cut(head: RunHead, seqMax: number): void {
-    const cell = cellOf(this.#cells, head);
-    cell.journal = cell.journal.filter((record) => record.seq > seqMax);
+    cellOf(this.#cells, head).journal.keep((seq) => seq > seqMax);
   }
 
   cutAfter(head: RunHead, seq: number): void {
-    const cell = cellOf(this.#cells, head);
-    cell.journal = cell.journal.filter((record) => record.seq <= seq);
+    cellOf(this.#cells, head).journal.keep((each) => each <= seq);
   }
 
   trim(head: RunHead, { from, to }: SeqRange): void {
-    const cell = cellOf(this.#cells, head);
-    cell.journal = cell.journal.filter((record) => record.seq < from || record.seq > to);
+    cellOf(this.#cells, head).journal.keep((seq) => seq < from || seq > to);
   }
 }
 
 function newestSeq({ journal, head }: Cell): number {
-  return journal.at(-1)?.seq ?? head.baseSeq;
+  return journal.newestSeq ?? head.baseSeq;
 }
 
 function add(cell: Cell, records: readonly JournalRecord[]): void {
