@@ -1,27 +1,24 @@
 import type { JournalRecord } from "../../model/record.ts";
 import type { Payload } from "../../model/run.ts";
 
-/** What many records have in common. */
-type Manner = Pick<JournalRecord, "kind" | "outcome" | "attempts" | "detail">;
-
-/** That of most. */
-const USUAL: Manner = { kind: "step", outcome: "ok", attempts: 1, detail: null };
-
-/** How many items of either list belong to one record. */
-const STRIDE = 3;
+/** What can be said of most records without keeping it: it follows the one before, and a step has gone well at the first try. */
+type Manner = Pick<JournalRecord, "seq" | "kind" | "outcome" | "attempts" | "detail">;
 
 /**
  * The records of one run in the order of their seq, without an object for each: most runs of a store have ended and are only kept, and
- * objects, with a box for each of their times, take twice the memory.
+ * objects, with a box for each of their times, take more than twice the memory.
  */
 export class Journal {
-  /** Seq, start and time of each. */
-  #numbers: number[] | null = null;
-  /** Location, payload and manner of each. */
-  #parts: Array<Payload | Manner> = [];
+  /** Start and time of each. */
+  #times: number[] | null = null;
+  /** Location and payload of each. */
+  #texts: Payload[] = [];
+  #firstSeq = 1;
+  /** What is to be said of those that are not like most, by their place. */
+  #others: Map<number, Manner> | null = null;
 
   get length(): number {
-    return this.#parts.length / STRIDE;
+    return this.#texts.length / 2;
   }
 
   /** Null: it holds no record. */
@@ -29,12 +26,20 @@ export class Journal {
     return this.length === 0 ? null : this.#seqAt(this.length - 1);
   }
 
-  push(record: JournalRecord): void {
-    const { seq, location, payload, startedAt, at } = record;
-    const manner = this.#mannerOf(record);
-    if (this.#numbers === null) this.#numbers = [seq, startedAt, at];
-    else this.#numbers.push(seq, startedAt, at);
-    this.#parts.push(location, payload, manner);
+  push({ seq, location, kind, outcome, payload, attempts, startedAt, at, detail }: JournalRecord): void {
+    if (this.#times === null) {
+      this.#firstSeq = seq;
+      this.#times = [startedAt, at];
+      this.#texts = [location, payload];
+    } else {
+      this.#times.push(startedAt, at);
+      this.#texts.push(location, payload);
+    }
+    const index = this.length - 1;
+    const isUsual = kind === "step" && outcome === "ok" && attempts === 1 && detail === null;
+    if (isUsual && seq === this.#firstSeq + index) return;
+    this.#others ??= new Map();
+    this.#others.set(index, { seq, kind, outcome, attempts, detail });
   }
 
   /** Those after this seq, at most `limit`. */
@@ -53,18 +58,10 @@ export class Journal {
   /** Drops those whose seq is not to stay. */
   keep(stays: (seq: number) => boolean): void {
     const records = this.after(0).filter(({ seq }) => stays(seq));
-    this.#numbers = null;
-    this.#parts = [];
+    this.#times = null;
+    this.#texts = [];
+    this.#others = null;
     for (const record of records) this.push(record);
-  }
-
-  /** One that is as the record before it shares its manner. */
-  #mannerOf({ kind, outcome, attempts, detail }: Manner): Manner {
-    const isAs = (other: Manner): boolean =>
-      other.kind === kind && other.outcome === outcome && other.attempts === attempts && other.detail === detail;
-    if (isAs(USUAL)) return USUAL;
-    const before = this.#parts.at(-1) as Manner | undefined;
-    return before !== undefined && isAs(before) ? before : { kind, outcome, attempts, detail };
   }
 
   /** Seqs have gaps where a loop has dropped its rounds, so the place is searched for. */
@@ -80,26 +77,21 @@ export class Journal {
   }
 
   #seqAt(index: number): number {
-    return this.#number(index, 0);
-  }
-
-  #number(index: number, which: 0 | 1 | 2): number {
-    return this.#numbers?.[index * STRIDE + which] ?? 0;
+    return this.#others?.get(index)?.seq ?? this.#firstSeq + index;
   }
 
   #recordAt(index: number): JournalRecord {
-    const from = index * STRIDE;
-    const [location, payload, manner] = this.#parts.slice(from, from + STRIDE) as [string, Payload, Manner];
+    const other = this.#others?.get(index);
     return {
-      seq: this.#seqAt(index),
-      location,
-      kind: manner.kind,
-      outcome: manner.outcome,
-      payload,
-      attempts: manner.attempts,
-      startedAt: this.#number(index, 1),
-      at: this.#number(index, 2),
-      detail: manner.detail,
+      seq: other?.seq ?? this.#firstSeq + index,
+      location: this.#texts[2 * index] as string,
+      kind: other?.kind ?? "step",
+      outcome: other?.outcome ?? "ok",
+      payload: this.#texts[2 * index + 1] as Payload,
+      attempts: other?.attempts ?? 1,
+      startedAt: this.#times?.[2 * index] as number,
+      at: this.#times?.[2 * index + 1] as number,
+      detail: other?.detail ?? null,
     };
   }
 }
