@@ -24,7 +24,7 @@ import type { RestartOptions } from "./restart.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunSummary } from "./run-views.ts";
-import type { Expectation } from "./runner/expected-runs.ts";
+import type { Beginning } from "./runner/expected-runs.ts";
 import { checkConflict, newRun, type StartOptions } from "./start.ts";
 import type { ListQuery, Page } from "./store/store.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./submit-within.ts";
@@ -105,23 +105,23 @@ export class Engine {
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
     let slot = this.#worker.keepSlot(checkWorkflow(workflow));
-    let expected: Expectation | null = null;
+    let beginning: Beginning | null = null;
     try {
       const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
-      if (run.owner !== null) expected = this.#worker.expected.add(run.id);
+      if (run.owner !== null && slot !== null) beginning = this.#worker.expected.add(run, slot);
       const outcome = await this.submit({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
         this.#news.plain("run.started", run);
-        if (expected === null || slot === null) this.#worker.kick();
-        else this.#worker.take({ run, expected, slot });
-        if (expected !== null) slot = expected = null;
+        if (beginning === null) this.#worker.kick();
+        else this.#worker.take(beginning);
+        if (beginning !== null) slot = beginning = null;
       }
       return this.#runs.handle<Output>(run.id);
     } finally {
       slot?.give();
-      if (expected !== null) this.#worker.expected.end(expected);
+      if (beginning !== null) this.#worker.expected.end(beginning);
     }
   }
 

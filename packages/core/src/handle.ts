@@ -8,6 +8,7 @@ import { rollbackFailures } from "./model/rollback-failure.ts";
 import { isTerminal, type Run } from "./model/run.ts";
 import { Handle, type RunCalls, type RunHandle, type SinceSnapshot } from "./run-handle.ts";
 import { type RecordView, type RunSummary, recordView, runSummary } from "./run-views.ts";
+import { type Few, membersOf, withMember } from "./runner/few.ts";
 import { readSnapshot } from "./runner/snapshot.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "./store/store.ts";
@@ -27,6 +28,9 @@ export interface RunsParts extends Controls {
   readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
+/** Told of a run's end, or with null that it is time to look whether it ended elsewhere. */
+type Hear = (end: RunEnd | null) => void;
+
 /** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
 const POLL_LOOK_MAX = 100;
 const PAGE_MAX = 1_000;
@@ -36,7 +40,7 @@ const JOURNAL_PAGE = 500;
 export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
-  readonly #waiting = new Map<string, Array<(end: RunEnd | null) => void>>();
+  readonly #waiting = new Map<string, Few<Hear>>();
   /** Ends the looks that are under way, when it is closed. */
   readonly #looking = new Set<() => void>();
   #unwatch: (() => void) | null = null;
@@ -82,7 +86,7 @@ export class Runs {
     this.#cancelPoll?.();
     for (const [runId, waiting] of this.#waiting) {
       this.#waiting.delete(runId);
-      for (const hear of waiting) hear(null);
+      for (const hear of membersOf(waiting)) hear(null);
     }
     for (const giveUp of this.#looking) giveUp();
   }
@@ -92,7 +96,7 @@ export class Runs {
     const waiting = this.#waiting.get(runId);
     if (waiting === undefined) return;
     this.#waiting.delete(runId);
-    for (const hear of waiting) hear(end);
+    for (const hear of membersOf(waiting)) hear(end);
   }
 
   handle<Output>(id: string): RunHandle<Output> {
@@ -155,10 +159,8 @@ export class Runs {
     return new Promise((resolve) => this.#hear(runId, resolve));
   }
 
-  #hear(runId: string, hear: (end: RunEnd | null) => void): void {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined) this.#waiting.set(runId, [hear]);
-    else waiting.push(hear);
+  #hear(runId: string, hear: Hear): void {
+    this.#waiting.set(runId, withMember(this.#waiting.get(runId) ?? null, hear));
   }
 
   /** Those who are told wait behind the others from then on, so each has its turn. */
@@ -175,7 +177,7 @@ export class Runs {
     const waiting = this.#waiting.get(runId);
     if (waiting === undefined || this.#parts.hears(runId)) return false;
     this.#waiting.delete(runId);
-    for (const hear of waiting) hear(null);
+    for (const hear of membersOf(waiting)) hear(null);
     return true;
   }
 

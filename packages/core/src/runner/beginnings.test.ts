@@ -16,7 +16,7 @@ function setUp() {
   const add = (...ids: string[]): void => {
     for (const id of ids) {
       const slot = { give: () => told.push(`slot of ${id}`) };
-      beginnings.add({ run: { id } as NewRun, expected: { runId: id, isCreated: true }, slot });
+      beginnings.add({ run: { id } as NewRun, isCreated: true, slot });
     }
   };
   const endTurn = (): void => {

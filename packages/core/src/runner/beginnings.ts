@@ -1,14 +1,5 @@
-import type { NewRun } from "../model/run.ts";
 import type { Turns } from "../runtime/turns.ts";
-import type { Expectation } from "./expected-runs.ts";
-import type { Slot } from "./sessions.ts";
-
-/** A run that was created here, the call that did it, and the slot that is kept for it. */
-export interface Beginning {
-  readonly run: NewRun;
-  readonly expected: Expectation;
-  readonly slot: Slot;
-}
+import type { Beginning } from "./expected-runs.ts";
 
 export interface BeginningsParts {
   /** How many more runs the store has time for: none or less, where those that are under way keep it busy. */

@@ -1,9 +1,12 @@
+import type { NewRun } from "../model/run.ts";
 import { FIRST_EPOCH } from "./created-run.ts";
+import type { Slot } from "./sessions.ts";
 
-/** A call that creates a run for this worker. */
-export interface Expectation {
-  readonly runId: string;
-  /** Whether it has: the run is there, and has yet to begin. */
+/** A run that a call creates for this worker, and the slot that is kept for it. */
+export interface Beginning {
+  readonly run: NewRun;
+  readonly slot: Slot;
+  /** Whether it is there, and has yet to begin. */
   isCreated: boolean;
 }
 
@@ -13,13 +16,13 @@ export interface Expectation {
  * for; another call that asks for a run of the same id is one.
  */
 export class ExpectedRuns {
-  readonly #latest = new Map<string, Expectation>();
+  readonly #latest = new Map<string, Beginning>();
 
   /** It is about to be created. */
-  add(runId: string): Expectation {
-    const expectation = { runId, isCreated: false };
-    this.#latest.set(runId, expectation);
-    return expectation;
+  add(run: NewRun, slot: Slot): Beginning {
+    const beginning = { run, slot, isCreated: false };
+    this.#latest.set(run.id, beginning);
+    return beginning;
   }
 
   has(runId: string): boolean {
@@ -35,8 +38,9 @@ export class ExpectedRuns {
   }
 
   /** It begins, or is not created. False: there was a sign of it since it was asked for. */
-  end(expectation: Expectation): boolean {
-    return this.#latest.get(expectation.runId) === expectation && this.#latest.delete(expectation.runId);
+  end(beginning: Beginning): boolean {
+    const { id } = beginning.run;
+    return this.#latest.get(id) === beginning && this.#latest.delete(id);
   }
 
   /** There is a sign of it. */

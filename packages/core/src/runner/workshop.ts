@@ -5,9 +5,9 @@ import type { Wake } from "../model/transition.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun, HeldRun, Loaded, Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { type Beginning, Beginnings } from "./beginnings.ts";
+import { Beginnings } from "./beginnings.ts";
 import { createdRun } from "./created-run.ts";
-import type { ExpectedRuns } from "./expected-runs.ts";
+import type { Beginning, ExpectedRuns } from "./expected-runs.ts";
 import type { Programs } from "./programs.ts";
 import { Session } from "./session.ts";
 import type { Interpreter, SessionWorld } from "./session-world.ts";
@@ -77,7 +77,7 @@ export class Workshop {
 
   /** Interprets a run that was created for this worker: now, or when its turn has come. */
   take(beginning: Beginning): void {
-    beginning.expected.isCreated = true;
+    beginning.isCreated = true;
     this.#beginnings.add(beginning);
   }
 
@@ -86,8 +86,9 @@ export class Workshop {
     this.#beginnings.committed();
   }
 
-  #begin({ run, expected }: Beginning): void {
-    if (this.#parts.expected.end(expected)) this.interpret(createdRun(run));
+  #begin(beginning: Beginning): void {
+    const { run } = beginning;
+    if (this.#parts.expected.end(beginning)) this.interpret(createdRun(run));
     else this.arrived(run.id);
   }
 

@@ -98,7 +98,7 @@ export class NotedRunTable implements RunTable {
 
   #noteInput(head: RunHead): void {
     const cell: Cell = cellOf(this.#rows.memory.cells, head);
-    this.#rows.notes.put([KEYS.input, head.key], () => ({ ...cell.facts, input: cell.input }));
+    this.#rows.notes.put([KEYS.input, head.key], () => ({ tags: cell.tags, parent: cell.parent, input: cell.input }));
   }
 
   get #runs(): NotedRows["memory"]["runs"] {

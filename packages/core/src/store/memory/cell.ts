@@ -9,7 +9,8 @@ type Known = Map<string, { readonly n: number; readonly at: number }>;
 
 /** One run in memory, with all that belongs to it. Most runs have no inbox and no topics: those are made when they are asked for. */
 export class Cell {
-  readonly facts: Pick<NewRun, "tags" | "parent">;
+  readonly tags: NewRun["tags"];
+  readonly parent: NewRun["parent"];
   head: RunHead;
   input: Payload;
   wait: Wait | null = null;
@@ -23,7 +24,8 @@ export class Cell {
   #topicSeen: Map<string, number> | null = null;
 
   constructor({ tags, parent, input }: Pick<NewRun, "tags" | "parent" | "input">, head: RunHead) {
-    this.facts = { tags, parent };
+    this.tags = tags;
+    this.parent = parent;
     this.head = head;
     this.input = input;
   }
@@ -58,6 +60,6 @@ export function cellOf(cells: Cells, head: Pick<RunHead, "id">): Cell {
   return cell;
 }
 
-export function runOfCell({ head, facts, input, wait, outcome }: Cell): Run {
-  return runOf(head, { input, tags: facts.tags, parent: facts.parent, wait, outcome });
+export function runOfCell({ head, input, tags, parent, wait, outcome }: Cell): Run {
+  return runOf(head, { input, tags, parent, wait, outcome });
 }

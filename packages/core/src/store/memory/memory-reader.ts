@@ -81,10 +81,10 @@ export class MemoryReader implements Reader {
 
   #select({ status, workflow, tag, createdAfter, createdBefore }: Omit<ListQuery, "limit" | "cursor">): Cell[] {
     return [...this.#tables.cells.values()].filter(
-      ({ head, facts }) =>
+      ({ head, tags }) =>
         (status === undefined || status.includes(head.status)) &&
         (workflow === undefined || head.workflow === workflow) &&
-        (tag === undefined || facts.tags.includes(tag)) &&
+        (tag === undefined || tags.includes(tag)) &&
         (createdAfter === undefined || head.createdAt > createdAfter) &&
         (createdBefore === undefined || head.createdAt < createdBefore),
     );

@@ -45,10 +45,10 @@ export class MemoryRunTable implements RunTable {
 
   /** A row from elsewhere, as it is there. */
   load(cell: Cell): void {
-    const { head, facts } = cell;
+    const { head, parent } = cell;
     this.#lastKey = Math.max(this.#lastKey, head.key);
     this.#cells.set(head.id, cell);
-    if (facts.parent !== null) this.#children.add(facts.parent.runId, cell);
+    if (parent !== null) this.#children.add(parent.runId, cell);
     if (head.owner !== null) this.#owned.add(head.owner, cell);
     this.queues.note(cell);
   }
@@ -92,7 +92,7 @@ export class MemoryRunTable implements RunTable {
   openChildren(runId: string): readonly RunHead[] {
     if (!this.#children.has(runId)) return NONE;
     return this.children(runId)
-      .filter((cell) => cell.facts.parent?.onClose === "cancel" && !isTerminal(cell.head.status))
+      .filter((cell) => cell.parent?.onClose === "cancel" && !isTerminal(cell.head.status))
       .map((cell) => cell.head);
   }
 
@@ -122,14 +122,14 @@ export class MemoryRunTable implements RunTable {
 
   remove(head: RunHead): void {
     const cell = cellOf(this.#cells, head);
-    if (cell.facts.parent !== null) this.#children.remove(cell.facts.parent.runId, cell);
+    if (cell.parent !== null) this.#children.remove(cell.parent.runId, cell);
     this.#cells.delete(head.id);
   }
 
   /** Whether a run above is open, and has not been continued since the run below it was made. */
   #isBelowOpen(run: Cell): boolean {
-    for (let cell = run; cell.facts.parent !== null; ) {
-      const above = this.#cells.get(cell.facts.parent.runId);
+    for (let cell = run; cell.parent !== null; ) {
+      const above = this.#cells.get(cell.parent.runId);
       if (above === undefined || cell.head.createdAt < (above.head.startedAt ?? 0)) return false;
       if (!isTerminal(above.head.status)) return true;
       cell = above;
