@@ -72,6 +72,7 @@ export class Intake {
       kind: "append",
       runId,
       epoch,
+      turn: 0,
       records: [],
       trim: [],
       taken: [],

@@ -458,6 +458,7 @@ describe("the coordinator answers", () => {
       kind: "append",
       runId: "r",
       epoch: 1,
+      turn: 0,
       records: [],
       trim: [],
       taken: [],

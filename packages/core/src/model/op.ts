@@ -1,9 +1,8 @@
-import type { JournalRecord, SeqRange } from "./record.ts";
 import type { NewRun, Parent, Payload, Status, TerminalStatus, Undo } from "./run.ts";
 import type {
+  Append,
   DocumentChange,
   EventPost,
-  InTransaction,
   JournalChange,
   MessagePost,
   Post,
@@ -12,22 +11,8 @@ import type {
   StoredDocument,
 } from "./transition.ts";
 
-/** What the owner of a run has to add to it since its last commit. */
-export interface AppendOp {
-  readonly kind: "append";
-  readonly runId: string;
-  readonly epoch: number;
-  readonly records: readonly JournalRecord[];
-  readonly trim: readonly SeqRange[];
-  readonly taken: readonly number[];
-  readonly posts: readonly Post[];
-  readonly documents: readonly DocumentChange[];
-  readonly state: RunState | null;
-  readonly undo: Undo | null;
-  readonly inbox: number | null;
-  readonly notBefore: number | null;
-  readonly transaction: InTransaction | null;
-}
+/** What the owner of a run has to add to it since its last commit. The turn is the row's, which is known where it is decided. */
+export type AppendOp = Append;
 
 /** An operator changes the journal of a run that it has read, and puts the run to work with it. */
 export interface RewriteOp {

@@ -146,36 +146,38 @@ export interface JournalChange {
  */
 export type InTransaction = (tx: unknown) => void | Promise<void>;
 
+/** What the owner of a run adds to it. Guard: the run is not terminal and has this epoch. */
+export interface Append {
+  readonly kind: "append";
+  readonly runId: string;
+  readonly epoch: number;
+  /** The row's turn after this transition, one more than before; of no meaning when `state` is null. */
+  readonly turn: number;
+  /** Consecutive; the first follows the newest record of the run. */
+  readonly records: readonly JournalRecord[];
+  /** Records that nobody will ask for any more: rounds of a loop whose state these records keep. Never the newest. */
+  readonly trim: readonly SeqRange[];
+  /** Numbers of inbox entries that these records received. */
+  readonly taken: readonly number[];
+  readonly posts: readonly Post[];
+  readonly documents: readonly DocumentChange[];
+  /** Null: the row does not change. */
+  readonly state: RunState | null;
+  /** Null: as it was. */
+  readonly undo: Undo | null;
+  /** Set when the decision rests on the inbox: refused if the inbox has moved on. */
+  readonly inbox: number | null;
+  /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
+  readonly notBefore: number | null;
+  /** Code that belongs to the transition; null: it is data alone. */
+  readonly transaction: InTransaction | null;
+}
+
 /** What a store applies, or refuses, as a whole. */
 export type Transition =
   /** Guard: no run has this id. */
   | { readonly kind: "create"; readonly run: NewRun; readonly history?: RunHistory }
-  /** The owner's. Guard: the run is not terminal and has this epoch. */
-  | {
-      readonly kind: "append";
-      readonly runId: string;
-      readonly epoch: number;
-      /** The row's turn after this transition; equal to the row's when `state` is null, one more when not. */
-      readonly turn: number;
-      /** Consecutive; the first follows the newest record of the run. */
-      readonly records: readonly JournalRecord[];
-      /** Records that nobody will ask for any more: rounds of a loop whose state these records keep. Never the newest. */
-      readonly trim: readonly SeqRange[];
-      /** Numbers of inbox entries that these records received. */
-      readonly taken: readonly number[];
-      readonly posts: readonly Post[];
-      readonly documents: readonly DocumentChange[];
-      /** Null: the row does not change. */
-      readonly state: RunState | null;
-      /** Null: as it was. */
-      readonly undo: Undo | null;
-      /** Set when the decision rests on the inbox: refused if the inbox has moved on. */
-      readonly inbox: number | null;
-      /** Set when the decision rests on a deadline: refused before it, by the store's clock. */
-      readonly notBefore: number | null;
-      /** Code that belongs to the transition; null: it is data alone. */
-      readonly transaction: InTransaction | null;
-    }
+  | Append
   /**
    * From outside; raises the epoch, so the owner is fenced. Guard: the run has this epoch and is not terminal; only `reopened`
    * may be made of a terminal one.

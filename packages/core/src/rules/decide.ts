@@ -58,15 +58,16 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
     if (record.seq !== seq) throw new Error(`run ${op.runId}: record ${record.seq} offered where ${seq} follows`);
   }
   const { state } = op;
+  if (state === null) return transition(op);
   return transition({
     kind: "append",
     runId: op.runId,
     epoch: op.epoch,
-    turn: state === null ? view.turn : view.turn + 1,
+    turn: view.turn + 1,
     records: op.records,
     trim: op.trim,
     taken: op.taken,
-    posts: state === null ? op.posts : [...op.posts, ...endPosts(view, state, op.undo ?? view.undo)],
+    posts: [...op.posts, ...endPosts(view, state, op.undo ?? view.undo)],
     documents: op.documents,
     state,
     undo: op.undo,

@@ -162,6 +162,7 @@ export class Draft {
       kind: "append",
       runId: "",
       epoch: 0,
+      turn: 0,
       records: NOTHING,
       trim: NOTHING,
       taken: NOTHING,

@@ -106,6 +106,7 @@ export class TimeUp {
       kind: "append",
       runId,
       epoch,
+      turn: 0,
       records: asked.map(({ record }) => record),
       trim: [],
       taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),

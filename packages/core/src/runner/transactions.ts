@@ -73,6 +73,7 @@ export class Transactions {
       kind: "append",
       runId,
       epoch,
+      turn: 0,
       records: [asked.record],
       trim: [],
       taken: [],
