@@ -22,6 +22,9 @@ export type OwnAnswer =
   | { readonly kind: "failed" }
   | { readonly kind: "lost"; readonly reason: LostReason };
 
+const DURABLE: OwnAnswer = { kind: "durable", rowTold: false };
+const TOLD: OwnAnswer = { kind: "durable", rowTold: true };
+
 /** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
 export class OwnAppends {
   readonly #desk: Desk;
@@ -97,7 +100,7 @@ export class OwnAppends {
         if (outcome.again && this.#transactions?.isUnsure) return { kind: "lost", reason: "unsure" };
         timeUp?.accepted();
         if (this.#transactions?.underWay) this.#transactions.accepted();
-        return { kind: "durable", rowTold };
+        return rowTold ? TOLD : DURABLE;
       case "threw":
         this.#transactions?.threw(outcome.error);
         return { kind: "failed" };
@@ -107,6 +110,7 @@ export class OwnAppends {
         return { kind: outcome.reason === "inbox" ? "behind" : "early" };
     }
   }
+
   #wakeAt(at: number | null): void {
     if (at !== null) this.#appointment ??= new Appointment(this.#world, this.#sleeper);
     this.#appointment?.set(at);
