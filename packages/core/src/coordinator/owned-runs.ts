@@ -1,5 +1,5 @@
 import type { RunView } from "../model/op.ts";
-import type { Answer, Transition } from "../model/transition.ts";
+import type { Answer, Append } from "../model/transition.ts";
 
 /** What the owner knows of its run; moves on with each commit. */
 export type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] } & {
@@ -44,11 +44,7 @@ export class OwnedRuns {
   }
 
   /** What was applied is what is known from here on, unless more is known: the run may have been read again meanwhile. */
-  answered(
-    { runId, records, state, turn, undo }: Extract<Transition, { kind: "append" }>,
-    answer: Answer,
-    knew: OwnedView,
-  ): void {
+  answered({ runId, records, state, turn, undo }: Append, answer: Answer, knew: OwnedView): void {
     knew.underWay -= 1;
     const view = this.#views.get(runId);
     if (view !== knew && knew.underWay === 0 && this.#left.get(runId) === knew.epoch) this.#left.delete(runId);

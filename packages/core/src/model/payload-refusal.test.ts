@@ -114,6 +114,10 @@ test("a getter that throws gets the typed error with its path", () => {
     },
   };
   expect(refusal(value)).toBe("$.a can't be read: not yet");
+  expect(() => codec.encode(value, "value")).toThrow(
+    expect.objectContaining({ cause: expect.objectContaining({ message: "not yet" }) }),
+  );
+  expect(() => codec.encode(() => 1, "value")).toThrow(expect.not.objectContaining({ cause: expect.anything() }));
 });
 
 test("a proxy that throws gets the typed error with its path", () => {

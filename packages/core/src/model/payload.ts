@@ -3,7 +3,7 @@ import { PawlError } from "./errors.ts";
 import { toFailure } from "./failure.ts";
 import { decodeText } from "./payload-decode.ts";
 import { payloadRefusal } from "./payload-refusal.ts";
-import { TooManyValues, TreeWalk, VALUES_MAX } from "./payload-tree.ts";
+import { NotData, TooManyValues, TreeWalk, VALUES_MAX } from "./payload-tree.ts";
 import type { Payload } from "./run.ts";
 
 /** Changes every text on its way to the store and back: compression, encryption. `decode` is the inverse of `encode`. */
@@ -76,7 +76,8 @@ function checkedTree(walk: TreeWalk, value: unknown, what: string): unknown {
   } catch (cause) {
     if (cause instanceof TooManyValues)
       throw new PawlError("PAYLOAD_TOO_LARGE", `${what}: $ holds more than ${VALUES_MAX} values`);
-    throw new PawlError("PAYLOAD_UNSUPPORTED", `${what}: ${payloadRefusal(value)}`, { cause });
+    const refusal = `${what}: ${payloadRefusal(value)}`;
+    throw new PawlError("PAYLOAD_UNSUPPORTED", refusal, cause instanceof NotData ? {} : { cause });
   }
 }
 

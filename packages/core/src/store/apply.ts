@@ -1,6 +1,6 @@
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal } from "../model/run.ts";
-import type { Answer, RunState, Transition } from "../model/transition.ts";
+import type { Answer, Append, RunState, Transition } from "../model/transition.ts";
 import { applyDocuments, applyRevise } from "./apply-documents.ts";
 import { applyPost, type DirectPost } from "./apply-post.ts";
 import { applyState } from "./apply-state.ts";
@@ -16,7 +16,6 @@ import type { TransactionEnd } from "./tx-desk.ts";
  */
 
 type Create = Extract<Transition, { kind: "create" }>;
-type Append = Extract<Transition, { kind: "append" }>;
 type Control = Extract<Transition, { kind: "control" }>;
 type Letter = Extract<Transition, { kind: "letter" }>;
 

@@ -1,13 +1,12 @@
 import { compensateRecord, type JournalRecord } from "../../model/record.ts";
 import type { Wait } from "../../model/run.ts";
-import type { JournalChange, Post, RunState, Transition } from "../../model/transition.ts";
+import type { Append, JournalChange, Post, RunState, Transition } from "../../model/transition.ts";
 import { flag, numberOrNull, toWire, toWireOrNull } from "./text.ts";
 import { writeDocument, writeDocuments } from "./write-documents.ts";
 import { writeEntries, writeHistory, writePost, writePosts, writeRecord, writeRun, writeTexts } from "./write-posts.ts";
 
 /** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
 
-type Append = Extract<Transition, { kind: "append" }>;
 type Args = string[];
 
 /** The arguments, and the places in the batch of what comes first in them and of the rest. */
