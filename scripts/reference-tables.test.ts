@@ -28,12 +28,12 @@ function missing(page: string, names: readonly string[]): readonly string[] {
 }
 
 test("docs/operating.md has every option of createEngine", () => {
-  const options = members("packages/core/src/engine-config.ts", "EngineOptions");
+  const options = members("packages/core/src/engine/config.ts", "EngineOptions");
   expect(missing("docs/operating.md", options)).toEqual([]);
 });
 
 test("docs/operating.md has every event of an engine", () => {
-  const text = readFileSync(join(ROOT, "packages/core/src/engine-events.ts"), "utf8");
+  const text = readFileSync(join(ROOT, "packages/core/src/engine/events.ts"), "utf8");
   const union = /export type EngineEvent =([\s\S]*?);\n\nexport/.exec(text)?.[1] ?? "";
   const kinds = [...union.matchAll(/readonly kind:([^;}]*)/g)].flatMap(([, kind = ""]) =>
     [...kind.matchAll(/"([^"]+)"/g)].map(([, each = ""]) => each),
@@ -61,14 +61,14 @@ test("docs/start.md has every member of ctx", () => {
 
 test("docs/operating.md has every member of an engine", () => {
   const internal = ["open"];
-  const all = members("packages/core/src/engine.ts", "Engine").filter((member) => !internal.includes(member));
+  const all = members("packages/core/src/engine/engine.ts", "Engine").filter((member) => !internal.includes(member));
   expect(missing("docs/operating.md", all)).toEqual([]);
 });
 
 test("docs/operating.md names every member of a run's handle", () => {
   const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
   const sentence = /A handle has ([^.]*)\./.exec(page)?.[1] ?? "";
-  const all = members("packages/core/src/run-handle.ts", "RunHandle");
+  const all = members("packages/core/src/engine/run-handle.ts", "RunHandle");
   expect(all.length).toBeGreaterThan(5);
   expect(all.filter((member) => !sentence.includes(`\`${member}\``))).toEqual([]);
 });

@@ -33,14 +33,9 @@ function vitest(name, title, node, filters) {
 }
 
 /** Behaviour of the engine that the store has a part in. All of it runs on other stages by `PAWL_TEST_STAGE`. */
-const STORED = [
-  "engine.test",
-  "engine-messages",
-  "engine-events",
-  "engine-children",
-  "engine-control",
-  "engine-steps",
-].map((name) => `packages/core/src/${name}`);
+const STORED = ["engine.test", "messages", "events", "children", "control", "steps"].map(
+  (name) => `packages/core/src/engine/${name}`,
+);
 
 const EXPLORE = ["examples/src/explore.test.ts", "packages/core/src/testing/explore/explore.test.ts"];
 const NOT_EXPLORE = EXPLORE.map((file) => `--exclude=${file}`);
@@ -53,7 +48,7 @@ function exploreSection() {
 
 /** Slower than embedded. @returns {readonly Section[]} */
 function postgresSection() {
-  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/move-run"];
+  const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run"];
   return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 

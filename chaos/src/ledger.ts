@@ -4,8 +4,8 @@ import type { Entry, Line } from "./entry.ts";
 /**
  * What has happened, in a process that is never killed.
  *
- * L1. Lines are only added, in the order in which they were heard.
- * L2. Whoever waits for a line is answered when it is on the disk.
+ * 1. Lines are only added, in the order in which they were heard.
+ * 2. Whoever waits for a line is answered when it is on the disk.
  */
 export class Ledger {
   readonly lines: Line[] = [];

@@ -3,7 +3,7 @@ import type { Scenario } from "./load/scenario.ts";
 /**
  * Which scenarios are driven by whom.
  *
- * K1. A scenario has one driver at a time; that of a process that is gone goes to another, from its start.
+ * 1. A scenario has one driver at a time; that of a process that is gone goes to another, from its start.
  */
 export class WorkList {
   readonly #make: (index: number) => Scenario;

@@ -16,7 +16,7 @@ const ESTIMATE_MS_MAX = 50;
 /** Tries that a poisonous body may get beyond the bound on claims: the first owner's, and one for each claim that made progress. */
 const POISON_EXTRA = 6;
 
-/** I3 and R2: when a step body may start. */
+/** I3 and `Session.1`: when a step body may start. */
 export class EffectsMonitor {
   readonly #monitor: Findings;
   readonly #world: Stage;
@@ -90,7 +90,7 @@ export class EffectsMonitor {
       );
   }
 
-  /** R2: what the code had been given when it asked for the step is durable. */
+  /** `Session.1`: what the code had been given when it asked for the step is durable. */
   #durable(
     shadow: Shadow,
     all: readonly string[],
@@ -100,7 +100,7 @@ export class EffectsMonitor {
     const done = shadow.done.get(generation);
     for (const given of all) {
       if (done?.has(given) || knowledge.done.has(given)) continue;
-      this.#monitor.violate("R2", `${what} before ${given} is durable`);
+      this.#monitor.violate("Session.1", `${what} before ${given} is durable`);
       return;
     }
   }

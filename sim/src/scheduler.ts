@@ -33,8 +33,8 @@ const TICK = 0.2;
  * The only source of order and time. Each step runs one task, chosen by the seed among those that are ready, and then lets
  * every promise continuation come to rest.
  *
- * V1. The same seed and the same code give the same steps: `hash` tells.
- * V2. A task of a dead actor never runs; one of a paused actor runs when the pause is over.
+ * 1. The same seed and the same code give the same steps: `hash` tells.
+ * 2. A task of a dead actor never runs; one of a paused actor runs when the pause is over.
  */
 export class Scheduler {
   now = BEGIN_AT;

@@ -1,4 +1,4 @@
-import type { Clock, Engine, Hint, Loaded, StepInfo, Turns } from "pawl";
+import type { Clock, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
 import { type Line, newLine, type TransactionCall } from "./frame.ts";
 import { Port } from "./port.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
@@ -127,7 +127,7 @@ export class SimWorker implements SimProcess {
     };
   }
 
-  #turns(): Turns {
+  #turns(): EventLoop {
     const { scheduler } = this.#world;
     return {
       atRest: (callback) => {

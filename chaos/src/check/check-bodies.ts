@@ -15,10 +15,10 @@ type Begin = Line<"begin">;
  * Step bodies and their records. Epochs order them without any clock: a claim under a higher epoch comes after every commit
  * under a lower one, and the value in a record says which try, and so which epoch, committed it.
  *
- * B1. What a record keeps was brought by a body that began and ended as the record says.
- * B2. No body begins under an epoch above the one that committed its completion.
- * B3. The same try begins twice only where the process of the first may have lost the run in between.
- * B4. A step of a chain begins under no epoch below the one that committed the step before; a retry not before its time.
+ * 1. What a record keeps was brought by a body that began and ended as the record says.
+ * 2. No body begins under an epoch above the one that committed its completion.
+ * 3. The same try begins twice only where the process of the first may have lost the run in between.
+ * 4. A step of a chain begins under no epoch below the one that committed the step before; a retry not before its time.
  */
 export function checkBodies(evidence: Evidence): BodiesVerdict {
   const begins = new Map(linesOf(evidence, "begin").map((line) => [line.body, line]));

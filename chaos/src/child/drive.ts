@@ -11,7 +11,7 @@ const KNOWN: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "
 /**
  * Does what scenarios say, each call logged before and after. A call whose outcome is unknown is repeated with the same id.
  *
- * D1. The calls of a scenario are made one after the other: the next when the one before is answered.
+ * 1. The calls of a scenario are made one after the other: the next when the one before is answered.
  */
 export class Driver {
   readonly #engine: Engine;

@@ -1,4 +1,3 @@
-/** What the compiler must infer and refuse, in the code of workflows. Checked by `npm run check`; nothing here is executed. */
 import { expectTypeOf } from "vitest";
 import * as z from "zod";
 import {
@@ -15,6 +14,8 @@ import {
   type Workflow,
   workflow,
 } from "./index.ts";
+
+/** What the compiler must infer and refuse, in the code of workflows. Checked by `npm run check`; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const checked = message("checked", z.object({ n: z.number() }));

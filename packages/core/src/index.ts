@@ -1,17 +1,14 @@
-export type { ActOptions, RewindOptions, Rewound } from "./acts.ts";
-export { type CheckProgress, type CheckReplayOptions, checkReplay, type ReplayReport } from "./check-replay.ts";
-export { type Client, type ClientOptions, createClient } from "./client.ts";
-export { createEngine } from "./create-engine.ts";
-export type { DeadLetters, DeadLetterView } from "./dead-letters.ts";
-export type { Documents, DocumentView, NewDocument, Telling } from "./documents.ts";
-export { endExported } from "./end-exported.ts";
-export type { Engine } from "./engine.ts";
-export type { EngineOptions, World } from "./engine-config.ts";
-export type { EngineEvent, EngineEventKind, EventOf } from "./engine-events.ts";
-export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./explanation.ts";
-export type { ForkOptions } from "./fork.ts";
-export { diff, type JournalDiff } from "./journal-diff.ts";
-export type { LocationMap, MigrateOptions, Migration } from "./migrate.ts";
+export { type Client, type ClientOptions, createClient } from "./engine/client.ts";
+export type { EngineOptions, World } from "./engine/config.ts";
+export type { DeadLetters, DeadLetterView } from "./engine/dead-letters.ts";
+export type { Documents, DocumentView, NewDocument, Telling } from "./engine/documents.ts";
+export type { Engine } from "./engine/engine.ts";
+export { createEngine } from "./engine/engine.ts";
+export type { EngineEvent, EngineEventKind, EventOf } from "./engine/events.ts";
+export type { StartOptions } from "./engine/op-builders.ts";
+export type { PruneOptions, PruneReport, RetentionOptions } from "./engine/retention.ts";
+export type { RecordView, RunHandle, RunSummary, SinceSnapshot } from "./engine/run-handle.ts";
+export type { WithinTx } from "./engine/within-transaction.ts";
 export { JoinError, RaceError } from "./model/branch-errors.ts";
 export type { Duration } from "./model/duration.ts";
 export { CriticalError, ERRORS, type ErrorCode, PawlError, RollbackError } from "./model/errors.ts";
@@ -59,43 +56,45 @@ export type {
 } from "./model/transition.ts";
 export type { EngineTx, MemoryTx, PostgresTx, SqliteTx, SqliteTxStatement, SqliteTxValue } from "./model/tx.ts";
 export type { WorkflowRef } from "./model/workflow-ref.ts";
-export { exportRun, type ImportReport, importRun, type MoveOptions } from "./move-run.ts";
-export type { RecoveryReport } from "./recovery.ts";
-export type { ReplayFinding } from "./replay-finding.ts";
-export type { ReadRun, RestartOptions, RestartPlan } from "./restart.ts";
-export type { PruneOptions, PruneReport, RetentionOptions } from "./retention.ts";
-export type { ExportedEntry, ExportedRecord, ExportedRun, ExportedSnapshot, RunExport } from "./run-export.ts";
-export type { RunHandle, SinceSnapshot } from "./run-handle.ts";
-export type { RecordView, RunSummary } from "./run-views.ts";
+export type { ActOptions, RewindOptions, Rewound } from "./operator/action.ts";
+export {
+  type CheckProgress,
+  type CheckReplayOptions,
+  checkReplay,
+  type ReplayReport,
+} from "./operator/check-replay.ts";
+export type { ChildWaitedFor, Explanation, WaitingFor, Why } from "./operator/explain.ts";
+export type { ForkOptions } from "./operator/fork.ts";
+export { diff, type JournalDiff } from "./operator/journal-diff.ts";
+export type { LocationMap, MigrateOptions, Migration } from "./operator/migrate.ts";
+export { endExported, exportRun, type ImportReport, importRun, type MoveOptions } from "./operator/move-run.ts";
+export type { RecoveryReport } from "./operator/recover.ts";
+export type { ReplayFinding } from "./operator/replay-finding.ts";
+export type { ReadRun, RestartOptions, RestartPlan } from "./operator/restart.ts";
+export type { ExportedEntry, ExportedRecord, ExportedRun, ExportedSnapshot, RunExport } from "./operator/run-export.ts";
+export type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "./rules/tables.ts";
 export { childPost, messagePost, topicPost } from "./runner/program-posts.ts";
 export type { Clock } from "./runtime/clock.ts";
+export type { EventLoop } from "./runtime/event-loop.ts";
 export type { Log, LogLevel } from "./runtime/log.ts";
 export { type Random, seededRandom } from "./runtime/random.ts";
-export type { Turns } from "./runtime/turns.ts";
-export type { StartOptions } from "./start.ts";
 export { type MemoryStore, memoryStore } from "./store/memory/memory-store.ts";
 export type {
-  ClaimRequest,
   Commit,
   DocumentQuery,
   DueRun,
-  Heartbeat,
-  HeldRun,
   Hint,
   JournalQuery,
   ListQuery,
   Loaded,
   Page,
   PageQuery,
-  Pruned,
-  PruneRequest,
   Reader,
   Store,
   StoreWorld,
   WorkerRow,
 } from "./store/store.ts";
 export { StoreError } from "./store/store-error.ts";
-export type { WithinTx } from "./submit-within.ts";
 export type {
   Arm,
   Command,

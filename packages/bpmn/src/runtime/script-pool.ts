@@ -34,9 +34,9 @@ interface Seat {
 /**
  * Workers that run scripts, one script at a time each.
  *
- * P1. Every job is answered exactly once: by its worker, by the clock, or because the pool is closed.
- * P2. A worker that was late, broke or died runs nothing more.
- * P3. There are never more workers than `size`, nor more waiting jobs than `queueMax`.
+ * 1. Every job is answered exactly once: by its worker, by the clock, or because the pool is closed.
+ * 2. A worker that was late, broke or died runs nothing more.
+ * 3. There are never more workers than `size`, nor more waiting jobs than `queueMax`.
  */
 export class ScriptPool {
   readonly #size: number;

@@ -18,10 +18,10 @@ export interface Committed {
 /**
  * Sends batches to the store until it answers.
  *
- * K1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
- *     idempotent.
- * K2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
- *     until the store is back, and `onUp` is called. Where nothing is left to send, `reached` tells that it is.
+ * 1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
+ *    idempotent.
+ * 2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
+ *    until the store is back, and `onUp` is called. Where nothing is left to send, `reached` tells that it is.
  */
 export class Committer {
   readonly #store: Store;

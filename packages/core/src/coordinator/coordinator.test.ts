@@ -11,7 +11,7 @@ import { append, completed, record, suspended } from "../testing/store-contract/
 import { type VirtualWorld, virtualWorld } from "../testing/virtual-world.ts";
 import { Committer } from "./committer.ts";
 import { Coordinator, type CoordinatorLimits } from "./coordinator.ts";
-import type { AppendSource } from "./entry.ts";
+import type { AppendSource } from "./queue.ts";
 
 interface Desk {
   readonly world: VirtualWorld;

@@ -1,27 +1,26 @@
 import { PawlError } from "../model/errors.ts";
-import type { Op, OutcomeOf, RunView } from "../model/op.ts";
+import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
-import { canWait } from "../rules/can-wait.ts";
-import type { Conclusion } from "../rules/conclude.ts";
-import { decide } from "../rules/decide.ts";
+import { type Conclusion, conclude } from "../rules/conclude.ts";
+import { canWait, decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
-import { type Turns, turnEnd } from "../runtime/turns.ts";
-import type { Store } from "../store/store.ts";
-import { Answers } from "./answers.ts";
-import type { Committer } from "./committer.ts";
-import { Entrance } from "./entrance.ts";
+import { type EventLoop, turnEnd } from "../runtime/event-loop.ts";
+import type { Reader, Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { Committed, Committer } from "./committer.ts";
+import { OwnedRuns } from "./owned-runs.ts";
 import {
   type AppendSource,
-  type Asked,
-  type Entry,
   hasCode,
-  type Sent,
+  type PendingOp,
+  type QueueEntry,
+  QueueGate,
+  type SentBatch,
   settle,
   takeFirst,
+  unavailable,
   withTaken,
-} from "./entry.ts";
-import { OwnedRuns } from "./owned-runs.ts";
-import { type AnyOutcome, submitRead } from "./submit-read.ts";
+} from "./queue.ts";
 
 export interface CoordinatorLimits {
   /** Transitions in one commit. */
@@ -32,7 +31,7 @@ export interface CoordinatorLimits {
   readonly busyMax: number;
 }
 
-const NONE: readonly Asked[] = [];
+const NONE: readonly PendingOp[] = [];
 
 /** How many batches with callers' ops may go before what nobody waits for. */
 const PASSES_MAX = 2;
@@ -40,27 +39,27 @@ const PASSES_MAX = 2;
 /**
  * The one writer of this process. Ops come in, each batch becomes one commit, answers and wake-ups go out.
  *
- * C1. An outcome or a wake-up is given only after the commit that contains it is durable.
- * C2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
- *     the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
- *     may wait is committed beside it, where the store asks for that. A full batch that waits goes to a store that works beside this
- *     process before the answers of the one before are given, without the runs that these are for.
- * C3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
- * C4. An append that can wait is passed over while callers have something to commit, a few times. Whoever posts something that wakes a
- *     run is answered at the end of the turn: the code that was woken goes first, and then what was passed over often enough.
- * C5. A failed assertion stops everything before a wrong state is written.
+ * 1. An outcome or a wake-up is given only after the commit that contains it is durable.
+ * 2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
+ *    the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
+ *    may wait is committed beside it, where the store asks for that. A full batch that waits goes to a store that works beside this
+ *    process before the answers of the one before are given, without the runs that these are for.
+ * 3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
+ * 4. An append that can wait is passed over while callers have something to commit, a few times. Whoever posts something that wakes a
+ *    run is answered at the end of the turn: the code that was woken goes first, and then what was passed over often enough.
+ * 5. A failed assertion stops everything before a wrong state is written.
  */
 export class Coordinator {
   readonly #store: Store;
   readonly #committer: Committer;
-  readonly #turns: Turns;
+  readonly #turns: EventLoop;
   readonly #limits: CoordinatorLimits;
   readonly #onAnswered: () => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #owned = new OwnedRuns();
-  readonly #answers: Answers;
-  readonly #entrance: Entrance;
-  #queue: Entry[] = [];
+  readonly #answers: AnswerDispatcher;
+  readonly #entrance: QueueGate;
+  #queue: QueueEntry[] = [];
   /** How many runs have something to add that is not committed and answered. */
   #appending = 0;
   /** How often appends that can wait were passed over. */
@@ -75,7 +74,7 @@ export class Coordinator {
   constructor(parts: {
     readonly store: Store;
     readonly committer: Committer;
-    readonly turns: Turns;
+    readonly turns: EventLoop;
     readonly limits: CoordinatorLimits;
     readonly onWakes: (wakes: readonly Wake[]) => void;
     /** What was on its way is answered: there may be room for more. */
@@ -86,8 +85,8 @@ export class Coordinator {
     this.#committer = parts.committer;
     this.#turns = parts.turns;
     this.#limits = parts.limits;
-    this.#entrance = new Entrance(parts.limits.queueMax);
-    this.#answers = new Answers(parts.turns, this.#owned, parts.onWakes, (entry, conclusion) =>
+    this.#entrance = new QueueGate(parts.limits.queueMax);
+    this.#answers = new AnswerDispatcher(parts.turns, this.#owned, parts.onWakes, (entry, conclusion) =>
       this.#settle(entry, conclusion),
     );
     this.#onAnswered = parts.onAnswered;
@@ -118,7 +117,7 @@ export class Coordinator {
   submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
     const outcome =
       "opId" in op
-        ? submitRead(op, this.#committer, this.#store.reader, (view) => this.#ask(op, view))
+        ? submitWithRead(op, this.#committer, this.#store.reader, (view) => this.#ask(op, view))
         : this.#ask(op, null);
     return outcome as Promise<OutcomeOf<O>>;
   }
@@ -170,8 +169,8 @@ export class Coordinator {
   async #flush(): Promise<void> {
     if (this.#busy || this.#broken !== null) return;
     this.#busy = true;
-    const taken: (readonly Entry[])[] = [];
-    let next: Sent | null = null;
+    const taken: (readonly QueueEntry[])[] = [];
+    let next: SentBatch | null = null;
     try {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
@@ -200,7 +199,7 @@ export class Coordinator {
   }
 
   /** Sends what was passed over as often as may be, before those have their answers for whom it was passed over. */
-  async #sendPassed(taken: (readonly Entry[])[], tell: () => void): Promise<Sent | null> {
+  async #sendPassed(taken: (readonly QueueEntry[])[], tell: () => void): Promise<SentBatch | null> {
     await turnEnd(this.#turns);
     try {
       return this.#send(taken, NONE);
@@ -210,7 +209,7 @@ export class Coordinator {
   }
 
   /** Sends a full batch that waits, while the answers of the one before are not given yet. */
-  async #sendAhead(taken: (readonly Entry[])[], before: readonly Asked[]): Promise<Sent | null> {
+  async #sendAhead(taken: (readonly QueueEntry[])[], before: readonly PendingOp[]): Promise<SentBatch | null> {
     const sent = this.#send(taken, before);
     if (sent === null) return null;
     // By the end of the turn it is on its way; its result is asked for when the answers before it are given.
@@ -220,12 +219,12 @@ export class Coordinator {
   }
 
   /** Null: nothing had to be sent. */
-  #send(taken: (readonly Entry[])[], before: readonly Asked[]): Sent | null {
+  #send(taken: (readonly QueueEntry[])[], before: readonly PendingOp[]): SentBatch | null {
     const { entries, rest } = takeFirst(this.#queue, this.#limits.batchMax, before);
     this.#queue = rest;
     taken.push(entries);
     const now = this.#store.now();
-    const asked: Asked[] = [];
+    const asked: PendingOp[] = [];
     const batch: Transition[] = [];
     const passed: AppendSource[] = [];
     const mayPass = this.#passes < PASSES_MAX && entries.some(({ kind }) => kind === "op");
@@ -260,12 +259,12 @@ export class Coordinator {
     return { asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
   }
 
-  #settle(entry: Entry, conclusion: Conclusion): void {
+  #settle(entry: QueueEntry, conclusion: Conclusion): void {
     if (entry.kind === "source") this.#appending -= 1;
     settle(entry, conclusion);
   }
 
-  async #commitApart(asked: Asked, transition: Transition): Promise<void> {
+  async #commitApart(asked: PendingOp, transition: Transition): Promise<void> {
     this.#apart += 1;
     try {
       const result = await this.#committer.commit([transition], () => false);
@@ -280,7 +279,7 @@ export class Coordinator {
   }
 
   /** `entries` were on their way: whether their callers' ops happened is not known. */
-  #break(error: unknown, entries: readonly Entry[]): void {
+  #break(error: unknown, entries: readonly QueueEntry[]): void {
     const message = `the engine stopped before it could write a wrong state: ${String(error)}`;
     this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
@@ -288,5 +287,103 @@ export class Coordinator {
     this.#entrance.open();
     for (const resolve of this.#idle.splice(0)) resolve();
     this.#onBroken(error);
+  }
+}
+
+/** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
+const ANSWERS_MAX = 250;
+
+/** Gives what a commit has brought to those who asked for it, and the wake-ups to whoever works on the runs. */
+export class AnswerDispatcher {
+  readonly #turns: EventLoop;
+  readonly #owned: OwnedRuns;
+  readonly #onWakes: (wakes: readonly Wake[]) => void;
+  readonly #settle: (entry: QueueEntry, conclusion: Conclusion) => void;
+
+  constructor(
+    turns: EventLoop,
+    owned: OwnedRuns,
+    onWakes: (wakes: readonly Wake[]) => void,
+    settle: (entry: QueueEntry, conclusion: Conclusion) => void,
+  ) {
+    this.#turns = turns;
+    this.#owned = owned;
+    this.#onWakes = onWakes;
+    this.#settle = settle;
+  }
+
+  /**
+   * Many answers have turns of their own: the commit has kept the loop busy for long enough. What is returned tells those who are to be
+   * told at the end of the turn; null: there are none.
+   */
+  async give(
+    { asked, batch }: Omit<SentBatch, "result">,
+    { commit, resent, given }: Committed,
+  ): Promise<(() => void) | null> {
+    const callers: Array<() => void> = [];
+    const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
+    let next = 0;
+    let index = -1;
+    for (const { entry, op, owned } of asked) {
+      index += 1;
+      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#turns);
+      if (given.has(index)) {
+        if (entry.kind === "op") entry.fail(unavailable(op));
+        continue;
+      }
+      const answer = commit.answers[next++];
+      const transition = batch[index];
+      assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
+      if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
+      const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
+      if (codeFirst && entry.kind === "op" && transition.kind === "post")
+        callers.push(this.#settling(entry, conclusion));
+      else this.#settle(entry, conclusion);
+    }
+    if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
+    return callers.length === 0 ? null : inOrder(callers);
+  }
+
+  /** Apart, so that only answers that are put off need a scope of their own. */
+  #settling(entry: QueueEntry, conclusion: Conclusion): () => void {
+    return () => this.#settle(entry, conclusion);
+  }
+}
+
+function inOrder(calls: ReadonlyArray<() => void>): () => void {
+  return () => {
+    for (const call of calls) call();
+  };
+}
+
+export type AnyOutcome = Outcomes[Op["kind"]];
+
+/** An op about a run that has to be read before it can be decided. */
+type ReadOp = Extract<Op, { readonly opId: string }>;
+
+/** How often an op from outside is decided anew because the run changed hands meanwhile. */
+const AGAIN_MAX = 100;
+
+/** Reads the run and asks for the op, which alone is decided anew: when the run has changed hands meanwhile, `ask` gives null. */
+export async function submitWithRead(
+  op: ReadOp,
+  committer: Committer,
+  reader: Reader,
+  ask: (view: RunView | null) => Promise<AnyOutcome | null>,
+): Promise<AnyOutcome> {
+  for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
+    const outcome = await ask(await viewFor(op, committer, reader));
+    if (outcome !== null) return outcome;
+  }
+  throw unavailable(op);
+}
+
+/** What is known of the run. It may be stale by the time of the commit: the guard decides. */
+async function viewFor(op: ReadOp, committer: Committer, reader: Reader): Promise<RunView | null> {
+  try {
+    const run = await committer.reaching(() => reader.get(op.runId));
+    return run === null ? null : { ...run, seq: -1 };
+  } catch (error) {
+    throw error instanceof StoreError ? unavailable(op, error) : error;
   }
 }

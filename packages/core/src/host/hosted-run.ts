@@ -1,7 +1,7 @@
+import type { RunSummary } from "../engine/run-handle.ts";
 import { checkRunId } from "../model/names.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
 import type { Status } from "../model/run.ts";
-import type { RunSummary } from "../run-views.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import type { SendOptions } from "../workflow/ctx.ts";

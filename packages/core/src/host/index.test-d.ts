@@ -1,4 +1,3 @@
-/** What the compiler must infer and refuse, where a host runs one workflow. Checked by `npm run check`; nothing here is executed. */
 import { expectTypeOf } from "vitest";
 import { message, workflow } from "../index.ts";
 import {
@@ -14,6 +13,8 @@ import {
   runWorkflow,
   sqliteNamespaces,
 } from "./index.ts";
+
+/** What the compiler must infer and refuse, where a host runs one workflow. Checked by `npm run check`; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const order = workflow("order", async (_, input: { id: string }) => ({ total: input.id.length }));

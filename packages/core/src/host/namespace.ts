@@ -1,6 +1,5 @@
-import { createEngine } from "../create-engine.ts";
-import type { Engine } from "../engine.ts";
-import type { EngineOptions } from "../engine-config.ts";
+import type { EngineOptions } from "../engine/config.ts";
+import { createEngine, type Engine } from "../engine/engine.ts";
 import { PawlError } from "../model/errors.ts";
 import type { KvDriver } from "../store/kv/kv-driver.ts";
 import { KvStore } from "../store/kv/kv-store.ts";
@@ -19,8 +18,8 @@ export interface Opened {
 /**
  * Who has a namespace.
  *
- * Y1. At most one engine is open on it at a time in this process. One that works is shared with those who only ask.
- * Y2. Opening, closing and asking without an open engine happen one after the other.
+ * 1. At most one engine is open on it at a time in this process. One that works is shared with those who only ask.
+ * 2. Opening, closing and asking without an open engine happen one after the other.
  */
 export class Namespace {
   readonly #driver: KvDriver;

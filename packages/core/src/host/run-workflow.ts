@@ -1,4 +1,4 @@
-import type { EngineOptions } from "../engine-config.ts";
+import type { EngineOptions } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
 import { isTerminal, type OpenWait, type Status } from "../model/run.ts";
 import { workflowKey } from "../model/workflow-ref.ts";

@@ -22,10 +22,10 @@ export interface PayloadLimits {
 /**
  * Values to payloads and back.
  *
- * P1. What `encode` accepts comes back the same: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array. Of an
- *     error come back name, message, stack, code, causes and the properties that are data; a Buffer as a Uint8Array.
- * P2. Everything else is refused with its path. Nothing is dropped in silence.
- * P3. A payload is well-formed text without NUL: any store can keep it.
+ * 1. What `encode` accepts comes back the same: JSON, undefined, every number, Date, BigInt, Map, Set, Uint8Array. Of an
+ *    error come back name, message, stack, code, causes and the properties that are data; a Buffer as a Uint8Array.
+ * 2. Everything else is refused with its path. Nothing is dropped in silence.
+ * 3. A payload is well-formed text without NUL: any store can keep it.
  */
 export interface Codec {
   /** `what` names the value in errors: `output of step charge`. */
@@ -104,7 +104,7 @@ function fromText(payload: string, hook: CodecHook | null): unknown {
   }
 }
 
-/** P3 holds for what a hook makes, too: a store must not be the one that finds out. */
+/** Invariant 3 holds for what a hook makes, too: a store must not be the one that finds out. */
 function hooked(hook: CodecHook, text: string, what: string): string {
   const packed: unknown = hook.encode(text);
   if (typeof packed !== "string") {

@@ -1,5 +1,6 @@
 import { childEndStatus } from "../model/inbox.ts";
 import type { AppendOp, ControlOutcome, Op, Outcomes, RewriteOp, RunView } from "../model/op.ts";
+import type { RecordKind } from "../model/record.ts";
 import { isTerminal, type Payload, type TerminalStatus, type Undo } from "../model/run.ts";
 import type { Post, RunState, Transition } from "../model/transition.ts";
 
@@ -138,4 +139,14 @@ function transition(change: Transition): Decision {
 
 function answer(outcome: Outcomes[Op["kind"]] | ControlOutcome): Decision {
   return { kind: "outcome", outcome };
+}
+
+/** Records that tell of no work. */
+const RECEIPTS: ReadonlySet<RecordKind> = new Set(["listen", "event", "select", "sleep"]);
+
+/** Whether others may be committed before it: the run ends, nobody is told of it, and a crash would have nothing done twice. */
+export function canWait({ state, records, posts, documents }: AppendOp, view: RunView | null): boolean {
+  if (view === null || view.parent !== null || posts.length > 0 || documents.length > 0) return false;
+  if (state?.status !== "completed" && state?.status !== "failed") return false;
+  return records.every(({ kind }) => RECEIPTS.has(kind));
 }

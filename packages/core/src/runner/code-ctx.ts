@@ -34,8 +34,7 @@ import type {
   ScopeOptions,
 } from "../workflow/structure.ts";
 import { type Branch, outerSignal } from "./ops/branch.ts";
-import { child, startChild } from "./ops/child.ts";
-import { continueAs } from "./ops/continue-as.ts";
+import { child, continueAs, startChild } from "./ops/child.ts";
 import { join, race } from "./ops/join.ts";
 import { awaitEvent, listen, listenN } from "./ops/listen.ts";
 import { loop } from "./ops/loop.ts";
@@ -45,8 +44,7 @@ import { rollbackCheckpoint } from "./ops/rollback.ts";
 import { tryScope } from "./ops/scope.ts";
 import { select } from "./ops/select.ts";
 import { sleep, sleepUntil } from "./ops/sleep.ts";
-import { step, tryStep } from "./ops/step.ts";
-import { transaction } from "./ops/transaction.ts";
+import { step, transaction, tryStep } from "./ops/step.ts";
 import { getVersion, removed } from "./ops/version.ts";
 
 type Timed = WaitOptions & { readonly timeout?: Duration };

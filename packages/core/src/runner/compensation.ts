@@ -4,10 +4,10 @@ import { ATTEMPTS_MAX } from "../model/retry.ts";
 import type { RollbackFailure } from "../model/rollback-failure.ts";
 import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
 import type { ProgramHost } from "../workflow/program.ts";
-import type { Desk } from "./desk.ts";
-import { divergedAtRollback } from "./divergence.ts";
 import { TIMED_OUT } from "./ops/wait.ts";
-import type { ChildUndo } from "./session-world.ts";
+import { divergedAtRollback } from "./replay.ts";
+import type { ChildUndo } from "./session-ports.ts";
+import type { SessionState } from "./session-state.ts";
 import type { Done } from "./undo-log.ts";
 
 /** The end of a run that has undone what it did, with what could not be undone. */
@@ -18,7 +18,7 @@ export interface Undone extends Stop {
 
 export interface CompensationParts {
   readonly host: Pick<ProgramHost, "runId" | "now">;
-  readonly desk: Desk;
+  readonly desk: SessionState;
   readonly issue: (command: Command) => void;
   readonly undoChild: (child: ChildUndo) => Promise<string | null>;
 }
@@ -32,9 +32,9 @@ const START_RETRY = { maxAttempts: ATTEMPTS_MAX, initialMs: 1_000, factor: 2, ma
 /**
  * Undoes what a run has done, one thing after the other, the newest first.
  *
- * Q1. Each handler is a step of its own: recorded once, tried again by its own policy, resumed after a crash.
- * Q2. One that fails for good is recorded and reported, and the next is begun.
- * Q3. What a child did is undone by a run of its own, which is started once and waited for.
+ * 1. Each handler is a step of its own: recorded once, tried again by its own policy, resumed after a crash.
+ * 2. One that fails for good is recorded and reported, and the next is begun.
+ * 3. What a child did is undone by a run of its own, which is started once and waited for.
  */
 export class Compensation {
   readonly #parts: CompensationParts;

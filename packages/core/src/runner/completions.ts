@@ -1,9 +1,9 @@
 import { compensateRecord, type Outcome, type Stop, UNDOABLE } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
-import type { Body } from "./body.ts";
-import type { DeskListener } from "./desk-listener.ts";
-import type { Draft } from "./draft.ts";
+import type { PendingAppend } from "./pending-append.ts";
+import type { SessionStateListener } from "./session-ports.ts";
+import type { StepAttempt } from "./step-attempt.ts";
 
 /** How a command ended, for its record and for the program. */
 export interface CommandEnd {
@@ -27,8 +27,8 @@ export interface Completed {
 
 /** Completions on their way from the world to the program: recorded first, handed over in the order of their seq. */
 export class Completions {
-  readonly #draft: Draft;
-  readonly #listener: Pick<DeskListener, "onAdded">;
+  readonly #draft: PendingAppend;
+  readonly #listener: Pick<SessionStateListener, "onAdded">;
   /** The next, and those after it: mostly there is one. */
   #next: Completed | null = null;
   #queue: Completed[] | null = null;
@@ -37,7 +37,7 @@ export class Completions {
   #firmSeq: number;
   #bytes = 0;
 
-  constructor(draft: Draft, listener: Pick<DeskListener, "onAdded">) {
+  constructor(draft: PendingAppend, listener: Pick<SessionStateListener, "onAdded">) {
     this.#draft = draft;
     this.#listener = listener;
     this.#firmSeq = draft.seq;
@@ -91,7 +91,7 @@ export class Completions {
     this.#listener.onAdded();
   }
 
-  add(command: Command, end: CommandEnd, body?: Body): void {
+  add(command: Command, end: CommandEnd, body?: StepAttempt): void {
     if (this.#kept !== null) {
       this.#keep(command, end, body);
       return;
@@ -116,12 +116,12 @@ export class Completions {
   }
 
   /** Apart, so that only what is kept back needs a scope of its own. */
-  #keep(command: Command, end: CommandEnd, body?: Body): void {
+  #keep(command: Command, end: CommandEnd, body?: StepAttempt): void {
     this.#kept?.push(() => this.add(command, end, body));
   }
 
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
-  addRetry(step: StepCommand, payload: Payload, body: Body): void {
+  addRetry(step: StepCommand, payload: Payload, body: StepAttempt): void {
     if (this.#kept !== null) {
       this.#kept.push(() => this.addRetry(step, payload, body));
       return;

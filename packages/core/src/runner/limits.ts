@@ -1,7 +1,9 @@
 import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { LimitName, RunPolicy } from "../model/policy.ts";
-import type { Run } from "../model/run.ts";
+import type { Records } from "../model/record.ts";
+import type { Run, Wait } from "../model/run.ts";
+import type { PendingAppend } from "./pending-append.ts";
 
 /** A run is warned about when it has used so much of a limit. */
 const WARN_PERCENTS = [50, 80] as const;
@@ -34,9 +36,9 @@ const NOTHING: Look = { error: null, warnings: [], nextAt: null };
 /**
  * How far a run is from its limits.
  *
- * L1. A limit counts from what is stored (when the run began, since when it stands still, what its journal holds), so it is
- *     the same for whoever works on the run.
- * L2. A warning is given once in a generation: it is a record, which replay passes over. One for 80 % stands for 50 % too.
+ * 1. A limit counts from what is stored (when the run began, since when it stands still, what its journal holds), so it is
+ *    the same for whoever works on the run.
+ * 2. A warning is given once in a generation: it is a record, which replay passes over. One for 80 % stands for 50 % too.
  */
 export class Limits {
   readonly #policy: RunPolicy;
@@ -125,4 +127,49 @@ function exceeded(runId: string, limit: LimitName, max: number): PawlError {
         `the journal of run ${runId} holds more than its maxJournalRecords of ${max}, so the run was failed`,
       );
   }
+}
+
+/** Where a run stands still: since when, and behind which record. */
+export interface LastProgress {
+  readonly since: number;
+  readonly seq: number;
+}
+
+/**
+ * Since when a run has not come any further. One that is brought back into memory stands still since it came to rest, not since
+ * it was brought back; one that was paused, or given back in the middle of its work, begins anew.
+ */
+export class ProgressClock {
+  #since: number | null;
+  #seq: number;
+
+  constructor(wait: Wait | null, seq: number) {
+    this.#since = wait?.since ?? null;
+    this.#seq = seq;
+  }
+
+  at(draft: PendingAppend): LastProgress {
+    if (this.#since === null || this.#seq !== draft.seq) this.#since = draft.at;
+    this.#seq = draft.seq;
+    return { since: this.#since, seq: this.#seq };
+  }
+
+  /** What is recorded here brings the run no further. */
+  keptOver(draft: PendingAppend, record: () => void): void {
+    const stood = this.#seq === draft.seq;
+    record();
+    if (stood) this.#seq = draft.seq;
+  }
+}
+
+/** What the run waits for; null where its journal says that it has come further since its row was written. */
+export function waitSinceProgress({ wait }: Pick<Run, "wait">, records: Records): Wait | null {
+  const seq = wait?.seq;
+  if (wait === null || seq === undefined) return wait;
+  for (let index = records.length - 1; index >= 0; index -= 1) {
+    const record = records.at(index);
+    if (record === undefined || record.seq <= seq) return wait;
+    if (record.kind !== "warning" && record.kind !== "operator") return null;
+  }
+  return wait;
 }

@@ -1,10 +1,9 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, type Run, WAIT_OPEN_MAX, type Wait } from "../model/run.ts";
-import { Deadlines } from "../runtime/deadlines.ts";
+import { DeadlineHeap } from "../runtime/deadline-heap.ts";
 import type { Command, StepCommand, WaitCommand } from "../workflow/command.ts";
-import { type Asked, ByLocation } from "./by-location.ts";
-import type { Stand } from "./standstill.ts";
-import { type Match, Waits } from "./waits.ts";
+import type { LastProgress } from "./limits.ts";
+import { type Match, OpenWaits } from "./open-waits.ts";
 
 const NONE: ReadonlySet<WaitCommand> = new Set();
 const NO_WAIT: Omit<Wait, "until" | "since" | "seq"> = {
@@ -17,10 +16,10 @@ const NO_WAIT: Omit<Wait, "until" | "since" | "seq"> = {
 
 /** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
 export class OpenCommands {
-  readonly #byLocation = new ByLocation();
-  readonly #waits = new Waits();
+  readonly #byLocation = new CommandMap();
+  readonly #waits = new OpenWaits();
   /** Made with the first: many runs wait for a message alone. */
-  #deadlines: Deadlines<StepCommand | WaitCommand> | null = null;
+  #deadlines: DeadlineHeap<StepCommand | WaitCommand> | null = null;
   #inboxSeen: number;
   /** When the run's limits have to be looked at. */
   limitAt: number | null = null;
@@ -57,7 +56,7 @@ export class OpenCommands {
     return at === null ? this.limitAt : Math.min(at, this.limitAt);
   }
 
-  get byLocation(): Asked {
+  get byLocation(): OpenCommandView {
     return this.#byLocation;
   }
 
@@ -153,12 +152,12 @@ export class OpenCommands {
   }
 
   /** What the store has to know to wake the run, without the waits that are about to end. */
-  toWait(stand: Stand, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+  toWait(stand: LastProgress, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
     return this.#waits.toWait(this.until, stand, without);
   }
 
   /** As `toWait`, of a run that does nothing else: each open step waits for its next try. */
-  toRest(stand: Stand): Wait {
+  toRest(stand: LastProgress): Wait {
     const wait = this.toWait(stand) ?? { ...NO_WAIT, until: this.until, ...stand };
     if (this.#waits.size === this.#byLocation.size) return wait;
     const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
@@ -167,7 +166,7 @@ export class OpenCommands {
   }
 
   #due(at: number, thing: StepCommand | WaitCommand): void {
-    this.#deadlines ??= new Deadlines((other, time) => this.#isDue(other, time));
+    this.#deadlines ??= new DeadlineHeap((other, time) => this.#isDue(other, time));
     this.#deadlines.add(at, thing);
   }
 
@@ -179,4 +178,60 @@ export class OpenCommands {
 
 function retryWait({ location, issuedAt, retryAt }: StepCommand): OpenWait {
   return { location, kind: "retry", since: issuedAt, until: retryAt, arms: [] };
+}
+
+/** What a program has asked for, as others look at it. */
+export type OpenCommandView = Pick<CommandMap, "size" | "get" | "values">;
+
+/**
+ * Commands by their location, in the order they were added. Most programs ask for one thing at a time, and a replay adds and
+ * removes one at each record: a single one needs no map.
+ */
+export class CommandMap {
+  #only: Command | null = null;
+  /** All of them, while there were several since there was none. */
+  #several: Map<string, Command> | null = null;
+
+  get size(): number {
+    if (this.#several !== null) return this.#several.size;
+    return this.#only === null ? 0 : 1;
+  }
+
+  get(location: string): Command | undefined {
+    if (this.#several !== null) return this.#several.get(location);
+    return this.#only?.location === location ? this.#only : undefined;
+  }
+
+  values(): Iterable<Command> {
+    if (this.#several !== null) return this.#several.values();
+    return this.#only === null ? [] : [this.#only];
+  }
+
+  add(command: Command): void {
+    if (this.#several !== null) {
+      this.#several.set(command.location, command);
+    } else if (this.#only === null || this.#only.location === command.location) {
+      this.#only = command;
+    } else {
+      this.#several = new Map([
+        [this.#only.location, this.#only],
+        [command.location, command],
+      ]);
+      this.#only = null;
+    }
+  }
+
+  remove(location: string): void {
+    if (this.#several === null) {
+      if (this.#only?.location === location) this.#only = null;
+      return;
+    }
+    this.#several.delete(location);
+    if (this.#several.size === 0) this.#several = null;
+  }
+
+  clear(): void {
+    this.#only = null;
+    this.#several = null;
+  }
 }

@@ -3,9 +3,8 @@ import { toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { RunFacts } from "../model/run.ts";
 import type { Resource, ResourceRequest } from "../workflow/resource.ts";
-import type { Releases } from "./releases.ts";
-import type { SessionWorld } from "./session-world.ts";
-import { STAND_IN } from "./stand-in.ts";
+import type { ResourceReleases } from "./resource-releases.ts";
+import type { SessionServices } from "./session-ports.ts";
 
 interface Held {
   readonly request: ResourceRequest;
@@ -17,12 +16,12 @@ interface Held {
 /**
  * What a run holds while it is worked on.
  *
- * L1. One thing is done at a time: acquired in the order in which the program asked, released in the reverse order.
- * L2. While something is missing the program gets nothing, so when it gets a resource does not depend on how long that took.
- * L3. Whatever was acquired is released, also when nobody wants it any more by the time it is there.
+ * 1. One thing is done at a time: acquired in the order in which the program asked, released in the reverse order.
+ * 2. While something is missing the program gets nothing, so when it gets a resource does not depend on how long that took.
+ * 3. Whatever was acquired is released, also when nobody wants it any more by the time it is there.
  */
 export class Resources {
-  readonly #world: SessionWorld;
+  readonly #world: SessionServices;
   readonly #run: RunFacts;
   readonly #onChange: () => void;
   readonly #all: Held[] = [];
@@ -34,7 +33,7 @@ export class Resources {
   #endPause: (() => void) | null = null;
 
   /** `onChange` is called when it is worth while to `look` again. */
-  constructor(world: SessionWorld, run: RunFacts, onChange: () => void) {
+  constructor(world: SessionServices, run: RunFacts, onChange: () => void) {
     this.#world = world;
     this.#run = run;
     this.#onChange = onChange;
@@ -46,7 +45,7 @@ export class Resources {
   }
 
   add(request: ResourceRequest): void {
-    const current = this.#world.releases === null ? { value: STAND_IN } : null;
+    const current = this.#world.releases === null ? { value: INERT_RESOURCE } : null;
     this.#all.push({ request, current, settled: false });
     this.#onChange();
   }
@@ -84,7 +83,7 @@ export class Resources {
     releases.track(this.#doWork(releases));
   }
 
-  async #doWork(releases: Releases): Promise<void> {
+  async #doWork(releases: ResourceReleases): Promise<void> {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       if (this.#wanted) await this.#acquire(next);
       else await this.#release(next, releases);
@@ -120,7 +119,7 @@ export class Resources {
     }
   }
 
-  async #release(held: Held, releases: Releases): Promise<void> {
+  async #release(held: Held, releases: ResourceReleases): Promise<void> {
     const value = held.current?.value;
     try {
       await this.#call(() => held.request.release(value));
@@ -179,3 +178,12 @@ export class Resources {
     };
   }
 }
+
+/**
+ * Holds the place of a resource where nothing is acquired. Code may read from it and call it on its way to the next step: more
+ * of the same comes of that.
+ */
+export const INERT_RESOURCE: unknown = new Proxy(() => undefined, {
+  get: (_, key) => (key === "then" ? undefined : key === Symbol.toPrimitive ? () => "" : INERT_RESOURCE),
+  apply: () => INERT_RESOURCE,
+});

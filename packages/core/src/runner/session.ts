@@ -1,43 +1,40 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
-import { factsOf, type Run, type RunFacts } from "../model/run.ts";
+import { factsOf, type Payload, type Run, type RunFacts } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
-import { tried } from "./admit.ts";
-import type { Body, TryEnd } from "./body.ts";
-import { Course } from "./course.ts";
-import { createDesk } from "./create-desk.ts";
-import type { Desk } from "./desk.ts";
-import type { DeskListener } from "./desk-listener.ts";
-import { droppedWith, endState, pausedState } from "./ending.ts";
-import { BEHIND_MS, EARLY_MS, OwnAppends } from "./own-appends.ts";
-import { RowState } from "./row-state.ts";
-import type { CourseOwner, Interpreter, SessionWorld } from "./session-world.ts";
-import { settleDown } from "./settle-down.ts";
+import { createSessionState } from "./create-session-state.ts";
+import { BEHIND_MS, EARLY_MS, ExclusiveAppends } from "./exclusive-append.ts";
+import { ProgramDriver, recordAttempt } from "./program-driver.ts";
+import { droppedWith, endState, pausedState } from "./run-end.ts";
+import type { DriverOwner, RunSession, SessionServices, SessionStateListener } from "./session-ports.ts";
+import type { SessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
-import { startCode } from "./start-code.ts";
+import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
+import { StoredState } from "./stored-state.ts";
+import { completionOfWait } from "./wait-completion.ts";
 
 /** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
 type Phase = "working" | "resting" | "done" | "gone";
 
 /**
- * Interprets one run and knows no other. Its program's way is the course's matter (R1, R3).
+ * Interprets one run and knows no other. Its program's way is the course's matter (`ProgramDriver.1` and `.2`).
  *
- * R2. A completion is handed to the program at once, when the program is at rest; no step body starts before every earlier
- *     record is durable.
- * R4. A session rests when no body runs or is about to: then its waits are committed, with all else it has to add.
- * R5. A session that was refused, abandoned or forgotten changes nothing any more.
+ * 1. A completion is handed to the program at once, when the program is at rest; no step body starts before every earlier
+ *    record is durable.
+ * 2. A session rests when no body runs or is about to: then its waits are committed, with all else it has to add.
+ * 3. A session that was refused, abandoned or forgotten changes nothing any more.
  */
-export class Session implements Interpreter, DeskListener, CourseOwner {
+export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: RunFacts;
-  readonly #world: SessionWorld;
-  readonly #desk: Desk;
-  readonly #course: Course;
-  readonly #row = new RowState();
-  readonly #own: OwnAppends;
+  readonly #world: SessionServices;
+  readonly #desk: SessionState;
+  readonly #course: ProgramDriver;
+  readonly #row = new StoredState();
+  readonly #own: ExclusiveAppends;
   /** What is called when the program has come to rest; null where none is asked for: hot runs are many. */
   #rest: (() => void) | null = null;
   #phase: Phase = "working";
@@ -47,14 +44,19 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
 
-  constructor(world: SessionWorld, loaded: Loaded, createProgram: ProgramFactory) {
+  constructor(world: SessionServices, loaded: Loaded, createProgram: ProgramFactory) {
     this.#world = world;
     this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    this.#desk = createDesk(world, loaded, snapshot, this);
-    this.#own = new OwnAppends(this.#desk, world, this);
-    this.#course = new Course({ owner: this, desk: this.#desk, world, run: this.run }, loaded, snapshot, createProgram);
+    this.#desk = createSessionState(world, loaded, snapshot, this);
+    this.#own = new ExclusiveAppends(this.#desk, world, this);
+    this.#course = new ProgramDriver(
+      { owner: this, desk: this.#desk, world, run: this.run },
+      loaded,
+      snapshot,
+      createProgram,
+    );
   }
 
   get seq(): number {
@@ -98,18 +100,18 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#askRest();
   }
 
-  onTried(body: Body, end: TryEnd): void {
-    if (!this.#over) tried(this.#desk, body, end);
+  onTried(body: StepAttempt, end: AttemptResult): void {
+    if (!this.#over) recordAttempt(this.#desk, body, end);
   }
 
-  onTransaction(body: Body): void {
+  onTransaction(body: StepAttempt): void {
     this.#own.add(body);
   }
 
   start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
     this.#desk.open.arrive(inbox);
-    this.#unwatched = startCode(this.#world, this.#course, run.input);
+    this.#unwatched = startProgram(this.#world, this.#course, run.input);
     this.#askRest();
   }
 
@@ -271,7 +273,7 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
-        if (settleDown(this.#desk, this.#own, this.#course, this.#row, this.#world.now)) this.#moveOn();
+        if (findWorkOrPark(this.#desk, this.#own, this.#course, this.#row, this.#world.now)) this.#moveOn();
         else this.#restIfStill();
     }
   }
@@ -297,4 +299,57 @@ export class Session implements Interpreter, DeskListener, CourseOwner {
     this.#desk.steps.abort(reason);
     this.#controller?.abort(reason);
   }
+}
+
+/** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
+export function findWorkOrPark(
+  desk: SessionState,
+  own: ExclusiveAppends,
+  course: ProgramDriver,
+  row: StoredState,
+  now: () => number,
+): boolean {
+  const found = findWork(desk, own, now);
+  if (found !== "nothing") return found === "completions";
+  if (course.look("idle")) return true;
+  row.tell(desk);
+  // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
+  if (desk.steps.busy || desk.open.size === 0) own.watchDeadlines();
+  else own.leaveDeadlines();
+  return false;
+}
+
+/** Looks for what has come and what is due: completions are to be handed to the program, the store is to be asked whether a deadline has come, or there is nothing. */
+export function findWork(
+  desk: SessionState,
+  own: ExclusiveAppends,
+  now: () => number,
+): "completions" | "deadlines" | "nothing" {
+  const { completions, draft, open } = desk;
+  matchInbox(desk);
+  if (completions.size > 0) return "completions";
+  const due = open.hasDeadlines && own.look(now());
+  if (due) draft.announce();
+  // A step that was tried again may have ended at once.
+  if (completions.size > 0) return "completions";
+  return due ? "deadlines" : "nothing";
+}
+
+/** Ends the waits that the inbox can end. */
+export function matchInbox({ open, draft, completions, codec }: SessionState): void {
+  for (let match = open.takeMatch(); match !== null; match = open.takeMatch()) {
+    for (const entry of match.entries) draft.take(entry.n);
+    completions.add(match.wait, completionOfWait(codec, match.wait, match.entries));
+  }
+}
+
+/** A history of more records is replayed without watching over the code: that would take longer than the replay itself. */
+const WATCHED_RECORDS_MAX = 1_000;
+
+/** Starts the program; gives what is to be called when code that is not watched is over, null where it is watched. */
+export function startProgram(world: SessionServices, course: ProgramDriver, input: Payload): (() => void) | null {
+  const start = (): void => course.start(input);
+  if (course.recordsLeft > WATCHED_RECORDS_MAX) return world.beside(course.runId, start);
+  world.within(course.runId, start);
+  return null;
 }

@@ -1,8 +1,8 @@
 import type { Codec } from "../model/payload.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
 import type { Command } from "../workflow/command.ts";
-import type { Desk } from "./desk.ts";
 import type { Warned } from "./limits.ts";
+import type { SessionState } from "./session-state.ts";
 
 /** The state of a program that is data, after the record `seq` was delivered to it. */
 export interface Snapshot {
@@ -27,7 +27,7 @@ export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): 
 
 /** Has a snapshot written with what is to be committed next. */
 export function keepSnapshot(
-  { open, draft, codec, limits, turnedAt }: Desk,
+  { open, draft, codec, limits, turnedAt }: SessionState,
   runId: string,
   place: Pick<Snapshot, "seq" | "at" | "edition" | "state">,
 ): void {

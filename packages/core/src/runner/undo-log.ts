@@ -19,9 +19,9 @@ export type Done =
 /**
  * What a run has done that can be undone.
  *
- * G1. It holds each completed step with a rollback, and each child that was waited for, whose record is in the journal: in the
- *     order of the records, whether the program got to hear of it or not; in replay it comes out the same.
- * G2. A checkpoint empties it.
+ * 1. It holds each completed step with a rollback, and each child that was waited for, whose record is in the journal: in the
+ *    order of the records, whether the program got to hear of it or not; in replay it comes out the same.
+ * 2. A checkpoint empties it.
  */
 export class UndoLog {
   /** Null when there is nothing: hot runs are many. */

@@ -31,3 +31,14 @@ export function systemClock(): Clock {
     },
   };
 }
+
+/** Waits for work, but not longer than this; the work goes on. */
+export function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.wakeAt(clock.now() + ms, resolve);
+    work.then(() => {
+      cancel();
+      resolve();
+    }, reject);
+  });
+}

@@ -3,22 +3,23 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../rules/tables.ts";
 
 /**
  * Where rows live. A store applies; it decides nothing.
  *
- * S1. `commit` is one atomic, durable batch: its transitions are applied in order, each as a whole or not at all. A refused
- *     one is an answer and leaves no trace; those beside it are applied.
- * S2. Every transition may be sent again after an unknown outcome, and answers as it did the first time (`again: true`).
- * S3. A post that a run waits for makes the run ready (`wakeAt` = now) in the same commit; so does a wait that finds its
- *     message or event already there.
- * S4. All comparisons with the present use the store's own clock.
- * S5. A method that can't reach its database throws `StoreError`; nothing else is thrown for reasons of state.
- * S6. The code of a transition (`transaction`) is called inside the database transaction that applies it, when its guards have
- *     passed and before its records are written, with a handle on that transaction. If it throws, what it did is undone and the
- *     transition is refused (`threw`), with no harm to those beside it. It is not called for a transition that is refused or
- *     was applied before. The handle can neither end the transaction nor outlive the call. A store that can give none refuses
- *     with an error of code `TX_UNSUPPORTED`.
+ * 1. `commit` is one atomic, durable batch: its transitions are applied in order, each as a whole or not at all. A refused
+ *    one is an answer and leaves no trace; those beside it are applied.
+ * 2. Every transition may be sent again after an unknown outcome, and answers as it did the first time (`again: true`).
+ * 3. A post that a run waits for makes the run ready (`wakeAt` = now) in the same commit; so does a wait that finds its
+ *    message or event already there.
+ * 4. All comparisons with the present use the store's own clock.
+ * 5. A method that can't reach its database throws `StoreError`; nothing else is thrown for reasons of state.
+ * 6. The code of a transition (`transaction`) is called inside the database transaction that applies it, when its guards have
+ *    passed and before its records are written, with a handle on that transaction. If it throws, what it did is undone and the
+ *    transition is refused (`threw`), with no harm to those beside it. It is not called for a transition that is refused or
+ *    was applied before. The handle can neither end the transaction nor outlive the call. A store that can give none refuses
+ *    with an error of code `TX_UNSUPPORTED`.
  */
 export interface Store {
   /** Creates or migrates the schema. Called once, before anything else. */
@@ -95,16 +96,6 @@ export interface Commit {
   readonly wakes: readonly Wake[];
 }
 
-export interface ClaimRequest {
-  readonly worker: string;
-  readonly limit: number;
-  readonly workflows: readonly WorkflowRef[];
-  /** The shortest due first: where many are due, those that became so a moment ago. Left out: the longest due first. */
-  readonly newestFirst?: boolean;
-  /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
-  readonly suspects?: { readonly claims: number; readonly max: number };
-}
-
 /** A run that is due, and the number of the newest entry of its inbox: who has seen that needs to read nothing. */
 export interface DueRun {
   readonly id: string;
@@ -121,50 +112,6 @@ export interface Loaded {
   readonly acts?: readonly JournalRecord[];
   /** What has not been received, in order of arrival. */
   readonly inbox: readonly InboxEntry[];
-}
-
-export interface Heartbeat {
-  /** False: others took this worker for dead and its runs may have been freed, some or all of them. It is registered anew. */
-  readonly alive: boolean;
-  /** How many runs of dead workers were freed. */
-  readonly freed: number;
-  /** As `held`. */
-  readonly held: readonly HeldRun[];
-  /** As `nextDueAt`, of the `workflows` of this call. */
-  readonly nextDueAt: number | null;
-  /** When the first of the other workers is taken for dead if it says nothing. Past: one is, and more of its runs are to be freed. */
-  readonly nextExpiryAt: number | null;
-}
-
-/** A run that a worker owns and that is `running`. */
-export interface HeldRun {
-  readonly id: string;
-  readonly epoch: number;
-}
-
-export interface PruneRequest {
-  /**
-   * Terminal runs that ended before this go, with their journal, inbox and documents. Null: none. A run stays while a run below
-   * it is there, and while a run above it is open, unless that one has been continued since: its journal tells of it no more.
-   */
-  readonly runsEndedBefore: number | null;
-  /** Only runs of these statuses; all terminal ones when left out. */
-  readonly statuses?: readonly Status[];
-  /** Received inbox entries and events from before this go: no duplicate of them is recognised any more. Null: none. */
-  readonly receivedBefore: number | null;
-  /** Dead letters from before this go. Null, or left out: none. */
-  readonly lettersBefore?: number | null;
-  readonly limit: number;
-}
-
-export interface Pruned {
-  readonly runs: number;
-  readonly entries: number;
-  /** Events whose time was over: they are dead letters now. */
-  readonly expired: number;
-  readonly letters: number;
-  /** False: there was more than `limit`. */
-  readonly done: boolean;
 }
 
 /** Runs that may have changed; null: any may have. */

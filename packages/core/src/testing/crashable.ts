@@ -1,4 +1,4 @@
-import type { World } from "../engine-config.ts";
+import type { World } from "../engine/config.ts";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "./intercepted.ts";
 

@@ -1,4 +1,3 @@
-/** What the compiler must infer and refuse, where workflows are tested. Checked by `npm run check`; nothing here is executed. */
 import { expectTypeOf } from "vitest";
 import {
   type EmitOutcome,
@@ -27,6 +26,8 @@ import {
   type Schedule,
   testEngine,
 } from "./index.ts";
+
+/** What the compiler must infer and refuse, where workflows are tested. Checked by `npm run check`; nothing here is executed. */
 
 const approve = message<{ by: string }>("approve");
 const price = topic<number>("price");

@@ -1,4 +1,4 @@
-import { type EngineOptions, resolveConfig } from "../engine-config.ts";
+import { type EngineOptions, resolveConfig } from "../engine/config.ts";
 import { createCodec } from "../model/payload.ts";
 import type { RecordKind } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
-import { createEngine } from "../create-engine.ts";
-import { exportRun } from "../move-run.ts";
-import type { RunExport } from "../run-export.ts";
+import { createEngine } from "../engine/engine.ts";
+import { exportRun } from "../operator/move-run.ts";
+import type { RunExport } from "../operator/run-export.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import { workflow } from "../workflow/workflow.ts";
 import { replayJournal } from "./replay-journal.ts";

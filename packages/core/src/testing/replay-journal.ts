@@ -1,11 +1,11 @@
 import { PawlError } from "../model/errors.ts";
 import { createCodec } from "../model/payload.ts";
 import { isTerminal, type Run } from "../model/run.ts";
-import { type ExportedRun, exportValues, type RunExport, readExport } from "../run-export.ts";
-import { describeOpen } from "../runner/divergence.ts";
-import { Programs } from "../runner/programs.ts";
-import { type Rehearsed, rehearse } from "../runner/rehearsal.ts";
-import { catchStrays } from "../runtime/stray.ts";
+import { type ExportedRun, exportValues, type RunExport, readExport } from "../operator/run-export.ts";
+import { type DryRunResult, dryRun } from "../runner/dry-run.ts";
+import { ProgramRegistry } from "../runner/program-registry.ts";
+import { describeOpen } from "../runner/replay.ts";
+import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Loaded } from "../store/store.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
@@ -37,16 +37,16 @@ export async function replayJournal<Input, Output>(
   const any = workflow as unknown as AnyWorkflow;
   const run = readExport(exported).runs.find((each) => each.workflow === any.name);
   if (run === undefined) throw new PawlError("WORKFLOW_UNKNOWN", `the export holds no run of workflow ${any.name}`);
-  const strays = catchStrays(() => undefined);
+  const strays = trackUnhandledRejections(() => undefined);
   try {
     // A journal of another version is fed to this one: that is what is asked.
     const loaded = loadedOf({ ...run, version: any.version });
     const world = virtualWorld({ now: run.createdAt });
     const settings = programSettings({ store: memoryStore(), world, log: () => undefined });
-    const program = new Programs([any], settings).of(loaded.run);
+    const program = new ProgramRegistry([any], settings).of(loaded.run);
     if (program === null) throw new PawlError("WORKFLOW_UNKNOWN", `there is no code for workflow ${any.name}`);
     const { codec } = settings;
-    const rehearsed = await rehearse(
+    const rehearsed = await dryRun(
       { codec, turns: world.turns, random: world.random, within: strays.within },
       loaded,
       program,
@@ -57,7 +57,7 @@ export async function replayJournal<Input, Output>(
   }
 }
 
-function judged(run: ExportedRun, rehearsed: Rehearsed): ReplayedJournal {
+function judged(run: ExportedRun, rehearsed: DryRunResult): ReplayedJournal {
   const found = { runId: run.id, records: run.records.length };
   switch (rehearsed.kind) {
     case "diverged": {
@@ -77,7 +77,7 @@ function judged(run: ExportedRun, rehearsed: Rehearsed): ReplayedJournal {
 
 function ended(
   run: ExportedRun,
-  ending: Extract<Rehearsed, { kind: "ended" }>["ending"],
+  ending: Extract<DryRunResult, { kind: "ended" }>["ending"],
 ): Pick<ReplayedJournal, "end" | "output"> {
   if (ending.kind === "continued") return { end: "open", output: undefined };
   if (isTerminal(run.status) && run.status !== "cancelled" && run.status !== ending.kind)

@@ -1,9 +1,8 @@
-import { type Client, type ClientOptions, createClient } from "../client.ts";
-import { createEngine } from "../create-engine.ts";
-import type { Engine } from "../engine.ts";
-import type { EngineOptions } from "../engine-config.ts";
+import { type Client, type ClientOptions, createClient } from "../engine/client.ts";
+import type { EngineOptions } from "../engine/config.ts";
+import { createEngine, type Engine } from "../engine/engine.ts";
+import type { RunHandle } from "../engine/run-handle.ts";
 import { isTerminal } from "../model/run.ts";
-import type { RunHandle } from "../run-handle.ts";
 import type { Log, LogLevel } from "../runtime/log.ts";
 import type { Store } from "../store/store.ts";
 import { type CrashAt, type Crashable, crashable } from "./crashable.ts";

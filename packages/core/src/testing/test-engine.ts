@@ -1,13 +1,12 @@
-import { createEngine } from "../create-engine.ts";
-import type { Engine } from "../engine.ts";
-import type { EngineOptions } from "../engine-config.ts";
+import type { EngineOptions } from "../engine/config.ts";
+import { createEngine, type Engine } from "../engine/engine.ts";
+import type { StartOptions } from "../engine/op-builders.ts";
+import type { RunHandle } from "../engine/run-handle.ts";
 import type { Duration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { EmitOutcome, SendOutcome } from "../model/op.ts";
 import { isTerminal, type Status } from "../model/run.ts";
-import type { RunHandle } from "../run-handle.ts";
-import { isThenable } from "../runner/body.ts";
-import type { StartOptions } from "../start.ts";
+import { isThenable } from "../runner/step-attempt.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";

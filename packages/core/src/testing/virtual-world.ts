@@ -1,8 +1,8 @@
-import type { World } from "../engine-config.ts";
+import type { World } from "../engine/config.ts";
 import { type Duration, parseDuration } from "../model/duration.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { type EventLoop, nodeTurns } from "../runtime/event-loop.ts";
 import { seededRandom } from "../runtime/random.ts";
-import { nodeTurns, type Turns } from "../runtime/turns.ts";
 
 /** 2024-01-01T00:00:00Z. */
 const START_AT = 1_704_067_200_000;
@@ -110,7 +110,7 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
 }
 
 /** Node's turns, counted: so that it is known when nobody waits for one. */
-class CountedTurns implements Turns {
+class CountedTurns implements EventLoop {
   readonly #turns = nodeTurns();
   #asked = 0;
   #held = 0;

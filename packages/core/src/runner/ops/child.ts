@@ -5,7 +5,7 @@ import { checkName, childRunId } from "../../model/names.ts";
 import { checkSchema } from "../../model/schema.ts";
 import type { Post } from "../../model/transition.ts";
 import type { Arm } from "../../workflow/command.ts";
-import type { ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
+import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
 import { checkWorkflow } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
@@ -131,4 +131,14 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
   };
   locations.set(handle, location);
   return handle;
+}
+
+/** The code that asked is never answered: its generation is over. */
+export function continueAs(branch: Branch, workflow: AnyWorkflow, input: unknown): Promise<never> {
+  return new Promise(() => {
+    if (branch.line?.isOver) return;
+    const { input: schema } = workflow.options;
+    const checked = schema === undefined ? input : checkSchema(schema, input, `input of ${workflow.name}`);
+    branch.host.finish({ kind: "continued", workflow: workflow.name, version: workflow.version, input: checked });
+  });
 }

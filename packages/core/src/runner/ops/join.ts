@@ -4,9 +4,8 @@ import { nameSegment, nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
-import { type Branch, branchAt, outerSignal } from "./branch.ts";
+import { type Branch, branchAt, Line, outerSignal } from "./branch.ts";
 import { cancelChild } from "./child.ts";
-import { Line } from "./line.ts";
 import { mark } from "./mark.ts";
 
 /** All branches run to their end, whatever becomes of the others. */

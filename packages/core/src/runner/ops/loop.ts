@@ -3,8 +3,7 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
-import { type Branch, branchAt, outerSignal } from "./branch.ts";
-import { Line } from "./line.ts";
+import { type Branch, branchAt, Line, outerSignal } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 const INTERVAL_DEFAULT = 20;

@@ -3,7 +3,7 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
-import type { StepFailure, StepOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
+import type { StepFailure, StepOptions, TransactionOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
 import { type Branch, issue, issued, valueIn } from "./branch.ts";
 import { resolveRollback } from "./rollback.ts";
 import { broughtByStep } from "./scope.ts";
@@ -69,4 +69,29 @@ export function stepCommand(
     retryAt: 0,
     settle,
   };
+}
+
+/** A step whose body the store runs inside its own transaction, and whose record is committed with it. */
+export function transaction<Tx, Value>(
+  branch: Branch,
+  name: string,
+  body: (tx: Tx, info: StepInfo) => Value,
+  options?: TransactionOptions<Awaited<Value>>,
+): Promise<Awaited<Value>> {
+  return issued(
+    branch,
+    (settle) => ({
+      ...stepCommand(branch, name, nothing, options, settle),
+      record: "transaction",
+      transact: (tx, info) => body(tx as Tx, info),
+    }),
+    (completion) => {
+      if (completion.outcome === "failed") throw broughtByStep(completion.error);
+      return valueIn(completion) as Awaited<Value>;
+    },
+  );
+}
+
+function nothing(): void {
+  // The store calls `transact` in its place.
 }

@@ -1,4 +1,4 @@
-import type { RunHead } from "../tables.ts";
+import type { RunHead } from "../../rules/tables.ts";
 import type { KvDriver } from "./kv-driver.ts";
 
 /** Somebody works on the run: it is to be looked at when it seems that nobody does any more. */

@@ -14,12 +14,12 @@ export interface KvWrite {
  * The storage of one run, as a host gives it: sorted keys that nobody else has, and an alarm. `driverContract` of
  * `pawl/testing` tries one.
  *
- * D1. Who calls has the namespace for itself: one process, one writer.
- * D2. `batch` is atomic and durable: when it resolves, all of it is there for ever; when it rejects, or the process dies
- *     before, all of it is there or nothing.
- * D3. `list` gives what begins with exactly these bytes, in byte order of the keys; `deletePrefix` removes exactly that.
- * D4. An alarm that is set outlives the process. When its time has come the host runs the workflow again, or calls `wake` of the
- *     handle it has. Setting it again moves it.
+ * 1. Who calls has the namespace for itself: one process, one writer.
+ * 2. `batch` is atomic and durable: when it resolves, all of it is there for ever; when it rejects, or the process dies
+ *    before, all of it is there or nothing.
+ * 3. `list` gives what begins with exactly these bytes, in byte order of the keys; `deletePrefix` removes exactly that.
+ * 4. An alarm that is set outlives the process. When its time has come the host runs the workflow again, or calls `wake` of the
+ *    handle it has. Setting it again moves it.
  */
 export interface KvDriver {
   get(key: Uint8Array): Promise<Uint8Array | null>;

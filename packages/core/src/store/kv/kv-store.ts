@@ -1,44 +1,31 @@
 import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
+import type { ClaimRequest, Heartbeat, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { ProcessStore } from "../memory/memory-store.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-  WorkerRow,
-} from "../store.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld, WorkerRow } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { Alarm } from "./alarm.ts";
 import type { KvDriver, KvWrite } from "./kv-driver.ts";
 import { loadRows } from "./load-rows.ts";
-import type { NotedRows } from "./noted-rows.ts";
-import { NotedTables } from "./noted-tables.ts";
-import { readerOver } from "./reader-over.ts";
+import type { RecordedRows } from "./recorded-rows.ts";
+import { RecordingTables } from "./recording-tables.ts";
 
 /** What the store works on: the rows in memory, and the store over them. */
 interface Held {
-  readonly rows: NotedRows;
+  readonly rows: RecordedRows;
   readonly store: ProcessStore;
 }
 
 /**
  * A run, and those that it starts, in one namespace of a key-value host.
  *
- * V1. The rows are in memory while the store is open; each commit is one atomic batch of the rows that it changed, and is
- *     answered when the batch is durable.
- * V2. One call at a time: none sees what another has not written yet.
- * V3. When a batch fails, nobody knows what is there: everything is read again before the next call.
- * V4. The alarm is never later than the next time somebody has to look at the namespace: it is moved to an earlier time before
- *     the batch that needs it, and to a later one after.
+ * 1. The rows are in memory while the store is open; each commit is one atomic batch of the rows that it changed, and is
+ *    answered when the batch is durable.
+ * 2. One call at a time: none sees what another has not written yet.
+ * 3. When a batch fails, nobody knows what is there: everything is read again before the next call.
+ * 4. The alarm is never later than the next time somebody has to look at the namespace: it is moved to an earlier time before
+ *    the batch that needs it, and to a later one after.
  */
 export class KvStore implements Store {
   readonly exactClock = true;
@@ -201,7 +188,7 @@ export class KvStore implements Store {
     for (const [id, row] of this.#workers) rows.memory.workers.rows.set(id, row);
     this.#workers = rows.memory.workers.rows;
     declareDead(rows);
-    const store = new ProcessStore(rows.memory, new NotedTables(rows));
+    const store = new ProcessStore(rows.memory, new RecordingTables(rows));
     await store.open({ now: () => this.now(), every: () => () => undefined });
     store.watch((hint) => {
       for (const listener of this.#listeners) listener(hint);
@@ -212,7 +199,7 @@ export class KvStore implements Store {
 }
 
 /** Who owns a run and was never heard of here has died: workers live in the process that has the namespace. */
-function declareDead({ memory }: NotedRows): void {
+function declareDead({ memory }: RecordedRows): void {
   for (const { head } of memory.cells.values()) {
     if (head.owner !== null && memory.workers.expiresAt(head.owner) === null) memory.workers.save(head.owner, 0);
   }
@@ -222,4 +209,21 @@ function declareDead({ memory }: NotedRows): void {
 function unavailable(error: unknown): StoreError {
   const why = error instanceof Error ? error.message : String(error);
   return new StoreError("STORE_UNAVAILABLE", "unknown", `the driver failed: ${why}`, { cause: error });
+}
+
+/** A reader each of whose calls is made by `through`. */
+export function readerOver(through: <T>(read: (reader: Reader) => Promise<T>) => Promise<T>): Reader {
+  return {
+    get: (runId) => through((reader) => reader.get(runId)),
+    list: (query) => through((reader) => reader.list(query)),
+    count: (query) => through((reader) => reader.count(query)),
+    journal: (runId, query) => through((reader) => reader.journal(runId, query)),
+    inbox: (runId) => through((reader) => reader.inbox(runId)),
+    children: (runId, query) => through((reader) => reader.children(runId, query)),
+    deadLetters: (query) => through((reader) => reader.deadLetters(query)),
+    deadLetter: (id) => through((reader) => reader.deadLetter(id)),
+    documents: (query) => through((reader) => reader.documents(query)),
+    document: (kind, id) => through((reader) => reader.document(kind, id)),
+    workers: () => through((reader) => reader.workers()),
+  };
 }

@@ -2,15 +2,15 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Payload, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
-import { Cell } from "../memory/cell.ts";
+import type { EventRow, LetterRow, RunHead } from "../../rules/tables.ts";
+import { MemoryRun } from "../memory/memory-run.ts";
 import { MemoryTables } from "../memory/memory-tables.ts";
-import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import { ChangeLog } from "./change-log.ts";
 import { FORMAT, KEYS } from "./keys.ts";
 import type { KvDriver } from "./kv-driver.ts";
 import { NameRegistry, type Segment } from "./name-registry.ts";
-import { NotedRows, type Numbers } from "./noted-rows.ts";
-import { DATA_CODEC } from "./noted-tables.ts";
-import { Notes } from "./notes.ts";
+import { type Numbers, RecordedRows } from "./recorded-rows.ts";
+import { DATA_CODEC } from "./recording-tables.ts";
 import { decodeTuple, encodeTuple, type TupleItem } from "./tuple.ts";
 
 type StoredRun = RunHead & { readonly wait: Wait | null; readonly places: readonly (readonly [string, number])[] };
@@ -21,7 +21,7 @@ const NO_NUMBERS: Numbers = { runs: 0, events: 0, letters: 0, places: 0 };
 const TEXT = new TextDecoder();
 
 /** Everything that a namespace holds, in memory. */
-export async function loadRows(driver: KvDriver, onRow: NotedRows["onRow"]): Promise<NotedRows> {
+export async function loadRows(driver: KvDriver, onRow: RecordedRows["onRow"]): Promise<RecordedRows> {
   const meta = new Map(
     await rowsOf<unknown>(driver, KEYS.meta).then((rows) => rows.map(({ key, value }) => [key[1], value])),
   );
@@ -32,27 +32,27 @@ export async function loadRows(driver: KvDriver, onRow: NotedRows["onRow"]): Pro
     );
   }
   const numbers = { ...NO_NUMBERS, ...(meta.get("numbers") as Partial<Numbers> | undefined) };
-  const notes = new Notes();
+  const notes = new ChangeLog();
   if (!meta.has("format")) notes.put([KEYS.meta, "format"], () => FORMAT);
   const names = new NameRegistry(notes);
   for (const { value } of await rowsOf<string>(driver, KEYS.name)) names.load(value);
   const memory = new MemoryTables(numbers);
-  const rows = new NotedRows({ memory, notes, names, onRow, places: new Map(), numbers });
+  const rows = new RecordedRows({ memory, notes, names, onRow, places: new Map(), numbers });
   const cells = await loadRuns(driver, rows);
   await loadBelongings(driver, rows, cells);
   await loadRest(driver, rows);
   return rows;
 }
 
-async function loadRuns(driver: KvDriver, rows: NotedRows): Promise<ReadonlyMap<TupleItem | undefined, Cell>> {
+async function loadRuns(driver: KvDriver, rows: RecordedRows): Promise<ReadonlyMap<TupleItem | undefined, MemoryRun>> {
   const inputs = await byRun<StoredInput>(driver, KEYS.input);
   const outcomes = await byRun<Payload>(driver, KEYS.outcome);
-  const cells = new Map<TupleItem | undefined, Cell>();
+  const cells = new Map<TupleItem | undefined, MemoryRun>();
   const subscribed: { readonly head: RunHead; readonly topic: string; readonly place: number }[] = [];
   for (const { value } of await rowsOf<StoredRun>(driver, KEYS.run)) {
     const { wait, places, ...head } = value;
     const { input = null, tags = [], parent = null } = inputs.get(head.key) ?? {};
-    const cell = new Cell({ input, tags, parent }, head);
+    const cell = new MemoryRun({ input, tags, parent }, head);
     cell.wait = wait;
     cell.outcome = outcomes.get(head.key) ?? null;
     cells.set(head.key, cell);
@@ -73,8 +73,8 @@ async function loadRuns(driver: KvDriver, rows: NotedRows): Promise<ReadonlyMap<
 
 async function loadBelongings(
   driver: KvDriver,
-  { names, memory }: NotedRows,
-  cells: ReadonlyMap<TupleItem | undefined, Cell>,
+  { names, memory }: RecordedRows,
+  cells: ReadonlyMap<TupleItem | undefined, MemoryRun>,
 ): Promise<void> {
   for (const { key, value } of await rowsOf<StoredRecord>(driver, KEYS.journal)) {
     const { path, ...rest } = value;
@@ -93,7 +93,7 @@ async function loadBelongings(
   }
 }
 
-async function loadRest(driver: KvDriver, { memory }: NotedRows): Promise<void> {
+async function loadRest(driver: KvDriver, { memory }: RecordedRows): Promise<void> {
   for (const { value } of await rowsOf<EventRow>(driver, KEYS.event)) memory.events.save(value);
   for (const { key, value } of await rowsOf<LetterRow>(driver, KEYS.letter)) {
     memory.letters.load({ n: Number(key[1]), letter: value });

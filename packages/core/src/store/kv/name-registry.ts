@@ -1,5 +1,5 @@
+import type { ChangeLog } from "./change-log.ts";
 import { KEYS } from "./keys.ts";
-import type { Notes } from "./notes.ts";
 
 /** A segment of a location: the number of its name, or with how often it was used before; or the number of a round alone. */
 export type Segment = number | readonly [name: number, use: number] | readonly [round: number];
@@ -11,9 +11,9 @@ const USED_AGAIN = /^(.*)#([1-9]\d*)$/s;
 export class NameRegistry {
   readonly #names: string[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #notes: Notes;
+  readonly #notes: ChangeLog;
 
-  constructor(notes: Notes) {
+  constructor(notes: ChangeLog) {
     this.#notes = notes;
   }
 

@@ -1,6 +1,6 @@
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
-import type { ClaimableQuery } from "../tables.ts";
-import type { Cell } from "./cell.ts";
+import type { ClaimableQuery } from "../../rules/tables.ts";
+import type { MemoryRun } from "./memory-run.ts";
 
 /**
  * When runs are due: one queue for each owner, and one for the runs of each version of a workflow that nobody owns. An entry is not taken out
@@ -10,7 +10,7 @@ export class DueQueues {
   readonly #owned = new Map<string, DueQueue>();
   readonly #free = new Map<string, DueQueue>();
 
-  note(cell: Cell): void {
+  note(cell: MemoryRun): void {
     cell.dueStamp += 1;
     const { owner, workflow, version, wakeAt } = cell.head;
     if (wakeAt === null) return;
@@ -22,11 +22,11 @@ export class DueQueues {
   }
 
   /** Due at `now`, the longest first, at most `limit`; nothing is taken out. */
-  due(owner: string, now: number, limit: number): Cell[] {
+  due(owner: string, now: number, limit: number): MemoryRun[] {
     return peek([this.#owned.get(owner)], now, limit);
   }
 
-  claimable({ workflows, now, limit, newestFirst }: ClaimableQuery): Cell[] {
+  claimable({ workflows, now, limit, newestFirst }: ClaimableQuery): MemoryRun[] {
     const queues = distinctWorkflows(workflows).map((workflow) => this.#free.get(workflowKey(workflow)));
     return newestFirst ? newest(queues, now, limit) : peek(queues, now, limit);
   }
@@ -45,12 +45,12 @@ export class DueQueues {
 }
 
 interface DueEntry {
-  readonly cell: Cell;
+  readonly cell: MemoryRun;
   readonly wakeAt: number;
   readonly stamp: number;
 }
 
-function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: number): Cell[] {
+function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: number): MemoryRun[] {
   const taken: { readonly queue: DueQueue; readonly entry: DueEntry }[] = [];
   while (taken.length < limit) {
     let next: (typeof taken)[number] | null = null;
@@ -68,7 +68,7 @@ function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: num
 }
 
 /** From the other end of the queues, which costs a look at each entry; only those with more than fits into a claim are asked so. */
-function newest(queues: readonly (DueQueue | undefined)[], now: number, limit: number): Cell[] {
+function newest(queues: readonly (DueQueue | undefined)[], now: number, limit: number): MemoryRun[] {
   const due = queues.flatMap((queue) => queue?.dueAt(now) ?? []);
   return due
     .sort((left, right) => (isBefore(left, right) ? 1 : -1))
@@ -138,5 +138,29 @@ class DueQueue {
     const fresh = this.#heap.filter((entry) => entry.stamp === entry.cell.dueStamp);
     this.#heap = fresh.sort((left, right) => (isBefore(left, right) ? -1 : 1));
     this.#compactAt = Math.max(COMPACT_MIN, 2 * fresh.length);
+  }
+}
+
+/** Sets by name: made when their first member comes, gone with their last. */
+export class SetsByName<Member> {
+  readonly #sets = new Map<string, Set<Member>>();
+
+  of(name: string): Iterable<Member> {
+    return this.#sets.get(name) ?? [];
+  }
+
+  has(name: string): boolean {
+    return this.#sets.has(name);
+  }
+
+  add(name: string, member: Member): void {
+    const set = this.#sets.get(name);
+    if (set === undefined) this.#sets.set(name, new Set([member]));
+    else set.add(member);
+  }
+
+  remove(name: string, member: Member): void {
+    const set = this.#sets.get(name);
+    if (set?.delete(member) && set.size === 0) this.#sets.delete(name);
   }
 }

@@ -2,10 +2,10 @@ import type { DeadLetter, InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
+import type { LetterRow } from "../../rules/tables.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
-import type { LetterRow } from "../tables.ts";
-import { type Cell, runOfCell } from "./cell.ts";
+import { type MemoryRun, runOfCell } from "./memory-run.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -79,7 +79,7 @@ export class MemoryReader implements Reader {
     return [...this.#tables.workers.rows.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
   }
 
-  #select({ status, workflow, tag, createdAfter, createdBefore }: Omit<ListQuery, "limit" | "cursor">): Cell[] {
+  #select({ status, workflow, tag, createdAfter, createdBefore }: Omit<ListQuery, "limit" | "cursor">): MemoryRun[] {
     return [...this.#tables.cells.values()].filter(
       ({ head, tags }) =>
         (status === undefined || status.includes(head.status)) &&
@@ -92,7 +92,7 @@ export class MemoryReader implements Reader {
 }
 
 /** Newest first by (createdAt, id). */
-function pageOfRuns(list: string, cells: readonly Cell[], { limit, cursor }: PageQuery): Page<Run> {
+function pageOfRuns(list: string, cells: readonly MemoryRun[], { limit, cursor }: PageQuery): Page<Run> {
   const place = readCursor(list, ["number", "string"], cursor);
   const rest = place === null ? [...cells] : cells.filter(({ head }) => isOlder(head, place));
   rest.sort((left, right) => (isOlder(left.head, [right.head.createdAt, right.head.id]) ? 1 : -1));

@@ -1,26 +1,13 @@
 import type { Run } from "../../model/run.ts";
 import { endedBy, type Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import { applyTransition } from "../apply.ts";
-import { Batch } from "../batch.ts";
-import { beat, claimRuns, retireWorker } from "../ownership.ts";
-import { pruneRows } from "../prune.ts";
-import { isWorking } from "../row-status.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  HeldRun,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-} from "../store.ts";
-import type { Tables } from "../tables.ts";
+import { applyTransition } from "../../rules/apply.ts";
+import { Batch } from "../../rules/batch.ts";
+import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
+import { pruneRows } from "../../rules/prune.ts";
+import { isWorking } from "../../rules/run-head.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
 
@@ -105,7 +92,7 @@ export class ProcessStore implements MemoryStore {
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     return {
-      ...beat(this.#batch(), worker, leaseMs, workflows),
+      ...heartbeat(this.#batch(), worker, leaseMs, workflows),
       held: this.#held(worker),
       nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
       nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),

@@ -1,10 +1,9 @@
 import { PawlError } from "../../model/errors.ts";
+import type { CommitWriter, Decide, Decision } from "./commit-writer.ts";
 import { Connection } from "./database.ts";
-import type { PostgresClient } from "./driver.ts";
-import { hearClient } from "./heard.ts";
-import { KnownRows, Wanted } from "./known-rows.ts";
-import { isConflict } from "./store-error-of.ts";
-import type { Decide, Decision, Writing } from "./writing.ts";
+import { ignoreClientErrors, type PostgresClient } from "./driver.ts";
+import { isConflict } from "./errors.ts";
+import { KnownRows, RowsToRead } from "./known-rows.ts";
 
 const ROUNDS_MAX = 100;
 
@@ -12,10 +11,10 @@ const ROUNDS_MAX = 100;
  * Decides and writes inside a transaction that the caller has open: it is durable when the caller commits. Whole, or not at all:
  * the caller may commit after an error. What it has locked stays locked until then.
  */
-export async function writeWithin<Result>(writing: Writing, tx: unknown, decide: Decide<Result>): Promise<Result> {
-  const connection = new Connection(writing.database, hearClient(checkClient(tx)));
+export async function writeWithin<Result>(writing: CommitWriter, tx: unknown, decide: Decide<Result>): Promise<Result> {
+  const connection = new Connection(writing.database, ignoreClientErrors(checkClient(tx)));
   await begin(connection);
-  const asked = new Wanted();
+  const asked = new RowsToRead();
   try {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const done = await attempt(writing, connection, asked, decide);
@@ -35,9 +34,9 @@ export async function writeWithin<Result>(writing: Writing, tx: unknown, decide:
 
 /** Null: something has to be read first, or an id came meanwhile. */
 async function attempt<Result>(
-  writing: Writing,
+  writing: CommitWriter,
   connection: Connection,
-  asked: Wanted,
+  asked: RowsToRead,
   decide: Decide<Result>,
 ): Promise<Decision<Result> | null> {
   const rows = new KnownRows(null);

@@ -1,7 +1,13 @@
 import { StoreError } from "../store-error.ts";
-import { createPool, type PostgresClient, type PostgresPool, type PostgresResult } from "./driver.ts";
-import { hearClient, hearPool } from "./heard.ts";
-import { breaksConnection, isOfAnotherSession, storeErrorOf } from "./store-error-of.ts";
+import {
+  createPool,
+  ignoreClientErrors,
+  ignorePoolErrors,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresResult,
+} from "./driver.ts";
+import { breaksConnection, isOfAnotherSession, storeErrorOf } from "./errors.ts";
 
 export interface DatabaseOptions {
   /** A pool of the caller's, which stays open; or what a pool is made with. */
@@ -41,7 +47,7 @@ export class Database {
   }
 
   async open(): Promise<void> {
-    this.#pool ??= hearPool("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
+    this.#pool ??= ignorePoolErrors("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
   }
 
   /** SQL in which `@` stands for the schema. */
@@ -91,7 +97,7 @@ export class Database {
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is closed");
     }
     try {
-      return hearClient(await this.#pool.connect());
+      return ignoreClientErrors(await this.#pool.connect());
     } catch (error) {
       throw storeErrorOf(error, false);
     }

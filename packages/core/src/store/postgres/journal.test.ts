@@ -2,9 +2,9 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { append, create, ORDER, record, records } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
-import { CONFLICT_STATE } from "./commit-sql.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./driver.ts";
 import { postgresStore } from "./index.ts";
+import { CONFLICT_STATE } from "./schema/commit.ts";
 
 const postgres = await freshPostgres();
 

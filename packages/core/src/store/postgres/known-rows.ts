@@ -1,6 +1,6 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { StoredDocument } from "../../model/transition.ts";
-import type { AwaitedPosts, EventRow, LetterRow, RunHead } from "../tables.ts";
+import type { AwaitedPosts, EventRow, LetterRow, RunHead } from "../../rules/tables.ts";
 
 /** A run as it was seen, in the state that `rev` names. */
 export interface KnownRun {
@@ -11,7 +11,7 @@ export interface KnownRun {
   readonly newest: number;
   /** What lies in its inbox; null: not read. */
   readonly inbox: readonly InboxEntry[] | null;
-  /** Nothing but what this process commits next can add to its journal in this state of the row (Q3). */
+  /** Nothing but what this process commits next can add to its journal in this state of the row (`CommitWriter.3`). */
   readonly firm: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface RunCache {
 }
 
 /** Keys of rows that a decision needs and that are not known. */
-export class Wanted {
+export class RowsToRead {
   readonly runs = new Set<string>();
   readonly inboxes = new Set<string>();
   /** Ids of inbox entries, by `pairKey`. */
@@ -56,7 +56,7 @@ export class Wanted {
   }
 
   /** Adds all that another one wants. */
-  add(other: Wanted): void {
+  add(other: RowsToRead): void {
     for (const key of other.runs) this.runs.add(key);
     for (const key of other.inboxes) this.inboxes.add(key);
     for (const [key, value] of other.known) this.known.set(key, value);

@@ -1,37 +1,25 @@
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import { type Answer, endedBy, type Transition } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts";
-import { applyTransition } from "../apply.ts";
-import { endPending } from "../apply-event.ts";
-import type { Batch } from "../batch.ts";
+import { applyTransition } from "../../rules/apply.ts";
+import { endPending } from "../../rules/apply-event.ts";
+import type { Batch } from "../../rules/batch.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  HeldRun,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-} from "../store.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
+import { gatheredLoads } from "./batched-reads.ts";
 import { writeWithin } from "./caller-transaction.ts";
-import { writeCoded } from "./coded-writing.ts";
+import { CommitWriter, type Decide, type Decision } from "./commit-writer.ts";
 import type { Database } from "./database.ts";
-import { HeadCache } from "./head-cache.ts";
-import { channelOf, Hints } from "./hints.ts";
-import { gatheredLoads } from "./loads.ts";
-import { checkServer, migrate } from "./migrations.ts";
+import { channelOf, Notifications } from "./notifications.ts";
 import { PostgresReader } from "./postgres-reader.ts";
+import { HeadCache } from "./row-cache.ts";
 import { claimedOf, heldOf, type RunValues, runOfValues } from "./run-rows.ts";
+import { checkServer, migrate } from "./schema/migrations.ts";
 import type { Stage } from "./stage.ts";
-import { STORE_SQL } from "./store-sql.ts";
-import { type Decide, type Decision, Writing } from "./writing.ts";
+import { STORE_SQL } from "./statements.ts";
+import { writeWithCode } from "./transactions.ts";
 
 /** How many runs of dead workers one heartbeat frees. */
 const FREED_MAX = 1_000;
@@ -64,9 +52,9 @@ export class PostgresStore implements Store {
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
   readonly #cache = new HeadCache(REMEMBERED_MAX, (owner) => this.#workers.has(owner));
-  readonly #hints: Hints;
+  readonly #hints: Notifications;
   readonly #loads: ReturnType<typeof gatheredLoads>;
-  readonly #writing: Writing;
+  readonly #writing: CommitWriter;
   /** Those that this process beats and claims for: it needs no hint of what it does itself. */
   readonly #workers = new Set<string>();
   /** Runs that were started elsewhere, or are here again: whoever waits for their results may be elsewhere too. */
@@ -83,9 +71,9 @@ export class PostgresStore implements Store {
     this.#database = database;
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
-    this.#hints = new Hints(database, channel);
+    this.#hints = new Notifications(database, channel);
     this.#loads = gatheredLoads(database, (known) => this.#cache.learnRead(known));
-    this.#writing = new Writing({
+    this.#writing = new CommitWriter({
       database,
       cache: this.#cache,
       channel,
@@ -247,7 +235,7 @@ export class PostgresStore implements Store {
     while (this.#coding >= CODED_MAX) await new Promise<void>((resolve) => this.#codeQueue.push(resolve));
     this.#coding += 1;
     try {
-      return await writeCoded(this.#writing, decide);
+      return await writeWithCode(this.#writing, decide);
     } finally {
       this.#coding -= 1;
       this.#codeQueue.shift()?.();

@@ -1,8 +1,7 @@
 import { toColumn } from "../text-column.ts";
 import { columnArray } from "./array-text.ts";
-import { type ColumnGetters, columnsOf } from "./columns.ts";
-import type { CreatedColumn, HeadColumn, SavedColumn } from "./commit-columns-sql.ts";
-import type { StagedRun } from "./staged-run.ts";
+import type { CreatedColumn, HeadColumn, SavedColumn } from "./schema/commit-columns.ts";
+import type { StagedRun } from "./staged-runs.ts";
 
 /** Rows of runs as the functions that write a commit take them: their ids, what is the same in all, and a list for each other column. */
 type RowsValues = readonly [ids: string | null, same: string | null, each: string | null];
@@ -71,4 +70,33 @@ const SAVED: ColumnGetters<StagedRun, SavedColumn> = {
 
 function columnOf(text: string | null | undefined): string | undefined {
   return text === null || text === undefined ? undefined : toColumn(text);
+}
+
+/** A value of a column: what is undefined is not written, and read as NULL. */
+export type ColumnValue = string | number | boolean | undefined;
+
+/** What each column holds of a row. */
+export type ColumnGetters<Row, Name extends string> = { readonly [name in Name]: (row: Row) => ColumnValue };
+
+/** Rows as columns. */
+export interface Columns<Name extends string> {
+  /** What is the same in all rows. */
+  readonly same: { readonly [name in Name]?: ColumnValue };
+  /** A list for each column that is not. */
+  readonly each: { readonly [name in Name]?: readonly ColumnValue[] };
+}
+
+export function columnsOf<Row, Name extends string>(
+  rows: readonly [Row, ...Row[]],
+  getters: ColumnGetters<Row, Name>,
+): Columns<Name> {
+  const same: { [name in Name]?: ColumnValue } = {};
+  const each: { [name in Name]?: readonly ColumnValue[] } = {};
+  for (const name in getters) {
+    const get = getters[name];
+    const value = get(rows[0]);
+    if (rows.every((row) => get(row) === value)) same[name] = value;
+    else each[name] = rows.map(get);
+  }
+  return { same, each };
 }

@@ -4,7 +4,7 @@ import { execute, freshPostgres, type PostgresFixture } from "../../testing/post
 import { create } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { postgresStore } from "./index.ts";
-import { type RunFilter, runCount, runPage } from "./run-list.ts";
+import { type RunFilter, runCount, runPage } from "./postgres-reader.ts";
 
 const LIMIT = 20;
 const EACH = 4_000;

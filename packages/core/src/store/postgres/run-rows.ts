@@ -2,9 +2,8 @@ import type { InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { Parent, Run, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
-import { runOf } from "../run-of.ts";
-import type { HeldRun } from "../store.ts";
-import type { EventRow, LetterRow, RunHead } from "../tables.ts";
+import { runOf } from "../../rules/run-head.ts";
+import type { EventRow, HeldRun, LetterRow, RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn } from "../text-column.ts";
 import type { KnownRun } from "./known-rows.ts";
 

@@ -1,24 +1,29 @@
 import type { InTransaction } from "../../model/transition.ts";
-import type { Tables } from "../tables.ts";
-import type { TransactionEnd } from "../tx-desk.ts";
-import { type KnownRows, RowsMissing, Wanted } from "./known-rows.ts";
+import type { LetterRow, LetterTable, Tables, WorkerTable } from "../../rules/tables.ts";
+import type { TransactionEnd } from "../../rules/transaction-scope.ts";
+import { type KnownRows, RowsMissing, RowsToRead } from "./known-rows.ts";
 import { StagedDocumentTable } from "./staged-documents.ts";
-import { StagedLetterTable, StagedWorkerTable } from "./staged-rest.ts";
-import { StagedRuns, type Trust } from "./staged-run.ts";
-import { StagedInboxTable, StagedJournalTable, StagedRunTable } from "./staged-run-tables.ts";
+import {
+  notInCommit,
+  StagedInboxTable,
+  StagedJournalTable,
+  StagedRuns,
+  StagedRunTable,
+  type Trust,
+} from "./staged-runs.ts";
 import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topics.ts";
 
 /**
  * The rows of one commit, in this process: decided over what is known of them, and gathered to be written at once.
  *
- * G1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
- *     one exception is what the database itself refuses the commit for if it is not so (`trusting`): an id is taken to be new, a
- *     run that ends to have no open children.
- * G2. A run or topic whose rows change is among those that the database compares by `rev` before it writes; so is every run
- *     that is remembered and not read, even where it was only looked at.
+ * 1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
+ *    one exception is what the database itself refuses the commit for if it is not so (`trusting`): an id is taken to be new, a
+ *    run that ends to have no open children.
+ * 2. A run or topic whose rows change is among those that the database compares by `rev` before it writes; so is every run
+ *    that is remembered and not read, even where it was only looked at.
  */
 export class Stage implements Tables {
-  readonly wanted = new Wanted();
+  readonly wanted = new RowsToRead();
   readonly staged: StagedRuns;
   readonly stagedTopics: StagedTopics;
   readonly runs: StagedRunTable;
@@ -63,5 +68,60 @@ export class Stage implements Tables {
     }
     this.codeWanted ??= code;
     throw new RowsMissing();
+  }
+}
+
+export class StagedLetterTable implements LetterTable {
+  /** Null: it was there and goes. */
+  readonly changes = new Map<string, LetterRow | null>();
+  /** Ids of those that were there and go, even if one of the same id comes. */
+  readonly removed = new Set<string>();
+  readonly #runs: StagedRuns;
+
+  constructor(runs: StagedRuns) {
+    this.#runs = runs;
+  }
+
+  get(id: string): LetterRow | null {
+    const change = this.changes.get(id);
+    if (change !== undefined) return change;
+    const known = this.#runs.rows.letters.get(id);
+    if (known !== undefined) return known;
+    this.#runs.wanted.letters.add(id);
+    throw new RowsMissing();
+  }
+
+  /** The database leaves one that is there already as it is. */
+  insert(letter: LetterRow): void {
+    if (!this.changes.get(letter.id)) this.changes.set(letter.id, letter);
+  }
+
+  remove(id: string): void {
+    if (this.#runs.rows.letters.get(id)) this.removed.add(id);
+    this.changes.set(id, null);
+  }
+
+  removeBefore(): never {
+    return notInCommit("letters.removeBefore");
+  }
+}
+
+/** Whether a worker has a row is seen by the database when the commit comes to it. */
+export class StagedWorkerTable implements WorkerTable {
+  readonly needed = new Set<string>();
+
+  expiresAt(): null {
+    return null;
+  }
+
+  save(worker: string): void {
+    this.needed.add(worker);
+  }
+
+  remove(): never {
+    return notInCommit("workers.remove");
+  }
+  dead(): never {
+    return notInCommit("workers.dead");
   }
 }

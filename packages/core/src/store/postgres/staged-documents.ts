@@ -4,10 +4,9 @@ import {
   OPEN_DOCUMENT,
   type StoredDocument,
 } from "../../model/transition.ts";
-import type { DocumentTable } from "../tables.ts";
+import type { DocumentTable } from "../../rules/tables.ts";
 import { pairKey, RowsMissing } from "./known-rows.ts";
-import { neverAsked } from "./never-asked.ts";
-import type { StagedRuns } from "./staged-run.ts";
+import { notInCommit, type StagedRuns } from "./staged-runs.ts";
 
 /** What one commit makes of one document. */
 export type StagedDocument =
@@ -93,7 +92,7 @@ export class StagedDocumentTable implements DocumentTable {
   }
 
   removeOf(): never {
-    return neverAsked("documents.removeOf");
+    return notInCommit("documents.removeOf");
   }
 
   #closed(document: StoredDocument): StoredDocument {

@@ -1,7 +1,6 @@
-import type { DeliverableQuery, EventRow, EventTable, RunHead, TopicTable } from "../tables.ts";
+import type { DeliverableQuery, EventRow, EventTable, RunHead, TopicTable } from "../../rules/tables.ts";
 import { pairKey, RowsMissing } from "./known-rows.ts";
-import { neverAsked } from "./never-asked.ts";
-import type { StagedRuns } from "./staged-run.ts";
+import { notInCommit, type StagedRuns } from "./staged-runs.ts";
 
 /** How many waiters and events of a topic are read at first; whoever needs more asks for many times as many. */
 const DEPTH = 16;
@@ -186,7 +185,7 @@ export class StagedTopicTable implements TopicTable {
   }
 
   forgetSeen(): never {
-    return neverAsked("topics.forgetSeen");
+    return notInCommit("topics.forgetSeen");
   }
 }
 
@@ -246,9 +245,9 @@ export class StagedEventTable implements EventTable {
   }
 
   expired(): never {
-    return neverAsked("events.expired");
+    return notInCommit("events.expired");
   }
   removeBefore(): never {
-    return neverAsked("events.removeBefore");
+    return notInCommit("events.removeBefore");
   }
 }

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { createEngine } from "../../create-engine.ts";
-import type { Engine } from "../../engine.ts";
+import { createEngine, type Engine } from "../../engine/engine.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { append, create, record } from "../../testing/store-contract/builders.ts";
 import { watchedPool } from "../../testing/watched-pool.ts";

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
-import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script-text.ts";
-import type { Silence } from "./silence.ts";
-import { storeErrorOf } from "./store-error-of.ts";
+import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script.ts";
 
 /** The part of `@redis/client` that is used, the same for one server and for a cluster. */
 export interface RedisClient {
@@ -37,9 +35,9 @@ const READ = scriptOf(READ_SCRIPT);
 /**
  * Sends scripts, and tells what became of them.
  *
- * X1. A command is sent once. When its connection breaks before the answer its outcome is unknown, and whoever sent it hears so.
- * X2. While there is no connection a command fails at once: nothing waits in a queue that nobody can look into.
- * X3. On a connection that is silent nothing is sent, so that the client gives it up.
+ * 1. A command is sent once. When its connection breaks before the answer its outcome is unknown, and whoever sent it hears so.
+ * 2. While there is no connection a command fails at once: nothing waits in a queue that nobody can look into.
+ * 3. On a connection that is silent nothing is sent, so that the client gives it up.
  */
 export class RedisConnection {
   readonly #client: RedisClient;
@@ -48,7 +46,7 @@ export class RedisConnection {
   /** Tells this store's hints from those of others. */
   #origin = NO_ORIGIN;
   /** Null: whoever has made the store has another clock than connections. */
-  #silence: Silence | null = null;
+  #silence: SilenceGuard | null = null;
 
   constructor(client: RedisClient, prefix: string, place: Place) {
     this.#client = client;
@@ -56,7 +54,7 @@ export class RedisConnection {
     this.#place = [String(place.index), String(place.count)];
   }
 
-  async open(silence: Silence | null): Promise<void> {
+  async open(silence: SilenceGuard | null): Promise<void> {
     this.#silence = silence;
     await this.#reaching(() => this.#client.connect());
     const [number] = (await this.write("join", "", [])) as [number];
@@ -120,4 +118,66 @@ export class RedisConnection {
 
 function scriptOf(text: string): Script {
   return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+/**
+ * Whether a server that has something to answer says nothing.
+ *
+ * The client gives up a connection on which nothing has passed for a while, and what is sent counts as passing: one on which
+ * something is sent again and again and nothing is heard would be kept for ever. So nothing more is sent on a silent one.
+ */
+export class SilenceGuard {
+  readonly #now: () => number;
+  readonly #msMax: number;
+  #unanswered = 0;
+  /** When the last answer came, or the first command went that has none. */
+  #since = 0;
+
+  constructor(now: () => number, msMax: number) {
+    this.#now = now;
+    this.#msMax = msMax;
+  }
+
+  async during<Result>(call: () => Promise<Result>): Promise<Result> {
+    const now = this.#now();
+    if (this.#unanswered === 0) this.#since = now;
+    const ms = now - this.#since;
+    if (ms > this.#msMax) {
+      const text = `Redis has said nothing for ${ms} ms; the command was not sent`;
+      throw new StoreError("STORE_UNAVAILABLE", "notApplied", text);
+    }
+    this.#unanswered += 1;
+    try {
+      return await call();
+    } finally {
+      this.#unanswered -= 1;
+      this.#since = this.#now();
+    }
+  }
+}
+
+/** Words that an answer of the server begins with when it could not do its work for a while. Nothing was written. */
+const BUSY = ["BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS"];
+/** It can't write: its memory is used up, or its disk. */
+const FULL = ["OOM", "MISCONF"];
+/** The command was never sent. */
+const UNSENT = ["ClientOfflineError", "ClientClosedError"];
+
+/**
+ * What a failed command means. An answer of the server is one: the script was refused before it wrote. A connection that broke
+ * tells nothing: the script may have run. Null: neither, so it is a mistake of ours.
+ */
+export function storeErrorOf(cause: unknown): StoreError | null {
+  if (!(cause instanceof Error)) return null;
+  const { name } = cause.constructor;
+  const word = cause.message.split(" ", 1)[0] ?? "";
+  if (name === "SimpleError" || name === "BlobError" || name === "ErrorReply") {
+    if (BUSY.includes(word)) return storeError("STORE_BUSY", "notApplied", cause);
+    return FULL.includes(word) ? storeError("STORE_FULL", "notApplied", cause) : null;
+  }
+  return storeError("STORE_UNAVAILABLE", UNSENT.includes(name) ? "notApplied" : "unknown", cause);
+}
+
+function storeError(code: StoreError["code"], outcome: StoreError["outcome"], cause: Error): StoreError {
+  return new StoreError(code, outcome, `Redis: ${cause.message || cause.constructor.name}`, { cause });
 }

@@ -8,7 +8,7 @@ import { placeOf } from "./partitions.ts";
 import type { RedisStore } from "./redis-store.ts";
 import { letterPlace } from "./route-batch.ts";
 import { newestFirst } from "./run-list.ts";
-import { byWireBytes } from "./text.ts";
+import { byWireBytes } from "./wire-text.ts";
 
 /** Where reading of a partition begins, and that it is over: no cursor is either. */
 const START = "";

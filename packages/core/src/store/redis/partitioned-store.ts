@@ -1,23 +1,11 @@
 import type { Run } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  HeldRun,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-} from "../store.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import { Courier, mergedWakes } from "./courier.ts";
-import { pruneKin } from "./kin-prune.ts";
+import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
+import { pruneAcrossPartitions } from "./partitioned-prune.ts";
 import { PartitionedReader } from "./partitioned-reader.ts";
 import { placeOf } from "./partitions.ts";
 import type { Applied, RedisStore } from "./redis-store.ts";
@@ -35,15 +23,15 @@ interface Done {
 /**
  * A store whose runs and topics are spread over partitions, each of which may be on another node of a cluster.
  *
- * J4. A transition is applied in its run's partition, as a whole, with what it says to runs and topics of that partition; the
- *     rest of its posts is in the outbox in the same script. A batch is as many commits as it has partitions.
+ * 1. A transition is applied in its run's partition, as a whole, with what it says to runs and topics of that partition; the
+ *    rest of its posts is in the outbox in the same script. A batch is as many commits as it has partitions.
  */
 export class PartitionedStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "batched";
   readonly reader: Reader;
   readonly #partitions: readonly RedisStore[];
-  readonly #courier: Courier;
+  readonly #courier: PartitionMessages;
   readonly #listeners = new Set<(hint: Hint) => void>();
   #stopCarrying: (() => void) | null = null;
   /** Where the next claim begins, so that each partition is first in its turn. */
@@ -51,7 +39,7 @@ export class PartitionedStore implements Store {
 
   constructor(partitions: readonly RedisStore[]) {
     this.#partitions = partitions;
-    this.#courier = new Courier(partitions);
+    this.#courier = new PartitionMessages(partitions);
     this.reader = new PartitionedReader(partitions);
     this.exactClock = partitions.every(({ exactClock }) => exactClock);
   }
@@ -156,7 +144,7 @@ export class PartitionedStore implements Store {
   }
 
   async prune(request: PruneRequest): Promise<Pruned> {
-    const runs = await pruneKin(this.#partitions, request);
+    const runs = await pruneAcrossPartitions(this.#partitions, request);
     const rest = await this.#everywhere((partition) => partition.prune({ ...request, runsEndedBefore: null }));
     await this.#sweep();
     const sum = (of: (pruned: Pruned) => number): number => rest.reduce((total, pruned) => total + of(pruned), 0);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { toWire } from "./text.ts";
+import { toWire } from "./wire-text.ts";
 
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;

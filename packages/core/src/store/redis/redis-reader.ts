@@ -15,9 +15,9 @@ import {
   readLetter,
   readRecords,
   readRun,
-} from "./read-reply.ts";
+} from "./decode-reply.ts";
 import { type Read, RedisRunList } from "./run-list.ts";
-import { fromWire, toWire } from "./text.ts";
+import { fromWire, toWire } from "./wire-text.ts";
 
 /** How many documents are read at a time to find those that fit. */
 const DOCUMENTS_READ = 200;

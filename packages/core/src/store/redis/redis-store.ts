@@ -1,23 +1,12 @@
+import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
-import type { Transition, Wake } from "../../model/transition.ts";
+import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  HeldRun,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-} from "../store.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import type { RedisConnection } from "./connection.ts";
+import { type RedisConnection, SilenceGuard } from "./connection.ts";
 import {
   type CommitReply,
   type DeliveryReply,
@@ -31,13 +20,11 @@ import {
   readRecords,
   readRun,
   readWake,
-} from "./read-reply.ts";
+} from "./decode-reply.ts";
+import { writeBatch } from "./encode-batch.ts";
 import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
-import { Silence } from "./silence.ts";
-import { fromWire, toWire, toWireOrNull } from "./text.ts";
-import { withoutCode } from "./without-code.ts";
-import { writeBatch } from "./write-batch.ts";
+import { fromWire, toWire, toWireOrNull } from "./wire-text.ts";
 
 type HeldReply = readonly (readonly [string, number])[];
 type BeatReply = [number, number, number, HeldReply, string | null, string | null];
@@ -101,7 +88,7 @@ export class RedisStore implements Store {
     this.#connection = connection;
     try {
       const { clock, silenceMs } = this.#parts;
-      await connection.open(clock === "server" ? new Silence(() => world.now(), silenceMs / 2) : null);
+      await connection.open(clock === "server" ? new SilenceGuard(() => world.now(), silenceMs / 2) : null);
       await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
@@ -129,7 +116,7 @@ export class RedisStore implements Store {
   }
 
   apply(transitions: readonly Transition[]): Promise<Applied> {
-    return withoutCode(transitions, (data) => this.#applied(data));
+    return refuseCode(transitions, (data) => this.#applied(data));
   }
 
   async #applied(data: readonly Transition[]): Promise<Applied> {
@@ -291,4 +278,25 @@ function heldOf(reply: HeldReply): readonly HeldRun[] {
 function workflowArgs(workflows: readonly WorkflowRef[]): readonly string[] {
   const keys = distinctWorkflows(workflows).map((workflow) => toWire(workflowKey(workflow)));
   return [String(keys.length), ...keys];
+}
+
+/** Applies what is data alone, and refuses the rest: a script can't wait for code that is elsewhere. */
+export async function refuseCode<Applied extends { readonly answers: readonly Answer[] }>(
+  transitions: readonly Transition[],
+  apply: (data: readonly Transition[]) => Promise<Applied>,
+): Promise<Applied> {
+  if (!transitions.some(hasCode)) return await apply(transitions);
+  const applied = await apply(transitions.filter((transition) => !hasCode(transition)));
+  const left = applied.answers.values();
+  const answers = transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer)));
+  return { ...applied, answers };
+}
+
+function hasCode(transition: Transition): boolean {
+  return transition.kind === "append" && transition.transaction !== null;
+}
+
+function codeRefused(): Answer {
+  const text = "Redis has no transaction that code could take part in; do the work in a step, with its idempotency key";
+  return { kind: "refused", reason: "threw", error: new PawlError("TX_UNSUPPORTED", text) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createEngine } from "../../create-engine.ts";
+import { createEngine } from "../../engine/engine.ts";
 import { workflow } from "../../workflow/workflow.ts";
 import { redisClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";

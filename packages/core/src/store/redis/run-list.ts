@@ -1,8 +1,8 @@
 import { isTerminal, type Run, STATUSES, type Status } from "../../model/run.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { ListQuery, Page, PageQuery } from "../store.ts";
-import { type RunReply, readRun } from "./read-reply.ts";
-import { byWireBytes, fromWire, toWire, toWireOrNull } from "./text.ts";
+import { type RunReply, readRun } from "./decode-reply.ts";
+import { byWireBytes, fromWire, toWire, toWireOrNull } from "./wire-text.ts";
 
 export type Read = (operation: string, args: readonly string[]) => Promise<unknown>;
 

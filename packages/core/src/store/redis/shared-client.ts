@@ -1,6 +1,5 @@
 import { PawlError } from "../../model/errors.ts";
-import type { RedisClient } from "./connection.ts";
-import { storeErrorOf } from "./store-error-of.ts";
+import { type RedisClient, storeErrorOf } from "./connection.ts";
 
 /** One client for all partitions of a store, and another when that one was closed: a store may be opened again. */
 export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {

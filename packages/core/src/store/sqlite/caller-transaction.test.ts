@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createEngine, type Engine, workflow } from "../../index.ts";
+import type { RunHead } from "../../rules/tables.ts";
 import { type VirtualWorld, virtualWorld } from "../../testing/virtual-world.ts";
-import type { RunHead } from "../tables.ts";
 import { pathOf, withinCaller } from "./caller-transaction.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { findDriver, type SqliteDriver } from "./driver.ts";
+import { findDriver, type SqliteDatabase, type SqliteDriver } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
 

@@ -1,8 +1,8 @@
 import { PawlError } from "../../model/errors.ts";
-import { prepareAll, type SqliteDatabase, type SqliteStatement } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type SqliteStatement } from "./driver.ts";
+import { storeErrorOf } from "./errors.ts";
 import { cacheOf } from "./head-cache.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
-import { storeErrorOf } from "./store-error-of.ts";
 
 /** What the store needs of a connection that the caller has a transaction open on. */
 export interface SqliteConnection {

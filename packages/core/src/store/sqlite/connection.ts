@@ -1,11 +1,10 @@
 import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
 import { pathOf } from "./caller-transaction.ts";
-import { prepareAll, type SqliteDatabase, type SqliteStatement, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type SqliteStatement, type Statements } from "./driver.ts";
+import { BatchRolledBack, isConstraint, storeErrorOf } from "./errors.ts";
 import { migrate } from "./migrations.ts";
-import { SpoiledBatch } from "./spoiled-batch.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
-import { isConstraint, storeErrorOf } from "./store-error-of.ts";
 
 export type Synchronous = "FULL" | "NORMAL";
 
@@ -26,10 +25,10 @@ const SQL = {
 /**
  * One open database: its statements, and transactions over them.
  *
- * N1. The database is held as long as its statements are: a driver may collect one that only statements refer to.
- * N2. After an error no transaction is open: the connection can be used on.
- * N3. A transaction that was begun elsewhere is left alone: by the caller, on a database that was handed in, or further out
- *     in this one, whose user code asks the engine for something.
+ * 1. The database is held as long as its statements are: a driver may collect one that only statements refer to.
+ * 2. After an error no transaction is open: the connection can be used on.
+ * 3. A transaction that was begun elsewhere is left alone: by the caller, on a database that was handed in, or further out
+ *    in this one, whose user code asks the engine for something.
  */
 export class Connection {
   readonly database: SqliteDatabase;
@@ -67,7 +66,7 @@ export class Connection {
       this.tables.ended("rolledBack");
       this.#rollback();
       if (phase === "commit" && isConstraint(error)) {
-        throw new SpoiledBatch("what a transaction left behind can't be committed", { cause: error });
+        throw new BatchRolledBack("what a transaction left behind can't be committed", { cause: error });
       }
       throw storeErrorOf(error, phase);
     }

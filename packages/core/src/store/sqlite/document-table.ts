@@ -4,9 +4,9 @@ import {
   OPEN_DOCUMENT,
   type StoredDocument,
 } from "../../model/transition.ts";
-import type { DocumentTable } from "../tables.ts";
+import type { DocumentTable } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
 const COLUMNS = "kind, id, run_id, a, b, c, d, body";
 

@@ -1,5 +1,5 @@
-import type { AwaitedPosts, RunHead } from "../tables.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { AwaitedPosts, RunHead } from "../../rules/tables.ts";
+import type { SqliteDatabase } from "./driver.ts";
 
 /** How many runs a generation holds; two are remembered. */
 const GENERATION_MAX = 2_048;
@@ -20,10 +20,10 @@ export interface CachedRun {
 /**
  * Heads of runs as this connection left them, so that a guard needs no row to be read.
  *
- * M1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
- *     the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
- * M2. A transaction that is rolled back takes everything with it.
- * M3. There is one for each database that is open: commits through it do not change the version that it sees.
+ * 1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
+ *    the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
+ * 2. A transaction that is rolled back takes everything with it.
+ * 3. There is one for each database that is open: commits through it do not change the version that it sees.
  */
 export class HeadCache {
   #young = new Map<string, CachedRun>();

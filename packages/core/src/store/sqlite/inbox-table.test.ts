@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { InboxEntry } from "../../model/inbox.ts";
+import { Batch } from "../../rules/batch.ts";
+import type { RunHead } from "../../rules/tables.ts";
 import { newRun, T0 } from "../../testing/store-contract/builders.ts";
-import { Batch } from "../batch.ts";
-import type { RunHead } from "../tables.ts";
 import { Connection } from "./connection.ts";
 import { findDriver } from "./driver.ts";
 import { cacheOf } from "./head-cache.ts";

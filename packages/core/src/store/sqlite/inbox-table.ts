@@ -1,8 +1,8 @@
 import type { InboxEntry } from "../../model/inbox.ts";
-import type { InboxTable, RunHead } from "../tables.ts";
+import type { InboxTable, RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { GatheredRows, insertText } from "./gathered-rows.ts";
+import { GatheredRows, insertText } from "./bulk-insert.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 import type { HeadCache } from "./head-cache.ts";
 
 const SQL = {

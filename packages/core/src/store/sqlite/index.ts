@@ -1,8 +1,7 @@
 import { PawlError } from "../../model/errors.ts";
 import type { Store } from "../store.ts";
 import type { SqliteConnection } from "./caller-transaction.ts";
-import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./database.ts";
-import { findDriver } from "./driver.ts";
+import { findDriver, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 

@@ -4,7 +4,7 @@ import { append, create, record } from "../../testing/store-contract/builders.ts
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import type { Loaded, Store } from "../store.ts";
 import { sqliteStore } from "./index.ts";
-import { PAGE_RECORDS } from "./paged-records.ts";
+import { PAGE_RECORDS } from "./journal-pages.ts";
 
 const T = 1_700_000_000_000;
 

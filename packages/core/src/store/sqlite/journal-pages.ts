@@ -1,9 +1,7 @@
-import type { JournalRecord } from "../../model/record.ts";
+import type { JournalRecord, Records } from "../../model/record.ts";
 import type { Loaded } from "../store.ts";
-import { fromColumn, fromColumnOrNull } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { type PageRow, readPage, type VariousRow } from "./journal-page.ts";
-import { PAGE_RECORDS, type Page, PagedRecords } from "./paged-records.ts";
+import { fromColumn, fromColumnOrNull, hasEscape } from "../text-column.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
 /** A record whose payload or detail is longer is read by itself. */
 const PLAIN_BYTES = 2_048;
@@ -101,4 +99,119 @@ function recordOf({ started_at: startedAt, ...row }: RecordRow): JournalRecord {
     payload: fromColumnOrNull(payload),
     detail: fromColumnOrNull(detail),
   };
+}
+
+/** Records of a journal that follow each other. What differs from one to the next is a list: texts as lines, numbers as JSON. */
+export interface PageRow {
+  readonly count: number;
+  readonly first: number;
+  readonly last: number;
+  /** Of all of them, if they are alike: without a gap in their seqs, and none has a detail. */
+  readonly kind: JournalRecord["kind"];
+  readonly outcome: JournalRecord["outcome"];
+  readonly attempts: number;
+  readonly alike: number;
+  readonly location: string;
+  readonly payload: string;
+  readonly at: string;
+  readonly tookMs: string;
+  /** The seqs of those that do not fit into such lists. */
+  readonly apart: string;
+}
+
+/** What records have that are not alike: lists as well, all of them as JSON. */
+export interface VariousRow {
+  readonly seq: string;
+  readonly kind: string;
+  readonly outcome: string;
+  readonly attempts: string;
+  readonly detail: string;
+  /** The seqs of those that tell what an operator did. */
+  readonly acts: string;
+}
+
+/** The records of a page. `apart`: those that its lists cannot hold. */
+export function readPage(
+  row: PageRow,
+  various: VariousRow | null,
+  apart: readonly JournalRecord[],
+): readonly JournalRecord[] {
+  const { first, kind, outcome, attempts } = row;
+  const locations = readLines(row.location);
+  const payloads = readLines(row.payload);
+  const ends: readonly number[] = JSON.parse(row.at);
+  const tooks: readonly number[] = JSON.parse(row.tookMs);
+  const records = locations.map((location, place): JournalRecord => {
+    const at = ends[place] as number;
+    const startedAt = at - (tooks[place] as number);
+    const payload = payloads[place] || null;
+    return { seq: first + place, location, kind, outcome, payload, attempts, startedAt, at, detail: null };
+  });
+  const whole = various === null ? records : withVarious(records, various);
+  if (apart.length === 0) return whole;
+  const bySeq = new Map(apart.map((record) => [record.seq, record]));
+  return whole.map((record) => bySeq.get(record.seq) ?? record);
+}
+
+function withVarious(records: readonly JournalRecord[], various: VariousRow): readonly JournalRecord[] {
+  const seqs: readonly number[] = JSON.parse(various.seq);
+  const kinds: ReadonlyArray<JournalRecord["kind"]> = JSON.parse(various.kind);
+  const outcomes: ReadonlyArray<JournalRecord["outcome"]> = JSON.parse(various.outcome);
+  const attempts: readonly number[] = JSON.parse(various.attempts);
+  const details = readTexts(various.detail);
+  return records.map((record, place) => ({
+    ...record,
+    seq: seqs[place] as number,
+    kind: kinds[place] as JournalRecord["kind"],
+    outcome: outcomes[place] as JournalRecord["outcome"],
+    attempts: attempts[place] as number,
+    detail: details[place] as string | null,
+  }));
+}
+
+/** As they are, they are no strings of JSON, which a parser would have to take apart and look up. */
+function readLines(lines: string): readonly string[] {
+  const texts = lines.split("\n");
+  return hasEscape(lines) ? texts.map(fromColumn) : texts;
+}
+
+function readTexts(list: string): readonly (string | null)[] {
+  const texts = JSON.parse(list) as readonly (string | null)[];
+  return hasEscape(list) ? texts.map(fromColumnOrNull) : texts;
+}
+
+/** How many records all pages but the last hold. */
+export const PAGE_RECORDS = 2_048;
+
+/** Makes the records of a page. */
+export type Page = () => readonly JournalRecord[];
+
+/**
+ * A long journal, of whose pages only the one that was asked for last is there as records: who goes through it holds a page and not the
+ * whole, and leaves little to the collector that has to be moved about.
+ */
+export class PagedRecords implements Records {
+  readonly length: number;
+  readonly #pages: readonly Page[];
+  /** The page that is there, and where it begins. */
+  #page: readonly JournalRecord[] = [];
+  #begin = 0;
+
+  constructor(pages: readonly Page[], length: number) {
+    this.#pages = pages;
+    this.length = length;
+  }
+
+  at(index: number): JournalRecord | undefined {
+    const place = index < 0 ? this.length + index : index;
+    const record = this.#page[place - this.#begin];
+    if (record !== undefined || place < 0 || place >= this.length) return record;
+    this.#begin = place - (place % PAGE_RECORDS);
+    this.#page = this.#pages[this.#begin / PAGE_RECORDS]?.() ?? [];
+    return this.#page[place - this.#begin];
+  }
+
+  *[Symbol.iterator](): Generator<JournalRecord> {
+    for (const page of this.#pages) yield* page();
+  }
 }

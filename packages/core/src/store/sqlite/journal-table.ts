@@ -1,8 +1,8 @@
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
-import type { JournalTable, RunHead } from "../tables.ts";
+import type { JournalTable, RunHead } from "../../rules/tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
-import { GatheredRows, insertText } from "./gathered-rows.ts";
+import { GatheredRows, insertText } from "./bulk-insert.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
 import { COLUMNS } from "./journal-pages.ts";
 

@@ -1,6 +1,6 @@
-import type { LetterRow, LetterTable } from "../tables.ts";
+import type { LetterRow, LetterTable } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
 const COLUMNS = "n, id, kind, post_id, target, name, reason, status, sent_at, dead_at, value";
 

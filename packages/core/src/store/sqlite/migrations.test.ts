@@ -11,8 +11,7 @@ import {
   T0,
 } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { findDriver } from "./driver.ts";
+import { findDriver, type SqliteDatabase } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
 import { migrate, SCHEMA_VERSION } from "./migrations.ts";
 

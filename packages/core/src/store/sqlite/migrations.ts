@@ -1,5 +1,5 @@
 import { PawlError } from "../../model/errors.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { SqliteDatabase } from "./driver.ts";
 
 /**
  * The schema, as the steps that made it. A step is never changed once it is published: a later one changes what it left.

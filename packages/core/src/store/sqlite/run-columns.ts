@@ -1,6 +1,6 @@
 import type { Parent, Run, Wait } from "../../model/run.ts";
-import { runOf } from "../run-of.ts";
-import type { RunHead } from "../tables.ts";
+import { runOf } from "../../rules/run-head.ts";
+import type { RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull } from "../text-column.ts";
 
 /** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */

@@ -2,13 +2,7 @@ import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { ListQuery, Page, PageQuery } from "../store.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
-import {
-  prepareAll,
-  type SqliteDatabase,
-  type SqliteStatement,
-  type SqliteValue,
-  type Statements,
-} from "./database.ts";
+import { prepareAll, type SqliteDatabase, type SqliteStatement, type SqliteValue, type Statements } from "./driver.ts";
 import { RUN_COLUMNS, type RunRow, runOfRow } from "./run-columns.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { InTransaction } from "../../model/transition.ts";
 import type { SqliteTx } from "../../model/tx.ts";
+import { Batch } from "../../rules/batch.ts";
+import { draftOf } from "../../rules/run-head.ts";
+import type { RunHead } from "../../rules/tables.ts";
 import { newRun, record, T0 } from "../../testing/store-contract/builders.ts";
-import { Batch } from "../batch.ts";
-import { draftOf } from "../head-draft.ts";
-import type { RunHead } from "../tables.ts";
 import { Connection } from "./connection.ts";
 import { findDriver } from "./driver.ts";
 import { cacheOf } from "./head-cache.ts";

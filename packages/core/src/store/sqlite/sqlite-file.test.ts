@@ -14,10 +14,9 @@ import {
 } from "../../testing/store-contract/builders.ts";
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { StoreError } from "../store-error.ts";
-import type { SqliteDatabase, SqliteStatement } from "./database.ts";
-import { checkVersion, findDriver, isSupported } from "./driver.ts";
+import { checkVersion, findDriver, isSupported, type SqliteDatabase, type SqliteStatement } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
-import { RUN_SQL } from "./run-sql.ts";
+import { RUN_SQL } from "./run-table.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 

@@ -3,10 +3,9 @@ import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
 import { withinCaller } from "./caller-transaction.ts";
 import { Connection, type Synchronous } from "./connection.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { checkVersion, type SqliteDriver } from "./driver.ts";
+import { checkVersion, type SqliteDatabase, type SqliteDriver } from "./driver.ts";
+import { needsReopen, storeErrorOf } from "./errors.ts";
 import type { SqliteTables } from "./sqlite-tables.ts";
-import { needsReopen, storeErrorOf } from "./store-error-of.ts";
 
 export interface SqliteFileOptions {
   readonly synchronous: Synchronous;

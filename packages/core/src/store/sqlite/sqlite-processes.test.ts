@@ -9,7 +9,7 @@ import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import { sqliteStore } from "./index.ts";
 
 /** Processes find the driver from here as the sources do. */
-const CACHE = fileURLToPath(new URL("../../../../../node_modules/.cache/", import.meta.url));
+const CACHE = fileURLToPath(new URL("../../../../../node_modules/.cache", import.meta.url));
 const ENTRY = fileURLToPath(new URL("./index.ts", import.meta.url));
 const world = new ManualWorld(1_700_000_000_000);
 let folder = "";

@@ -2,9 +2,9 @@ import type { DeadLetter, InboxEntry } from "../../model/inbox.ts";
 import type { JournalRecord } from "../../model/record.ts";
 import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
+import type { LetterRow } from "../../rules/tables.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
-import type { LetterRow } from "../tables.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 
 export class SqliteReader implements Reader {

@@ -1,26 +1,14 @@
 import type { Run } from "../../model/run.ts";
 import type { Transition } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import { applyTransition } from "../apply.ts";
-import { Batch } from "../batch.ts";
-import { beat, claimRuns, retireWorker } from "../ownership.ts";
-import { pruneRows } from "../prune.ts";
-import type {
-  ClaimRequest,
-  Commit,
-  DueRun,
-  Heartbeat,
-  HeldRun,
-  Hint,
-  Loaded,
-  Pruned,
-  PruneRequest,
-  Reader,
-  Store,
-  StoreWorld,
-} from "../store.ts";
+import { applyTransition } from "../../rules/apply.ts";
+import { Batch } from "../../rules/batch.ts";
+import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
+import { pruneRows } from "../../rules/prune.ts";
+import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import { SpoiledBatch } from "./spoiled-batch.ts";
+import { BatchRolledBack } from "./errors.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
@@ -59,7 +47,7 @@ export class SqliteStore implements Store {
     try {
       return this.#apply(transitions);
     } catch (error) {
-      if (error instanceof SpoiledBatch) return this.#applyApart(transitions);
+      if (error instanceof BatchRolledBack) return this.#applyApart(transitions);
       throw error;
     }
   }
@@ -79,7 +67,7 @@ export class SqliteStore implements Store {
       try {
         return this.#apply(part);
       } catch (error) {
-        if (!(error instanceof SpoiledBatch) || !part.every(hasCode)) throw error;
+        if (!(error instanceof BatchRolledBack) || !part.every(hasCode)) throw error;
         return { answers: [{ kind: "refused", reason: "threw", error: error.cause }], wakes: [] };
       }
     });
@@ -120,7 +108,7 @@ export class SqliteStore implements Store {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     const now = this.now();
     return this.#file.write((tables) => ({
-      ...beat(new Batch(tables, now), worker, leaseMs, workflows),
+      ...heartbeat(new Batch(tables, now), worker, leaseMs, workflows),
       held: tables.runs.held(worker),
       nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
       nextExpiryAt: tables.workers.nextExpiryAt(worker),

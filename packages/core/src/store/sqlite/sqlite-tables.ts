@@ -1,9 +1,9 @@
 import type { InTransaction } from "../../model/transition.ts";
-import type { Tables } from "../tables.ts";
-import type { TransactionEnd } from "../tx-desk.ts";
-import type { SqliteDatabase } from "./database.ts";
+import type { Tables } from "../../rules/tables.ts";
+import type { TransactionEnd } from "../../rules/transaction-scope.ts";
 import { SqliteDocumentTable } from "./document-table.ts";
-import { SqliteEventTable } from "./event-table.ts";
+import type { SqliteDatabase } from "./driver.ts";
+import { SqliteEventTable, SqliteTopicTable } from "./event-table.ts";
 import { cacheOf, type HeadCache } from "./head-cache.ts";
 import { SqliteInboxTable } from "./inbox-table.ts";
 import { JournalPages } from "./journal-pages.ts";
@@ -11,8 +11,7 @@ import { SqliteJournalTable } from "./journal-table.ts";
 import { SqliteLetterTable } from "./letter-table.ts";
 import { SqliteRunList } from "./run-list.ts";
 import { SqliteRunTable } from "./run-table.ts";
-import { SqliteTransactions } from "./sqlite-tx.ts";
-import { SqliteTopicTable } from "./topic-table.ts";
+import { SqliteTransactions } from "./transactions.ts";
 import { SqliteWorkerTable } from "./worker-table.ts";
 
 /** The rows as tables of a database, each with its prepared statements. */

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createEngine, type Engine, type SqliteTx, workflow } from "../../index.ts";
 import { virtualWorld } from "../../testing/virtual-world.ts";
-import type { SqliteDatabase } from "./database.ts";
-import { findDriver } from "./driver.ts";
+import { findDriver, type SqliteDatabase } from "./driver.ts";
 import { sqliteStore } from "./index.ts";
 
 interface Bench {

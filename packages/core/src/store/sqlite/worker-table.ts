@@ -1,8 +1,8 @@
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
+import type { WorkerTable } from "../../rules/tables.ts";
 import type { WorkerRow } from "../store.ts";
-import type { WorkerTable } from "../tables.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
-import { prepareAll, type SqliteDatabase, type Statements } from "./database.ts";
+import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
 const SQL = {
   expiresAt: "SELECT expires_at FROM pawl_workers WHERE id = ?",

@@ -1,6 +1,6 @@
 import { CriticalError } from "../../model/errors.ts";
 import { hash32 } from "../../model/hash.ts";
-import { isThenable } from "../../runner/body.ts";
+import { isThenable } from "../../runner/step-attempt.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { Command, StepCommand } from "../../workflow/command.ts";
 import { stepName } from "../stand-ins.ts";

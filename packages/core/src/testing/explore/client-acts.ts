@@ -1,4 +1,4 @@
-import type { Engine } from "../../engine.ts";
+import type { Engine } from "../../engine/engine.ts";
 import { type Duration, parseDuration } from "../../model/duration.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../../workflow/messages.ts";

@@ -1,4 +1,4 @@
-import type { EngineOptions } from "../../engine-config.ts";
+import type { EngineOptions } from "../../engine/config.ts";
 import { memoryStore } from "../../store/memory/memory-store.ts";
 import type { AnyWorkflow, Workflow } from "../../workflow/ctx.ts";
 import { programSettings } from "../program-through.ts";

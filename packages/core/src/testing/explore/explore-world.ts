@@ -1,6 +1,6 @@
-import type { World } from "../../engine-config.ts";
+import type { World } from "../../engine/config.ts";
+import { type EventLoop, nodeTurns } from "../../runtime/event-loop.ts";
 import { type Random, seededRandom } from "../../runtime/random.ts";
-import { nodeTurns, type Turns } from "../../runtime/turns.ts";
 import { type VirtualClock, virtualClock } from "../virtual-world.ts";
 
 /** As they are when this file is loaded: others may be put in their place while a workflow is explored. */
@@ -19,7 +19,7 @@ const PATIENCE_MS = 250;
 export class ExploreWorld implements World {
   readonly clock: VirtualClock = virtualClock();
   readonly random: Random = seededRandom(1);
-  readonly turns: Turns;
+  readonly turns: EventLoop;
   readonly #ends: Array<() => void> = [];
   #resting = 0;
   #held = 0;

@@ -1,4 +1,4 @@
-import { builtin } from "../../runtime/machine.ts";
+import { builtinModule } from "../../runtime/platform.ts";
 import { currentPlace, type Place } from "./place.ts";
 import { bytesFor, filledFor, intFor, uuidFor } from "./place-random.ts";
 
@@ -126,10 +126,10 @@ const dateGuard: Guard = {
 };
 
 /** Names that were imported from a module of the platform are those that its object has at this moment. */
-const syncNames = builtin<typeof import("node:module")>("node:module")?.syncBuiltinESMExports;
-const nodeCrypto = builtin<typeof import("node:crypto")>("node:crypto");
-const timers = builtin<typeof import("node:timers")>("node:timers");
-const timerPromises = builtin<typeof import("node:timers/promises")>("node:timers/promises");
+const syncNames = builtinModule<typeof import("node:module")>("node:module")?.syncBuiltinESMExports;
+const nodeCrypto = builtinModule<typeof import("node:crypto")>("node:crypto");
+const timers = builtinModule<typeof import("node:timers")>("node:timers");
+const timerPromises = builtinModule<typeof import("node:timers/promises")>("node:timers/promises");
 
 const GUARDS: readonly Guard[] = [
   stackGuard,

@@ -1,9 +1,9 @@
-import { builtin } from "../../runtime/machine.ts";
+import { builtinModule } from "../../runtime/platform.ts";
 import type { Place } from "./place.ts";
 
 /** What the platform's sources of randomness give in the body of a step: the same in each schedule. Undefined: the platform's own. */
 
-const buffers = builtin<typeof import("node:buffer")>("node:buffer");
+const buffers = builtinModule<typeof import("node:buffer")>("node:buffer");
 
 export function uuidFor(place: Place): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(place.random() * 16).toString(16)).join("");

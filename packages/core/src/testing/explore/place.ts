@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { catchStrays, type StrayRejections } from "../../runtime/stray.ts";
+import { trackUnhandledRejections, type UnhandledRejections } from "../../runtime/unhandled-rejections.ts";
 
 /** Where user code is at work: in a workflow's function, in the body of a step, or in what else an engine calls. */
 export interface Place {
@@ -19,7 +19,7 @@ export interface Place {
 /** How it is known at which place a call is made. */
 export interface Attribution {
   at<Value>(place: Place, call: () => Value): Value;
-  readonly strays: StrayRejections;
+  readonly strays: UnhandledRejections;
   end(): void;
 }
 
@@ -39,7 +39,7 @@ export function followed(): Attribution {
   followers += 1;
   return {
     at: (place, call) => places.run(place, call),
-    strays: catchStrays((_, error) => currentPlace()?.unhandled(error)),
+    strays: trackUnhandledRejections((_, error) => currentPlace()?.unhandled(error)),
     end() {
       this.strays.stop();
       followers -= 1;
@@ -50,7 +50,7 @@ export function followed(): Attribution {
 
 /** A body is known as far as its first wait. Any other call, and a rejection that nobody handles, is in doubt. */
 export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attribution {
-  const strays = catchStrays((_, error) => onDoubt([error]));
+  const strays = trackUnhandledRejections((_, error) => onDoubt([error]));
   const over = strays.beside("explored", () => undefined);
   doubts.add(onDoubt);
   return {
@@ -64,7 +64,7 @@ export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attrib
   };
 }
 
-const UNWATCHED: StrayRejections = {
+const UNWATCHED: UnhandledRejections = {
   within: (_, call) => call(),
   beside(_, call) {
     call();

@@ -1,5 +1,4 @@
-import { createEngine } from "../../create-engine.ts";
-import type { Engine } from "../../engine.ts";
+import { createEngine, type Engine } from "../../engine/engine.ts";
 import { isTerminal, type Run, type Status } from "../../model/run.ts";
 import type { ProgramSettings } from "../../runner/ops/branch.ts";
 import { memoryStore } from "../../store/memory/memory-store.ts";

@@ -1,6 +1,5 @@
-import { createEngine } from "../../create-engine.ts";
-import type { Engine } from "../../engine.ts";
-import type { EngineOptions, World } from "../../engine-config.ts";
+import type { EngineOptions, World } from "../../engine/config.ts";
+import { createEngine, type Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
 import type { StoreCall } from "../intercepted.ts";

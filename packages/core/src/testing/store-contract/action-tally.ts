@@ -1,5 +1,6 @@
 import type { Answer, Transition } from "../../model/transition.ts";
-import type { Commit, Heartbeat, Pruned } from "../../store/store.ts";
+import type { Heartbeat, Pruned } from "../../rules/tables.ts";
+import type { Commit } from "../../store/store.ts";
 import type { StoreAction } from "./store-actions.ts";
 
 type End = "succeeded" | "failed";

@@ -1,6 +1,7 @@
 import type { Run } from "../../model/run.ts";
-import type { HeldRun, Store } from "../../store/store.ts";
-import { type WholeRun, wholeRun } from "../../whole-run.ts";
+import { type WholeRun, wholeRun } from "../../operator/action.ts";
+import type { HeldRun } from "../../rules/tables.ts";
+import type { Store } from "../../store/store.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
 

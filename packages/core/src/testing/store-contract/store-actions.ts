@@ -1,7 +1,8 @@
 import type { Run, Undo } from "../../model/run.ts";
 import type { DocumentChange, Post, RunState, Transition } from "../../model/transition.ts";
+import type { ClaimRequest, PruneRequest } from "../../rules/tables.ts";
 import { seededSequence } from "../../runtime/random.ts";
-import type { ClaimRequest, PruneRequest, Store } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { append, cancel, control, document, event, message, newRun, record, wait } from "./builders.ts";
 
 /** Something that is done to a store, as data, so that the same can be done to another. */

@@ -1,8 +1,8 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { NewRun, Run, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, Transition } from "../../model/transition.ts";
+import { wholeRun } from "../../operator/action.ts";
 import type { Commit, Store } from "../../store/store.ts";
-import { wholeRun } from "../../whole-run.ts";
 import { append, create, message, ORDER, post, suspended, T0 } from "./builders.ts";
 import type { Expect } from "./harness.ts";
 import { ManualWorld } from "./manual-world.ts";

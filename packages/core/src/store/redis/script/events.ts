@@ -1,5 +1,5 @@
 /**
- * Events meet waiters, as `apply-event.ts` has it: E1 and E2 hold here too.
+ * Events meet waiters, as `apply-event.ts` has it: its invariants hold here too.
  *
  * Keys: `e:` an event, `pe:` the pending ones of a topic by how they are consumed, `ex` pending ones by the end of their time,
  * `eo` those that are over by their time.

@@ -1,0 +1,73 @@
+import type { EngineOptions } from "./config.ts";
+import { createEngine, type Engine } from "./engine.ts";
+
+/** What concerns those who don't work on runs. */
+export type ClientOptions = Pick<
+  EngineOptions,
+  | "store"
+  | "poll"
+  | "storageRetryPolicy"
+  | "maxPendingEventsPerType"
+  | "eventRetention"
+  | "payloadBytesMax"
+  | "codec"
+  | "log"
+  | "world"
+>;
+
+/** Starts runs, sends, emits, reads and controls, from any process that reaches the store. It never works on a run. */
+export interface Client
+  extends Pick<
+    Engine,
+    | "start"
+    | "run"
+    | "get"
+    | "list"
+    | "send"
+    | "emit"
+    | "cancel"
+    | "pause"
+    | "resume"
+    | "rewind"
+    | "retry"
+    | "fork"
+    | "explain"
+    | "deadLetters"
+    | "documents"
+    | "restart"
+  > {
+  /** Lets go of the store; whoever still waits for a result is told, code `ENGINE_STOPPED`. Runs go on. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store for a process without workers.
+ *
+ * ```ts
+ * const client = await createClient({ store: postgresStore(url) });
+ * const run = await client.start(declareWorkflow<Order, Receipt>("order"), { id: "o-1" });
+ * const receipt = await run.result();
+ * ```
+ */
+export async function createClient(options: ClientOptions): Promise<Client> {
+  const engine = await createEngine({ ...options, workflows: [] });
+  return {
+    start: (workflow, input, rest) => engine.start(workflow, input, rest),
+    run: (runId) => engine.run(runId),
+    get: (runId) => engine.get(runId),
+    list: (query) => engine.list(query),
+    send: (runId, message, value, rest) => engine.send(runId, message, value, rest),
+    emit: (topic, value, rest) => engine.emit(topic, value, rest),
+    cancel: (runId, reason) => engine.cancel(runId, reason),
+    pause: (runId, reason) => engine.pause(runId, reason),
+    resume: (runId) => engine.resume(runId),
+    rewind: (runId, at, rest) => engine.rewind(runId, at, rest),
+    retry: (runId, rest) => engine.retry(runId, rest),
+    fork: (runId, at, rest) => engine.fork(runId, at, rest),
+    explain: (runId) => engine.explain(runId),
+    deadLetters: engine.deadLetters,
+    documents: engine.documents,
+    restart: (runId, version, rest) => engine.restart(runId, version, rest),
+    close: () => engine.shutdown(),
+  };
+}

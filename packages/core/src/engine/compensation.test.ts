@@ -1,0 +1,738 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { CriticalError, type Ctx, Loop, RollbackError, rollbackFailures, workflow } from "../index.ts";
+import { atEachCommit } from "../testing/at-each-commit.ts";
+import { STAGES } from "../testing/stages.ts";
+
+function gated<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => undefined;
+  const promise = new Promise<Value>((given) => {
+    resolve = given;
+  });
+  return { promise, resolve };
+}
+
+/** What steps did and what was undone, in order, as an outside world would see it. */
+class Ledger {
+  readonly lines: string[] = [];
+
+  /** A step that can be undone. */
+  step(ctx: Ctx, name: string): Promise<string> {
+    return ctx.step(name, () => this.did(name), { rollback: (value) => this.undid(value) });
+  }
+
+  did(name: string): string {
+    this.lines.push(`+${name}`);
+    return name;
+  }
+
+  undid(name: string): void {
+    this.lines.push(`-${name}`);
+  }
+}
+
+describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
+  it("undoes completed steps when the run fails, the newest first, with what each returned", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "flight");
+      await ctx.step("plain", () => ledger.did("plain"));
+      await ledger.step(ctx, "hotel");
+      throw new Error("no car");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    const error = await stage.failure(run);
+    expect(error).toMatchObject({ code: "RUN_FAILED", cause: { message: "no car" } });
+    expect(rollbackFailures(error)).toEqual([]);
+    expect(ledger.lines).toEqual(["+flight", "+plain", "+hotel", "-hotel", "-flight"]);
+    const journal = await run.journal();
+    expect(journal.map(({ kind, location, outcome, detail }) => [kind, location, outcome, detail])).toEqual([
+      ["step", "flight", "ok", "rollback"],
+      ["step", "plain", "ok", null],
+      ["step", "hotel", "ok", "rollback"],
+      ["compensate", "~compensate", "failed", "failed"],
+      ["rollback", "hotel/~rollback", "ok", null],
+      ["rollback", "flight/~rollback", "ok", null],
+    ]);
+    expect(await run.status()).toBe("failed");
+  });
+
+  it("runs each handler once per completed step whatever commit the process dies at", async () => {
+    const crashes = await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const ledger = new Ledger();
+      const trip = workflow("trip", async (ctx) => {
+        await ledger.step(ctx, "a");
+        await Promise.all([ledger.step(ctx, "b"), ledger.step(ctx, "c")]);
+        await ctx.step("boom", () => {
+          throw new CriticalError("boom");
+        });
+      });
+      const first = await stage.engine({ workflows: [trip], crashAt });
+      void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
+      await stage.world.settle();
+      const crashed = stage.crashed(first);
+      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
+      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "boom" } });
+      const journal = await run.journal();
+      expect(journal.slice(3).map(({ kind, location }) => [kind, location])).toEqual([
+        ["step", "boom"],
+        ["compensate", "~compensate"],
+        ...[...journal.slice(0, 3)].reverse().map(({ location }) => ["rollback", `${location}/~rollback`]),
+      ]);
+      // A body runs twice only when its process died before the commit of what it brought.
+      for (const line of new Set(ledger.lines)) {
+        const times = ledger.lines.filter((other) => other === line).length;
+        expect(times).toBeLessThanOrEqual(crashed ? 2 : 1);
+      }
+      return crashed;
+    });
+    expect(crashes).toBeGreaterThan(8);
+  });
+
+  it("is visible as the run's status from the first handler on, and the run's events tell of each", async () => {
+    const stage = await create(onTestFinished);
+    const seen: unknown[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
+      await ctx.sleep("1 minute");
+      throw new Error("late");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    engine.on("run.compensating", ({ runId, error }) => seen.push(["compensating", runId, error?.message]));
+    engine.on("rollback", ({ runId, step, error }) => seen.push(["rollback", runId, step, error]));
+    engine.on("run.compensated", ({ runId, failures }) => seen.push(["compensated", runId, failures]));
+    engine.on("run.failed", ({ runId }) => seen.push(["failed", runId]));
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.advance("1 minute");
+    await stage.failure(run);
+    expect(seen).toEqual([
+      ["compensating", "r", "late"],
+      "compensating",
+      ["rollback", "r", "a", null],
+      ["compensated", "r", []],
+      ["failed", "r"],
+    ]);
+  });
+
+  it("is visible too when the run fails without having rested before", async () => {
+    const stage = await create(onTestFinished);
+    const seen: unknown[] = [];
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
+      await ctx.step("b", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
+      await gate.promise;
+      throw new Error("at once");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    gate.resolve();
+    await stage.failure(run);
+    expect(seen).toEqual(["compensating", "compensating"]);
+  });
+
+  it("goes on past a handler that fails for good, and reports all of them with the run's own failure", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const failing = (name: string) => ({
+      run: () => {
+        ledger.undid(`${name}?`);
+        throw Object.assign(new Error(`${name} stays`), { code: "E_STAYS" });
+      },
+      retry: { maxAttempts: 2, initialMs: 10 } as const,
+    });
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "a");
+      await ctx.step("b", () => ledger.did("b"), { rollback: failing("b") });
+      await ledger.step(ctx, "c");
+      await ctx.step("d", () => ledger.did("d"), { rollback: failing("d") });
+      throw new TypeError("original");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const told: unknown[] = [];
+    engine.on("rollback", ({ step, error }) => told.push([step, error?.message]));
+    engine.on("run.compensated", ({ failures }) => told.push(failures.map(({ step }) => step)));
+    const run = await engine.start(trip, undefined);
+    await stage.world.advance("1 s");
+    const error = await stage.failure(run);
+    expect(error.message).toContain("original; what these steps did could not be undone: d, b");
+    expect(error.cause).toMatchObject({ name: "TypeError", message: "original" });
+    expect(rollbackFailures(error)).toMatchObject([
+      { step: "d", error: { message: "d stays", code: "E_STAYS" } },
+      { step: "b", error: { message: "b stays", code: "E_STAYS" } },
+    ]);
+    expect(rollbackFailures((await engine.get(run.id))?.error)).toHaveLength(2);
+    expect(ledger.lines).toEqual(["+a", "+b", "+c", "+d", "-d?", "-d?", "-c", "-b?", "-b?", "-a"]);
+    expect(told).toEqual([
+      ["d", "d stays"],
+      ["c", undefined],
+      ["b", "b stays"],
+      ["a", undefined],
+      ["d", "b"],
+    ]);
+    const rollbacks = (await run.journal()).filter(({ kind }) => kind === "rollback");
+    expect(rollbacks.map(({ location, outcome, attempts }) => [location, outcome, attempts])).toEqual([
+      ["d/~rollback", "failed", 2],
+      ["c/~rollback", "ok", 1],
+      ["b/~rollback", "failed", 2],
+      ["a/~rollback", "ok", 1],
+    ]);
+  });
+
+  it("tries a handler again by its own policy: the run rests, compensating, holds no slot, and is woken for it", async () => {
+    const stage = await create(onTestFinished);
+    const at: number[] = [];
+    const keys = new Set<string>();
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => "value", {
+        retry: false,
+        rollback: {
+          run: (value, { attempt, idempotencyKey }) => {
+            at.push(stage.world.now());
+            keys.add(`${value} ${idempotencyKey}`);
+            if (attempt < 4) throw new Error("not yet");
+          },
+          retry: { maxAttempts: 4, initialMs: 1_000, factor: 3, jitter: 0 },
+        },
+      });
+      throw new Error("original");
+    });
+    const other = workflow("other", async () => "done");
+    const engine = await stage.engine({ workflows: [trip, other], concurrency: 1 });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    expect(await engine.get("r")).toMatchObject({ status: "compensating", undo: "underWay" });
+    expect((await engine.list({ status: ["compensating"] })).items.map(({ id }) => id)).toEqual(["r"]);
+    expect(await stage.result(await engine.start(other, undefined))).toBe("done");
+    await stage.world.advance("1 minute");
+    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    expect(at.map((time) => time - at[0]!)).toEqual([0, 1_000, 4_000, 13_000]);
+    expect([...keys]).toEqual(["value r/a/~rollback"]);
+  });
+
+  it("goes on elsewhere after its worker has died between two tries of a handler, at the time of the next", async () => {
+    const stage = await create(onTestFinished);
+    const at: number[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      const rollback = {
+        run: (_: unknown, { attempt }: { attempt: number }) => {
+          at.push(stage.world.now());
+          if (attempt < 2) throw new Error("not yet");
+        },
+        retry: { maxAttempts: 2, initialMs: "1 minute", jitter: 0 },
+      };
+      await ctx.step("a", () => 1, { rollback });
+      throw new Error("original");
+    });
+    const first = await stage.engine({ workflows: [trip] });
+    const run = await first.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    const second = await stage.takeOver(first, { workflows: [trip] });
+    expect(await second.get("r")).toMatchObject({ status: "compensating", owner: null });
+    await stage.world.advance("1 minute");
+    expect(await stage.failure(second.run(run.id))).toMatchObject({ cause: { message: "original" } });
+    expect(at[1]! - at[0]!).toBe(60_000);
+  });
+
+  it("can be paused and resumed", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    let isUp = false;
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "a");
+      await ctx.step("b", () => ledger.did("b"), {
+        rollback: {
+          run: () => {
+            if (!isUp) throw new Error("down");
+            ledger.undid("b");
+          },
+          retry: { maxAttempts: 1_000, initialMs: "1 minute", factor: 1, jitter: 0 },
+        },
+      });
+      throw new Error("original");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.settle();
+    await run.pause("maintenance");
+    expect(await run.status()).toBe("paused");
+    await stage.world.advance("2 minutes");
+    const before = (await run.journal()).length;
+    isUp = true;
+    await run.resume();
+    expect(await run.status()).toBe("compensating");
+    await stage.world.settle();
+    expect(await stage.failure(run)).toMatchObject({ cause: { message: "original" } });
+    expect(ledger.lines).toEqual(["+a", "+b", "-b", "-a"]);
+    expect((await run.journal()).slice(before).map(({ kind }) => kind)).toEqual(["rollback", "rollback"]);
+  });
+
+  it("undoes steps of finished loops, joins, scopes and of branches that lost a race; and steps that tryStep brought", async () => {
+    const crashes = await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const ledger = new Ledger();
+      const trip = workflow("trip", async (ctx) => {
+        await ctx.loop({
+          name: "loop",
+          state: 0,
+          commitInterval: 1,
+          historyKeep: 0,
+          run: async (c, count) => {
+            if (count >= 1) await ledger.step(c, `l${count}`);
+            return count < 2 ? Loop.continue(count + 1) : Loop.break(count);
+          },
+        });
+        await ctx.join("join", { x: (c) => ledger.step(c, "x"), y: (c) => ledger.step(c, "y") });
+        await ctx.race("race", {
+          slow: async (c) => {
+            await ledger.step(c, "slow");
+            await c.sleep("1 hour");
+          },
+          fast: async (c) => {
+            await c.sleep("1 s");
+            return await ledger.step(c, "fast");
+          },
+        });
+        await ctx.try("scope", (c) => ledger.step(c, "scoped"));
+        await ctx.tryStep("tried", () => ledger.did("tried"), { rollback: (value) => ledger.undid(value) });
+        throw new Error("late");
+      });
+      const first = await stage.engine({ workflows: [trip], crashAt });
+      void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
+      await stage.world.advance("2 s");
+      const crashed = stage.crashed(first);
+      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
+      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "late" } });
+      const journal = await run.journal();
+      const done = journal.filter(({ detail, kind }) => kind === "step" && detail === "rollback");
+      const undone = journal.filter(({ kind }) => kind === "rollback");
+      expect(done).toHaveLength(8);
+      expect(undone.map(({ location }) => location)).toEqual(
+        [...done].reverse().map(({ location }) => `${location}/~rollback`),
+      );
+      if (!crashed)
+        expect(ledger.lines.slice(8)).toEqual(
+          [...ledger.lines.slice(0, 8)].reverse().map((line) => line.replace("+", "-")),
+        );
+      return crashed;
+    });
+    expect(crashes).toBeGreaterThan(20);
+  });
+
+  it("undoes a step that completed beside the one that failed, though the code never heard of it", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      await Promise.all([
+        ctx.step("fails", async () => {
+          await gate.promise;
+          throw new CriticalError("no");
+        }),
+        ctx.step(
+          "beside",
+          async () => {
+            await gate.promise;
+            return ledger.did("beside");
+          },
+          { rollback: (value) => ledger.undid(value) },
+        ),
+      ]);
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.settle();
+    gate.resolve();
+    await stage.failure(run);
+    expect(ledger.lines).toEqual(["+beside", "-beside"]);
+  });
+
+  it("undoes a step that completed in a branch in the moment in which the branch lost its race, after a crash too", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const gate = gated<void>();
+    const together = (ctx: Ctx, name: string): Promise<string> =>
+      ctx.step(name, () => gate.promise.then(() => ledger.did(name)), { rollback: (value) => ledger.undid(value) });
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.race("race", { one: (c) => together(c, "one"), two: (c) => together(c, "two") });
+      await ctx.sleep("1 minute");
+      throw new Error("late");
+    });
+    const first = await stage.engine({ workflows: [trip] });
+    const hot = await first.start(trip, undefined, { id: "hot" });
+    const cold = await first.start(trip, undefined, { id: "cold" });
+    await stage.world.settle();
+    gate.resolve();
+    await stage.world.settle();
+    expect((await hot.journal()).map(({ kind }) => kind)).toEqual(["race", "step", "step"]);
+    await stage.world.advance("1 minute");
+    await stage.failure(hot);
+    expect((await hot.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
+    expect((await cold.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
+    const again = workflow("trip", trip.run);
+    const late = await first.start(again, undefined, { id: "late" });
+    await stage.world.settle();
+    const second = await stage.takeOver(first, { workflows: [again] });
+    await stage.world.advance("1 minute");
+    await stage.failure(second.run(late.id));
+    const journal = await second.run("late").journal();
+    const steps = journal.filter(({ kind }) => kind === "step");
+    const undone = journal.filter(({ kind }) => kind === "rollback").map(({ location }) => location);
+    expect(undone).toEqual([...steps].reverse().map(({ location }) => `${location}/~rollback`));
+    expect(undone).toHaveLength(2);
+  });
+
+  it("lets code that still runs change nothing: it begins no step, and ends no handler", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      void ctx.race("race", {
+        one: () => gate.promise,
+        two: async (c) => {
+          const rollback = (value: string, { attempt }: { attempt: number }): void => {
+            if (attempt === 1) throw new Error("not yet");
+            ledger.undid(value);
+          };
+          await c.step("x", () => ledger.did("x"), { rollback: { run: rollback, retry: { initialMs: "1 minute" } } });
+          await c.listen("never");
+        },
+      });
+      void gate.promise.then(() => ctx.step("after", () => ledger.did("after")));
+      await ctx.sleep("1 s");
+      throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.advance("2 s");
+    expect(await run.status()).toBe("compensating");
+    gate.resolve();
+    await stage.world.advance("2 minutes");
+    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    expect(ledger.lines).toEqual(["+x", "-x"]);
+    expect((await run.journal()).at(-1)).toMatchObject({ kind: "rollback", location: "race/two/x/~rollback" });
+  });
+
+  it("aborts a body that is under way when the run fails, and drops what it brings: it is not undone", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const late = gated<string>();
+    let aborted: unknown = null;
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "a");
+      void ctx
+        .step(
+          "late",
+          ({ signal }) => {
+            signal.addEventListener("abort", () => {
+              aborted = signal.reason;
+            });
+            return late.promise;
+          },
+          { rollback: () => ledger.undid("late") },
+        )
+        .catch(() => undefined);
+      await ctx.step("fails", () => {
+        throw new CriticalError("no");
+      });
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.settle();
+    late.resolve("late");
+    await stage.failure(run);
+    expect(aborted).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(ledger.lines).toEqual(["+a", "-a"]);
+  });
+
+  it("hands a handler what the step returned, whatever the code has done to it since", async () => {
+    const stage = await create(onTestFinished);
+    const got: unknown[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      const value = await ctx.step("a", () => ({ ids: [1], at: new Date(5) }), {
+        rollback: (given) => void got.push(given),
+      });
+      value.ids.push(2);
+      throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    await stage.failure(await engine.start(trip, undefined));
+    expect(got).toEqual([{ ids: [1], at: new Date(5) }]);
+  });
+
+  it("tries no handler again that failed critically or took too long, and keeps none waiting for what a handler returns", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: () => ({ method: () => "not data" }) });
+      await ctx.step("b", () => 1, { rollback: { run: () => new Promise(() => undefined), timeout: "5 s" } });
+      await ctx.step("c", () => 1, {
+        rollback: () => {
+          ledger.undid("c");
+          throw new CriticalError("never");
+        },
+      });
+      throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    await stage.world.advance("5 s");
+    expect(rollbackFailures(await stage.failure(run))).toMatchObject([
+      { step: "c", error: { code: "CRITICAL" } },
+      { step: "b", error: { code: "STEP_TIMEOUT" } },
+    ]);
+    expect(ledger.lines).toEqual(["-c"]);
+  });
+
+  it("follows an output that can't be kept, for then the run has failed", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "a");
+      return { method: () => "not data" };
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const error = await stage.failure(await engine.start(trip, undefined));
+    expect(error.cause).toMatchObject({ code: "PAYLOAD_UNSUPPORTED" });
+    expect(ledger.lines).toEqual(["+a", "-a"]);
+  });
+
+  it("does not follow a run that completes, nor one that continues as a fresh generation and fails then", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const twice = workflow("twice", async (ctx, round: number) => {
+      await ledger.step(ctx, `a${round}`);
+      if (round === 0) return await ctx.continueAs(1);
+      if (round === 1) throw new Error("no");
+    });
+    const engine = await stage.engine({ workflows: [twice] });
+    await stage.result(await engine.start(twice, 2));
+    await stage.failure(await engine.start(twice, 0));
+    expect(ledger.lines).toEqual(["+a2", "+a0", "+a1", "-a1"]);
+  });
+
+  it("refuses a rollback that is no function, and the step is not begun", async () => {
+    const stage = await create(onTestFinished);
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: { run: "refund" as unknown as () => void } });
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined);
+    expect((await stage.failure(run)).cause).toMatchObject({ code: "OPTION_INVALID" });
+    expect(await run.journal()).toEqual([]);
+  });
+});
+
+describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
+  it("is a point of no return: only what was done after the newest is undone, in replay too", async () => {
+    await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const ledger = new Ledger();
+      const trip = workflow("trip", async (ctx) => {
+        await ledger.step(ctx, "a");
+        await ctx.rollbackCheckpoint("paid");
+        await ledger.step(ctx, "b");
+        await ctx.sleep("1 s");
+        throw new Error("no");
+      });
+      const first = await stage.engine({ workflows: [trip], crashAt });
+      void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
+      await stage.world.advance("2 s");
+      const crashed = stage.crashed(first);
+      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
+      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+      const kinds = (await run.journal()).map(({ kind, location }) => `${kind} ${location}`);
+      expect(kinds).toEqual([
+        "step a",
+        "checkpoint paid",
+        "step b",
+        "sleep sleep",
+        "compensate ~compensate",
+        "rollback b/~rollback",
+      ]);
+      return crashed;
+    });
+  });
+
+  it("is durable before anything after it begins", async () => {
+    const stage = await create(onTestFinished);
+    const seen: unknown[] = [];
+    const gate = gated<void>();
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: () => undefined });
+      await gate.promise;
+      await ctx.rollbackCheckpoint("paid");
+      await ctx.step("b", async () => seen.push((await engine.get("r"))?.undo));
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    expect(await engine.get("r")).toMatchObject({ undo: "some" });
+    gate.resolve();
+    await stage.result(run);
+    expect(seen).toEqual(["none"]);
+  });
+
+  it("lets a loop drop rounds that would have to be kept for what was done in them", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const counted = (name: string, checkpoint: boolean) =>
+      workflow(name, async (ctx) => {
+        await ctx.loop({
+          name: "loop",
+          state: 0,
+          commitInterval: 2,
+          historyKeep: 0,
+          run: async (c, count) => {
+            await ledger.step(c, `s${count}`);
+            if (checkpoint) await c.rollbackCheckpoint("done");
+            return count < 20 ? Loop.continue(count + 1) : Loop.break(count);
+          },
+        });
+        await ctx.listen("end");
+      });
+    const [kept, dropped] = [counted("kept", false), counted("dropped", true)];
+    const engine = await stage.engine({ workflows: [kept, dropped] });
+    const all = await engine.start(kept, undefined);
+    const few = await engine.start(dropped, undefined);
+    await stage.world.settle();
+    expect((await all.journal()).filter(({ kind }) => kind === "step")).toHaveLength(21);
+    expect((await few.journal()).filter(({ kind }) => kind === "step").length).toBeLessThan(4);
+  });
+});
+
+describe.each(STAGES)("a RollbackError, on the store $name", ({ create }) => {
+  it("is never tried again, wherever it is thrown, and undoes what was done", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const trip = workflow("trip", async (ctx) => {
+      await ledger.step(ctx, "a");
+      await ctx.step("b", () => {
+        ledger.did("b");
+        throw new RollbackError("undo it");
+      });
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const error = await stage.failure(await engine.start(trip, undefined));
+    expect(error.cause).toMatchObject({ name: "RollbackError", code: "ROLLBACK", message: "undo it" });
+    expect(ledger.lines).toEqual(["+a", "+b", "-a"]);
+  });
+
+  it("passes through tryStep and try, unless tryStep is told to catch it", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const undo = (): never => {
+      throw new RollbackError("undo it");
+    };
+    const trip = workflow("trip", async (ctx, how: "tryStep" | "try" | "caught") => {
+      await ledger.step(ctx, how);
+      if (how === "tryStep") await ctx.tryStep("b", undo);
+      if (how === "try") await ctx.try("scope", (c) => c.step("b", undo));
+      const caught = await ctx.tryStep("b", undo, { catch: ["rollback"] });
+      return caught.ok ? null : caught.failure.kind;
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    expect((await stage.failure(await engine.start(trip, "tryStep"))).cause).toMatchObject({ code: "ROLLBACK" });
+    expect((await stage.failure(await engine.start(trip, "try"))).cause).toMatchObject({ code: "ROLLBACK" });
+    expect(await stage.result(await engine.start(trip, "caught"))).toBe("rollback");
+    expect(ledger.lines).toEqual(["+tryStep", "-tryStep", "+try", "-try", "+caught"]);
+  });
+
+  it("is what tryStep catches alone when told so: another failure is thrown on", async () => {
+    const stage = await create(onTestFinished);
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.tryStep(
+        "b",
+        () => {
+          throw new CriticalError("no");
+        },
+        { catch: ["rollback"] },
+      );
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    expect((await stage.failure(await engine.start(trip, undefined))).cause).toMatchObject({ code: "CRITICAL" });
+  });
+});
+
+describe.each(STAGES)("code that changes under a run that compensates, on the store $name", ({ create }) => {
+  it("need not fail where it failed: the journal says that the run is stopped", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    let isUp = false;
+    const version = (isFixed: boolean) =>
+      workflow("trip", async (ctx) => {
+        await ctx.step("a", () => ledger.did("a"), {
+          rollback: {
+            run: (value) => {
+              if (!isUp) throw new Error("down");
+              ledger.undid(value);
+            },
+            retry: { maxAttempts: 10, initialMs: "1 minute", jitter: 0 },
+          },
+        });
+        if (!isFixed) throw new Error("bug");
+        await ctx.step("more", () => ledger.did("more"));
+      });
+    const first = await stage.engine({ workflows: [version(false)] });
+    const run = await first.start(version(false), undefined);
+    await stage.world.settle();
+    isUp = true;
+    const second = await stage.takeOver(first, { workflows: [version(true)] });
+    await stage.world.advance("1 minute");
+    expect(await stage.failure(second.run(run.id))).toMatchObject({ code: "RUN_FAILED", cause: { message: "bug" } });
+    expect(ledger.lines).toEqual(["+a", "-a"]);
+  });
+
+  it("is asked how a step is undone that was done with a rollback: without one the run is paused until there is one", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const version = (rollback: boolean) =>
+      workflow("trip", async (ctx) => {
+        const undo = { rollback: (value: string) => ledger.undid(value) };
+        await ctx.step("a", () => ledger.did("a"), rollback ? undo : {});
+        await ctx.sleep("1 minute");
+        throw new Error("original");
+      });
+    const first = await stage.engine({ workflows: [version(true)] });
+    const run = await first.start(version(true), undefined);
+    await stage.world.settle();
+    const second = await stage.takeOver(first, { workflows: [version(false)] });
+    await stage.world.advance("1 minute");
+    expect(await second.get(run.id)).toMatchObject({
+      status: "paused",
+      error: {
+        code: "HISTORY_DIVERGED",
+        message: expect.stringContaining("at a the journal holds step (record 1), but that has a rollback"),
+      },
+    });
+    const third = await stage.takeOver(second, { workflows: [version(true)] });
+    await third.resume(run.id);
+    expect(await stage.failure(third.run(run.id))).toMatchObject({ cause: { message: "original" } });
+    expect(ledger.lines).toEqual(["+a", "-a"]);
+  });
+
+  it("that diverges undoes nothing", async () => {
+    const stage = await create(onTestFinished);
+    const ledger = new Ledger();
+    const version = (name: string) =>
+      workflow("trip", async (ctx) => {
+        await ledger.step(ctx, "a");
+        await ctx.step(name, () => 1);
+        await ctx.listen("go");
+      });
+    const first = await stage.engine({ workflows: [version("b")] });
+    const run = await first.start(version("b"), undefined);
+    await stage.world.settle();
+    const second = await stage.takeOver(first, { workflows: [version("c")] });
+    await second.run(run.id).send("go", null);
+    await stage.world.settle();
+    expect(await second.run(run.id).status()).toBe("paused");
+    expect(ledger.lines).toEqual(["+a"]);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+describe.each(STAGES)("runs that are woken at one time, on the store $name", ({ create }) => {
+  const wakeAll = async (wait: "sleep" | "listen"): Promise<{ readonly most: number; readonly order: number[] }> => {
+    const stage = await create(onTestFinished);
+    let working = 0;
+    let most = 0;
+    const order: number[] = [];
+    const bodies: Array<() => void> = [];
+    const work = workflow("work", async (ctx, n: number) => {
+      await (wait === "sleep" ? ctx.sleep("1 s") : ctx.listen("go"));
+      await ctx.step("work", async () => {
+        order.push(n);
+        working += 1;
+        most = Math.max(most, working);
+        await new Promise<void>((resolve) => bodies.push(resolve));
+        working -= 1;
+      });
+    });
+    const engine = await stage.engine({ workflows: [work], concurrency: 2 });
+    const runs = await Promise.all(Array.from({ length: 6 }, (_, n) => engine.start(work, n, { id: `run-${n}` })));
+    await stage.world.settle();
+    if (wait === "listen") await Promise.all(runs.map((run) => run.send("go", 1)));
+    await stage.world.advance("2 s");
+    while (bodies.length > 0) {
+      bodies.shift()!();
+      await stage.world.settle();
+    }
+    await stage.world.advance("2 s");
+    for (const run of runs) expect(await run.status()).toBe("completed");
+    return { most, order };
+  };
+
+  it("by their deadline work one after another where there is no room for all", async () => {
+    expect((await wakeAll("sleep")).most).toBe(2);
+  });
+
+  it("by a message do so, too, first come first served", async () => {
+    expect(await wakeAll("listen")).toEqual({ most: 2, order: [0, 1, 2, 3, 4, 5] });
+  });
+});

@@ -1,0 +1,261 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createEngine, memoryStore, type PawlError, type RunSummary, workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+const echo = workflow("echo", async (_, input: unknown) => input);
+const waits = workflow("waits", async (ctx, input: unknown) => [input, (await ctx.listen("go")).value]);
+
+describe.each(STAGES)("starting a run, on the store $name", ({ create }) => {
+  it("gives a handle when the run is durable, and its result when it has ended", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    const run = await engine.start(echo, { a: 1 });
+    expect(run.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await stage.result(run)).toEqual({ a: 1 });
+    expect(await run.result()).toEqual({ a: 1 });
+  });
+
+  it("twice with the same id, workflow and input gives the run that exists", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [waits] });
+    const [a, b] = await Promise.all([
+      engine.start(waits, { n: 1 }, { id: "r" }),
+      engine.start(waits, { n: 1 }, { id: "r" }),
+    ]);
+    await a.send("go", "x");
+    expect(await stage.result(b)).toEqual([{ n: 1 }, "x"]);
+    expect(await stage.result(await engine.start(waits, { n: 1 }, { id: "r" }))).toEqual([{ n: 1 }, "x"]);
+    expect((await engine.list()).items).toHaveLength(1);
+  });
+
+  it("with the id of another run is refused, and changes nothing", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [waits, echo] });
+    await engine.start(waits, 1, { id: "r" });
+    await expect(engine.start(waits, 2, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
+    await expect(engine.start(echo, 1, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
+    await expect(engine.start(waits, 1, { id: "r", onConflict: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
+    expect(await engine.get("r")).toMatchObject({ workflow: "waits", input: 1 });
+  });
+
+  it("on a client leaves it to a worker, that may come later", async () => {
+    const stage = await create(onTestFinished);
+    const client = await stage.engine();
+    const run = await client.start(echo, "later");
+    await stage.world.advance("10 s");
+    expect(await run.status()).toBe("pending");
+    await stage.engine({ workflows: [echo] });
+    await stage.world.advance("2 s");
+    expect(await stage.result(run)).toBe("later");
+  });
+
+  it("with a delay begins it then", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    const run = await engine.start(echo, 1, { delay: "30 s" });
+    await stage.world.advance(29_999);
+    expect(await run.status()).toBe("pending");
+    await stage.world.advance("1 s");
+    expect(await stage.result(run)).toBe(1);
+  });
+
+  it("refuses a bad id, tag, delay or input, and starts nothing", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    const code = async (call: () => Promise<unknown>): Promise<unknown> => {
+      try {
+        return await call();
+      } catch (error) {
+        return (error as PawlError).code;
+      }
+    };
+    for (const id of ["", "a//b", "x".repeat(256), "a\nb", "\ud800"]) {
+      expect(await code(() => engine.start(echo, 1, { id }))).toBe("ID_INVALID");
+    }
+    expect(await code(() => engine.start(echo, 1, { tags: [""] }))).toBe("NAME_INVALID");
+    expect(await code(() => engine.start(echo, 1, { delay: -1 }))).toBe("DURATION_INVALID");
+    expect(await code(() => engine.start(echo, () => 1))).toBe("PAYLOAD_UNSUPPORTED");
+    expect(await code(() => engine.get("a\u0000"))).toBe("ID_INVALID");
+    expect(await code(async () => engine.run(""))).toBe("ID_INVALID");
+    expect((await engine.list()).items).toEqual([]);
+  });
+
+  it("accepts ids that look alike or dangerous, and keeps them apart", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    const ids = ["a:b", "a", "A", "%", "_", "__proto__", "constructor", "é", "e\u0301", "a/b", "'; --", "𝒳", " "];
+    const runs = [];
+    for (const id of ids) runs.push(await engine.start(echo, id, { id }));
+    for (const [index, run] of runs.entries()) expect(await stage.result(run)).toBe(ids[index]);
+    expect((await engine.list()).items).toHaveLength(ids.length);
+  });
+});
+
+describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
+  it("gives a run with its values decoded, null for one that is not there", async () => {
+    const stage = await create(onTestFinished);
+    const failing = workflow("failing", async () => {
+      throw new TypeError("no");
+    });
+    const engine = await stage.engine({ workflows: [echo, failing] });
+    await stage.result(await engine.start(echo, new Map([["k", 1n]]), { id: "ok", tags: ["t"] }));
+    expect(await engine.get("ok")).toMatchObject({
+      id: "ok",
+      workflow: "echo",
+      version: 1,
+      status: "completed",
+      tags: ["t"],
+      input: new Map([["k", 1n]]),
+      output: new Map([["k", 1n]]),
+      error: null,
+      createdAt: stage.world.now(),
+      endedAt: stage.world.now(),
+    });
+    await stage.failure(await engine.start(failing, undefined, { id: "bad" }));
+    expect(await engine.get("bad")).toMatchObject({
+      status: "failed",
+      output: undefined,
+      error: { name: "TypeError", message: "no" },
+    });
+    expect(await engine.get("none")).toBeNull();
+    await expect(engine.run("none").status()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(engine.run("none").result()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(engine.run("none").journal()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+  });
+
+  it("lists by status, workflow, tag and time, newest first", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo, waits] });
+    const ids = async (query: Parameters<typeof engine.list>[0]): Promise<string[]> =>
+      (await engine.list(query)).items.map((run: RunSummary) => run.id);
+    const start = stage.world.now();
+    await engine.start(echo, 1, { id: "e1", tags: ["red"] });
+    await stage.world.advance("1 s");
+    await engine.start(waits, 1, { id: "w1", tags: ["red", "big"] });
+    await stage.world.advance("1 s");
+    await engine.start(echo, 1, { id: "e2" });
+    await stage.world.settle();
+    expect(await ids({})).toEqual(["e2", "w1", "e1"]);
+    expect(await ids({ status: ["completed"] })).toEqual(["e2", "e1"]);
+    expect(await ids({ status: ["suspended", "failed"] })).toEqual(["w1"]);
+    expect(await ids({ workflow: "echo" })).toEqual(["e2", "e1"]);
+    expect(await ids({ tag: "red" })).toEqual(["w1", "e1"]);
+    expect(await ids({ createdAfter: start + 500 })).toEqual(["e2", "w1"]);
+    expect(await ids({ createdBefore: start + 1_500, workflow: "waits" })).toEqual(["w1"]);
+  });
+
+  it("pages without missing or repeating a run while others are started", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    for (let n = 0; n < 25; n += 1) await engine.start(echo, n, { id: `r${n}` });
+    const seen: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await engine.list(cursor === undefined ? { limit: 4 } : { limit: 4, cursor });
+      seen.push(...page.items.map((run) => run.id));
+      cursor = page.cursor;
+      await stage.world.advance(1);
+      await engine.start(echo, 0);
+    }
+    expect(seen).toHaveLength(25);
+    expect(new Set(seen).size).toBe(25);
+    await expect(engine.list({ limit: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(engine.list({ limit: 10, cursor: "nonsense" })).rejects.toMatchObject({ code: "CURSOR_INVALID" });
+  });
+
+  it("gives the journal with its values decoded", async () => {
+    const stage = await create(onTestFinished);
+    const steps = workflow("steps", async (ctx) => {
+      await ctx.step("good", () => new Date(5));
+      await ctx.tryStep("bad", () => Promise.reject(new RangeError("no")), { retry: false });
+      await ctx.listen("m", { timeout: 0 });
+    });
+    const engine = await stage.engine({ workflows: [steps] });
+    const run = await engine.start(steps, undefined);
+    await stage.result(run);
+    const at = stage.world.now();
+    expect(await run.journal()).toMatchObject([
+      {
+        seq: 1,
+        location: "good",
+        kind: "step",
+        outcome: "ok",
+        attempts: 1,
+        value: new Date(5),
+        error: null,
+        startedAt: at,
+        at,
+      },
+      {
+        seq: 2,
+        location: "bad",
+        kind: "step",
+        outcome: "failed",
+        attempts: 1,
+        value: undefined,
+        error: { name: "RangeError" },
+      },
+      { seq: 3, location: "m", kind: "listen", outcome: "timedOut", attempts: 0, value: undefined, error: null },
+    ]);
+  });
+
+  it("watches a run: each record once, in order, until the run ends", async () => {
+    const stage = await create(onTestFinished);
+    const slow = workflow("slow", async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.sleep("5 s");
+      await ctx.step("b", () => 2);
+    });
+    const worker = await stage.engine({ workflows: [slow] });
+    const client = await stage.engine();
+    const run = await worker.start(slow, undefined);
+    const seen: Record<string, string[]> = { worker: [], client: [] };
+    const follow = async (who: string, handle: typeof run): Promise<void> => {
+      for await (const record of handle.watch()) seen[who]!.push(record.location);
+    };
+    const following = Promise.all([follow("worker", run), follow("client", client.run(run.id))]);
+    await stage.world.advance("10 s");
+    await following;
+    expect(seen).toEqual({ worker: ["a", "sleep", "b"], client: ["a", "sleep", "b"] });
+  });
+
+  it("hears of an end wherever it happens", async () => {
+    const stage = await create(onTestFinished);
+    const client = await stage.engine();
+    const run = await client.start(waits, 1);
+    const result = run.result();
+    const worker = await stage.engine({ workflows: [waits] });
+    await worker.send(run.id, "go", "there");
+    await stage.world.advance("3 s");
+    expect(await result).toEqual([1, "there"]);
+  });
+
+  it("hears within a poll that others have ended what rests in its memory", async () => {
+    const stage = await create(onTestFinished);
+    const worker = await stage.engine({ workflows: [waits] });
+    const run = await worker.start(waits, 1);
+    const result = run.result().catch((error: PawlError) => error.code);
+    await stage.world.advance("1 s");
+    const other = await stage.engine();
+    await other.cancel(run.id, "not wanted");
+    await stage.world.advance("3 s");
+    expect(await Promise.race([result, "nothing yet"])).toBe("RUN_CANCELLED");
+  });
+});
+
+describe("an engine", () => {
+  it("refuses options that make no sense", async () => {
+    const wrong = async (options: object): Promise<unknown> =>
+      createEngine({ store: memoryStore(), ...options }).then(
+        () => "accepted",
+        (error: PawlError) => error.code,
+      );
+    expect(await wrong({ workflows: [echo, workflow("echo", async () => 1)] })).toBe("WORKFLOW_DUPLICATE");
+    expect(await wrong({ concurrency: 0 })).toBe("OPTION_INVALID");
+    expect(await wrong({ hotRuns: -1 })).toBe("OPTION_INVALID");
+    expect(await wrong({ claimsMax: 1.5 })).toBe("OPTION_INVALID");
+    expect(await wrong({ payloadBytesMax: Number.NaN })).toBe("OPTION_INVALID");
+    expect(await wrong({ lease: 0 })).toBe("OPTION_INVALID");
+    expect(await wrong({ poll: "often" })).toBe("DURATION_INVALID");
+    expect(await wrong({ storageRetryPolicy: { maxAttempts: 0 } })).toBe("OPTION_INVALID");
+  });
+});

@@ -1,0 +1,309 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { JoinError, type PawlError, RaceError, workflow } from "../index.ts";
+import { crashEverywhere } from "../testing/crash-everywhere.ts";
+import type { Stage } from "../testing/stage.ts";
+import { STAGES } from "../testing/stages.ts";
+
+const LEFT = "left";
+
+describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
+  it("gives what each branch gave, and a branch wakes while its sibling runs a step", async () => {
+    const stage = await create(onTestFinished);
+    const order: string[] = [];
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const both = workflow("both", async (ctx) => {
+      const { slow, fast } = await ctx.join("both", {
+        slow: (c) => c.step("work", () => held.then(() => order.push("slow"))),
+        fast: async (c) => {
+          await c.sleep("1 s");
+          return await c.step("work", () => order.push("fast"));
+        },
+      });
+      return [slow, fast];
+    });
+    const engine = await stage.engine({ workflows: [both] });
+    const run = await engine.start(both, undefined);
+    await stage.world.advance("2 s");
+    expect(order).toEqual(["fast"]);
+    release();
+    expect(await stage.finish(run)).toEqual([2, 1]);
+    expect((await run.journal()).map(({ location }) => location)).toEqual([
+      "both",
+      "both/fast/sleep",
+      "both/fast/work",
+      "both/slow/work",
+    ]);
+  });
+
+  it("lets every branch come to its end, and rejects with the error of each that failed", async () => {
+    const stage = await create(onTestFinished);
+    const ran: string[] = [];
+    const failing = workflow("failing", async (ctx) => {
+      try {
+        await ctx.join("all", {
+          a: (c) => c.step("s", () => Promise.reject(new Error("a broke")), { retry: false }),
+          b: async (c) => {
+            await c.sleep("1 s");
+            ran.push(await c.step("s", () => "b"));
+          },
+          c: (c) => c.step("s", () => Promise.reject(new Error("c broke")), { retry: false }),
+        });
+        return "no error";
+      } catch (error) {
+        if (!(error instanceof JoinError)) throw error;
+        return Object.entries(error.errors).map(([name, { message }]) => `${name}: ${message}`);
+      }
+    });
+    const engine = await stage.engine({ workflows: [failing] });
+    const run = await engine.start(failing, undefined);
+    expect(await stage.finish(run)).toEqual(["a: a broke", "c: c broke"]);
+    expect(ran).toEqual(["b"]);
+  });
+
+  it("nests, keeps retries of its branches, and survives a crash at each commit", async () => {
+    const make = () => {
+      const ran: string[] = [];
+      let tries = 0;
+      const nested = workflow("nested", async (ctx) => {
+        return await ctx.join("outer", {
+          one: async (c) => {
+            const inner = await c.join("inner", {
+              x: (d) => d.step("s", () => ran.push("x") && "x"),
+              y: async (d) => {
+                await d.sleep("1 s");
+                return await d.step("s", () => ran.push("y") && "y");
+              },
+            });
+            return `${inner.x}${inner.y}`;
+          },
+          two: (c) =>
+            c.race("inner", {
+              never: (d) => d.listen("never"),
+              soon: (d) => d.step("s", () => ran.push("soon") && null),
+            }),
+          three: (c) =>
+            c.step("s", () => {
+              tries += 1;
+              if (tries === 1) throw new Error("once");
+              return "three";
+            }),
+        });
+      });
+      return { workflow: nested, ran };
+    };
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output }) => {
+        expect(output).toEqual({ one: "xy", two: { winner: "soon", value: null }, three: "three" });
+      },
+    );
+    expect(crashes).toBeGreaterThan(8);
+  });
+
+  it("a branch added to the code is a divergence that names both sets of branches", async () => {
+    const stage = await create(onTestFinished);
+    const code = (branches: readonly string[]) =>
+      workflow("changing", async (ctx) => {
+        await ctx.join("all", Object.fromEntries(branches.map((name) => [name, (c: typeof ctx) => c.listen("go")])));
+      });
+    const before = code(["a", "b"]);
+    const engine = await stage.engine({ workflows: [before] });
+    const run = await engine.start(before, undefined, { id: "r" });
+    await stage.world.advance("1 s");
+    await run.send("go", 1);
+    await stage.world.advance("1 s");
+    const heir = await stage.takeOver(engine, { workflows: [code(["a", "b", "c"])] });
+    await heir.run("r").send("go", 2);
+    await stage.world.advance("1 s");
+    expect(await heir.run("r").status()).toBe("paused");
+    expect(stage.log.map(({ text }) => text).join()).toMatch(
+      /at all the journal holds join of a, b .* the code asks for join of a, b, c at all/,
+    );
+  });
+});
+
+describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => {
+  it("goes on at once with the first success; the others are aborted, and start nothing more", async () => {
+    const stage = await create(onTestFinished);
+    const seen: string[] = [];
+    let finishLoser: () => void = () => undefined;
+    const racing = workflow("racing", async (ctx) => {
+      const { winner, value } = await ctx.race("first", {
+        work: async (c) => {
+          c.signal.addEventListener("abort", () => seen.push("ctx aborted"));
+          await c.step("slow", ({ signal }) => {
+            signal.addEventListener("abort", () => seen.push("body aborted"));
+            return new Promise<void>((resolve) => {
+              finishLoser = resolve;
+            });
+          });
+          return await c.step("after", () => seen.push("after"));
+        },
+        timeout: (c) => c.sleep("1 s"),
+      });
+      await ctx.sleep("1 min");
+      return { winner, value };
+    });
+    const engine = await stage.engine({ workflows: [racing] });
+    const run = await engine.start(racing, undefined, { id: "r" });
+    await stage.world.advance("2 s");
+    expect(seen).toEqual(["ctx aborted", "body aborted"]);
+    finishLoser();
+    const heir = await stage.takeOver(engine, { workflows: [racing] });
+    const again = heir.run("r");
+    expect(await stage.finish(again)).toEqual({ winner: "timeout", value: undefined });
+    // In replay the branch's code is told again; no body of it has started again.
+    expect(seen).toEqual(["ctx aborted", "body aborted", "ctx aborted"]);
+    expect((await again.journal()).map(({ location }) => location)).toEqual(["first", "first/timeout/sleep", "sleep"]);
+    expect(run.id).toBe("r");
+  });
+
+  it("rejects with every branch's error when all have failed, and not before", async () => {
+    const stage = await create(onTestFinished);
+    const failing = workflow("failing", async (ctx) => {
+      const result = await ctx.race("one", {
+        bad: (c) => c.step("s", () => Promise.reject(new Error("bad")), { retry: false }),
+        late: async (c) => {
+          await c.sleep("1 s");
+          return null;
+        },
+      });
+      try {
+        await ctx.race("none", {
+          a: (c) => c.step("s", () => Promise.reject(new Error("a broke")), { retry: false }),
+          b: (c) => c.step("s", () => Promise.reject(new Error("b broke")), { retry: false }),
+        });
+      } catch (error) {
+        if (error instanceof RaceError) return [result, error.message];
+      }
+      return LEFT;
+    });
+    const engine = await stage.engine({ workflows: [failing] });
+    const run = await engine.start(failing, undefined);
+    expect(await stage.finish(run)).toEqual([
+      { winner: "late", value: null },
+      "race none failed in every branch: a: a broke; b: b broke",
+    ]);
+  });
+
+  it.runIf(staysHot)(
+    "a branch's signal is aborted with that of the run, and so is one of a race inside it",
+    async () => {
+      const stage = await create(onTestFinished);
+      const seen: string[] = [];
+      const racing = workflow("racing", async (ctx) => {
+        await ctx.race("outer", {
+          a: (c) =>
+            c.race("inner", {
+              b: (d) => {
+                d.signal.addEventListener("abort", () => seen.push((d.signal.reason as PawlError).code));
+                return d.listen("never");
+              },
+            }),
+        });
+      });
+      const engine = await stage.engine({ workflows: [racing] });
+      const run = await engine.start(racing, undefined);
+      await stage.world.settle();
+      await run.cancel();
+      await stage.world.settle();
+      expect(seen).toEqual(["RUN_CANCELLED"]);
+    },
+  );
+
+  it("a branch that is tried again has not failed", async () => {
+    const stage = await create(onTestFinished);
+    let tries = 0;
+    const racing = workflow("racing", async (ctx) => {
+      return await ctx.race("go", {
+        bad: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }),
+        slow: (c) =>
+          c.step("s", () => {
+            tries += 1;
+            if (tries < 3) throw new Error("not yet");
+            return tries;
+          }),
+      });
+    });
+    const engine = await stage.engine({ workflows: [racing] });
+    const run = await engine.start(racing, undefined);
+    expect(await stage.finish(run)).toEqual({ winner: "slow", value: 3 });
+  });
+
+  it("asks the children of a loser to cancel themselves, unless they are to be abandoned; the winner's have their end", async () => {
+    const long = workflow("long", (ctx) => ctx.listen("never"));
+    const short = workflow("short", (ctx) => ctx.sleep("1 s"));
+    const make = () => {
+      const racing = workflow("racing", async (ctx) => {
+        await ctx.race("go", {
+          a: (c) => c.child(long, undefined),
+          b: (c) => c.child(short, undefined),
+          c: async (c) => {
+            await c.startChild(long, undefined, { name: "kept", onParentClose: "abandon" });
+            await c.listen("never");
+          },
+        });
+        await ctx.sleep("20 s");
+      });
+      return { workflow: racing, ran: [], children: [long, short] };
+    };
+    let ends = 0;
+    const look = async (stage: Stage): Promise<void> => {
+      const client = await stage.engine();
+      const status = (location: string) => client.run(`r//go/${location}`).status();
+      expect(await Promise.all(["a/long", "b/short", "c/kept"].map(status))).toEqual([
+        "cancelled",
+        "completed",
+        "suspended",
+      ]);
+      ends += 1;
+    };
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      async ({ stage, journal }) => {
+        expect(journal.filter((location) => location.endsWith("~cancel"))).toEqual(["go/a/long/~cancel"]);
+        await look(stage);
+      },
+    );
+    expect(crashes).toBeGreaterThan(8);
+    expect(ends).toBeGreaterThan(crashes);
+  });
+
+  it("what a loser had recorded before the decision is passed over in every replay", async () => {
+    const make = () => {
+      const ran: string[] = [];
+      const racing = workflow("racing", async (ctx) => {
+        const results: string[] = [];
+        for (let round = 0; round < 3; round += 1) {
+          const { winner } = await ctx.race("go", {
+            a: async (c) => {
+              await c.step("1", () => ran.push("a1"));
+              await c.step("2", () => ran.push("a2"));
+              return await c.listen("m", { timeout: "10 s" });
+            },
+            b: async (c) => {
+              await c.step("1", () => ran.push("b1"));
+              await c.sleep("1 s");
+            },
+          });
+          results.push(winner);
+        }
+        return results;
+      });
+      return { workflow: racing, ran };
+    };
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output }) => {
+        expect(output).toEqual(["b", "b", "b"]);
+      },
+    );
+    expect(crashes).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,273 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Loop, workflow } from "../index.ts";
+import { crashEverywhere } from "../testing/crash-everywhere.ts";
+import { STAGES } from "../testing/stages.ts";
+
+describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
+  it("goes round with its state until a round breaks, and gives the break's value", async () => {
+    const stage = await create(onTestFinished);
+    const summing = workflow("summing", async (ctx, upTo: number) => {
+      return await ctx.loop({
+        name: "sum",
+        state: { n: 0, sum: 0 },
+        run: async (c, { n, sum }) => {
+          if (n === upTo) return Loop.break(sum);
+          const next = await c.step("add", () => sum + n);
+          return Loop.continue({ n: n + 1, sum: next });
+        },
+      });
+    });
+    const engine = await stage.engine({ workflows: [summing] });
+    expect(await stage.finish(await engine.start(summing, 45))).toBe(990);
+  });
+
+  it("without a state, a round that returns nothing is followed by another; void is kept as the value", async () => {
+    const stage = await create(onTestFinished);
+    let rounds = 0;
+    const plain = workflow("plain", async (ctx) => {
+      const value = await ctx.loop({
+        name: "poll",
+        run: async (c, _state, round) => {
+          await c.step("s", () => {
+            rounds += 1;
+          });
+          return round === 2 ? Loop.break() : undefined;
+        },
+      });
+      await ctx.listen("go");
+      return value === undefined ? "void" : value;
+    });
+    const engine = await stage.engine({ workflows: [plain] });
+    const run = await engine.start(plain, undefined, { id: "r" });
+    await stage.world.advance("1 s");
+    const heir = await stage.takeOver(engine, { workflows: [plain] });
+    await heir.run("r").send("go", 1);
+    expect(await stage.finish(heir.run("r"))).toBe("void");
+    expect(rounds).toBe(3);
+    expect(run.id).toBe("r");
+  });
+
+  it("drops old rounds with the commit that keeps the state: the journal of an endless loop is bounded", async () => {
+    const stage = await create(onTestFinished);
+    let rounds = 0;
+    const endless = workflow("endless", async (ctx) => {
+      await ctx.loop({
+        name: "poll",
+        state: 0,
+        commitInterval: 5,
+        historyKeep: 3,
+        run: async (c, n) => {
+          await c.step("s", () => {
+            rounds += 1;
+          });
+          await c.sleep("1 s");
+          return Loop.continue(n + 1);
+        },
+      });
+    });
+    const engine = await stage.engine({ workflows: [endless] });
+    const run = await engine.start(endless, undefined, { id: "r" });
+    await stage.world.advance("63 s");
+    const locations = (await run.journal()).map(({ location }) => location);
+    expect(locations.length).toBeLessThan(25);
+    expect(locations[0]).toBe("poll/~57/s");
+    expect(locations).toContain("poll/~60");
+    const before = rounds;
+    const heir = await stage.takeOver(engine, { workflows: [endless] });
+    await stage.world.advance("10 s");
+    // The rounds of the take-over and after: none of those before is run again.
+    expect(rounds - before).toBeGreaterThan(5);
+    expect(rounds - before).toBeLessThanOrEqual(18);
+    const after = (await heir.run("r").journal()).map(({ location }) => location);
+    expect(after.length).toBeLessThan(25);
+  });
+
+  it("resumes at the stored round with the stored state, nested loops, joins and races included, whatever crashes", async () => {
+    const make = () => {
+      const ran: string[] = [];
+      const nested = workflow("nested", async (ctx) => {
+        return await ctx.loop({
+          name: "outer",
+          state: { total: 0 },
+          commitInterval: 2,
+          historyKeep: 1,
+          run: async (c, { total }, round) => {
+            if (round === 3) return Loop.break(total);
+            const inner = await c.loop({
+              name: "inner",
+              state: 0,
+              commitInterval: 1,
+              historyKeep: 0,
+              run: async (d, n) => {
+                if (n === 3) return Loop.break(n);
+                await d.step("s", () => ran.push(`${round}.${n}`));
+                if (n === 1) await d.sleep("1 s");
+                return Loop.continue(n + 1);
+              },
+            });
+            const { x } = await c.join("join", { x: (d) => d.step("s", () => 1), y: (d) => d.sleep("1 s") });
+            const { value } = await c.race("race", { a: (d) => d.step("s", () => 2), b: (d) => d.listen("never") });
+            return Loop.continue({ total: total + inner + x + (typeof value === "number" ? value : 0) });
+          },
+        });
+      });
+      return { workflow: nested, ran };
+    };
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, ran }) => {
+        expect(output).toBe(18);
+        expect(new Set(ran).size).toBe(9);
+        expect(ran.length).toBeLessThanOrEqual(10);
+      },
+    );
+    expect(crashes).toBeGreaterThan(24);
+  });
+
+  it("ends with a round what the round has left open: no later round, and no replay, knows of it", async () => {
+    const make = () => {
+      const ran: string[] = [];
+      const careless = workflow("careless", async (ctx) => {
+        await ctx.loop({
+          name: "l",
+          state: 0,
+          commitInterval: 1,
+          historyKeep: 0,
+          run: async (c, n) => {
+            await Promise.race([
+              c.step("quick", () => n),
+              (async () => {
+                await c.sleep("1 s");
+                await c.step("late", () => ran.push(`late ${n}`), { rollback: () => undefined });
+              })(),
+            ]);
+            await c.sleep(n === 1 ? "3 s" : 0, { name: "pause" });
+            return n === 3 ? Loop.break() : Loop.continue(n + 1);
+          },
+        });
+        await ctx.sleep("3 s");
+        return "done";
+      });
+      return { workflow: careless, ran };
+    };
+    let seen = 0;
+    const crashes = await crashEverywhere(
+      () => create(onTestFinished),
+      make,
+      ({ output, ran }) => {
+        expect(output).toBe("done");
+        // A worker that takes over late finds both sleeps over, and the round ends before the step begins.
+        expect(ran.filter((line) => line !== "late 1")).toEqual([]);
+        seen += ran.length;
+      },
+    );
+    expect(crashes).toBeGreaterThan(10);
+    expect(seen).toBeGreaterThan(0);
+  });
+
+  it("finds code that has lost a step of a round", async () => {
+    const stage = await create(onTestFinished);
+    const code = (asks: boolean) =>
+      workflow("changing", async (ctx) => {
+        await ctx.loop({
+          name: "l",
+          run: async (c, _state, round) => {
+            await c.step("a", () => 1);
+            if (asks) await c.step("b", () => 1);
+            if (round === 2) await c.listen("go");
+          },
+        });
+      });
+    const engine = await stage.engine({ workflows: [code(true)] });
+    await engine.start(code(true), undefined, { id: "r" });
+    await stage.world.advance("1 s");
+    const heir = await stage.takeOver(engine, { workflows: [code(false)] });
+    await heir.run("r").send("go", 1);
+    await stage.world.advance("1 s");
+    expect(await heir.run("r").status()).toBe("paused");
+    expect(stage.log.map(({ text }) => text).join()).toMatch(/at l\/~0\/b the journal holds step/);
+  });
+
+  it("a finished loop leaves its value and the last rounds", async () => {
+    const stage = await create(onTestFinished);
+    const finite = workflow("finite", async (ctx) => {
+      const value = await ctx.loop({
+        name: "l",
+        state: 0,
+        commitInterval: 100,
+        historyKeep: 2,
+        run: async (c, n) => {
+          await c.step("s", () => n);
+          return n === 9 ? Loop.break("done") : Loop.continue(n + 1);
+        },
+      });
+      await ctx.sleep("20 s");
+      return value;
+    });
+    const engine = await stage.engine({ workflows: [finite] });
+    const run = await engine.start(finite, undefined, { id: "r" });
+    await stage.world.advance("1 s");
+    expect((await run.journal()).map(({ location }) => location)).toEqual(["l/~8/s", "l/~9/s", "l"]);
+    const heir = await stage.takeOver(engine, { workflows: [finite] });
+    expect(await stage.finish(heir.run("r"))).toBe("done");
+  });
+
+  it("a round that fails fails the loop; one that returns anything else is told what to return", async () => {
+    const stage = await create(onTestFinished);
+    const failing = workflow("failing", async (ctx) => {
+      await ctx.loop({ name: "l", run: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }) });
+    });
+    const wrong = workflow("wrong", async (ctx) => {
+      await ctx.loop({ name: "l", state: 1, run: (async () => undefined) as never });
+    });
+    const options = workflow("options", async (ctx) => {
+      await ctx.loop({ name: "l", commitInterval: 0, run: async () => Loop.break() });
+    });
+    const engine = await stage.engine({ workflows: [failing, wrong, options] });
+    const failures = [];
+    for (const each of [failing, wrong, options]) {
+      const run = await engine.start(each, undefined);
+      failures.push(
+        await stage.finish(run).then(
+          () => "no error",
+          (error: Error) => (error.cause as Error).message,
+        ),
+      );
+    }
+    expect(failures).toEqual([
+      "no",
+      "a round of loop l returned something else than Loop.continue(state) or Loop.break(value)",
+      "loop l: commitInterval is 0, it has to be a whole number from 1 on",
+    ]);
+  });
+
+  it("keeps a checkpoint when its round is dropped: what lies before it is not undone after a replay", async () => {
+    const stage = await create(onTestFinished);
+    const undone: string[] = [];
+    const trip = workflow("trip", async (ctx) => {
+      await ctx.step("paid", () => "paid", { rollback: (what) => void undone.push(what) });
+      await ctx.loop({
+        name: "ship",
+        state: 0,
+        commitInterval: 2,
+        historyKeep: 0,
+        run: async (c, n) => {
+          if (n <= 1) await c.rollbackCheckpoint(`shipped ${n}`);
+          await c.step("s", () => n);
+          return n < 8 ? Loop.continue(n + 1) : Loop.break(n);
+        },
+      });
+      await ctx.listen("go");
+      throw new Error("late");
+    });
+    const engine = await stage.engine({ workflows: [trip] });
+    const run = await engine.start(trip, undefined, { id: "r" });
+    await stage.world.settle();
+    expect((await run.journal()).map(({ location }) => location)).toEqual(["paid", "ship/~1/shipped 1", "ship"]);
+    const heir = await stage.takeOver(engine, { workflows: [trip] });
+    await heir.run("r").send("go", 1);
+    await expect(stage.finish(heir.run("r"))).rejects.toMatchObject({ cause: { message: "late" } });
+    expect(undone).toEqual([]);
+  });
+});

@@ -1,0 +1,252 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+import { type CodecHook, message, type PawlError, topic, workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+const echo = workflow("echo", async (_, input: unknown) => input);
+
+async function codeOf(call: () => Promise<unknown>): Promise<string> {
+  return await call().then(
+    () => "accepted",
+    (error: PawlError) => `${error.code}: ${error.message}`,
+  );
+}
+
+describe.each(STAGES)("a value, on the store $name", ({ create }) => {
+  it("that would not come back the same is refused at the call, with its path, and nothing changes", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [echo] });
+    class Point {
+      x = 1;
+    }
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const cases: ReadonlyArray<readonly [unknown, string]> = [
+      [() => 1, "$"],
+      [{ a: { b: [1, Symbol("s")] } }, "$.a.b[1]"],
+      [new Point(), "$"],
+      [{ promise: Promise.resolve(1) }, "$.promise"],
+      [{ weak: new WeakMap() }, "$.weak"],
+      [circle, "$.self"],
+    ];
+    for (const [value, path] of cases) {
+      const told = await codeOf(() => engine.start(echo, value, { id: "r" }));
+      expect(told).toContain("PAYLOAD_UNSUPPORTED: input of run r");
+      expect(told).toContain(path);
+      expect(await codeOf(() => engine.send("r", "m", value))).toContain("PAYLOAD_UNSUPPORTED: message m");
+      expect(await codeOf(() => engine.emit("t", value))).toContain("PAYLOAD_UNSUPPORTED: event t");
+    }
+    expect(await engine.get("r")).toBeNull();
+  });
+
+  it("that is documented comes back the same, as input, output, message and event", async () => {
+    const stage = await create(onTestFinished);
+    const values: readonly unknown[] = [
+      undefined,
+      null,
+      "",
+      "\u0000 \ud83d\ude00 \ud800",
+      -0,
+      Number.NaN,
+      Number.NEGATIVE_INFINITY,
+      2n ** 64n,
+      new Date(-1),
+      new Map<unknown, unknown>([[{ k: 1 }, new Set(["a"])]]),
+      new Uint8Array([0, 255]),
+      [undefined, null, [[]]],
+      JSON.parse('{"__proto__": {"x": 1}, "constructor": 2, "": 3, "snake_case": 4, "toString": 5}'),
+    ];
+    const round = workflow("round", async (ctx, input: unknown) => {
+      const m = await ctx.listen("m");
+      const e = await ctx.awaitEvent("e");
+      return [input, m.value, e.value, await ctx.step("s", () => input)];
+    });
+    const engine = await stage.engine({ workflows: [round] });
+    for (const value of values) {
+      const run = await engine.start(round, value);
+      await run.send("m", value);
+      await engine.emit("e", value);
+      expect(await stage.result(run)).toStrictEqual([value, value, value, value]);
+    }
+  });
+
+  it("larger than the limit is refused, and one near it is warned of", async () => {
+    const stage = await create(onTestFinished);
+    const fat = workflow("fat", async (ctx) => {
+      const bad = await ctx.tryStep("fat", () => "x".repeat(20_000));
+      return bad.ok ? "kept" : { kind: bad.failure.kind, code: (bad.failure.error as PawlError).code };
+    });
+    const engine = await stage.engine({ workflows: [echo, fat], payloadBytesMax: 10_000 });
+    const told = await codeOf(() => engine.start(echo, "x".repeat(10_001)));
+    expect(told).toContain("PAYLOAD_TOO_LARGE");
+    expect(told).toContain("10003");
+    expect(told).toContain("10000");
+    expect(await stage.result(await engine.start(fat, undefined))).toEqual({
+      kind: "critical",
+      code: "PAYLOAD_TOO_LARGE",
+    });
+    expect(stage.log).toEqual([]);
+    await stage.result(await engine.start(echo, "x".repeat(2_000), { id: "big" }));
+    expect(stage.log.filter(({ level }) => level === "warn").map(({ text }) => text.slice(0, 16))).toContain(
+      "input of run big",
+    );
+  });
+
+  it("too large as a run's output is a failure of the run, not a loop", async () => {
+    const stage = await create(onTestFinished);
+    const fat = workflow("fat", async () => "x".repeat(20_000));
+    const engine = await stage.engine({ workflows: [fat], payloadBytesMax: 10_000 });
+    const error = await stage.failure(await engine.start(fat, undefined));
+    expect(error.cause).toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
+  });
+
+  it("thrown, whatever it is, is kept: errors with cause and code, other values, and those too large in brief", async () => {
+    const stage = await create(onTestFinished);
+    const throws = workflow("throws", async (_, which: string): Promise<void> => {
+      if (which === "text") await Promise.reject("just text");
+      if (which === "nothing") await Promise.reject(undefined);
+      if (which === "huge") throw new Error("y".repeat(50_000));
+      throw Object.assign(new AggregateError([new TypeError("one")], "many"), { code: 42, cause: new Error("root") });
+    });
+    const engine = await stage.engine({ workflows: [throws], payloadBytesMax: 10_000 });
+    const causeOf = async (which: string): Promise<Error & { code?: unknown }> =>
+      (await stage.failure(await engine.start(throws, which))).cause as Error;
+    expect(await causeOf("text")).toMatchObject({ name: "NonError", message: "just text" });
+    expect(await causeOf("nothing")).toMatchObject({ name: "NonError" });
+    expect((await causeOf("huge")).message).toMatch(/^y{1000}$/);
+    const many = await causeOf("aggregate");
+    expect(many).toBeInstanceOf(AggregateError);
+    expect(many).toMatchObject({
+      code: 42,
+      cause: { message: "root" },
+      errors: [{ name: "TypeError", message: "one" }],
+    });
+  });
+});
+
+describe.each(STAGES)("a codec, on the store $name", ({ create }) => {
+  const secret: CodecHook = {
+    encode: (text) => `#${Buffer.from(text).toString("base64")}`,
+    decode: (text) => {
+      if (!text.startsWith("#")) throw new Error("not encoded");
+      return Buffer.from(text.slice(1), "base64").toString();
+    },
+  };
+  const CANARY = "canary-7f3a";
+
+  it("is applied to everything that is stored: values, failures, reasons, letters; and to all that is read", async () => {
+    const stage = await create(onTestFinished);
+    const child = workflow("child", async (_, input: string): Promise<string> => {
+      if (input.includes("fail")) throw Object.assign(new Error(`${CANARY} failed`), { detail: CANARY });
+      return input;
+    });
+    const all = workflow("all", async (ctx, input: string): Promise<unknown> => {
+      const step = await ctx.step("s", () => input);
+      const tried = await ctx.tryStep(
+        "t",
+        ({ attempt }) => {
+          throw new Error(`${CANARY} ${attempt}`);
+        },
+        { retry: { maxAttempts: 2, initialMs: 1 } },
+      );
+      const got = await ctx.listen("m");
+      const event = await ctx.awaitEvent("e");
+      await ctx.send("nobody", "m", CANARY);
+      await ctx.emit("later", CANARY);
+      const good = await ctx.child(child, CANARY);
+      const bad = await ctx.child(child, `${CANARY} fail`).catch((error: Error) => (error.cause as Error).message);
+      await ctx.listen("end");
+      if (input === CANARY) return await ctx.continueAs(`${CANARY} again`);
+      return [step, tried.ok, got.value, event.value, good, bad];
+    });
+    const engine = await stage.engine({ workflows: [all, child], codec: secret });
+    const run = await engine.start(all, CANARY);
+    for (let generation = 0; generation < 2; generation += 1) {
+      await run.send("m", CANARY);
+      await engine.emit("e", CANARY);
+      await stage.world.advance("1 s");
+      expect(await stage.dump()).not.toContain(CANARY);
+      await run.send("end", CANARY);
+      await stage.world.advance("1 s");
+    }
+    expect(await stage.result(run)).toEqual([`${CANARY} again`, false, CANARY, CANARY, CANARY, `${CANARY} failed`]);
+    const cancelled = await engine.start(all, CANARY);
+    await cancelled.cancel(`${CANARY} reason`);
+    const paused = await engine.start(all, CANARY);
+    await paused.pause(`${CANARY} reason`);
+    expect((await engine.get(paused.id))?.error?.message).toBe(`${CANARY} reason`);
+    expect((await engine.deadLetters.list()).items[0]).toMatchObject({ value: CANARY });
+    expect(JSON.stringify((await run.journal()).map((record) => record.value))).toContain(CANARY);
+    expect(await stage.dump()).not.toContain(CANARY);
+  });
+
+  it("that can't read what is stored fails the run with PAYLOAD_CORRUPT and harms no other", async () => {
+    const stage = await create(onTestFinished);
+    const plain = await stage.engine();
+    const run = await plain.start(echo, "not encoded");
+    const engine = await stage.engine({ workflows: [echo], codec: secret });
+    await stage.world.advance("2 s");
+    expect(await stage.result(await engine.start(echo, "encoded"))).toBe("encoded");
+    expect(await plain.run(run.id).status()).toBe("failed");
+  });
+});
+
+describe.each(STAGES)("a schema, on the store $name", ({ create }) => {
+  const order = workflow(
+    "order",
+    { input: z.object({ id: z.string(), n: z.number().default(1) }), output: z.object({ total: z.number() }) },
+    async (_, input) => ({ total: input.id === "bad" ? (Number.NaN as number) : input.n * 2 }),
+  );
+
+  it("checks the input of a start, with its defaults, and starts nothing that does not fit", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [order] });
+    expect(await stage.result(await engine.start(order, { id: "a" } as { id: string; n: number }))).toEqual({
+      total: 2,
+    });
+    const told = await codeOf(() => engine.start(order, { id: 1 } as never, { id: "r" }));
+    expect(told).toContain("SCHEMA_REFUSED: input of run r does not fit its schema: $.id");
+    expect(await engine.get("r")).toBeNull();
+  });
+
+  it("checks the output: a run whose output does not fit fails", async () => {
+    const stage = await create(onTestFinished);
+    const engine = await stage.engine({ workflows: [order] });
+    const error = await stage.failure(await engine.start(order, { id: "bad", n: 1 }));
+    expect(error.cause).toMatchObject({ code: "SCHEMA_REFUSED" });
+    expect((error.cause as Error).message).toContain("$.total");
+  });
+
+  it("checks messages and events where they are sent, from outside and from workflows", async () => {
+    const stage = await create(onTestFinished);
+    const approve = message("approve", z.object({ by: z.string() }));
+    const price = topic("price", { schema: z.coerce.number() });
+    const waits = workflow("waits", async (ctx) => {
+      const codes: string[] = [];
+      await ctx.send("r", approve, { by: 1 } as never).catch((error: PawlError) => codes.push(error.code));
+      await ctx.emit(price, "no number" as never).catch((error: PawlError) => codes.push(error.code));
+      const got = await ctx.listen(approve);
+      const at = await ctx.awaitEvent(price);
+      return [got.value.by, at.value, codes];
+    });
+    const engine = await stage.engine({ workflows: [waits] });
+    const run = await engine.start(waits, undefined, { id: "r" });
+    expect(await codeOf(() => run.send(approve, {} as never))).toContain("SCHEMA_REFUSED: message approve");
+    expect(await codeOf(() => engine.emit(price, "x" as never))).toContain("SCHEMA_REFUSED: event price");
+    await run.send(approve, { by: "ann" });
+    await engine.emit(price, "12" as never);
+    expect(await stage.result(run)).toEqual(["ann", 12, ["SCHEMA_REFUSED", "SCHEMA_REFUSED"]]);
+  });
+
+  it("checks the input of children and of continueAs, at the call", async () => {
+    const stage = await create(onTestFinished);
+    const parent = workflow("parent", async (ctx) => {
+      const codes: string[] = [];
+      await ctx.child(order, { id: 1 } as never).catch((error: PawlError) => codes.push(error.code));
+      await ctx.continueAs(order, { id: 1 } as never).catch((error: PawlError) => codes.push(error.code));
+      return codes;
+    });
+    const engine = await stage.engine({ workflows: [parent, order] });
+    expect(await stage.result(await engine.start(parent, undefined))).toEqual(["SCHEMA_REFUSED", "SCHEMA_REFUSED"]);
+  });
+});

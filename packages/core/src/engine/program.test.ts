@@ -1,0 +1,186 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type Completion, type ProgramFactory, programWorkflow, type StepCommand } from "../index.ts";
+import { DEFAULT_RETRY, resolveRetry } from "../model/retry.ts";
+import { STAGES } from "../testing/stages.ts";
+
+/** State of the small machine below: all of it is JSON. */
+interface Tally {
+  readonly next: number;
+  readonly sum: number;
+}
+
+interface Watched {
+  /** States it was started from. */
+  readonly starts: Array<Tally | null>;
+  readonly bodies: number[];
+  readonly delivered: number[];
+}
+
+/** Adds up what `steps` steps give, one after the other; a program that is data, kept every third step. */
+function tallyProgram(watched: Watched, work: (n: number) => unknown): ProgramFactory {
+  return (host) => {
+    let steps = 0;
+    let state: Tally = { next: 1, sum: 0 };
+    const advance = (n: number, completion: Completion): void => {
+      watched.delivered.push(n);
+      if (completion.outcome !== "ok") {
+        host.finish({ kind: "failed", error: new Error("a step failed") });
+        return;
+      }
+      state = { next: n + 1, sum: state.sum + Number(completion.value) };
+      if (n % 3 === 0) host.snapshot(state);
+      ask();
+    };
+    const ask = (): void => {
+      const n = state.next;
+      if (n > steps) {
+        host.finish({ kind: "completed", output: state.sum });
+        return;
+      }
+      const command: StepCommand = {
+        kind: "step",
+        record: "step",
+        location: `add-${n}`,
+        issuedAt: host.now(),
+        body: () => {
+          watched.bodies.push(n);
+          return work(n);
+        },
+        retry: resolveRetry({ initialMs: 1000, maxAttempts: 4, jitter: 0 }, DEFAULT_RETRY),
+        shouldRetry: null,
+        timeoutMs: null,
+        retryOnTimeout: false,
+        ephemeral: false,
+        idempotencyKey: null,
+        attempts: 0,
+        retryAt: 0,
+        settle: (completion) => advance(n, completion),
+      };
+      host.issue(command);
+    };
+    return {
+      start(input, snapshot) {
+        steps = input as number;
+        watched.starts.push(snapshot === null ? null : (snapshot.state as Tally));
+        if (snapshot !== null) state = snapshot.state as Tally;
+        ask();
+      },
+    };
+  };
+}
+
+function watching(): Watched {
+  return { starts: [], bodies: [], delivered: [] };
+}
+
+for (const kind of STAGES) {
+  describe(`a program that is data, on the store '${kind.name}'`, () => {
+    const closers: Array<() => Promise<void>> = [];
+    afterEach(async () => {
+      for (const close of closers.splice(0)) await close();
+    });
+
+    it("is rewound to before its snapshot: it is fed its journal from the beginning, and keeps snapshots again", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const watched = watching();
+      const tally = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(watched, (n) => n),
+      );
+      const engine = await stage.engine({ workflows: [tally] });
+      const run = await engine.start(tally, 8);
+      expect(await stage.result(run)).toBe(36);
+      watched.bodies.length = 0;
+      await run.rewind("add-5");
+      expect(await stage.result(run)).toBe(36);
+      expect(watched.bodies).toEqual([5, 6, 7, 8]);
+      expect(watched.starts.at(-1)).toBe(null);
+      await run.rewind("add-8");
+      expect(await stage.result(run)).toBe(36);
+      expect(watched.bodies).toEqual([5, 6, 7, 8, 8]);
+    });
+
+    it("runs on the same kernel as code", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const watched = watching();
+      const tally = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(watched, (n) => n),
+      );
+      const engine = await stage.engine({ workflows: [tally] });
+      const run = await engine.start(tally, 10);
+      expect(await stage.result(run)).toBe(55);
+      expect((await run.journal()).map(({ location }) => location)).toEqual(
+        Array.from({ length: 10 }, (_, i) => `add-${i + 1}`),
+      );
+    });
+
+    it("goes on from its last snapshot and gets only the records after it", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const before = watching();
+      const stuck = new Promise<never>(() => undefined);
+      const first = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(before, (n) => (n === 9 ? stuck : n)),
+      );
+      const dead = await stage.engine({ workflows: [first] });
+      const run = await dead.start(first, 10, { id: "t" });
+      await stage.world.settle();
+      expect(before.bodies).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+
+      const after = watching();
+      const second = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(after, (n) => n),
+      );
+      const heir = await stage.takeOver(dead, { workflows: [second] });
+      expect(await stage.finish(heir.run<number>(run.id))).toBe(55);
+      expect(after.starts).toEqual([{ next: 7, sum: 21 }]);
+      expect(after.delivered).toEqual([7, 8, 9, 10]);
+      expect(after.bodies).toEqual([9, 10]);
+    });
+
+    it("counts its limit from the rewind, though the record of it lies before the snapshot", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      let held: Array<() => void> = [];
+      const work = (n: number): unknown => (n <= 3 ? n : new Promise<number>((resolve) => held.push(() => resolve(n))));
+      const tally = programWorkflow<number, number>("tally", tallyProgram(watching(), work));
+      const options = { workflows: [tally], maxRunDuration: "20 s" };
+      const engine = await stage.engine(options);
+      await engine.start(tally, 4, { id: "r" });
+      await stage.world.advance("15 s");
+      await engine.rewind("r", 0);
+      await stage.world.advance("1 s");
+      held = [];
+      const heir = await stage.takeOver(engine, options);
+      expect(await heir.run("r").status()).toBe("running");
+      for (const release of held) release();
+      expect(await stage.finish(heir.run("r"))).toBe(10);
+    });
+
+    it("keeps the count of tries of an open step over a crash", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const watched = watching();
+      let tries = 0;
+      const tally = programWorkflow<number, number>(
+        "tally",
+        tallyProgram(watched, (n) => {
+          if (n !== 4) return n;
+          tries += 1;
+          throw new Error(`try ${tries}`);
+        }),
+      );
+      const dead = await stage.engine({ workflows: [tally] });
+      await dead.start(tally, 5, { id: "t" });
+      await stage.world.advance("1 s");
+      expect(tries).toBe(2);
+      const heir = await stage.takeOver(dead, { workflows: [tally] });
+      await stage.world.advance("1 minute");
+      expect(await heir.run("t").status()).toBe("failed");
+      expect(tries).toBe(4);
+      expect(
+        (await heir.run("t").journal()).filter((record) => record.location === "add-4").map(({ attempts }) => attempts),
+      ).toEqual([1, 2, 3, 4]);
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import { PawlError } from "../model/errors.ts";
+import type { Pruned } from "../rules/tables.ts";
+import { added, NOTHING_PRUNED, pruneOnce } from "../worker/retention-loop.ts";
+import type { EngineConfig } from "./config.ts";
+import { type PruneOptions, type PruneReport, resolveRetention } from "./retention.ts";
+
+const BATCH = 200;
+const BATCH_MAX = 10_000;
+
+/** Removes all that is older than it is kept, a bounded number of rows at a time, with a turn of the event loop between. */
+export async function pruneAll(
+  config: Pick<EngineConfig, "store" | "retention" | "eventRetentionMs" | "world">,
+  options: PruneOptions,
+  reaching: <T>(call: () => Promise<T>) => Promise<T>,
+): Promise<PruneReport> {
+  const { store, world } = config;
+  const batch = options.batch ?? BATCH;
+  if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX)
+    throw new PawlError("OPTION_INVALID", `batch is ${batch}; it has to be a whole number from 1 to ${BATCH_MAX}`);
+  const retention =
+    options.retention === undefined ? config.retention : resolveRetention(options.retention, config.eventRetentionMs);
+  let sum: Pruned = NOTHING_PRUNED;
+  for (let done = false; !done && options.signal?.aborted !== true; ) {
+    const round = await reaching(() => pruneOnce(store, retention, batch));
+    sum = added(sum, round);
+    done = round.done;
+    options.onProgress?.(reportOf(sum));
+    await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+  }
+  return reportOf(sum);
+}
+
+function reportOf({ runs, letters, entries, expired }: Pruned): PruneReport {
+  return { runs, deadLetters: letters, entries, expired };
+}

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { childPost, messagePost, type ProgramFactory, programWorkflow, topicPost, workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+for (const kind of STAGES) {
+  describe(`workflows that an engine hears of later, on the store '${kind.name}'`, () => {
+    const closers: Array<() => Promise<void>> = [];
+    afterEach(async () => {
+      for (const close of closers.splice(0)) await close();
+    });
+
+    const greet = workflow("greet", async (ctx, name: string) => await ctx.step("say", () => `hello ${name}`));
+
+    it("are worked on from then on, by an engine that knew none", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const engine = await stage.engine();
+      const run = await engine.start(greet, "ann");
+      await stage.world.settle();
+      expect(await run.status()).toBe("pending");
+      await engine.register(greet);
+      expect(await stage.result(run)).toBe("hello ann");
+      expect(await stage.result(await engine.start(greet, "bob"))).toBe("hello bob");
+    });
+
+    it("are worked on beside others, and a name and version that is known keeps its code", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const engine = await stage.engine({ workflows: [greet] });
+      const other = workflow("other", async (_ctx, n: number) => n + 1);
+      await engine.register(other);
+      await engine.register(workflow("greet", async () => "not this"));
+      expect(await stage.result(await engine.start(other, 1))).toBe(2);
+      expect(await stage.result(await engine.start(greet, "ann"))).toBe("hello ann");
+    });
+
+    it("are taken over by a worker that knows them after a crash", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const engine = await stage.engine();
+      await engine.register(workflow("greet", async () => await new Promise<string>(() => undefined)));
+      const run = await engine.start(greet, "ann");
+      const heir = await stage.takeOver(engine, {});
+      await heir.register(greet);
+      expect(await stage.finish(heir.run<string>(run.id))).toBe("hello ann");
+    });
+  });
+
+  describe(`what a program posts, on the store '${kind.name}'`, () => {
+    const closers: Array<() => Promise<void>> = [];
+    afterEach(async () => {
+      for (const close of closers.splice(0)) await close();
+    });
+
+    it("reaches a child, another run and a topic, in the run's own commit", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const child = workflow("child", async (_ctx, n: number) => n * 2);
+      const listener = workflow("listener", async (ctx) => [await ctx.listen("hi"), await ctx.awaitEvent("news")]);
+      const poster: ProgramFactory = (host) => {
+        const told = { issuedAt: 0, value: undefined, detail: null, settle: () => undefined } as const;
+        return {
+          start() {
+            const message = messagePost(host, "tell", { to: "l", name: "hi", value: 1 });
+            host.issue({ kind: "post", record: "send", location: "tell", post: message, ...told });
+            const event = { topic: "news", value: 2, deliver: "all", consume: "one", expireAfter: "1 h" } as const;
+            const post = topicPost(host, "emit", event);
+            host.issue({ kind: "post", record: "emit", location: "emit", post, ...told });
+            const start = childPost(host, "kid", { workflow: child, input: 21 });
+            host.issue({ kind: "post", record: "spawn", location: "kid", post: start, ...told });
+            host.issue({
+              kind: "wait",
+              record: "child",
+              location: "kid/result",
+              issuedAt: 0,
+              arms: [{ kind: "child", location: "kid", child: start.run.id, as: "kid" }],
+              count: 1,
+              many: false,
+              until: null,
+              atDeadline: { outcome: "timedOut", detail: null },
+              settle: (completion) =>
+                host.finish({ kind: "completed", output: completion.outcome === "ok" ? completion.value : "?" }),
+            });
+          },
+        };
+      };
+      const posting = programWorkflow<null, unknown>("posting", poster);
+      const engine = await stage.engine({ workflows: [child, listener, posting] });
+      const heard = await engine.start(listener, undefined, { id: "l" });
+      const run = await engine.start(posting, null);
+      expect(await stage.result(run)).toBe(42);
+      expect(await stage.result(heard)).toMatchObject([{ value: 1 }, { value: 2 }]);
+    });
+
+    it("ends when it is closed by its own location, and nothing beside it", async () => {
+      const stage = await kind.create((close) => closers.push(close));
+      const closing: ProgramFactory = (host) => {
+        const wait = (location: string, settle: (value: unknown) => void): void =>
+          host.issue({
+            kind: "wait",
+            record: "listen",
+            location,
+            issuedAt: 0,
+            arms: [{ kind: "message", name: "m", as: "m" }],
+            count: 1,
+            many: false,
+            until: null,
+            atDeadline: { outcome: "timedOut", detail: null },
+            settle: (completion) => settle(completion.outcome === "ok" ? completion.value : null),
+          });
+        return {
+          start() {
+            wait("a", () => host.finish({ kind: "completed", output: "a" }));
+            wait("ab", () => host.finish({ kind: "completed", output: "ab" }));
+            host.close("a", new Error("not needed"));
+          },
+        };
+      };
+      const flow = programWorkflow<null, unknown>("closing", closing);
+      const engine = await stage.engine({ workflows: [flow] });
+      const run = await engine.start(flow, null);
+      await run.send("m", 1);
+      expect(await stage.result(run)).toBe("ab");
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Ctx, workflow } from "../index.ts";
+import { atEachCommit } from "../testing/at-each-commit.ts";
+import { STAGES } from "../testing/stages.ts";
+
+/** A resource that is there at once the first time, and later only when it is let. */
+function slowAgain() {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let count = 0;
+  const acquire = async (): Promise<string> => {
+    count += 1;
+    if (count > 1) await opened;
+    return "held";
+  };
+  return { how: { acquire, release: () => undefined }, let: () => open() };
+}
+
+function undoable(ctx: Ctx, undone: Set<string>): Promise<string> {
+  return ctx.step("done", () => ctx.runId, { rollback: (runId) => void undone.add(runId) });
+}
+
+describe.each(STAGES)("a run with a resource that undoes what it did, on the store $name", ({ create }) => {
+  it("hears of the end of what undoes its child, whatever commit a process dies at", async () => {
+    const crashes = await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const undone = new Set<string>();
+      const resource = slowAgain();
+      const inner = workflow("inner", (ctx) => undoable(ctx, undone));
+      const outer = workflow("outer", async (ctx) => {
+        await ctx.child(inner, undefined);
+        await ctx.resource("held", resource.how);
+        throw new Error("no");
+      });
+      const workflows = [inner, outer];
+      const first = await stage.engine({ workflows, crashAt });
+      void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
+      await stage.world.advance("2 s");
+      const early = stage.crashed(first);
+      resource.let();
+      if (!early) await stage.world.settle();
+      const crashed = stage.crashed(first);
+      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
+      await expect(stage.finish(run)).rejects.toMatchObject({ cause: { message: "no" } });
+      expect([...undone]).toEqual(["r//inner"]);
+      return crashed;
+    });
+    expect(crashes).toBeGreaterThan(10);
+  });
+
+  it("is cancelled with its parent though the resource is being acquired, whatever commit a process dies at", async () => {
+    const crashes = await atEachCommit(async (crashAt) => {
+      const stage = await create(onTestFinished);
+      const undone = new Set<string>();
+      const resource = slowAgain();
+      const inner = workflow("inner", async (ctx) => {
+        await ctx.resource("held", resource.how);
+        await undoable(ctx, undone);
+        await ctx.listen("never");
+      });
+      const outer = workflow("outer", async (ctx) => {
+        await ctx.startChild(inner, undefined);
+        await ctx.sleep("1 s");
+      });
+      const workflows = [inner, outer];
+      const first = await stage.engine({ workflows, crashAt });
+      void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
+      await stage.world.advance("2 s");
+      const early = stage.crashed(first);
+      resource.let();
+      if (!early) await stage.world.settle();
+      const crashed = stage.crashed(first);
+      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
+      await stage.finish(run);
+      await expect(stage.finish(engine.run("r//inner"))).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      const did = (await engine.run("r//inner").journal()).filter(({ kind }) => kind === "step");
+      expect([...undone]).toEqual(did.map(() => "r//inner"));
+      return crashed;
+    });
+    expect(crashes).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { workflow } from "../index.ts";
+import type { Store } from "../store/store.ts";
+import { STAGES } from "../testing/stages.ts";
+
+/** A store whose hints are lost: other processes' commits are found by polling alone. */
+function withoutHints(store: Store): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      if (key === "watch") return () => () => undefined;
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+describe.each(STAGES)("results of runs that others work on, on the store $name", ({ create }) => {
+  it("are all heard of by polling, however many are waited for", async () => {
+    const stage = await create(onTestFinished);
+    const double = workflow("double", async (_ctx, n: number) => 2 * n);
+    const client = await stage.engine({ through: withoutHints });
+    const runs = await Promise.all(Array.from({ length: 250 }, (_, n) => client.start(double, n)));
+    const results = Promise.all(runs.map((run) => run.result()));
+    await stage.world.settle();
+    await stage.engine({ workflows: [double] });
+    await stage.world.advance("10 s");
+    expect(await results).toEqual(Array.from({ length: 250 }, (_, n) => 2 * n));
+  });
+});

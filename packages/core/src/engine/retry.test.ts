@@ -1,0 +1,80 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+describe.each(STAGES)("engine.retry, on the store $name", ({ create }) => {
+  it("lets a run go on from the step whose tries were used up; what was done before is not done again", async () => {
+    const stage = await create(onTestFinished);
+    const ran: string[] = [];
+    let broken = true;
+    const order = workflow("order", async (ctx) => {
+      await ctx.step("reserve", () => ran.push("reserve"));
+      await ctx.step("charge", () => {
+        ran.push("charge");
+        if (broken) throw new Error("no answer");
+      });
+      return await ctx.step("ship", () => ran.push("ship"));
+    });
+    const engine = await stage.engine({ workflows: [order] });
+    const run = await engine.start(order, undefined, { id: "r" });
+    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    broken = false;
+    expect(await engine.retry("r", { id: "again", by: "ann", why: "it is back" })).toMatchObject({ records: 3 });
+    expect(await stage.finish(engine.run("r"))).toBe(6);
+    expect(ran).toEqual(["reserve", "charge", "charge", "charge", "charge", "ship"]);
+    // The same act again changes nothing, although the run has ended since.
+    expect(await engine.retry("r", { id: "again" })).toMatchObject({ records: 3 });
+    expect(await engine.run("r").status()).toBe("completed");
+  });
+
+  it("of a run whose own code failed goes on from its last record, with the code that is there", async () => {
+    const stage = await create(onTestFinished);
+    const ran: string[] = [];
+    const code = (isFixed: boolean) =>
+      workflow("order", async (ctx) => {
+        await ctx.step("reserve", () => ran.push("reserve"));
+        if (!isFixed) throw new TypeError("a mistake");
+        return "done";
+      });
+    const before = await stage.engine({ workflows: [code(false)] });
+    const run = await before.start(code(false), undefined, { id: "r" });
+    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    await before.shutdown();
+    const after = await stage.engine({ workflows: [code(true)] });
+    await after.retry("r");
+    expect(await stage.finish(after.run("r"))).toBe("done");
+    expect(ran).toEqual(["reserve"]);
+  });
+
+  it("starts a child that failed anew, and waits for that one", async () => {
+    const stage = await create(onTestFinished);
+    let broken = true;
+    const child = workflow("child", async (ctx) => {
+      if (broken) throw new Error("broken");
+      return await ctx.step("work", () => "worked");
+    });
+    const parent = workflow("parent", async (ctx) => await ctx.child(child, undefined));
+    const engine = await stage.engine({ workflows: [child, parent] });
+    const run = await engine.start(parent, undefined, { id: "r" });
+    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    broken = false;
+    await engine.retry("r");
+    expect(await stage.finish(engine.run("r"))).toBe("worked");
+  });
+
+  it("refuses a run that has not failed, one that is not there, and one that has undone its steps", async () => {
+    const stage = await create(onTestFinished);
+    const fine = workflow("fine", async () => 1);
+    const undone = workflow("undone", async (ctx) => {
+      await ctx.step("book", () => 1, { rollback: () => undefined });
+      await ctx.step("pay", () => Promise.reject(new Error("no")), { retry: false });
+    });
+    const engine = await stage.engine({ workflows: [fine, undone] });
+    await stage.finish(await engine.start(fine, undefined, { id: "fine" }));
+    await expect(stage.finish(await engine.start(undone, undefined, { id: "undone" }))).rejects.toThrow();
+    await expect(engine.retry("fine")).rejects.toMatchObject({ code: "RUN_NOT_FAILED" });
+    await expect(engine.retry("nobody")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
+    await expect(engine.retry("undone")).rejects.toMatchObject({ code: "STEP_UNDONE" });
+    expect(await engine.run("undone").status()).toBe("failed");
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { CriticalError, workflow } from "../index.ts";
+import { STAGES } from "../testing/stages.ts";
+
+describe.each(STAGES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
+  it("is refused where the run would wait for the end of one that is gone, and goes to a place before it", async () => {
+    const stage = await create(onTestFinished);
+    const slow = workflow("slow", (ctx) => ctx.sleep("1 year"));
+    const quick = workflow("quick", async () => 1);
+    const parent = workflow("parent", async (ctx) => {
+      // It is open, so the parent stays.
+      await ctx.startChild(slow, undefined, { onParentClose: "abandon" });
+      return await ctx.child(quick, undefined);
+    });
+    const engine = await stage.engine({ workflows: [slow, quick, parent] });
+    const run = await engine.start(parent, undefined, { id: "r" });
+    expect(await stage.result(run)).toBe(1);
+    await stage.world.advance("1 s");
+    expect(await engine.prune({ retention: { completed: 0 } })).toMatchObject({ runs: 1 });
+    const before = await run.journal();
+    await expect(engine.rewind("r", "quick/result")).rejects.toMatchObject({
+      code: "CHILD_GONE",
+      message: expect.stringContaining("r//quick"),
+    });
+    expect(await run.journal()).toEqual(before);
+    expect(await run.status()).toBe("completed");
+    await engine.rewind("r", "quick");
+    expect(await stage.result(run)).toBe(1);
+  });
+});
+
+describe.each(STAGES)("a rewind of a run that has ended, on the store $name", ({ create }) => {
+  it("is refused while a child that is cancelled with it has not ended, whose end could be missed", async () => {
+    const stage = await create(onTestFinished);
+    const undone: Array<() => void> = [];
+    const kid = workflow("kid", async (ctx) => {
+      await ctx.step("a", () => 1, { rollback: () => new Promise<void>((resolve) => undone.push(resolve)) });
+      await ctx.sleep("1 year");
+    });
+    let isBroken = true;
+    const parent = workflow("parent", async (ctx) => {
+      const child = await ctx.startChild(kid, undefined);
+      await ctx.sleep("1 s");
+      await ctx.step("b", () => {
+        if (isBroken) throw new CriticalError("broken");
+      });
+      return await child.result().catch((error: Error) => error.name);
+    });
+    const engine = await stage.engine({ workflows: [kid, parent] });
+    const run = await engine.start(parent, undefined, { id: "r" });
+    await stage.world.advance("2 s");
+    await expect(stage.result(run)).rejects.toThrow("broken");
+    isBroken = false;
+    await stage.world.advance("1 s");
+    expect(await engine.run("r//kid").status()).toBe("compensating");
+    await expect(run.rewind("b")).rejects.toMatchObject({
+      code: "CHILD_OPEN",
+      message: expect.stringContaining("r//kid"),
+    });
+    expect(await run.status()).toBe("failed");
+    for (const resolve of undone) resolve();
+    await stage.world.advance("1 s");
+    await run.rewind("b");
+    expect(await stage.result(run)).toBe("ChildWorkflowFailed");
+  });
+});

@@ -1,0 +1,270 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Ctx, Loop, type RecordKind, RollbackError, workflow } from "../index.ts";
+import type { Stage } from "../testing/stage.ts";
+import { STAGES } from "../testing/stages.ts";
+
+type Code = (ctx: Ctx) => Promise<unknown>;
+
+/** Runs `before` until it rests, then goes on with `after`: code that was changed under a run. */
+async function deploy(stage: Stage, before: Code, after: Code): Promise<unknown> {
+  const old = workflow("changing", before);
+  const engine = await stage.engine({ workflows: [old] });
+  await engine.start(old, undefined, { id: "r" });
+  await stage.world.advance("1 s");
+  const heir = await stage.takeOver(engine, { workflows: [workflow("changing", after)] });
+  await heir.run("r").send("go", 1);
+  return await stage.finish(heir.run("r"));
+}
+
+describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
+  it("gives a failure as a value that says what it came from", async () => {
+    const stage = await create(onTestFinished);
+    const fail = (message: string) => (): never => {
+      throw new Error(message);
+    };
+    const child = workflow("child", async (ctx) => await ctx.step("s", fail("no"), { retry: false }));
+    const trying = workflow("trying", async (ctx) => {
+      const told = (result: { ok: boolean; failure?: { source: string; scope: string; error: Error } }): string =>
+        result.failure === undefined
+          ? "ok"
+          : `${result.failure.source} in ${result.failure.scope}: ${result.failure.error.message}`;
+      return [
+        told(await ctx.try("a", (c) => c.step("s", () => 1))),
+        told(await ctx.try("b", (c) => c.step("s", fail("no"), { retry: false }))),
+        told(await ctx.try("c", (c) => c.join("j", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
+        told(await ctx.try("d", (c) => c.race("r", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
+        told(await ctx.try("e", fail("mine"))),
+        told(await ctx.try("f", (c) => c.child(child, undefined))),
+      ];
+    });
+    const engine = await stage.engine({ workflows: [trying, child] });
+    expect(await stage.finish(await engine.start(trying, undefined))).toEqual([
+      "ok",
+      "step in b: no",
+      "join in c: join j failed: x: no",
+      "race in d: race r failed in every branch: x: no",
+      "code in e: mine",
+      "child in f: the child at f/child failed: no",
+    ]);
+  });
+
+  it("lets a RollbackError pass", async () => {
+    const stage = await create(onTestFinished);
+    const trying = workflow("trying", async (ctx) => {
+      await ctx.try("a", () => {
+        throw new RollbackError("undo");
+      });
+    });
+    const engine = await stage.engine({ workflows: [trying] });
+    const run = await engine.start(trying, undefined);
+    await expect(stage.finish(run)).rejects.toMatchObject({ cause: { name: "RollbackError", message: "undo" } });
+  });
+
+  it("catches a RollbackError when told to, and only what it is told to", async () => {
+    const stage = await create(onTestFinished);
+    const trying = workflow("trying", async (ctx) => {
+      const undo = async (): Promise<never> => {
+        throw new RollbackError("undo");
+      };
+      const caught = await ctx.try("a", undo, { catch: ["rollback"] });
+      await ctx.try("b", () => Promise.reject(new Error("mine")), { catch: ["rollback"] });
+      return caught;
+    });
+    const engine = await stage.engine({ workflows: [trying] });
+    const run = await engine.start(trying, undefined);
+    await expect(stage.finish(run)).rejects.toMatchObject({ cause: { message: "mine" } });
+  });
+
+  it("keeps names of a scope apart from those outside, slashes and all", async () => {
+    const stage = await create(onTestFinished);
+    const scoped = workflow("scoped", async (ctx) => {
+      const inside = await ctx.try("a", (c) => c.step("b", () => "inside"));
+      return [inside, await ctx.step("a/b", () => "outside")];
+    });
+    const engine = await stage.engine({ workflows: [scoped] });
+    const run = await engine.start(scoped, undefined);
+    expect(await stage.finish(run)).toEqual([{ ok: true, value: "inside" }, "outside"]);
+    expect((await run.journal()).map(({ location }) => location)).toEqual(["a/b", "a%2Fb"]);
+  });
+});
+
+describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
+  it("is the first for a run that went past the place and left no record in its scope", async () => {
+    const stage = await create(onTestFinished);
+    const rest: Code = async (ctx) => {
+      await ctx.step("s", () => 1);
+      await ctx.listen("go");
+    };
+    const before: Code = async (ctx) => {
+      await ctx.try("scope", async () => undefined);
+      await rest(ctx);
+    };
+    const after: Code = async (ctx) => {
+      const scope = await ctx.try("scope", (c) => c.getVersion("v", 2));
+      await rest(ctx);
+      return scope;
+    };
+    expect(await deploy(stage, before, after)).toEqual({ ok: true, value: 1 });
+  });
+
+  const old: Code = async (ctx) => {
+    await ctx.step("before", () => 1);
+    await ctx.step("after", () => 1);
+    await ctx.listen("go");
+    return "old";
+  };
+
+  it("a run that comes there first goes by the latest, and stays with it", async () => {
+    const stage = await create(onTestFinished);
+    const at =
+      (latest: number): Code =>
+      async (ctx) => {
+        const version = await ctx.getVersion("v", latest);
+        await ctx.listen("go");
+        return version;
+      };
+    expect(await deploy(stage, at(2), at(3))).toBe(2);
+  });
+
+  it("a run that has passed the place before goes by the first", async () => {
+    const stage = await create(onTestFinished);
+    expect(
+      await deploy(stage, old, async (ctx) => {
+        await ctx.step("before", () => 1);
+        const version = await ctx.getVersion("v", 2);
+        if (version === 1) await ctx.step("after", () => 1);
+        const later = await ctx.getVersion("later", 5);
+        await ctx.listen("go");
+        return [version, later];
+      }),
+    ).toEqual([1, 5]);
+  });
+
+  it("each round of a loop goes by its own", async () => {
+    const stage = await create(onTestFinished);
+    const rounds =
+      (latest: number | null): Code =>
+      async (ctx) => {
+        const versions: number[] = [];
+        return await ctx.loop({
+          name: "l",
+          state: versions,
+          commitInterval: 100,
+          run: async (c, seen, round) => {
+            const version = latest === null ? 1 : await c.getVersion("v", latest);
+            await c.step("s", () => round);
+            if (round === 2) await c.listen("go");
+            return round === 4 ? Loop.break([...seen, version]) : Loop.continue([...seen, version]);
+          },
+        });
+      };
+    expect(await deploy(stage, rounds(null), rounds(7))).toEqual([1, 1, 1, 7, 7]);
+  });
+
+  it("a record of another kind at the place is a divergence", async () => {
+    const stage = await create(onTestFinished);
+    const before: Code = async (ctx) => {
+      await ctx.step("v", () => 1);
+      await ctx.listen("go");
+    };
+    const after: Code = async (ctx) => {
+      await ctx.getVersion("v", 2);
+      await ctx.listen("go");
+    };
+    await expect(deploy(stage, before, after)).rejects.toThrow();
+    expect(stage.log.map(({ text }) => text).join()).toMatch(/at v the journal holds step/);
+  });
+
+  it("code that has gone back behind the run's version is told so", async () => {
+    const stage = await create(onTestFinished);
+    const at =
+      (latest: number): Code =>
+      async (ctx) => {
+        await ctx.getVersion("v", latest);
+        await ctx.listen("go");
+      };
+    await expect(deploy(stage, at(3), at(2))).rejects.toMatchObject({
+      cause: { code: "OPTION_INVALID", message: expect.stringContaining("version v of run r is 3") },
+    });
+  });
+});
+
+describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
+  const kinds: ReadonlyArray<readonly [string, RecordKind, Code]> = [
+    ["step", "step", (ctx) => ctx.step("x", () => 1)],
+    ["step that was tried twice", "step", (ctx) => ctx.step("x", retriedOnce(), { retry: { initialMs: 1 } })],
+    ["sleep", "sleep", (ctx) => ctx.sleep(1, { name: "x" })],
+    ["wait", "listen", (ctx) => ctx.listen("m", { name: "x", timeout: 1 })],
+    ["join", "join", (ctx) => ctx.join("x", { a: (c) => c.step("s", () => 1), b: (c) => c.sleep(1) })],
+    ["race", "race", (ctx) => ctx.race("x", { a: (c) => c.step("s", () => 1), b: (c) => c.listen("never") })],
+    [
+      "loop",
+      "loop",
+      (ctx) => ctx.loop({ name: "x", run: (c, _, n) => c.step("s", () => (n > 1 ? Loop.break() : undefined)) }),
+    ],
+    ["version", "version", (ctx) => ctx.getVersion("x", 2)],
+  ];
+
+  it.each(kinds)("a run goes past a %s that the code does not ask for any more", async (_name, kind, code) => {
+    const stage = await create(onTestFinished);
+    const result = await deploy(
+      stage,
+      async (ctx) => {
+        await code(ctx);
+        await ctx.step("y", () => "y");
+        await ctx.listen("go");
+      },
+      async (ctx) => {
+        ctx.removed("x", kind);
+        const y = await ctx.step("y", () => "again");
+        await ctx.listen("go");
+        return y;
+      },
+    );
+    expect(result).toBe("y");
+  });
+
+  it.each(kinds)("a run goes past a %s inside a scope, too", async (_name, kind, code) => {
+    const stage = await create(onTestFinished);
+    const result = await deploy(
+      stage,
+      async (ctx) => {
+        await ctx.try("scope", async (c) => {
+          await code(c);
+          return await c.step("y", () => "y");
+        });
+        await ctx.listen("go");
+      },
+      async (ctx) => {
+        const y = await ctx.try("scope", async (c) => {
+          c.removed("x", kind);
+          return await c.step("y", () => "again");
+        });
+        await ctx.listen("go");
+        return y.ok && y.value;
+      },
+    );
+    expect(result).toBe("y");
+  });
+
+  it("of another kind is no help", async () => {
+    const stage = await create(onTestFinished);
+    const before: Code = async (ctx) => {
+      await ctx.step("x", () => 1);
+      await ctx.listen("go");
+    };
+    const after: Code = async (ctx) => {
+      ctx.removed("x", "sleep");
+      await ctx.listen("go");
+    };
+    await expect(deploy(stage, before, after)).rejects.toThrow(/./);
+    expect(stage.log.map(({ text }) => text).join()).toMatch(/at x the journal holds step/);
+  });
+});
+
+function retriedOnce(): (info: { readonly attempt: number }) => number {
+  return ({ attempt }) => {
+    if (attempt === 1) throw new Error("once");
+    return 1;
+  };
+}

@@ -1,0 +1,456 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Ctx, checkReplay, type Engine, Loop, type ReplayFinding, type RunHandle, workflow } from "../index.ts";
+import { intercepted } from "../testing/intercepted.ts";
+import type { Stage } from "../testing/stage.ts";
+import { STAGES } from "../testing/stages.ts";
+
+type Code = (ctx: Ctx) => Promise<unknown>;
+
+interface Change {
+  readonly name: string;
+  readonly was: Code;
+  readonly becomes: Code;
+  /** What happens to the run before the change; then it has come to rest. */
+  readonly drive?: (run: RunHandle, engine: Engine) => Promise<void>;
+}
+
+interface Incompatible extends Change {
+  readonly finds: Pick<ReplayFinding, "kind" | "location"> & { readonly recorded: RegExp; readonly asked: RegExp };
+}
+
+const noop = workflow("noop", async () => 1);
+const waits: Code = async (ctx) => {
+  await ctx.step("a", () => 1);
+  await ctx.step("b", () => 2);
+  await ctx.listen("go");
+  return await ctx.step("c", () => 3);
+};
+const loops = (step: string): Code => {
+  return async (ctx) => {
+    await ctx.loop({
+      name: "loop",
+      state: 0,
+      commitInterval: 2,
+      run: async (c: Ctx, state: number) => {
+        await c.step(step, () => state);
+        await c.listen("next");
+        return Loop.continue(state + 1);
+      },
+    });
+  };
+};
+const rounds = async (run: RunHandle): Promise<void> => {
+  for (let n = 0; n < 5; n += 1) await run.send("next", n);
+};
+
+const INCOMPATIBLE: readonly Incompatible[] = [
+  {
+    name: "a step is renamed",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("other", () => 2);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^step at other$/ },
+  },
+  {
+    name: "a step is removed",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^listen at go$/ },
+  },
+  {
+    name: "two steps change places",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("b", () => 2);
+      await ctx.step("a", () => 1);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "a", recorded: /^step at a$/, asked: /^step at b$/ },
+  },
+  {
+    name: "a step is put before one that was done",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("between", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^step at between$/ },
+  },
+  {
+    name: "another kind of operation has the name of a step",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.sleep("1 s", { name: "b" });
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^sleep at b$/ },
+  },
+  {
+    name: "the code comes to its end before what was done",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+    },
+    finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^its end$/ },
+  },
+  {
+    name: "a branch is added to a join",
+    was: async (ctx) => {
+      await ctx.join("ship", { label: (c) => c.step("print", () => 1) });
+      await ctx.listen("go");
+    },
+    becomes: async (ctx) => {
+      await ctx.join("ship", { label: (c) => c.step("print", () => 1), mail: (c) => c.step("send", () => 2) });
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "ship", recorded: /^join of .*label/, asked: /^join of .*mail.* at ship$/ },
+  },
+  {
+    name: "a step inside a loop is renamed: the round that it is in is named",
+    was: loops("x"),
+    becomes: loops("y"),
+    drive: rounds,
+    finds: { kind: "record", location: "loop/~4/x", recorded: /^step at loop\/~4\/x$/, asked: /^step at loop\/~4\/y$/ },
+  },
+  {
+    name: "a step that was tried and is to be tried again is gone",
+    was: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("flaky", () => Promise.reject(new Error("no")), { retry: { initialMs: "1 hour" } });
+    },
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "flaky", recorded: /^retry at flaky$/, asked: /^listen at go$/ },
+  },
+  {
+    name: "a child is started under another name",
+    was: async (ctx) => {
+      await ctx.child(noop, undefined, { name: "first" });
+      await ctx.listen("go");
+    },
+    becomes: async (ctx) => {
+      await ctx.child(noop, undefined, { name: "second" });
+      await ctx.listen("go");
+    },
+    finds: { kind: "record", location: "first", recorded: /^spawn at first$/, asked: /^spawn at second$/ },
+  },
+  {
+    name: "the code comes to its end where the run waits",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+    },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, asked: /^its end$/ },
+  },
+  {
+    name: "the code fails where the run waits",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      throw new Error("not any more");
+    },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^its end: it fails with not any more$/ },
+  },
+  {
+    name: "another message is waited for at the same location",
+    was: async (ctx) => ctx.listen("yes", { name: "answer" }),
+    becomes: async (ctx) => ctx.listen("ok", { name: "answer" }),
+    finds: {
+      kind: "wait",
+      location: "answer",
+      recorded: /^listen at answer for message yes$/,
+      asked: /^listen at answer for message ok$/,
+    },
+  },
+  {
+    name: "an arm is taken out of a select that the run waits in",
+    was: async (ctx) => ctx.select({ yes: { message: "yes" }, no: { message: "no" } }),
+    becomes: async (ctx) => ctx.select({ yes: { message: "yes" } }),
+    finds: { kind: "wait", location: "select", recorded: /message no/, asked: /^select at select for message yes$/ },
+  },
+  {
+    name: "a step comes before what the run waits for",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.step("sudden", () => 3);
+      await ctx.listen("go");
+    },
+    finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^step at sudden$/ },
+  },
+  {
+    name: "the code awaits something that is not ctx's",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      await new Promise(() => undefined);
+    },
+    finds: { kind: "standstill", location: "go", recorded: /^listen at go/, asked: /^nothing$/ },
+  },
+];
+
+const COMPATIBLE: readonly Change[] = [
+  { name: "nothing", was: waits, becomes: waits },
+  {
+    name: "what a step does, and how it is tried",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => "another value", { retry: false });
+      await ctx.step("b", () => 2, { timeout: "1 s" });
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "what comes after the wait",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.listen("go");
+      await ctx.step("d", () => 3);
+      await ctx.sleep("1 day");
+    },
+  },
+  {
+    name: "how long is slept, and when a wait times out",
+    was: async (ctx) => Promise.all([ctx.sleep("1 day"), ctx.listen("go", { timeout: "2 days" })]),
+    becomes: async (ctx) => Promise.all([ctx.sleep("9 days"), ctx.listen("go")]),
+  },
+  {
+    name: "a step that runs with a version of its own",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      if ((await ctx.getVersion("more", 2)) > 1) await ctx.step("more", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "a step that is said to be removed",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.removed("b", "step");
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "code that is put into functions, and what lies on a way that was not taken",
+    was: waits,
+    becomes: async (ctx) => {
+      const both = async (): Promise<void> => {
+        for (const name of ["a", "b"]) await ctx.step(name, () => 1);
+      };
+      await both();
+      if (ctx.now() === 0) await ctx.step("never", () => 1);
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "a message that is sent and a version that is asked before the wait",
+    was: waits,
+    becomes: async (ctx) => {
+      await ctx.step("a", () => 1);
+      await ctx.step("b", () => 2);
+      await ctx.send("somebody", "news", 1);
+      await ctx.getVersion("later", 3);
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "something that is waited for beside the wait, and an arm of a select",
+    was: async (ctx) => Promise.race([ctx.select({ yes: { message: "yes" } })]),
+    becomes: async (ctx) =>
+      Promise.race([ctx.select({ yes: { message: "yes" }, no: { message: "no" } }), ctx.listen("x")]),
+  },
+  {
+    name: "what a loop does after the wait of its round",
+    was: loops("x"),
+    becomes: async (ctx) => {
+      await ctx.loop({
+        name: "loop",
+        state: 0,
+        commitInterval: 2,
+        run: async (c: Ctx, state: number, round: number) => {
+          await c.step("x", () => state);
+          await c.listen("next");
+          if (round > 4) await c.step("after", () => 1);
+          return Loop.continue(state + 1);
+        },
+      });
+    },
+    drive: rounds,
+  },
+  {
+    name: "how a failed step is dealt with",
+    was: async (ctx) => {
+      await ctx.step("a", () => Promise.reject(new Error("no")), { retry: false }).catch(() => undefined);
+      await ctx.listen("go");
+    },
+    becomes: async (ctx) => {
+      const tried = await ctx.tryStep("a", () => 1);
+      if (tried.ok) await ctx.step("more", () => 1);
+      await ctx.listen("go");
+    },
+  },
+  {
+    name: "a step whose body is under way",
+    was: async (ctx) => ctx.step("slow", () => new Promise(() => undefined)),
+    becomes: async (ctx) => ctx.step("slow", () => "quick"),
+  },
+];
+
+async function suspendedRun(stage: Stage, { was, drive }: Change): Promise<void> {
+  const flow = workflow("flow", was);
+  const engine = await stage.engine({ workflows: [flow, noop] });
+  const run = await engine.start(flow, undefined, { id: "r" });
+  await drive?.(run, engine);
+  await stage.world.settle();
+  await stage.world.advance("2 s");
+}
+
+/** Tries the code on a store that can only be read. */
+async function tryOut(stage: Stage, becomes: Code) {
+  const asked = new Set<string>();
+  const store = intercepted(stage.connect(), async (call, proceed) => {
+    asked.add(call.method);
+    return await proceed();
+  });
+  const flow = workflow("flow", (ctx) => becomes(ctx));
+  const report = await checkReplay({ store, workflows: [flow, noop], world: stage.world });
+  expect([...asked].filter((method) => ["commit", "claim", "heartbeat", "retire", "prune"].includes(method))).toEqual(
+    [],
+  );
+  return report;
+}
+
+describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
+  it.each(INCOMPATIBLE)("names the place: $name", async (change) => {
+    const stage = await create(onTestFinished);
+    await suspendedRun(stage, change);
+    const before = await stage.dump();
+    const { ok, checked, findings } = await tryOut(stage, change.becomes);
+    expect({ ok, checked, findings: findings.length }).toEqual({ ok: false, checked: 1, findings: 1 });
+    const { recorded, asked, ...exactly } = change.finds;
+    expect(findings[0]).toMatchObject({ runId: "r", workflow: "flow", ...exactly });
+    expect(findings[0]?.recorded).toMatch(recorded);
+    expect(findings[0]?.asked).toMatch(asked);
+    expect(await stage.dump()).toBe(before);
+  });
+
+  it.each(COMPATIBLE)("passes: $name", async (change) => {
+    const stage = await create(onTestFinished);
+    await suspendedRun(stage, change);
+    const before = await stage.dump();
+    const { ok, checked, findings } = await tryOut(stage, change.becomes);
+    expect({ ok, checked, findings }).toEqual({ ok: true, checked: 1, findings: [] });
+    expect(await stage.dump()).toBe(before);
+  });
+
+  it("has no effect: no body runs, and nothing is logged", async () => {
+    const stage = await create(onTestFinished);
+    const effects: string[] = [];
+    const flow = workflow("flow", async (ctx) => {
+      ctx.log("from the workflow");
+      await ctx.step("a", () => effects.push("a"));
+      await ctx.listen("go");
+      await ctx.step("b", () => effects.push("b"));
+    });
+    const engine = await stage.engine({ workflows: [flow] });
+    await engine.start(flow, undefined);
+    await engine.start(flow, undefined, { delay: "1 day" });
+    await stage.world.settle();
+    effects.length = 0;
+    const lines = stage.log.length;
+    const report = await checkReplay({ store: stage.connect(), workflows: [flow], world: stage.world });
+    expect(report).toMatchObject({ ok: true, checked: 2, open: 2 });
+    expect(effects).toEqual([]);
+    expect(stage.log.length).toBe(lines);
+  });
+
+  it("acquires no resource: what holds its place can be read and called", async () => {
+    const stage = await create(onTestFinished);
+    const did: string[] = [];
+    const flow = workflow("flow", async (ctx) => {
+      const held = await ctx.resource("connection", {
+        acquire: () => {
+          did.push("acquired");
+          return { table: (name: string) => ({ name }) };
+        },
+        release: () => did.push("released"),
+      });
+      const { name } = held.value.table("orders");
+      await ctx.step("read", () => did.push(`read ${name}`));
+      await ctx.listen("go");
+    });
+    const engine = await stage.engine({ workflows: [flow] });
+    await engine.start(flow, undefined);
+    await stage.world.settle();
+    expect(did).toEqual(["acquired", "read orders", "released"]);
+    const report = await checkReplay({ store: stage.connect(), workflows: [flow], world: stage.world });
+    expect(report).toMatchObject({ ok: true, checked: 1 });
+    expect(did).toHaveLength(3);
+  });
+
+  it("tells of its progress, keeps no more findings than asked for, and takes a sample that is always the same", async () => {
+    const stage = await create(onTestFinished);
+    const flow = workflow("flow", waits);
+    const engine = await stage.engine({ workflows: [flow, noop] });
+    for (let n = 0; n < 60; n += 1) await engine.start(flow, undefined);
+    await stage.world.settle();
+    const other = workflow("flow", async (ctx) => ctx.step("z", () => 1));
+    const check = (over: object) =>
+      checkReplay({ store: stage.connect(), workflows: [other], world: stage.world, ...over });
+    const progress: number[] = [];
+    const seen: string[] = [];
+    const report = await check({
+      findingsMax: 2,
+      onProgress: ({ checked, open }: { checked: number; open: number }) => progress.push(checked / open),
+      onFinding: ({ runId }: ReplayFinding) => seen.push(runId),
+    });
+    expect(report).toMatchObject({ ok: false, checked: 60, open: 60, findingCount: 60 });
+    expect(report.findings).toHaveLength(2);
+    expect(progress).toHaveLength(60);
+    expect(progress.at(-1)).toBe(1);
+    expect(new Set(seen).size).toBe(60);
+    const sampled = await check({ sample: 0.3 });
+    expect(sampled.checked).toBeGreaterThan(2);
+    expect(sampled.checked).toBeLessThan(50);
+    const again = await check({ sample: 0.3 });
+    expect(again.findings.map(({ runId }) => runId)).toEqual(sampled.findings.map(({ runId }) => runId));
+    expect((await check({ limit: 5 })).checked).toBe(5);
+    await expect(check({ sample: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  it("says which versions lack their code, and counts runs of workflows that were not given", async () => {
+    const stage = await create(onTestFinished);
+    const one = workflow("flow", { version: 1 }, waits);
+    const other = workflow("other", waits);
+    const engine = await stage.engine({ workflows: [one, other] });
+    await engine.start(one, undefined, { id: "r" });
+    await engine.start(other, undefined);
+    await stage.world.settle();
+    const two = workflow("flow", { version: 2 }, waits);
+    const report = await checkReplay({ store: stage.connect(), workflows: [two], world: stage.world });
+    expect(report).toMatchObject({ ok: false, checked: 1, unknown: { other: 1 } });
+    expect(report.findings[0]).toMatchObject({ runId: "r", kind: "version", recorded: "flow, version 1" });
+    const both = await checkReplay({ store: stage.connect(), workflows: [one, two], world: stage.world });
+    expect(both).toMatchObject({ ok: true, unknown: { other: 1 } });
+  });
+});

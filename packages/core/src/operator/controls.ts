@@ -1,0 +1,89 @@
+import type { EngineConfig } from "../engine/config.ts";
+import type { EngineEventKind, EventPublisher } from "../engine/events.ts";
+import { type Runs, runNotFound } from "../engine/runs.ts";
+import { PawlError } from "../model/errors.ts";
+import { checkTarget } from "../model/names.ts";
+import type { ControlOutcome, Op, OutcomeOf } from "../model/op.ts";
+import type { Codec } from "../model/payload.ts";
+import type { Payload, Run } from "../model/run.ts";
+import { failurePayload } from "../runner/failure-payload.ts";
+import type { Worker } from "../worker/worker.ts";
+
+export interface ControlParts {
+  readonly config: EngineConfig;
+  readonly codec: Codec;
+  readonly news: EventPublisher;
+  readonly worker: Worker;
+  readonly runs: Runs;
+  readonly submit: <O extends Op>(op: O) => Promise<OutcomeOf<O>>;
+}
+
+/** Stops runs, holds them and lets them go on, from outside. */
+export class Controls {
+  readonly #parts: ControlParts;
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts;
+  }
+
+  async cancel(runId: string, reason?: string): Promise<boolean> {
+    const { runs, news } = this.#parts;
+    const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
+    const { answer, outcome } = await this.#control(runId, "cancel", error);
+    if (answer === "compensating") {
+      await this.#withRun(runId, "run.compensating", (run) => news.compensating(run, outcome));
+      return true;
+    }
+    if (answer !== "done") return false;
+    runs.ended(runId, { status: "cancelled", outcome });
+    await this.#withRun(runId, "run.cancelled", (run) => news.ended(run, { status: "cancelled", outcome }));
+    return true;
+  }
+
+  async pause(runId: string, reason?: string): Promise<void> {
+    const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
+    const { answer, outcome } = await this.#control(runId, "pause", error);
+    if (answer !== "done") throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
+    await this.#withRun(runId, "run.paused", (run) => this.#parts.news.paused(run, outcome));
+  }
+
+  async resume(runId: string): Promise<void> {
+    const { submit, news, worker } = this.#parts;
+    const id = checkTarget(runId);
+    const outcome = await submit({ kind: "resume", runId: id, opId: this.#opId() });
+    if (outcome.kind === "notFound") throw runNotFound(id);
+    if (outcome.kind === "ended")
+      throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
+    if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
+    await this.#withRun(id, "run.resumed", (run) => news.plain("run.resumed", run));
+    worker.kick();
+  }
+
+  /** Takes a run over. The owner is fenced by it; where that is this process, it lets go at once. */
+  async #control(
+    runId: string,
+    kind: "cancel" | "pause",
+    error: PawlError,
+  ): Promise<{ readonly answer: ControlOutcome["kind"]; readonly outcome: Payload }> {
+    const { submit, codec, worker } = this.#parts;
+    const id = checkTarget(runId);
+    const reason = failurePayload(codec, error, "reason");
+    const letGo = worker.grip(id);
+    const answer = await submit({ kind, runId: id, opId: this.#opId(), reason });
+    if (answer.kind === "notFound") throw runNotFound(id);
+    if (answer.kind === "done" || answer.kind === "compensating") letGo(error);
+    return { answer: answer.kind, outcome: reason };
+  }
+
+  /** Reads the run for those who listen, if somebody does. */
+  async #withRun(runId: string, kind: EngineEventKind, tell: (run: Run) => void): Promise<void> {
+    const { news, config } = this.#parts;
+    const run = news.hears(kind) ? await config.store.reader.get(runId) : null;
+    if (run !== null) tell(run);
+  }
+
+  #opId(): string {
+    const { world, store } = this.#parts.config;
+    return world.random.id(store.now());
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { diff, type RecordView } from "../index.ts";
+
+const record = (seq: number, location: string, over: Partial<RecordView> = {}): RecordView => ({
+  seq,
+  location,
+  kind: "step",
+  outcome: "ok",
+  value: location,
+  error: null,
+  attempts: 1,
+  startedAt: seq,
+  at: seq,
+  detail: null,
+  ...over,
+});
+
+it("the same journal has nothing that parts, whatever the times, tries and acts of operators", () => {
+  const a = [record(1, "a"), record(2, "b")];
+  const b = [
+    record(1, "~", { kind: "operator" }),
+    record(2, "a", { at: 99, attempts: 3 }),
+    record(3, "b", { kind: "retry", outcome: "failed" }),
+    record(4, "b"),
+  ];
+  const same = { common: 2, parting: { a: null, b: null }, changed: [], onlyA: [], onlyB: [] };
+  expect(diff(a, b)).toEqual(same);
+  expect(diff([], [])).toEqual({ ...same, common: 0 });
+});
+
+it("tells where journals part, what has another value or outcome, and what only one of them has", () => {
+  const a = [record(1, "a"), record(2, "b", { value: 1 }), record(3, "c"), record(4, "e")];
+  const failed = { outcome: "failed", value: undefined, error: new Error("no") } as const;
+  const b = [record(1, "a"), record(2, "b", { value: 2 }), record(3, "d"), record(4, "e", failed)];
+  const found = diff(a, b);
+  expect(found).toMatchObject({ common: 1, parting: { a: { location: "b" }, b: { location: "b" } } });
+  expect(found.changed.map(({ location }) => location)).toEqual(["b", "e"]);
+  expect(found.onlyA.map(({ location }) => location)).toEqual(["c"]);
+  expect(found.onlyB.map(({ location }) => location)).toEqual(["d"]);
+});
+
+it("values are compared as data, and ids of children are not", () => {
+  const value = { when: new Date(5), tags: new Set(["x"]), big: 7n };
+  const a = [record(1, "a", { value }), record(2, "kid", { kind: "spawn", value: "p//kid", detail: "p//kid" })];
+  const b = [
+    record(1, "a", { value: { when: new Date(5), tags: new Set(["x"]), big: 7n } }),
+    record(2, "kid", { kind: "spawn", value: "q//kid", detail: "q//kid" }),
+  ];
+  expect(diff(a, b)).toMatchObject({ common: 2, changed: [] });
+  expect(diff(a, [record(1, "a", { value: { ...value, big: 8n } })])).toMatchObject({ common: 0 });
+});

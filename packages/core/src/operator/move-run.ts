@@ -1,0 +1,236 @@
+import { runNotFound } from "../engine/runs.ts";
+import { PawlError } from "../model/errors.ts";
+import { toFailure } from "../model/failure.ts";
+import { childEndId, type InboxEntry } from "../model/inbox.ts";
+import { checkTarget } from "../model/names.ts";
+import type { CodecHook } from "../model/payload.ts";
+import type { NewRecord } from "../model/record.ts";
+import { isTerminal, type NewRun, type Run } from "../model/run.ts";
+import type { RunState, Transition } from "../model/transition.ts";
+import { type Clock, systemClock } from "../runtime/clock.ts";
+import type { Loaded, Reader, Store } from "../store/store.ts";
+import { type WholeRun, wholeRun } from "./action.ts";
+import { awaitedChildren, endsOf } from "./rewind.ts";
+import { type ExportedRun, exportedRun, exportValues, type RunExport, readExport, type Values } from "./run-export.ts";
+
+export interface MoveOptions {
+  /** The one that the engines on this store have. */
+  readonly codec?: CodecHook;
+  /** The store is in use by an engine of this process: it is neither opened nor closed. */
+  readonly keepOpen?: boolean;
+  readonly clock?: Clock;
+}
+
+/** What an import brought in. */
+export interface ImportReport {
+  /** The run that was exported; those that it started came with it. */
+  readonly runId: string;
+  readonly imported: readonly string[];
+  /** Runs that had been imported before. */
+  readonly known: readonly string[];
+}
+
+const PAGE_RUNS = 100;
+/** A family of more is no single piece of work any more. */
+const RUNS_MAX = 10_000;
+
+/**
+ * A run, in whatever state, with those that it started, as data for `JSON.stringify`. Nothing of it is changed: a run that is to
+ * go on elsewhere alone is paused first, and ended by `endExported` when it is there.
+ *
+ * ```ts
+ * const text = JSON.stringify(await exportRun(sqliteStore("app.db"), "order-1"));
+ * ```
+ */
+export async function exportRun(store: Store, runId: string, options: MoveOptions = {}): Promise<RunExport> {
+  return await withStore(store, options, async () => {
+    const values = exportValues(options.codec ?? null);
+    const runs: ExportedRun[] = [];
+    for (const pending = [checkTarget(runId)]; pending.length > 0; ) {
+      const id = pending.shift() ?? "";
+      const loaded = await store.load(id, 0);
+      if (loaded === null && id === runId) throw runNotFound(id);
+      if (loaded === null) continue;
+      if (runs.length >= RUNS_MAX)
+        throw new PawlError(
+          "OPTION_INVALID",
+          `run ${runId} has more than ${RUNS_MAX} runs below it; export them apart`,
+        );
+      const whole = wholeRun(loaded);
+      runs.push(exportedRun(values, whole, await inboxOf(store.reader, whole)));
+      pending.push(...(await childrenOf(store.reader, id)));
+    }
+    return { format: "pawl.run", version: 1, exportedAt: store.now(), runs };
+  });
+}
+
+/** What lies there, and the ends of children that came while the family was read. */
+async function inboxOf(
+  reader: Reader,
+  { run, records, inbox }: WholeRun,
+): Promise<ReadonlyArray<Omit<InboxEntry, "n">>> {
+  if (isTerminal(run.status)) return inbox;
+  const there = new Set(inbox.map(({ id }) => id));
+  const awaited = awaitedChildren(records).filter(({ location, child }) => !there.has(childEndId(location, child)));
+  return [...inbox, ...(await endsOf(reader, awaited)).ends];
+}
+
+async function childrenOf(reader: Reader, runId: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null && ids.length < RUNS_MAX; ) {
+    const query = { limit: PAGE_RUNS, ...(cursor === undefined ? {} : { cursor }) };
+    const page: Awaited<ReturnType<Reader["children"]>> = await reader.children(runId, query);
+    ids.push(...page.items.map(({ id }) => id));
+    cursor = page.cursor;
+  }
+  return ids.reverse();
+}
+
+/**
+ * Takes exported runs in, as they were. One that had not ended goes on where a worker knows its workflow; one that was paused
+ * stays so until it is resumed. Importing the same again changes nothing.
+ */
+export async function importRun(
+  store: Store,
+  exported: RunExport | string,
+  options: MoveOptions = {},
+): Promise<ImportReport> {
+  const { runs } = readExport(exported);
+  const values = exportValues(options.codec ?? null);
+  return await withStore(store, options, async () => {
+    const known: string[] = [];
+    for (const run of runs) if (await isKnown(store.reader, run)) known.push(run.id);
+    const fresh = runs.filter(({ id }) => !known.includes(id));
+    const transitions = fresh.flatMap((run) => transitionsOf(values, run, store.now()));
+    if (transitions.length > 0) await store.commit(transitions);
+    return { runId: runs[0]?.id ?? "", imported: fresh.map(({ id }) => id), known };
+  });
+}
+
+async function isKnown(reader: Reader, { id, startId }: ExportedRun): Promise<boolean> {
+  const run: Run | null = await reader.get(id);
+  if (run !== null && run.startId !== startId)
+    throw new PawlError("RUN_EXISTS", `run ${id} exists, and is another than the exported one; nothing was imported`);
+  return run !== null;
+}
+
+function transitionsOf(values: Values, exported: ExportedRun, now: number): readonly Transition[] {
+  const { id, workflow, version, tags, parent, createdAt, startId, undo, generation, baseSeq, startedAt } = exported;
+  const run: NewRun = {
+    ...{ id, workflow, version, tags, parent, createdAt, startId, owner: null },
+    input: values.in(exported.input),
+    startAt: Math.max(exported.startAt ?? 0, now),
+  };
+  const records = exported.records.map(
+    ({ seq: _, value, ...record }): NewRecord => ({ ...record, payload: values.in(value) }),
+  );
+  const inbox = exported.inbox.map(({ value, ...entry }) => ({ ...entry, value: values.in(value) }));
+  const life = { startedAt, generation, baseSeq, seqs: exported.records.map(({ seq }) => seq) };
+  const create: Transition = { kind: "create", run, history: { records, inbox, undo, life } };
+  const made = [create, ...snapshotOf(values, exported)];
+  const state = stateOf(values, exported, now);
+  if (state === null) return made;
+  const nothing = { posts: [], undo: null, journal: null } as const;
+  return [...made, { kind: "control", runId: id, epoch: 1, state, ...nothing, controlId: `import:${startId}` }];
+}
+
+function snapshotOf(values: Values, { id, snapshot }: ExportedRun): readonly Transition[] {
+  if (snapshot === undefined) return [];
+  const attributes = { a: String(snapshot.seq) };
+  const put = { kind: "snapshot", id, runId: id, body: values.in(snapshot.value), attributes };
+  return [{ kind: "documents", documents: [{ put }] }];
+}
+
+/** What becomes of a run that does not go on by itself. */
+function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now: number): RunState | null {
+  if (status === "paused") return { status, reason: values.in(outcome) };
+  return isTerminal(status) ? { status, outcome: values.in(outcome), at: endedAt ?? now } : null;
+}
+
+/** Calls with the store open; one that is in use is left as it is. */
+export async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
+  if (options.keepOpen === true) return await call();
+  const clock = options.clock ?? systemClock();
+  await store.open({ now: () => clock.now(), every: () => () => undefined });
+  try {
+    return await call();
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Ends runs where they were exported from, when they are where they go on: they are `cancelled`, with code `RUN_MOVED`; nothing is
+ * undone, and what lay in their inboxes is not sent on. One that has gone on since it was exported is refused with code `RUN_GOES_ON`:
+ * pause a run before it is exported. Gives the ids of those that were open. Doing it again changes nothing.
+ *
+ * ```ts
+ * await engine.pause("order-1");
+ * const exported = await exportRun(here, "order-1");
+ * await importRun(there, exported);
+ * await endExported(here, exported);
+ * ```
+ */
+export async function endExported(
+  store: Store,
+  exported: RunExport | string,
+  options: MoveOptions = {},
+): Promise<readonly string[]> {
+  const { runs } = readExport(exported);
+  const { codec = null } = options;
+  const moved = new PawlError("RUN_MOVED", "the run was moved to another store, where it goes on");
+  const outcome = exportValues(codec).in(toFailure(moved));
+  return await withStore(store, options, async () => {
+    const ends: Array<{ readonly id: string; readonly transitions: readonly Transition[] }> = [];
+    for (const run of runs) {
+      const loaded = await store.load(run.id, newestSeq(run));
+      if (loaded === null || isTerminal(loaded.run.status)) continue;
+      checkUnchanged(run, loaded, runs);
+      ends.push({ id: run.id, transitions: endOf(loaded, newestSeq(run), outcome, store.now()) });
+    }
+    if (ends.length === 0) return [];
+    const { answers } = await store.commit(ends.flatMap(({ transitions }) => transitions));
+    if (answers.some(({ kind }) => kind === "refused"))
+      throw goesOn(ends.map(({ id }) => id).join(", "), "one of them was at work meanwhile; try it again");
+    return ends.map(({ id }) => id);
+  });
+}
+
+function newestSeq({ records, baseSeq }: ExportedRun): number {
+  return records.at(-1)?.seq ?? baseSeq;
+}
+
+/** What was exported is all that there is of the run. */
+function checkUnchanged(exported: ExportedRun, { run, records, inbox }: Loaded, family: readonly ExportedRun[]): void {
+  const { id, startId, status, parent } = exported;
+  if (run.startId !== startId) throw new PawlError("RUN_EXISTS", `run ${id} is another than the exported one`);
+  if (parent !== null && !family.some((other) => other.id === parent.runId))
+    throw new PawlError("OPTION_INVALID", `run ${id} is awaited by run ${parent.runId}, which is not in the export`);
+  if (run.status !== status) throw goesOn(`run ${id}`, `it was ${status} then, and is ${run.status}`);
+  if (records.length > 0) throw goesOn(`run ${id}`, `its journal has ${records.length} records more`);
+  const known = new Set(exported.inbox.map((entry) => entry.id));
+  if (inbox.some((entry) => !known.has(entry.id))) throw goesOn(`run ${id}`, "something has come for it");
+  // What lies there is taken out before the end: only a pause keeps the run from taking it first.
+  if (inbox.length > 0 && run.status !== "paused")
+    throw goesOn(`run ${id}`, "it is not paused, and something lies in its inbox");
+}
+
+function endOf({ run, inbox }: Loaded, seq: number, outcome: string | null, at: number): readonly Transition[] {
+  const { id: runId, epoch, turn, startId, status, inboxLast } = run;
+  const end: Transition = {
+    ...{ kind: "control", runId, epoch, posts: [], undo: null, controlId: `moved:${startId}` },
+    state: { status: "cancelled", outcome, at },
+    journal: { seen: { seq, status }, cutAfter: null, add: [], restore: [] },
+  };
+  if (inbox.length === 0) return [end];
+  const take: Transition = {
+    ...{ kind: "append", runId, epoch, turn, records: [], trim: [], posts: [], documents: [] },
+    taken: inbox.map(({ n }) => n),
+    ...{ state: null, undo: null, inbox: inboxLast, notBefore: null, transaction: null },
+  };
+  return [take, end];
+}
+
+function goesOn(who: string, why: string): PawlError {
+  return new PawlError("RUN_GOES_ON", `${who}: ${why}. Nothing was ended: pause it, export it and import it again`);
+}

@@ -1,0 +1,26 @@
+import type { Status } from "../model/run.ts";
+import type { Reader } from "../store/store.ts";
+import type { Worker } from "../worker/worker.ts";
+
+export interface RecoveryReport {
+  /** Runs of dead workers that were freed. */
+  readonly freed: number;
+  /** Runs that this worker has claimed. */
+  readonly claimed: number;
+  /** Runs of this worker that were due. */
+  readonly due: number;
+  /** What there is in the store. */
+  readonly open: Readonly<
+    Record<Extract<Status, "pending" | "running" | "suspended" | "paused" | "compensating">, number>
+  >;
+}
+
+export async function recoverNow(worker: Worker, reader: Reader): Promise<RecoveryReport> {
+  const round = await worker.recover();
+  const [pending = 0, running = 0, suspended = 0, paused = 0, compensating = 0] = await Promise.all(
+    (["pending", "running", "suspended", "paused", "compensating"] as const).map((status) =>
+      reader.count({ status: [status] }),
+    ),
+  );
+  return { ...round, open: { pending, running, suspended, paused, compensating } };
+}

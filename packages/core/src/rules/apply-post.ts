@@ -1,0 +1,109 @@
+import { childEndId, type DeadLetter, type InboxEntry } from "../model/inbox.ts";
+import { nameSegment } from "../model/location.ts";
+import { isTerminal } from "../model/run.ts";
+import type { MessagePost, Post, PostAnswer } from "../model/transition.ts";
+import { applyEvent } from "./apply-event.ts";
+import type { Batch } from "./batch.ts";
+import { deliver } from "./deliver.ts";
+
+/** What may be posted from outside. */
+export type DirectPost = Extract<Post, { kind: "message" | "event" | "cancel" }>;
+
+type ChildEnd = Extract<Post, { kind: "childEnd" }>;
+type CancelPost = Extract<Post, { kind: "cancel" }>;
+
+/** How long a message that its target left behind is kept as an event, and how many of a topic. */
+const BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000;
+const BROADCAST_PENDING_MAX = 10_000;
+
+const QUEUED: PostAnswer = { kind: "queued" };
+const DUPLICATE: PostAnswer = { kind: "duplicate" };
+const NOT_FOUND: PostAnswer = { kind: "targetNotFound" };
+
+export function applyPost(batch: Batch, post: Post): PostAnswer {
+  switch (post.kind) {
+    case "message":
+      return postMessage(batch, post);
+    case "event":
+      return applyEvent(batch, post);
+    case "start":
+      return batch.create(post.run, post.history) ? QUEUED : DUPLICATE;
+    case "childEnd":
+      return postEntry(batch, post.to, childEntry(post));
+    case "cancel":
+      return postEntry(batch, post.to, cancelEntry(post));
+    case "closeChildren":
+      for (const child of batch.tables.runs.openChildren(post.of)) {
+        deliver(batch, child, cancelEntry({ ...post, id: `close:${post.of}` }));
+      }
+      return QUEUED;
+  }
+}
+
+function postMessage(batch: Batch, post: MessagePost): PostAnswer {
+  const { kind, id, name, value, at, onTargetTerminated } = post;
+  const answer = postEntry(batch, post.to, { kind, id, name, value, status: null, at, onTargetTerminated });
+  if (answer.kind === "targetNotFound") {
+    if (post.from !== null) buryMessage(batch, post, { reason: "targetNotFound", status: null });
+  } else if (answer.kind === "targetTerminated") {
+    if (onTargetTerminated === "broadcast") broadcastMessage(batch, post.to, post);
+    else if (onTargetTerminated === "deadLetter" || post.from !== null) {
+      buryMessage(batch, post, { reason: "targetTerminated", status: answer.status });
+    }
+  }
+  return answer;
+}
+
+/** An id that the run knows is a duplicate even after the run has ended: sent again, a post is answered as received. */
+function postEntry(batch: Batch, to: string, entry: Omit<InboxEntry, "n">): PostAnswer {
+  const head = batch.tables.runs.head(to);
+  if (head === null) return NOT_FOUND;
+  if (!isTerminal(head.status)) return deliver(batch, head, entry);
+  if (batch.tables.inbox.knows(head, entry.kind, entry.id)) return DUPLICATE;
+  return { kind: "targetTerminated", status: head.status };
+}
+
+function childEntry({ location, child, outcome, status, at }: ChildEnd): Omit<InboxEntry, "n"> {
+  const id = childEndId(location, child);
+  return { kind: "child", id, name: location, value: outcome, status, at, onTargetTerminated: "discard" };
+}
+
+function cancelEntry({ id, reason, at }: Pick<CancelPost, "id" | "reason" | "at">): Omit<InboxEntry, "n"> {
+  return { kind: "cancel", id, name: "", value: reason, status: null, at, onTargetTerminated: "discard" };
+}
+
+type Undelivered = Pick<MessagePost, "to" | "id" | "name" | "value" | "at">;
+
+/** `//` is in no id that a user can give, so what is made here meets no event and no letter of another origin. */
+function originId(to: string, id: string): string {
+  return `${nameSegment(to)}//${nameSegment(id)}`;
+}
+
+export function buryMessage(batch: Batch, message: Undelivered, why: Pick<DeadLetter, "reason" | "status">): void {
+  batch.tables.letters.insert({
+    id: originId(message.to, message.id),
+    kind: "message",
+    target: message.to,
+    name: message.name,
+    value: message.value,
+    ...why,
+    sentAt: message.at,
+    deadAt: batch.now,
+    postId: message.id,
+  });
+}
+
+/** A message whose target has ended, for whoever waits for an event of its name. */
+export function broadcastMessage(batch: Batch, to: string, message: Omit<Undelivered, "to">): void {
+  applyEvent(batch, {
+    kind: "event",
+    topic: message.name,
+    id: originId(to, message.id),
+    value: message.value,
+    at: message.at,
+    expireAt: batch.now + BROADCAST_EXPIRE_MS,
+    deliver: "all",
+    consume: "one",
+    pendingMax: BROADCAST_PENDING_MAX,
+  });
+}

@@ -1,0 +1,169 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import { compensateRecord } from "../model/record.ts";
+import type { RunState } from "../model/transition.ts";
+import { deliverPending, returnEvent } from "./apply-event.ts";
+import { broadcastMessage, buryMessage } from "./apply-post.ts";
+import type { Batch } from "./batch.ts";
+import { workingStatus } from "./run-head.ts";
+import type { HeadDraft, RunHead } from "./tables.ts";
+
+type RestState = Extract<RunState, { status: "running" | "suspended" }>;
+type FreeState = Extract<RunState, { status: "released" | "resumed" | "reopened" }>;
+type EndState = Extract<RunState, { status: "completed" | "failed" | "cancelled" }>;
+
+/** Gives the run its state; `next` has the epoch, the turn and the owner that it is to have, and what it was else. */
+export function applyState(batch: Batch, next: HeadDraft, state: RunState): void {
+  switch (state.status) {
+    case "running":
+    case "suspended":
+      rest(batch, next, state);
+      break;
+    case "released":
+    case "resumed":
+    case "reopened":
+      free(batch, next, state);
+      break;
+    case "paused":
+      leaveTopics(batch, next);
+      next.status = "paused";
+      next.owner = null;
+      next.wakeAt = null;
+      batch.tables.runs.saveOutcome(next, state.reason);
+      break;
+    case "compensating":
+      stop(batch, next, state);
+      break;
+    case "continued":
+      restart(batch, next, state);
+      break;
+    case "completed":
+    case "failed":
+    case "cancelled":
+      end(batch, next, state);
+      break;
+  }
+}
+
+/**
+ * Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is
+ * pending on one of its topics does, else the run is a waiter from here on.
+ */
+function rest(batch: Batch, next: HeadDraft, state: RestState): void {
+  const { tables, now } = batch;
+  const topics = state.wait?.topics ?? [];
+  if (next.inboxLast <= state.inboxSeen && topics.length > 0) next.inboxLast = deliverPending(batch, next, topics);
+  next.status = next.undo === "underWay" ? "compensating" : state.status;
+  if (state.status === "suspended") next.claims = 0;
+  if (next.inboxLast > state.inboxSeen) {
+    leaveTopics(batch, next);
+    next.wakeAt = now;
+    batch.wake(next);
+  } else {
+    stayInTopics(batch, next, topics);
+    next.wakeAt = state.wait?.until ?? null;
+  }
+  tables.runs.saveWait(next, state.wait);
+}
+
+/** Any worker may claim it from then on. */
+function free(batch: Batch, next: HeadDraft, state: FreeState): void {
+  const { runs } = batch.tables;
+  leaveTopics(batch, next);
+  if (state.status === "reopened") {
+    next.endedAt = null;
+    next.undo = state.undo;
+    next.version = state.version ?? next.version;
+  }
+  next.status = workingStatus(next);
+  next.owner = null;
+  next.claims = 0;
+  next.wakeAt = state.at;
+  if (state.status === "released") runs.saveWait(next, null);
+  else runs.saveOutcome(next, null);
+  if (state.status === "reopened") runs.saveVersion(next);
+  batch.wakeClaimable(next);
+}
+
+/** The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it. */
+function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "compensating" }>): void {
+  const { tables } = batch;
+  leaveTopics(batch, next);
+  const { reason, at } = state;
+  const seq = tables.journal.newestSeq(next) + 1;
+  tables.journal.append(next, [compensateRecord(seq, { end: "cancelled", reason }, at)]);
+  next.undo = "underWay";
+  next.status = "compensating";
+  next.owner = null;
+  next.claims = 0;
+  next.wakeAt = state.at;
+  tables.runs.saveOutcome(next, null);
+  batch.wakeClaimable(next);
+}
+
+/** The same run as a fresh generation. One that nobody owns is claimable, or it would never go on. */
+function restart(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "continued" }>): void {
+  const { tables } = batch;
+  leaveTopics(batch, next);
+  tables.journal.cut(next, state.baseSeq);
+  tables.documents.remove("snapshot", next.id);
+  next.undo = "none";
+  next.workflow = state.workflow;
+  next.version = state.version;
+  next.status = "running";
+  next.wakeAt = next.owner === null ? state.at : null;
+  next.baseSeq = state.baseSeq;
+  next.generation += 1;
+  next.claims = 0;
+  next.startedAt = state.at;
+  tables.runs.saveProgram(next, state);
+  batch.wakeClaimable(next);
+}
+
+function end(batch: Batch, next: HeadDraft, state: EndState): void {
+  const { tables } = batch;
+  leaveTopics(batch, next);
+  next.status = state.status;
+  next.endedAt = state.at;
+  next.owner = null;
+  next.wakeAt = null;
+  tables.runs.saveOutcome(next, state.outcome);
+  if (next.inboxLast === 0) return;
+  const leftovers = tables.inbox.open(next);
+  if (leftovers.length === 0) return;
+  tables.inbox.takeAll(next);
+  for (const entry of leftovers) settleLeftover(batch, next, entry);
+}
+
+function leaveTopics(batch: Batch, next: HeadDraft): void {
+  if (next.topics === 0) return;
+  batch.tables.topics.unsubscribe(next);
+  next.topics = 0;
+}
+
+function stayInTopics(batch: Batch, next: HeadDraft, topics: readonly string[]): void {
+  if (topics.length === 0) {
+    leaveTopics(batch, next);
+    return;
+  }
+  const distinct = topics.length > 1 ? [...new Set(topics)] : topics;
+  batch.tables.topics.subscribe(next, distinct);
+  next.topics = distinct.length;
+}
+
+/** What the run has not received when it ends. */
+function settleLeftover(batch: Batch, head: RunHead, entry: InboxEntry): void {
+  switch (entry.kind) {
+    case "message":
+      if (entry.onTargetTerminated === "broadcast") broadcastMessage(batch, head.id, entry);
+      else if (entry.onTargetTerminated === "deadLetter") {
+        buryMessage(batch, { ...entry, to: head.id }, { reason: "targetTerminated", status: head.status });
+      }
+      return;
+    case "event":
+      returnEvent(batch, head, entry);
+      return;
+    case "child":
+    case "cancel":
+      return;
+  }
+}

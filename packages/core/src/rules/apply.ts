@@ -1,0 +1,269 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { JournalRecord } from "../model/record.ts";
+import { isTerminal } from "../model/run.ts";
+import type {
+  Answer,
+  Append,
+  DocumentChange,
+  JournalChange,
+  RunState,
+  StoredDocument,
+  Transition,
+} from "../model/transition.ts";
+import { applyPost, type DirectPost } from "./apply-post.ts";
+import { applyState } from "./apply-state.ts";
+import type { Batch } from "./batch.ts";
+import { draftOf, numbered } from "./run-head.ts";
+import type { HeadDraft, RunHead } from "./tables.ts";
+import type { TransactionEnd } from "./transaction-scope.ts";
+
+/**
+ * What each transition does to the rows. Guards come first, and nothing is written before the last of them has passed: a
+ * refused transition leaves no trace.
+ */
+
+type Create = Extract<Transition, { kind: "create" }>;
+type Control = Extract<Transition, { kind: "control" }>;
+type Letter = Extract<Transition, { kind: "letter" }>;
+
+const APPLIED: Answer = { kind: "applied", post: null, again: false };
+const AGAIN: Answer = { kind: "applied", post: null, again: true };
+const NO_CODE: TransactionEnd = { kind: "returned", enlisted: [] };
+/** What is made of a run from outside that ends what it has open. A program that completes ends it by itself. */
+const CLOSING: ReadonlySet<RunState["status"]> = new Set(["reopened", "compensating", "failed", "cancelled"]);
+const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
+
+export function applyTransition(batch: Batch, transition: Transition): Answer {
+  switch (transition.kind) {
+    case "create":
+      return applyCreate(batch, transition);
+    case "append":
+      return applyAppend(batch, transition);
+    case "control":
+      return applyControl(batch, transition);
+    case "post":
+      return answerPost(batch, transition.post);
+    case "letter":
+      return applyLetter(batch, transition);
+    case "documents":
+      applyDocuments(batch, transition.documents);
+      return APPLIED;
+    case "revise":
+      return applyRevise(batch, transition);
+  }
+}
+
+function applyCreate(batch: Batch, { run, history }: Create): Answer {
+  if (batch.create(run, history)) return APPLIED;
+  const head = batch.tables.runs.head(run.id);
+  if (head === null) return NOT_FOUND;
+  if (head.startId === run.startId) return AGAIN;
+  return { kind: "refused", reason: "exists", status: head.status, epoch: head.epoch };
+}
+
+function applyAppend(batch: Batch, append: Append): Answer {
+  const { tables } = batch;
+  if (isPlain(append) && tables.journal.appendGuarded(append.runId, append.epoch, append.records)) return APPLIED;
+  const head = tables.runs.head(append.runId);
+  if (head === null) return NOT_FOUND;
+  const refusal = guardAppend(batch, head, append);
+  if (refusal !== null) return refusal;
+  const code = append.transaction === null ? NO_CODE : tables.transact(append.transaction);
+  if (code.kind === "threw") return { kind: "refused", reason: "threw", error: code.error };
+  if (append.records.length > 0) tables.journal.append(head, append.records);
+  for (const range of append.trim) tables.journal.trim(head, range);
+  for (const n of append.taken) tables.inbox.take(head, n);
+  applyDocuments(batch, append.documents);
+  if (append.state !== null || append.undo !== null) applyRow(batch, head, append);
+  for (const post of append.posts) applyPost(batch, post);
+  // Last, since what was asked for in the code may be about this very run.
+  for (const { transition, settle } of code.enlisted) settle(applyTransition(batch, transition));
+  return APPLIED;
+}
+
+/** What there is to undo says which status the state gives; it is written after it, as the last word on the row. */
+function applyRow(batch: Batch, head: RunHead, { state, turn, undo }: Append): void {
+  const next = draftOf(head);
+  next.undo = undo ?? head.undo;
+  if (state !== null) {
+    next.turn = turn;
+    if (state.status === "failed" || state.status === "cancelled") batch.tables.documents.closeOf(next.id);
+    applyState(batch, next, state);
+  }
+  if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
+}
+
+/** The common case: records alone, whose guard is a part of the statement that writes them. */
+function isPlain(append: Append): boolean {
+  return (
+    append.state === null &&
+    append.records.length > 0 &&
+    append.posts.length === 0 &&
+    append.taken.length === 0 &&
+    append.trim.length === 0 &&
+    append.documents.length === 0 &&
+    append.undo === null &&
+    append.inbox === null &&
+    append.notBefore === null &&
+    append.transaction === null
+  );
+}
+
+/** Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition. */
+function guardAppend(batch: Batch, head: RunHead, append: Append): Answer | null {
+  if (head.epoch !== append.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  if (append.state !== null ? head.turn >= append.turn : holdsFirst(batch, head, append.records)) return AGAIN;
+  if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
+  if (append.inbox !== null && head.inboxLast !== append.inbox) {
+    return { kind: "refused", reason: "inbox", inboxLast: head.inboxLast };
+  }
+  if (append.notBefore !== null && append.notBefore > batch.now) {
+    return { kind: "refused", reason: "early", now: batch.now };
+  }
+  return null;
+}
+
+function holdsFirst(batch: Batch, head: RunHead, records: readonly JournalRecord[]): boolean {
+  const [first] = records;
+  return first !== undefined && first.seq <= batch.tables.journal.newestSeq(head);
+}
+
+function applyControl(batch: Batch, control: Control): Answer {
+  const head = batch.tables.runs.head(control.runId);
+  if (head === null) return NOT_FOUND;
+  if (head.controlId === control.controlId) return AGAIN;
+  const { journal, state } = control;
+  if (isTerminal(head.status) && state.status !== "reopened") {
+    return { kind: "refused", reason: "terminal", status: head.status };
+  }
+  if (head.epoch !== control.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  if (control.undo !== null && head.undo !== control.undo) {
+    return { kind: "refused", reason: "fenced", epoch: head.epoch };
+  }
+  const moved = journal === null ? null : hasMoved(batch, head, journal);
+  if (moved !== null) return moved;
+  const next = draftOf(head);
+  next.epoch = head.epoch + 1;
+  next.turn = 0;
+  next.owner = null;
+  next.controlId = control.controlId;
+  if (journal !== null) changeJournal(batch, next, journal);
+  if (CLOSING.has(state.status)) batch.tables.documents.closeOf(next.id);
+  applyState(batch, next, state);
+  if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
+  if (next.inboxLast > head.inboxLast) batch.tables.runs.saveInbox(next);
+  for (const post of control.posts) applyPost(batch, post);
+  return APPLIED;
+}
+
+function answerPost(batch: Batch, post: DirectPost): Answer {
+  const answer = applyPost(batch, post);
+  return { kind: "applied", post: answer, again: answer.kind === "duplicate" };
+}
+
+/**
+ * The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that
+ * is gone while its post is known was taken away by this very transition.
+ */
+function applyLetter(batch: Batch, { letterId, post }: Letter): Answer {
+  const { tables } = batch;
+  const letter = tables.letters.get(letterId);
+  if (letter === null) return post !== null && isKnown(batch, post) ? answerPost(batch, post) : NOT_FOUND;
+  tables.letters.remove(letterId);
+  const event = letter.kind === "event" ? tables.events.get(letter.postId) : null;
+  if (event !== null && !event.pending && event.holder === null) tables.events.remove(event);
+  return post === null ? APPLIED : answerPost(batch, post);
+}
+
+function isKnown(batch: Batch, post: DirectPost): boolean {
+  if (post.kind === "event") return batch.tables.events.get(post.id) !== null;
+  const head = batch.tables.runs.head(post.to);
+  return head !== null && batch.tables.inbox.knows(head, post.kind, post.id);
+}
+
+/** Why a change of the journal no longer fits the run; null: it does. */
+export function hasMoved({ tables }: Batch, head: RunHead, { seen }: JournalChange): Answer | null {
+  if (seen === null) return null;
+  const seq = tables.journal.newestSeq(head);
+  if (seq === seen.seq && head.status === seen.status) return null;
+  return { kind: "refused", reason: "moved", seq, status: head.status };
+}
+
+/** Cuts the journal, adds to it, and lays back what was received in the part that is gone. */
+export function changeJournal(batch: Batch, next: HeadDraft, { cutAfter, add, restore }: JournalChange): void {
+  const { tables } = batch;
+  if (cutAfter !== null) {
+    tables.journal.cutAfter(next, cutAfter);
+    // It may hold what the run was after the cut; without it the run is rebuilt from its records.
+    tables.documents.remove("snapshot", next.id);
+  }
+  if (add.length > 0) {
+    const first = tables.journal.newestSeq(next) + 1;
+    tables.journal.append(
+      next,
+      add.map((record, index) => ({ ...record, seq: first + index })),
+    );
+  }
+  if (restore.length > 0) layBack(batch, next, restore);
+}
+
+/** What comes back was there before what lies there: so that goes behind it. */
+function layBack({ tables }: Batch, next: HeadDraft, restore: JournalChange["restore"]): void {
+  const before = next.inboxLast;
+  const waiting = tables.inbox.open(next);
+  const lay = (entry: Omit<InboxEntry, "n">): void => {
+    if (tables.inbox.restore(next, numbered(next.inboxLast + 1, entry))) next.inboxLast += 1;
+  };
+  for (const entry of restore) lay(entry);
+  if (next.inboxLast === before) return;
+  for (const entry of waiting) {
+    tables.inbox.take(next, entry.n);
+    lay(entry);
+  }
+}
+
+/** What transitions do to documents. */
+
+type Revise = Extract<Transition, { kind: "revise" }>;
+
+const CHANGED: Answer = { kind: "refused", reason: "changed" };
+
+export function applyDocuments({ tables }: Batch, changes: readonly DocumentChange[]): void {
+  const { documents } = tables;
+  for (const change of changes) {
+    if ("put" in change) documents.put(change.put);
+    else if ("create" in change) documents.create(change.create);
+    else if ("mark" in change) documents.mark(change.mark.kind, change.mark.id, change.mark.attributes);
+    else documents.remove(change.remove.kind, change.remove.id);
+  }
+}
+
+/** One that is there already as it is to be was put by this very transition: no two who revise a document write the same. */
+export function applyRevise(batch: Batch, { seen, document, post }: Revise): Answer {
+  const { tables } = batch;
+  const found = tables.documents.get(document.kind, document.id);
+  if (found !== null && isSameDocument(found, document)) return { kind: "applied", post: null, again: true };
+  if (!(found === null ? seen === null : seen !== null && isSameDocument(found, seen))) return CHANGED;
+  if (post !== null) {
+    const head = tables.runs.head(post.to);
+    if (head === null) return { kind: "refused", reason: "notFound" };
+    if (isTerminal(head.status)) return { kind: "refused", reason: "terminal", status: head.status };
+  }
+  tables.documents.revise(found, document);
+  if (post !== null) applyPost(batch, post);
+  return { kind: "applied", post: null, again: false };
+}
+
+export function isSameDocument(left: StoredDocument, right: StoredDocument): boolean {
+  const isSame = (name: "a" | "b" | "c" | "d"): boolean => left.attributes[name] === right.attributes[name];
+  return (
+    left.kind === right.kind &&
+    left.id === right.id &&
+    left.runId === right.runId &&
+    left.body === right.body &&
+    isSame("a") &&
+    isSame("b") &&
+    isSame("c") &&
+    isSame("d")
+  );
+}

@@ -1,0 +1,96 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { NewRun } from "../model/run.ts";
+import type { RunHistory, Wake } from "../model/transition.ts";
+import { numbered } from "./run-head.ts";
+import type { HeadDraft, RunHead, Tables } from "./tables.ts";
+
+/** One commit under way: the rows, the time it happens at, and what it makes ready. */
+export class Batch {
+  readonly tables: Tables;
+  readonly now: number;
+  readonly #wakes = new Map<string, Wake>();
+  /** The last worker that was seen to have a row. */
+  #registered: string | null = null;
+
+  constructor(tables: Tables, now: number) {
+    this.tables = tables;
+    this.now = now;
+  }
+
+  get wakes(): readonly Wake[] {
+    return this.#wakes.size === 0 ? [] : [...this.#wakes.values()];
+  }
+
+  wake(head: Pick<RunHead, "id" | "owner" | "epoch">, entry: InboxEntry | null = null): void {
+    const before = this.#wakes.get(head.id);
+    const entries =
+      entry === null || before?.entries === null ? null : before === undefined ? [entry] : [...before.entries, entry];
+    this.#wakes.set(head.id, { runId: head.id, owner: head.owner, epoch: head.epoch, entries });
+  }
+
+  /** Tells of a run that nobody owns, if it may be claimed at once. */
+  wakeClaimable(head: Pick<RunHead, "id" | "owner" | "epoch" | "wakeAt">): void {
+    if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
+  }
+
+  /**
+   * Who owns a run has a row. One that was taken for dead and does not know it yet gets one whose time is over: it will hear of
+   * it at its next beat, and if there is none, others free its runs.
+   */
+  register(worker: string): void {
+    if (worker === this.#registered) return;
+    this.#registered = worker;
+    const { workers } = this.tables;
+    if (workers.expiresAt(worker) === null) workers.save(worker, 0);
+  }
+
+  /** False when a run has this id. */
+  create(run: NewRun, history?: RunHistory): boolean {
+    const owned = run.owner !== null;
+    const head: HeadDraft = {
+      key: 0,
+      id: run.id,
+      workflow: run.workflow,
+      version: run.version,
+      startId: run.startId,
+      createdAt: run.createdAt,
+      status: owned ? "running" : "pending",
+      epoch: 1,
+      turn: 0,
+      owner: run.owner,
+      wakeAt: owned ? null : run.startAt,
+      inboxLast: 0,
+      baseSeq: history?.life?.baseSeq ?? 0,
+      generation: history?.life?.generation ?? 0,
+      claims: 0,
+      claimSeq: 0,
+      startedAt: history?.life === undefined ? (owned ? run.createdAt : null) : history.life.startedAt,
+      endedAt: null,
+      undo: history?.undo ?? "none",
+      controlId: null,
+      topics: 0,
+    };
+    if (!this.tables.runs.insert(run, head)) return false;
+    if (history?.life !== undefined) this.tables.runs.saveProgram(head, run);
+    if (history !== undefined) this.#fill(head, history);
+    if (run.owner !== null) this.register(run.owner);
+    this.wakeClaimable(head);
+    return true;
+  }
+
+  /** What a run that begins with a history has from the start. */
+  #fill(head: HeadDraft, { records, inbox, life }: RunHistory): void {
+    const { tables } = this;
+    if (records.length > 0) {
+      tables.journal.fill(
+        head,
+        records.map((record, index) => ({ ...record, seq: life?.seqs[index] ?? head.baseSeq + 1 + index })),
+      );
+    }
+    tables.runs.saveUndo(head);
+    for (const entry of inbox) {
+      if (tables.inbox.add(head, numbered(head.inboxLast + 1, entry))) head.inboxLast += 1;
+    }
+    tables.runs.saveInbox(head);
+  }
+}

@@ -1,0 +1,98 @@
+import { isTerminal, type Run } from "../model/run.ts";
+import type { WorkflowRef } from "../model/workflow-ref.ts";
+import type { Batch } from "./batch.ts";
+import { draftOf, isWorking, workingStatus } from "./run-head.ts";
+import type { ClaimRequest, Heartbeat, RunHead } from "./tables.ts";
+
+/** How many runs of dead workers one heartbeat frees. */
+const FREED_MAX = 1_000;
+
+/** Makes the worker the owner of runs that are due; gives them as they are then. */
+export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
+  const { tables, now } = batch;
+  const { worker } = request;
+  const claimable = choose(batch, request);
+  if (claimable.length > 0) batch.register(worker);
+  return claimable.flatMap((head) => {
+    const newest = tables.journal.newestSeq(head);
+    const next = draftOf(head);
+    next.status = workingStatus(head);
+    next.epoch += 1;
+    next.turn = 0;
+    next.owner = worker;
+    next.wakeAt = null;
+    next.claims = newest > head.claimSeq ? 1 : head.claims + 1;
+    next.claimSeq = newest;
+    next.startedAt ??= now;
+    tables.runs.saveOwner(next);
+    if (next.status === "compensating") tables.runs.saveWait(next, null);
+    return tables.runs.get(head.id) ?? [];
+  });
+}
+
+/** In the order asked for, with no more suspects than asked for: those that are passed by must not hide the others. */
+function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
+  const { workflows, limit, suspects, newestFirst = false } = request;
+  for (let asked = limit; ; asked *= 2) {
+    const heads = tables.runs.claimable({ workflows, now, limit: asked, newestFirst });
+    let left = suspects?.max ?? 0;
+    const chosen = heads
+      .filter(({ claims }) => suspects === undefined || claims < suspects.claims || left-- > 0)
+      .slice(0, limit);
+    if (chosen.length === limit || heads.length < asked) return chosen;
+  }
+}
+
+/** What the beat itself has to say; what there is to see then is for the store to add. */
+type Beat = Pick<Heartbeat, "alive" | "freed">;
+
+/**
+ * A worker that others may have taken for dead is registered anew, and its runs are free: it can't know which of them were
+ * claimed by others in the meantime.
+ */
+export function heartbeat(batch: Batch, worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Beat {
+  const { tables, now } = batch;
+  const expiresAt = tables.workers.expiresAt(worker);
+  const alive = expiresAt !== null && expiresAt > now;
+  let freed = alive ? 0 : freeAll(batch, worker);
+  tables.workers.save(worker, now + leaseMs, workflows);
+  for (const dead of tables.workers.dead(now, FREED_MAX)) {
+    if (freed >= FREED_MAX) break;
+    const left = FREED_MAX - freed;
+    const runs = tables.runs.ownedBy(dead, left + 1);
+    for (const head of runs.slice(0, left)) free(batch, head);
+    freed += Math.min(runs.length, left);
+    if (runs.length <= left) tables.workers.remove(dead);
+  }
+  return { alive, freed };
+}
+
+export function retireWorker(batch: Batch, worker: string): void {
+  freeAll(batch, worker);
+  batch.tables.workers.remove(worker);
+}
+
+function freeAll(batch: Batch, worker: string): number {
+  let freed = 0;
+  for (;;) {
+    const runs = batch.tables.runs.ownedBy(worker, FREED_MAX);
+    for (const head of runs) free(batch, head);
+    freed += runs.length;
+    if (runs.length < FREED_MAX) return freed;
+  }
+}
+
+/** A suspended run waits on as it did; one in the middle of work has to be claimed. */
+function free(batch: Batch, head: RunHead): void {
+  const next = draftOf(head);
+  next.owner = null;
+  next.epoch += 1;
+  next.turn = 0;
+  if (!rests(batch, head)) next.wakeAt = batch.now;
+  batch.tables.runs.saveOwner(next);
+}
+
+function rests({ tables }: Batch, head: RunHead): boolean {
+  if (head.status === "compensating") return !isWorking(tables, head);
+  return head.status === "suspended" || isTerminal(head.status);
+}

@@ -1,0 +1,43 @@
+import type { InboxEntry } from "../model/inbox.ts";
+import type { PostAnswer } from "../model/transition.ts";
+import type { Batch } from "./batch.ts";
+import { draftOf, numbered } from "./run-head.ts";
+import type { RunHead } from "./tables.ts";
+
+const QUEUED: PostAnswer = { kind: "queued" };
+const DUPLICATE: PostAnswer = { kind: "duplicate" };
+const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
+
+/**
+ * Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
+ * that was due before keeps its place among the due ones. `again`: also what the run has had, and left behind when it ended.
+ */
+export function deliver(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
+  const { tables, now } = batch;
+  const next = draftOf(head);
+  next.inboxLast += 1;
+  const added = numbered(next.inboxLast, entry);
+  if (!tables.inbox.add(head, added) && !(again && tables.inbox.restore(head, added))) return DUPLICATE;
+  if (!isAwaited(batch, head, entry)) {
+    tables.runs.saveInbox(next);
+    return QUEUED;
+  }
+  if (head.topics > 0) tables.topics.unsubscribe(head);
+  next.topics = 0;
+  next.wakeAt = head.wakeAt === null ? now : Math.min(head.wakeAt, now);
+  tables.runs.saveReady(next);
+  batch.wake(next, added);
+  return DELIVERED;
+}
+
+function isAwaited(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">): boolean {
+  switch (entry.kind) {
+    case "message":
+      return batch.tables.runs.wait(head)?.messages.includes(entry.name) ?? false;
+    case "child":
+      return batch.tables.runs.wait(head)?.children ?? false;
+    case "event":
+    case "cancel":
+      return true;
+  }
+}

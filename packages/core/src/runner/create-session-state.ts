@@ -1,0 +1,48 @@
+import type { Loaded } from "../store/store.ts";
+import { Completions } from "./completions.ts";
+import { Limits, ProgressClock, waitSinceProgress } from "./limits.ts";
+import { LoopRecords } from "./loop-records.ts";
+import { OpenCommands } from "./open-commands.ts";
+import { editionOf } from "./operator-records.ts";
+import { PendingAppend } from "./pending-append.ts";
+import type { SessionServices, SessionStateListener } from "./session-ports.ts";
+import type { SessionState } from "./session-state.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { StepRunner } from "./step-runner.ts";
+import { UndoLog } from "./undo-log.ts";
+
+/** What a session works with, as its run was read: the next record follows the newest one. */
+export function createSessionState(
+  world: SessionServices,
+  loaded: Loaded,
+  snapshot: Snapshot | null,
+  listener: SessionStateListener,
+): SessionState {
+  const { run, records } = loaded;
+  const begunAt = run.startedAt ?? run.createdAt;
+  const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: begunAt };
+  const { seq } = newest;
+  // The history of a fork is older than the fork.
+  const at = Math.max(newest.at, begunAt);
+  const trail = new LoopRecords();
+  const count = snapshot === null ? records.length : seq - run.baseSeq;
+  const draft = new PendingAppend(world.now, listener, trail, { seq, at, undo: run.undo, count });
+  const policy = world.policyOf(run);
+  const { edition, turnedAt } = editionOf(loaded, snapshot);
+  return {
+    draft,
+    open: new OpenCommands(run.inboxLast),
+    completions: new Completions(draft, listener),
+    steps: new StepRunner(world, { id: run.id, durableSeq: seq }, listener),
+    codec: world.codec,
+    trail,
+    undo: new UndoLog(),
+    standstill: new ProgressClock(waitSinceProgress(run, records), seq),
+    edition,
+    turnedAt,
+    limits:
+      policy === null
+        ? null
+        : new Limits(policy, { ...run, startedAt: turnedAt ?? run.startedAt }, snapshot?.warned ?? {}),
+  };
+}

@@ -1,0 +1,215 @@
+import { childEndId, type InboxEntry } from "../model/inbox.ts";
+import { type OpenWait, WAIT_OPEN_MAX, type Wait, type WaitArm } from "../model/run.ts";
+import type { Arm, WaitCommand } from "../workflow/command.ts";
+import type { LastProgress } from "./limits.ts";
+
+/** A wait and the inbox entries that end it. */
+export interface Match {
+  readonly wait: WaitCommand;
+  readonly entries: readonly InboxEntry[];
+}
+
+/** Several open waits, and the same by what they wait for, first issued first. */
+interface Several {
+  readonly open: Set<WaitCommand>;
+  readonly queues: Map<string, WaitCommand[]>;
+}
+
+const NONE: readonly WaitCommand[] = [];
+
+/**
+ * The open waits of one run and what lies in its inbox.
+ *
+ * 1. Entries of one name go, oldest first, to the waits for that name in the order in which they were issued.
+ * 2. Looking for a match costs the same whatever the number of open waits and of entries of other names.
+ *
+ * Most runs have one wait at a time, and hot ones are many: a single one needs no maps.
+ */
+export class OpenWaits {
+  #only: WaitCommand | null = null;
+  /** All of them, while there were several since there was none. */
+  #several: Several | null = null;
+  /** Entries that nobody has received, by what they can end, oldest first. */
+  #entries: Map<string, InboxEntry[]> | null = null;
+  /** Keys at which something has changed; null: none. */
+  #touched: Set<string> | null = null;
+  #changes = 0;
+
+  get size(): number {
+    return this.#several?.open.size ?? (this.#only === null ? 0 : 1);
+  }
+
+  /** Grows when a wait is opened or ended. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  has(wait: WaitCommand): boolean {
+    return this.#several?.open.has(wait) ?? this.#only === wait;
+  }
+
+  add(wait: WaitCommand): void {
+    this.#changes += 1;
+    if (this.#several === null && this.#only === null) {
+      this.#only = wait;
+    } else {
+      this.#several ??= severalOf(this.#only);
+      this.#only = null;
+      enqueue(this.#several, wait);
+    }
+    for (const arm of wait.arms) this.#touch(armKey(arm));
+  }
+
+  remove(wait: WaitCommand): void {
+    if (!this.has(wait)) return;
+    this.#changes += 1;
+    if (this.#several === null) this.#only = null;
+    else dequeue(this.#several, wait);
+    if (this.#several?.open.size === 0) this.#several = null;
+    for (const arm of wait.arms) this.#touch(armKey(arm));
+  }
+
+  /** Ends a wait; the entries are received. */
+  end(wait: WaitCommand, entries: readonly InboxEntry[]): void {
+    this.remove(wait);
+    for (const entry of entries) this.#drop(entry);
+  }
+
+  /** New entries, in order of arrival. */
+  arrive(entries: readonly InboxEntry[]): void {
+    for (const entry of entries) {
+      const key = entryKey(entry);
+      this.#entries ??= new Map();
+      const list = this.#entries.get(key);
+      if (list === undefined) this.#entries.set(key, [entry]);
+      else list.push(entry);
+      this.#touch(key);
+    }
+  }
+
+  /** Takes a wait that the inbox can end, with its entries; null if there is none. */
+  takeMatch(): Match | null {
+    if (this.#touched === null) return null;
+    for (const key of this.#touched) {
+      const wait = this.#first(key);
+      const entries = wait === null ? null : this.entriesFor(wait, wait.count);
+      if (wait !== null && entries !== null) {
+        this.end(wait, entries);
+        return { wait, entries };
+      }
+      this.#touched.delete(key);
+    }
+    this.#touched = null;
+    return null;
+  }
+
+  /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
+  toWait(until: number | null, { since, seq }: LastProgress, without: ReadonlySet<WaitCommand>): Wait | null {
+    if (this.size === without.size) return null;
+    const waits = [...this.#all()].filter((wait) => !without.has(wait));
+    const messages = new Set<string>();
+    const topics = new Set<string>();
+    let children = false;
+    for (const { arms } of waits) {
+      for (const arm of arms) {
+        if (arm.kind === "message") messages.add(arm.name);
+        else if (arm.kind === "event") topics.add(arm.topic);
+        else children = true;
+      }
+    }
+    const open = waits.slice(0, WAIT_OPEN_MAX).map(openWait);
+    const openCount = waits.length;
+    return { messages: [...messages], topics: [...topics], children, until, since, seq, open, openCount };
+  }
+
+  /** The oldest entries, up to its count, for the arms at which the wait is the first; null if there are fewer than `least`. */
+  entriesFor(wait: WaitCommand, least: number): readonly InboxEntry[] | null {
+    const found: InboxEntry[] = [];
+    for (const arm of wait.arms) {
+      const key = armKey(arm);
+      if (this.#first(key) === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
+    }
+    if (found.length < least) return null;
+    return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
+  }
+
+  #all(): Iterable<WaitCommand> {
+    return this.#several?.open ?? (this.#only === null ? NONE : [this.#only]);
+  }
+
+  /** The first wait for what has this key. */
+  #first(key: string): WaitCommand | null {
+    if (this.#several !== null) return this.#several.queues.get(key)?.[0] ?? null;
+    return this.#only?.arms.some((arm) => armKey(arm) === key) ? this.#only : null;
+  }
+
+  #touch(key: string): void {
+    this.#touched ??= new Set();
+    this.#touched.add(key);
+  }
+
+  #drop(entry: InboxEntry): void {
+    const key = entryKey(entry);
+    const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
+    if (rest.length === 0) this.#entries?.delete(key);
+    else this.#entries?.set(key, rest);
+    if (this.#entries?.size === 0) this.#entries = null;
+  }
+}
+
+function severalOf(wait: WaitCommand | null): Several {
+  const several: Several = { open: new Set(), queues: new Map() };
+  if (wait !== null) enqueue(several, wait);
+  return several;
+}
+
+function enqueue({ open, queues }: Several, wait: WaitCommand): void {
+  open.add(wait);
+  for (const arm of wait.arms) {
+    const key = armKey(arm);
+    const queue = queues.get(key);
+    if (queue === undefined) queues.set(key, [wait]);
+    else queue.push(wait);
+  }
+}
+
+function dequeue({ open, queues }: Several, wait: WaitCommand): void {
+  open.delete(wait);
+  for (const arm of wait.arms) {
+    const key = armKey(arm);
+    const queue = (queues.get(key) ?? []).filter((other) => other !== wait);
+    if (queue.length === 0) queues.delete(key);
+    else queues.set(key, queue);
+  }
+}
+
+function openWait({ location, record, issuedAt, until, arms }: WaitCommand): OpenWait {
+  return { location, kind: record, since: issuedAt, until, arms: arms.map(waitArm) };
+}
+
+function waitArm(arm: Arm): WaitArm {
+  switch (arm.kind) {
+    case "message":
+      return { kind: "message", name: arm.name };
+    case "event":
+      return { kind: "event", name: arm.topic };
+    case "child":
+      return { kind: "child", name: arm.location };
+  }
+}
+
+function armKey(arm: Arm): string {
+  switch (arm.kind) {
+    case "message":
+      return `message:${arm.name}`;
+    case "event":
+      return `event:${arm.topic}`;
+    case "child":
+      return childEndId(arm.location, arm.child);
+  }
+}
+
+/** A child that was started again at its location is another: whose end it is, the entry's id says. */
+function entryKey({ kind, name, id }: InboxEntry): string {
+  return kind === "child" ? id : `${kind}:${name}`;
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../testing/virtual-world.ts";
+import type { Clock } from "./clock.ts";
+import { TimerQueue } from "./timer-queue.ts";
+
+/** Counts what is armed. */
+function counted(clock: VirtualClock): { readonly clock: Clock; armed: number; most: number } {
+  const state = {
+    armed: 0,
+    most: 0,
+    clock: {
+      now: () => clock.now(),
+      wakeAt(at: number, callback: () => void) {
+        state.armed += 1;
+        state.most = Math.max(state.most, state.armed);
+        let open = true;
+        const end = (): void => {
+          if (open) state.armed -= 1;
+          open = false;
+        };
+        const cancel = clock.wakeAt(at, () => {
+          end();
+          callback();
+        });
+        return () => {
+          end();
+          cancel();
+        };
+      },
+    },
+  };
+  return state;
+}
+
+function runTo(clock: VirtualClock, at: number): void {
+  for (let next = clock.nextAt; next !== null && next <= at; next = clock.nextAt) {
+    clock.set(Math.max(next, clock.now()));
+    clock.fire();
+  }
+  clock.set(at);
+}
+
+describe("an agenda", () => {
+  it("calls at each time, in order, with one timer armed at a time", () => {
+    const clock = new VirtualClock(0);
+    const count = counted(clock);
+    const agenda = new TimerQueue(count.clock, 1);
+    const called: string[] = [];
+    for (const at of [500, 100, 300, 100, 200]) agenda.wakeAt(at, () => called.push(`${at}@${clock.now()}`));
+    runTo(clock, 1_000);
+    expect(called).toEqual(["100@100", "100@100", "200@200", "300@300", "500@500"]);
+    expect(count.most).toBe(1);
+    expect(count.armed).toBe(0);
+  });
+
+  it("calls nothing early, and what lies within the resolution together", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 50);
+    const called: number[] = [];
+    for (const at of [1, 49, 50, 51, 100]) agenda.wakeAt(at, () => called.push(clock.now() - at));
+    runTo(clock, 200);
+    expect(called.every((late) => late >= 0 && late < 50)).toBe(true);
+    expect(called).toHaveLength(5);
+  });
+
+  it("does not call what was cancelled, whenever that was", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: string[] = [];
+    const first = agenda.wakeAt(10, () => called.push("first"));
+    const other = agenda.wakeAt(20, () => called.push("other"));
+    agenda.wakeAt(20, () => other());
+    agenda.wakeAt(30, () => called.push("last"));
+    first();
+    first();
+    runTo(clock, 100);
+    expect(called).toEqual(["other", "last"]);
+  });
+
+  it("calls all for one time once, but for those that were cancelled", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: number[] = [];
+    const cancels = Array.from({ length: 500 }, (_, n) => agenda.wakeAt(10, () => called.push(n)));
+    for (const [n, cancel] of cancels.entries()) if (n % 3 === 0) cancel();
+    runTo(clock, 10);
+    called.sort((a, b) => a - b);
+    expect(called).toEqual(Array.from({ length: 500 }, (_, n) => n).filter((n) => n % 3 !== 0));
+  });
+
+  it("calls what is asked for when all else for that time was cancelled, or called", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: string[] = [];
+    agenda.wakeAt(5, () => called.push("early"));
+    for (const cancel of [1, 2, 3].map(() => agenda.wakeAt(10, () => called.push("cancelled")))) cancel();
+    runTo(clock, 7);
+    agenda.wakeAt(10, () => {
+      called.push("first");
+      agenda.wakeAt(10, () => called.push("second"));
+    });
+    runTo(clock, 10);
+    agenda.wakeAt(10, () => called.push("third"));
+    runTo(clock, 10);
+    expect(called).toEqual(["early", "first", "second", "third"]);
+  });
+
+  it("takes what is asked for while it calls", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: number[] = [];
+    const again = (): void => {
+      called.push(clock.now());
+      if (called.length < 4) agenda.wakeAt(clock.now() + 10, again);
+    };
+    agenda.wakeAt(10, again);
+    agenda.wakeAt(5, () => agenda.wakeAt(7, () => called.push(7)));
+    runTo(clock, 100);
+    expect(called).toEqual([7, 10, 20, 30]);
+  });
+
+  it("calls what came due while the clock leapt, in order", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: number[] = [];
+    for (const at of [30, 10, 20]) agenda.wakeAt(at, () => called.push(at));
+    clock.set(1_000);
+    runTo(clock, 1_000);
+    expect(called).toEqual([10, 20, 30]);
+  });
+
+  it("one that throws keeps none of the others from its time", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: string[] = [];
+    agenda.wakeAt(10, () => called.push("first"));
+    agenda.wakeAt(10, () => {
+      throw new Error("thrown");
+    });
+    agenda.wakeAt(10, () => called.push("third"))();
+    agenda.wakeAt(10, () => called.push("last"));
+    expect(() => runTo(clock, 10)).toThrow("thrown");
+    runTo(clock, 20);
+    expect(called).toEqual(["first", "last"]);
+  });
+
+  it("calls nothing any more when it is cleared", () => {
+    const clock = new VirtualClock(0);
+    const agenda = new TimerQueue(clock, 1);
+    const called: number[] = [];
+    agenda.wakeAt(10, () => {
+      called.push(10);
+      agenda.clear();
+    });
+    agenda.wakeAt(20, () => called.push(20));
+    runTo(clock, 15);
+    agenda.wakeAt(30, () => called.push(30));
+    runTo(clock, 100);
+    expect(called).toEqual([10]);
+  });
+});

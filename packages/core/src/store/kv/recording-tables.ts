@@ -1,0 +1,495 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import { createCodec } from "../../model/payload.ts";
+import type { JournalRecord, SeqRange } from "../../model/record.ts";
+import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
+import {
+  CANCELLED_DOCUMENT,
+  type DocumentAttributes,
+  type InTransaction,
+  OPEN_DOCUMENT,
+  type StoredDocument,
+} from "../../model/transition.ts";
+import type {
+  AwaitedPosts,
+  ClaimableQuery,
+  DeliverableQuery,
+  DocumentTable,
+  EndedQuery,
+  EventRow,
+  EventTable,
+  HeadDraft,
+  InboxTable,
+  JournalTable,
+  LetterRow,
+  LetterTable,
+  RunHead,
+  RunTable,
+  Tables,
+  TopicTable,
+  WorkerTable,
+} from "../../rules/tables.ts";
+import type { TransactionEnd } from "../../rules/transaction-scope.ts";
+import { cellOf, type MemoryRun } from "../memory/memory-run.ts";
+import { KEYS } from "./keys.ts";
+import type { RecordedRows } from "./recorded-rows.ts";
+
+/** What transactions keep is stored as any other value, of whatever size. */
+export const DATA_CODEC = createCodec(null, {
+  bytesMax: Number.MAX_SAFE_INTEGER,
+  warnBytes: Number.MAX_SAFE_INTEGER,
+  onLarge: () => undefined,
+});
+
+/** The tables in memory; each change of them is noted. Workers live as long as their process, so nothing is noted of them. */
+export class RecordingTables implements Tables {
+  readonly runs: NotedRunTable;
+  readonly journal: NotedJournalTable;
+  readonly inbox: NotedInboxTable;
+  readonly topics: NotedTopicTable;
+  readonly events: EventTable;
+  readonly letters: LetterTable;
+  readonly documents: DocumentTable;
+  readonly workers: WorkerTable;
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+    this.runs = new NotedRunTable(rows);
+    this.journal = new NotedJournalTable(rows);
+    this.inbox = new NotedInboxTable(rows);
+    this.topics = new NotedTopicTable(rows);
+    this.events = new NotedEventTable(rows);
+    this.letters = new NotedLetterTable(rows);
+    this.documents = new NotedDocumentTable(rows);
+    this.workers = rows.memory.workers;
+  }
+
+  transact(code: InTransaction): TransactionEnd {
+    const { memory, notes } = this.#rows;
+    return memory.transactNoting(code, {
+      check: (key, value) => void DATA_CODEC.encode(value, `value of ${key}`),
+      note(key) {
+        if (!memory.data.has(key)) notes.remove([KEYS.data, key]);
+        else notes.put([KEYS.data, key], () => DATA_CODEC.encode(memory.data.get(key), `value of ${key}`));
+      },
+    });
+  }
+}
+
+class NotedEventTable implements EventTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  get(id: string): EventRow | null {
+    return this.#rows.memory.events.get(id);
+  }
+
+  insert(event: Omit<EventRow, "n">): EventRow {
+    const row = this.#rows.memory.events.insert(event);
+    this.#rows.used("events", row.n);
+    this.#note(row);
+    return row;
+  }
+
+  save(event: EventRow): void {
+    this.#rows.memory.events.save(event);
+    this.#note(event);
+  }
+
+  remove(event: EventRow): void {
+    this.#rows.memory.events.remove(event);
+    this.#rows.notes.remove([KEYS.event, event.n]);
+  }
+
+  oldestDeliverable(query: DeliverableQuery): EventRow | null {
+    return this.#rows.memory.events.oldestDeliverable(query);
+  }
+
+  oldestPending(topic: string): EventRow | null {
+    return this.#rows.memory.events.oldestPending(topic);
+  }
+
+  countPending(topic: string): number {
+    return this.#rows.memory.events.countPending(topic);
+  }
+
+  expired(now: number, limit: number): readonly EventRow[] {
+    return this.#rows.memory.events.expired(now, limit);
+  }
+
+  removeBefore(before: number, limit: number): number {
+    const { events } = this.#rows.memory;
+    const had = [...events.all()];
+    const removed = events.removeBefore(before, limit);
+    for (const event of had) if (events.get(event.id) === null) this.#rows.notes.remove([KEYS.event, event.n]);
+    return removed;
+  }
+
+  #note(event: EventRow): void {
+    this.#rows.notes.put([KEYS.event, event.n], () => event);
+  }
+}
+
+class NotedLetterTable implements LetterTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  get(id: string): LetterRow | null {
+    return this.#rows.memory.letters.get(id);
+  }
+
+  insert(letter: LetterRow): void {
+    const { letters } = this.#rows.memory;
+    letters.insert(letter);
+    const row = letters.numbered(letter.id);
+    if (row === null) return;
+    this.#rows.used("letters", row.n);
+    this.#rows.notes.put([KEYS.letter, row.n], () => row.letter);
+  }
+
+  remove(id: string): void {
+    const row = this.#rows.memory.letters.numbered(id);
+    this.#rows.memory.letters.remove(id);
+    if (row !== null) this.#rows.notes.remove([KEYS.letter, row.n]);
+  }
+
+  removeBefore(before: number, limit: number): number {
+    const { letters } = this.#rows.memory;
+    const had = [...letters.all()];
+    const removed = letters.removeBefore(before, limit);
+    for (const { n, letter } of had) {
+      if (letters.get(letter.id) === null) this.#rows.notes.remove([KEYS.letter, n]);
+    }
+    return removed;
+  }
+}
+
+class NotedDocumentTable implements DocumentTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  get(kind: string, id: string): StoredDocument | null {
+    return this.#rows.memory.documents.get(kind, id);
+  }
+
+  create(document: StoredDocument): void {
+    if (this.get(document.kind, document.id) === null) this.put(document);
+  }
+
+  mark(kind: string, id: string, attributes: DocumentAttributes): void {
+    const found = this.get(kind, id);
+    if (found !== null) this.put({ ...found, attributes: { ...found.attributes, ...attributes } });
+  }
+
+  closeOf(runId: string): void {
+    for (const { kind, id, attributes } of this.#rows.memory.documents.of(runId)) {
+      if (attributes.d === OPEN_DOCUMENT) this.mark(kind, id, { d: CANCELLED_DOCUMENT });
+    }
+  }
+
+  revise(_seen: StoredDocument | null, document: StoredDocument): void {
+    this.put(document);
+  }
+
+  put(document: StoredDocument): void {
+    this.#rows.memory.documents.put(document);
+    this.#rows.notes.put([KEYS.document, document.kind, document.id], () => document);
+  }
+
+  remove(kind: string, id: string): void {
+    this.#rows.memory.documents.remove(kind, id);
+    this.#rows.notes.remove([KEYS.document, kind, id]);
+  }
+
+  removeOf(runId: string): void {
+    const { documents } = this.#rows.memory;
+    for (const { kind, id } of documents.of(runId)) this.#rows.notes.remove([KEYS.document, kind, id]);
+    documents.removeOf(runId);
+  }
+}
+
+/** A record as it is stored: its location as numbers of names, its seq in the key. */
+export function storedRecord(
+  rows: Pick<RecordedRows, "names">,
+  { seq: _seq, location, ...rest }: JournalRecord,
+): object {
+  return { ...rest, path: rows.names.segments(location) };
+}
+
+export class NotedJournalTable implements JournalTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  newestSeq(head: RunHead): number {
+    return this.#rows.memory.journal.newestSeq(head);
+  }
+
+  append(head: RunHead, records: readonly JournalRecord[]): void {
+    this.#rows.memory.journal.append(head, records);
+    this.#note(head, records);
+  }
+
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    this.#rows.memory.journal.fill(head, records);
+    this.#note(head, records);
+  }
+
+  appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
+    if (!this.#rows.memory.journal.appendGuarded(runId, epoch, records)) return false;
+    const cell = this.#rows.memory.cells.get(runId);
+    if (cell !== undefined) this.#note(cell.head, records);
+    return true;
+  }
+
+  cut(head: RunHead, seqMax: number): void {
+    this.#forget(head, (seq) => seq <= seqMax);
+    this.#rows.memory.journal.cut(head, seqMax);
+  }
+
+  cutAfter(head: RunHead, seqMax: number): void {
+    this.#forget(head, (seq) => seq > seqMax);
+    this.#rows.memory.journal.cutAfter(head, seqMax);
+  }
+
+  trim(head: RunHead, range: SeqRange): void {
+    this.#forget(head, (seq) => seq >= range.from && seq <= range.to);
+    this.#rows.memory.journal.trim(head, range);
+  }
+
+  /** The names are looked up at once, so that those that are new are written with the record. */
+  #note(head: RunHead, records: readonly JournalRecord[]): void {
+    for (const record of records) {
+      const stored = storedRecord(this.#rows, record);
+      this.#rows.notes.put([KEYS.journal, head.key, record.seq], () => stored);
+    }
+  }
+
+  #forget(head: RunHead, goes: (seq: number) => boolean): void {
+    for (const { seq } of cellOf(this.#rows.memory.cells, head).journal.after(0)) {
+      if (goes(seq)) this.#rows.notes.remove([KEYS.journal, head.key, seq]);
+    }
+  }
+}
+
+export class NotedInboxTable implements InboxTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  add(head: RunHead, entry: InboxEntry): boolean {
+    return this.#note(head, entry, this.#rows.memory.inbox.add(head, entry));
+  }
+
+  restore(head: RunHead, entry: InboxEntry): boolean {
+    return this.#note(head, entry, this.#rows.memory.inbox.restore(head, entry));
+  }
+
+  knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
+    return this.#rows.memory.inbox.knows(head, kind, id);
+  }
+
+  take(head: RunHead, n: number): void {
+    this.#rows.memory.inbox.take(head, n);
+    this.#rows.notes.remove([KEYS.inbox, head.key, n]);
+  }
+
+  open(head: RunHead): readonly InboxEntry[] {
+    return this.#rows.memory.inbox.open(head);
+  }
+
+  takeAll(head: RunHead): void {
+    for (const { n } of this.open(head)) this.#rows.notes.remove([KEYS.inbox, head.key, n]);
+    this.#rows.memory.inbox.takeAll(head);
+  }
+
+  forgetBefore(before: number, limit: number): number {
+    const cells = [...this.#rows.memory.cells.values()];
+    const had = cells.map((cell) => [...cell.known.keys()]);
+    const forgotten = this.#rows.memory.inbox.forgetBefore(before, limit);
+    for (const [index, cell] of cells.entries()) {
+      for (const key of had[index] ?? []) if (!cell.known.has(key)) this.#rows.notes.remove(knownKey(cell, key));
+    }
+    return forgotten;
+  }
+
+  removeAll(head: RunHead): void {
+    const cell = cellOf(this.#rows.memory.cells, head);
+    for (const n of cell.inbox.keys()) this.#rows.notes.remove([KEYS.inbox, head.key, n]);
+    for (const key of cell.known.keys()) this.#rows.notes.remove(knownKey(cell, key));
+    this.#rows.memory.inbox.removeAll(head);
+  }
+
+  #note(head: RunHead, entry: InboxEntry, isAdded: boolean): boolean {
+    if (!isAdded) return false;
+    const { n, at } = entry;
+    this.#rows.notes.put([KEYS.inbox, head.key, n], () => entry);
+    this.#rows.notes.put([KEYS.known, head.key, `${entry.kind}:${entry.id}`], () => ({ n, at }));
+    return true;
+  }
+}
+
+function knownKey(cell: MemoryRun, key: string): [number, number, string] {
+  return [KEYS.known, cell.head.key, key];
+}
+
+export class NotedTopicTable implements TopicTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  subscribe(head: RunHead, topics: readonly string[]): void {
+    const places = this.#rows.places.get(head.key) ?? new Map<string, number>();
+    this.#rows.places.set(head.key, places);
+    for (const topic of places.keys()) if (!topics.includes(topic)) places.delete(topic);
+    for (const topic of topics) if (!places.has(topic)) places.set(topic, this.#rows.nextPlace());
+    this.#rows.memory.topics.subscribe(head, topics);
+    this.#rows.noteRow(cellOf(this.#rows.memory.cells, head).head);
+  }
+
+  unsubscribe(head: RunHead): void {
+    this.#rows.places.delete(head.key);
+    this.#rows.memory.topics.unsubscribe(head);
+    this.#rows.noteRow(cellOf(this.#rows.memory.cells, head).head);
+  }
+
+  longestWaiter(topic: string): RunHead | null {
+    return this.#rows.memory.topics.longestWaiter(topic);
+  }
+
+  waiters(topic: string): readonly RunHead[] {
+    return this.#rows.memory.topics.waiters(topic);
+  }
+
+  seen(head: RunHead, topic: string): number {
+    return this.#rows.memory.topics.seen(head, topic);
+  }
+
+  setSeen(head: RunHead, topic: string, n: number): void {
+    this.#rows.memory.topics.setSeen(head, topic, n);
+    this.#rows.notes.put([KEYS.seen, head.key, topic], () => n);
+  }
+
+  forgetSeen(head: RunHead): void {
+    const { topicSeen } = cellOf(this.#rows.memory.cells, head);
+    for (const topic of topicSeen.keys()) this.#rows.notes.remove([KEYS.seen, head.key, topic]);
+    this.#rows.memory.topics.forgetSeen(head);
+  }
+}
+
+/** The rows of runs in memory, with a note of each change. */
+export class NotedRunTable implements RunTable {
+  readonly #rows: RecordedRows;
+
+  constructor(rows: RecordedRows) {
+    this.#rows = rows;
+  }
+
+  head(runId: string): RunHead | null {
+    return this.#runs.head(runId);
+  }
+
+  get(runId: string): Run | null {
+    return this.#runs.get(runId);
+  }
+
+  wait(head: RunHead): AwaitedPosts | null {
+    return this.#runs.wait(head);
+  }
+
+  insert(run: NewRun, head: HeadDraft): boolean {
+    if (!this.#runs.insert(run, head)) return false;
+    this.#rows.used("runs", head.key);
+    this.#rows.noteRow(head);
+    this.#noteInput(head);
+    return true;
+  }
+
+  saveOwner(head: RunHead): void {
+    this.#runs.saveOwner(head);
+    this.#rows.noteRow(head);
+  }
+
+  saveInbox(head: RunHead): void {
+    this.#runs.saveInbox(head);
+    this.#rows.noteRow(head);
+  }
+
+  saveReady(head: RunHead): void {
+    this.#runs.saveReady(head);
+    this.#rows.noteRow(head);
+  }
+
+  saveUndo(head: RunHead): void {
+    this.#runs.saveUndo(head);
+    this.#rows.noteRow(head);
+  }
+
+  saveWait(head: RunHead, wait: Wait | null): void {
+    this.#runs.saveWait(head, wait);
+    this.#rows.noteRow(head);
+  }
+
+  saveOutcome(head: RunHead, outcome: Payload): void {
+    this.#runs.saveOutcome(head, outcome);
+    this.#rows.noteRow(head);
+    this.#rows.notes.put([KEYS.outcome, head.key], () => outcome);
+  }
+
+  saveVersion(head: RunHead): void {
+    this.#runs.saveVersion(head);
+    this.#rows.noteRow(head);
+  }
+
+  saveProgram(head: RunHead, program: Pick<Run, "input">): void {
+    this.#runs.saveProgram(head, program);
+    this.#rows.noteRow(head);
+    this.#noteInput(head);
+  }
+
+  openChildren(runId: string): readonly RunHead[] {
+    return this.#runs.openChildren(runId);
+  }
+
+  claimable(query: ClaimableQuery): readonly RunHead[] {
+    return this.#runs.claimable(query);
+  }
+
+  ownedBy(worker: string, limit: number): readonly RunHead[] {
+    return this.#runs.ownedBy(worker, limit);
+  }
+
+  ended(query: EndedQuery): readonly RunHead[] {
+    return this.#runs.ended(query);
+  }
+
+  remove(head: RunHead): void {
+    this.#runs.remove(head);
+    for (const key of [KEYS.run, KEYS.input, KEYS.outcome]) this.#rows.notes.remove([key, head.key]);
+    this.#rows.onRow(head.id, null);
+  }
+
+  #noteInput(head: RunHead): void {
+    const cell: MemoryRun = cellOf(this.#rows.memory.cells, head);
+    this.#rows.notes.put([KEYS.input, head.key], () => ({ tags: cell.tags, parent: cell.parent, input: cell.input }));
+  }
+
+  get #runs(): RecordedRows["memory"]["runs"] {
+    return this.#rows.memory.runs;
+  }
+}

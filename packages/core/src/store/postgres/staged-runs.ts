@@ -1,0 +1,403 @@
+import type { InboxEntry } from "../../model/inbox.ts";
+import type { JournalRecord, SeqRange } from "../../model/record.ts";
+import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
+import type { AwaitedPosts, HeadDraft, InboxTable, JournalTable, RunHead, RunTable } from "../../rules/tables.ts";
+import { type KnownRows, type KnownRun, pairKey, RowsMissing, type RowsToRead } from "./known-rows.ts";
+
+/** A run in the middle of a commit: as it was seen, and what has become of it so far. */
+export interface StagedRun {
+  /** Null: it is created in this commit. */
+  readonly known: KnownRun | null;
+  readonly created: NewRun | null;
+  head: RunHead;
+  /** What the row waits for, as far as posts ask; all of it where it is saved. */
+  wait: Wait | AwaitedPosts | null;
+  newest: number;
+  /** Its row, or what belongs to it, changes: it must be as it was seen. */
+  touched: boolean;
+  /** It must be as it was seen, even if nothing of it changes: what is remembered may be wrong, and so may a refusal. */
+  compared: boolean;
+  /** Its row changes. */
+  saved: boolean;
+  setsWait: boolean;
+  outcome: { readonly value: Payload } | null;
+  input: { readonly value: Payload } | null;
+  records: readonly JournalRecord[];
+  cuts: readonly { readonly first: number; readonly last: number }[];
+  added: InboxEntry[];
+  addedIds: Set<string> | null;
+  /** Numbers of those among the added that the run may have had before. */
+  restored: Set<number> | null;
+  taken: Set<number> | null;
+  /** What it is subscribed to from here on; null: as before. */
+  topics: ReadonlySet<string> | null;
+  seen: Map<string, number> | null;
+}
+
+/** Of most runs a commit changes one thing: what has nothing shares it. */
+const NONE: readonly never[] = [];
+
+/** `trusting`: what was not looked for is taken to be new; the database refuses the commit if it is not. */
+export type Trust = "trusting" | "careful";
+
+/** The runs of one commit, made from what is known when they are first asked for. */
+export class StagedRuns {
+  readonly rows: KnownRows;
+  readonly wanted: RowsToRead;
+  readonly trust: Trust;
+  /** Runs that are taken to have no open child that would have to be cancelled; the database looks whether that is so. */
+  readonly childless = new Set<string>();
+  readonly #runs = new Map<string, StagedRun>();
+  /** Children that are created in this commit and are to be cancelled with their parents, by their parents' ids. */
+  readonly #children = new Map<string, StagedRun[]>();
+
+  constructor(rows: KnownRows, wanted: RowsToRead, trust: Trust) {
+    this.rows = rows;
+    this.wanted = wanted;
+    this.trust = trust;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  all(): IterableIterator<StagedRun> {
+    return this.#runs.values();
+  }
+
+  /** Null when there is no such run. */
+  find(runId: string): StagedRun | null {
+    const staged = this.#runs.get(runId);
+    if (staged !== undefined) return staged;
+    const known = this.rows.run(runId);
+    if (known === undefined) {
+      this.wanted.runs.add(runId);
+      throw new RowsMissing();
+    }
+    if (known === null) return null;
+    const run = this.#stage(runId, blank(known.head, known, null));
+    run.compared = this.rows.isRemembered(runId);
+    return run;
+  }
+
+  /** One that somebody has the head of, and that is there therefore. */
+  of(head: RunHead): StagedRun {
+    const staged = this.find(head.id);
+    if (staged === null) throw new Error(`run ${head.id} is not there`);
+    return staged;
+  }
+
+  /** Those that were changed or added only. */
+  peek(runId: string): StagedRun | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** False when there is one with this id. */
+  create(run: NewRun, head: RunHead): boolean {
+    if (this.#runs.has(run.id)) return false;
+    const known = this.rows.run(run.id);
+    if (known === undefined && this.trust === "careful") {
+      this.wanted.runs.add(run.id);
+      throw new RowsMissing();
+    }
+    if (known !== undefined && known !== null) return this.find(run.id) === null;
+    const staged = this.#stage(run.id, blank(head, null, run));
+    if (run.parent?.onClose === "cancel") this.#adopt(run.parent.runId, staged);
+    return true;
+  }
+
+  /** Children that this commit creates and that are to be cancelled with their parent. */
+  childrenOf(runId: string): readonly StagedRun[] {
+    return this.#children.get(runId) ?? NONE;
+  }
+
+  touch(head: RunHead): StagedRun {
+    const staged = this.of(head);
+    staged.touched = true;
+    return staged;
+  }
+
+  save(head: RunHead): StagedRun {
+    const staged = this.touch(head);
+    staged.head = head;
+    staged.saved = true;
+    return staged;
+  }
+
+  knowsEntry(run: StagedRun, kind: string, id: string): boolean {
+    const key = pairKey(kind, id);
+    if (run.addedIds?.has(key)) return true;
+    if (run.created !== null) return false;
+    const known = this.rows.known.get(pairKey(run.head.id, kind, id));
+    if (known !== undefined) return known;
+    this.wanted.known.set(pairKey(run.head.id, kind, id), { runId: run.head.id, kind, id });
+    return false;
+  }
+
+  /** What lies in its inbox before this commit. */
+  openBefore(run: StagedRun): readonly InboxEntry[] {
+    if (run.created !== null) return [];
+    const open = run.known?.inbox ?? this.rows.inboxes.get(run.head.id);
+    if (open !== undefined) return open;
+    this.wanted.inboxes.add(run.head.id);
+    throw new RowsMissing();
+  }
+
+  /** The newest seq that is left when what comes after this one goes. */
+  newestUpTo(run: StagedRun, seq: number): number {
+    if (seq >= run.newest) return run.newest;
+    const added = run.records.findLast((record) => record.seq <= seq);
+    if (added !== undefined) return added.seq;
+    if (run.created !== null) return run.head.baseSeq;
+    const { id } = run.head;
+    const known = this.rows.floors.get(pairKey(id, String(seq)));
+    if (known === undefined) this.wanted.floors.set(pairKey(id, String(seq)), { runId: id, seq });
+    return known ?? seq;
+  }
+
+  #adopt(parentId: string, child: StagedRun): void {
+    const children = this.#children.get(parentId);
+    if (children === undefined) this.#children.set(parentId, [child]);
+    else children.push(child);
+  }
+
+  #stage(runId: string, run: StagedRun): StagedRun {
+    this.#runs.set(runId, run);
+    return run;
+  }
+}
+
+function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): StagedRun {
+  return {
+    known,
+    created,
+    head,
+    wait: known?.wait ?? null,
+    newest: known?.newest ?? head.baseSeq,
+    touched: created !== null,
+    compared: false,
+    saved: created !== null,
+    setsWait: false,
+    outcome: null,
+    input: null,
+    records: NONE,
+    cuts: NONE,
+    added: [],
+    addedIds: null,
+    restored: null,
+    taken: null,
+    topics: null,
+    seen: null,
+  };
+}
+
+/** The greatest that a column for seqs holds. */
+const SEQ_MAX = 2 ** 31 - 1;
+
+export class StagedRunTable implements RunTable {
+  readonly #runs: StagedRuns;
+
+  constructor(runs: StagedRuns) {
+    this.#runs = runs;
+  }
+
+  head(runId: string): RunHead | null {
+    return this.#runs.find(runId)?.head ?? null;
+  }
+
+  wait(head: RunHead): AwaitedPosts | null {
+    return this.#runs.of(head).wait;
+  }
+
+  insert(run: NewRun, head: HeadDraft): boolean {
+    return this.#runs.create(run, head);
+  }
+
+  saveOwner(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveInbox(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveReady(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveUndo(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveVersion(head: RunHead): void {
+    this.#runs.save(head);
+  }
+
+  saveWait(head: RunHead, wait: Wait | null): void {
+    const run = this.#runs.save(head);
+    run.wait = wait;
+    run.setsWait = true;
+  }
+
+  saveOutcome(head: RunHead, outcome: Payload): void {
+    this.saveWait(head, null);
+    this.#runs.of(head).outcome = { value: outcome };
+  }
+
+  saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
+    this.saveWait(head, null);
+    this.#runs.of(head).input = { value: input };
+  }
+
+  openChildren(runId: string): readonly RunHead[] {
+    const known = this.#runs.rows.children.get(runId) ?? this.#childrenUnread(runId);
+    const heads = known.flatMap((id) => this.head(id) ?? []);
+    for (const { head } of this.#runs.childrenOf(runId)) heads.push(head);
+    return heads.filter(({ endedAt }) => endedAt === null);
+  }
+
+  #childrenUnread(runId: string): readonly string[] {
+    if (this.#runs.trust === "trusting") {
+      this.#runs.childless.add(runId);
+      return [];
+    }
+    this.#runs.wanted.children.add(runId);
+    throw new RowsMissing();
+  }
+
+  get(): never {
+    return notInCommit("runs.get");
+  }
+  claimable(): never {
+    return notInCommit("runs.claimable");
+  }
+  ownedBy(): never {
+    return notInCommit("runs.ownedBy");
+  }
+  ended(): never {
+    return notInCommit("runs.ended");
+  }
+  remove(): never {
+    return notInCommit("runs.remove");
+  }
+}
+
+export class StagedJournalTable implements JournalTable {
+  readonly #runs: StagedRuns;
+
+  constructor(runs: StagedRuns) {
+    this.#runs = runs;
+  }
+
+  newestSeq(head: RunHead): number {
+    return this.#runs.of(head).newest;
+  }
+
+  append(head: RunHead, records: readonly JournalRecord[]): void {
+    const run = this.#runs.touch(head);
+    for (const record of records) {
+      if (record.seq !== run.newest + 1) {
+        throw new Error(`record ${record.seq} of run ${head.id} does not follow ${run.newest}`);
+      }
+      run.newest = record.seq;
+    }
+    run.records = joined(run.records, records);
+  }
+
+  fill(head: RunHead, records: readonly JournalRecord[]): void {
+    const run = this.#runs.touch(head);
+    run.records = joined(run.records, records);
+    run.newest = records.at(-1)?.seq ?? run.newest;
+  }
+
+  appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
+    const run = this.#runs.find(runId);
+    if (run === null || run.head.epoch !== epoch || run.head.endedAt !== null) return false;
+    if (records[0]?.seq !== run.newest + 1) return false;
+    this.append(run.head, records);
+    return true;
+  }
+
+  cut(head: RunHead, seqMax: number): void {
+    this.trim(head, { from: 0, to: Math.min(seqMax, SEQ_MAX) });
+  }
+
+  cutAfter(head: RunHead, seq: number): void {
+    const newest = this.#runs.newestUpTo(this.#runs.of(head), seq);
+    this.trim(head, { from: seq + 1, to: SEQ_MAX });
+    this.#runs.of(head).newest = newest;
+  }
+
+  trim(head: RunHead, { from, to }: SeqRange): void {
+    const run = this.#runs.touch(head);
+    run.records = run.records.filter(({ seq }) => seq < from || seq > to);
+    run.cuts = [...run.cuts, { first: from, last: to }];
+  }
+}
+
+export class StagedInboxTable implements InboxTable {
+  readonly #runs: StagedRuns;
+
+  constructor(runs: StagedRuns) {
+    this.#runs = runs;
+  }
+
+  add(head: RunHead, entry: InboxEntry): boolean {
+    const run = this.#runs.touch(head);
+    const key = pairKey(entry.kind, entry.id);
+    const isKnown =
+      run.addedIds?.has(key) || (this.#runs.trust === "careful" && this.#runs.knowsEntry(run, entry.kind, entry.id));
+    if (isKnown) return false;
+    run.addedIds ??= new Set();
+    run.addedIds.add(key);
+    run.added.push(entry);
+    return true;
+  }
+
+  restore(head: RunHead, entry: InboxEntry): boolean {
+    if (this.open(head).some(({ kind, id }) => kind === entry.kind && id === entry.id)) return false;
+    const run = this.#runs.touch(head);
+    run.addedIds ??= new Set();
+    run.addedIds.add(pairKey(entry.kind, entry.id));
+    run.added.push(entry);
+    run.restored ??= new Set();
+    run.restored.add(entry.n);
+    return true;
+  }
+
+  knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
+    return this.#runs.knowsEntry(this.#runs.of(head), kind, id);
+  }
+
+  take(head: RunHead, n: number): void {
+    const run = this.#runs.touch(head);
+    run.taken ??= new Set();
+    run.taken.add(n);
+  }
+
+  open(head: RunHead): readonly InboxEntry[] {
+    const run = this.#runs.of(head);
+    return [...this.#runs.openBefore(run), ...run.added].filter(({ n }) => !run.taken?.has(n));
+  }
+
+  takeAll(head: RunHead): void {
+    for (const { n } of this.open(head)) this.take(head, n);
+  }
+
+  forgetBefore(): never {
+    return notInCommit("inbox.forgetBefore");
+  }
+  removeAll(): never {
+    return notInCommit("inbox.removeAll");
+  }
+}
+
+/** Mostly there was nothing before. */
+function joined<Item>(before: readonly Item[], more: readonly Item[]): readonly Item[] {
+  return before.length === 0 ? more : [...before, ...more];
+}
+
+/** A commit asks the rows for less than all that `Tables` can do; claims, beats and retention are the database's own functions. */
+export function notInCommit(what: string): never {
+  throw new Error(`${what} is no part of a commit`);
+}

@@ -1,0 +1,47 @@
+import { heldSql, nextDueSql } from "./schema/ownership.ts";
+import { ENTRY_JSON, RECORD_JSON } from "./schema/reads.ts";
+import { chunkOf } from "./schema/row-json.ts";
+
+/** Statements of the store that are no functions of the database. Each answers with one value, the column `json`. */
+
+const PRESENT = "coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
+
+const RECORDS_AFTER = `q.run_id = $1 AND ${chunkOf("q.seq")} >= ${chunkOf("$2::bigint")} AND q.seq > $2`;
+
+export const STORE_SQL = {
+  greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+    'name', nextval('@.places')::text)::text AS json`,
+  now: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS json",
+  claim: "SELECT @.claim_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  claimNewest: "SELECT @.claim_newest_10($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",
+  beat: "SELECT @.beat_5($1, $2, $3, $4, $5, $6, $7)::text AS json",
+  retire: "SELECT @.retire_1($1, $2)::text AS json",
+  prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
+  due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
+    SELECT * FROM @.runs q WHERE q.owner = $2 AND q.wake_at <= ${PRESENT} ORDER BY q.wake_at, q.n LIMIT $3) AS r`,
+  held: `SELECT (${heldSql("$1")})::text AS json`,
+  nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
+  expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
+    ORDER BY q.expire_at, q.n LIMIT $2) AS e`,
+  load: "SELECT @.load_10($1, $2) AS json",
+  loadMany: "SELECT @.load_many_10($1, $2, $3, $4) AS json",
+  run: "SELECT @.run_8($1) AS json",
+  runs: "SELECT @.run_many_9($1, $2) AS json",
+  journal: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq)::text AS json FROM (SELECT * FROM @.journal q
+    WHERE ${RECORDS_AFTER} ORDER BY ${chunkOf("q.seq")}, q.seq LIMIT $3) AS j`,
+  journalDown: `SELECT json_agg(${RECORD_JSON} ORDER BY j.seq DESC)::text AS json FROM (SELECT * FROM @.journal q
+    WHERE ${RECORDS_AFTER} ORDER BY ${chunkOf("q.seq")} DESC, q.seq DESC LIMIT $3) AS j`,
+  inbox: `SELECT json_agg(${ENTRY_JSON} ORDER BY i.n)::text AS json FROM @.inbox i WHERE i.run_id = $1`,
+  letters: `SELECT json_agg(to_json(l) ORDER BY l.n DESC)::text AS json FROM (SELECT * FROM @.letters q WHERE q.n < $1
+    ORDER BY q.n DESC LIMIT $2) AS l`,
+  letter: "SELECT (SELECT to_json(l) FROM @.letters l WHERE l.id = $1)::text AS json",
+  documentsOf: `SELECT json_agg(to_json(doc))::text AS json FROM unnest($1::text[], $2::text[]) AS x(kind, id)
+    JOIN @.documents doc ON doc.kind = x.kind AND doc.id = x.id`,
+  document: "SELECT (SELECT to_json(doc) FROM @.documents doc WHERE doc.kind = $1 AND doc.id = $2)::text AS json",
+  documents: `SELECT json_agg(to_json(doc) ORDER BY doc.id)::text AS json FROM (SELECT * FROM @.documents q
+    WHERE q.kind = $1 AND ($2::text IS NULL OR q.id > $2) AND ($3::text IS NULL OR q.a = $3) AND ($4::text IS NULL OR q.b = $4)
+      AND ($5::text IS NULL OR q.c = $5) AND ($6::text IS NULL OR q.d = $6)
+    ORDER BY q.id LIMIT $7) AS doc`,
+  workers:
+    "SELECT json_agg(json_build_array(w.id, w.expires_at, w.workflows) ORDER BY w.id)::text AS json FROM @.workers w",
+} as const;

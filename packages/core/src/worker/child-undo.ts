@@ -1,0 +1,57 @@
+import { actOf, actRecord } from "../model/act.ts";
+import type { Op, OutcomeOf } from "../model/op.ts";
+import type { Codec } from "../model/payload.ts";
+import { compensateRecord, type NewRecord } from "../model/record.ts";
+import type { NewRun } from "../model/run.ts";
+import type { OriginOf } from "../runner/operator-records.ts";
+import type { ChildUndo } from "../runner/session-ports.ts";
+import type { Loaded, Store } from "../store/store.ts";
+
+export interface UndoRunParts {
+  readonly store: Store;
+  readonly codec: Codec;
+  readonly ops: { submit<O extends Op>(op: O): Promise<OutcomeOf<O>> };
+}
+
+/**
+ * Starts the run that undoes what a completed child did: a run of the child's workflow that has the child's history, and is
+ * stopped at its end. Its id is the child's with a segment that no other run has, so it is started once. Gives its id; null:
+ * there is nothing to undo, or another run has seen to it: a fork shares the children of its origin.
+ */
+export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: ChildUndo): Promise<string | null> {
+  const loaded = await store.load(asked.child, 0);
+  if (loaded === null || loaded.run.status !== "completed" || loaded.run.undo !== "some") return null;
+  const { run } = loaded;
+  const id = `${run.id}//~undo`;
+  const now = store.now();
+  const undo: NewRun = {
+    id,
+    workflow: run.workflow,
+    version: run.version,
+    input: run.input,
+    tags: run.tags,
+    parent: { runId: asked.parent, location: asked.location, onClose: "abandon" },
+    createdAt: now,
+    startId: `${asked.parent}//~undo`,
+    owner: null,
+    startAt: now,
+  };
+  const stop = withoutSeq(compensateRecord(0, { end: "cancelled", reason: asked.reason }, now));
+  const records = [...withOrigin(codec, loaded), stop];
+  const { kind } = await ops.submit({ kind: "start", run: undo, history: { records, inbox: [], undo: "underWay" } });
+  return kind === "started" ? id : null;
+}
+
+/** The history is replayed as the child's own. */
+function withOrigin(codec: Codec, { run, records }: Loaded): readonly NewRecord[] {
+  const copied = Array.from(records, withoutSeq);
+  const first = records.at(0);
+  if (first !== undefined && actOf(first) === "origin") return copied;
+  const origin: OriginOf = { run: run.id, generation: run.generation };
+  const at = run.startedAt ?? run.createdAt;
+  return [actRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...copied];
+}
+
+function withoutSeq({ seq: _, ...record }: NewRecord & { readonly seq: number }): NewRecord {
+  return record;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { TimerQueue } from "../runtime/timer-queue.ts";
+import { memoryStore } from "../store/memory/memory-store.ts";
+import type { Store } from "../store/store.ts";
+import { virtualWorld } from "../testing/virtual-world.ts";
+import { StoreClock } from "./store-clock.ts";
+
+/** A store whose clock is elsewhere and says what it is told to say, and the clock that nobody sets. */
+async function open() {
+  const world = virtualWorld({ now: 1_000 });
+  const memory = memoryStore();
+  await memory.open({ now: world.now, every: () => () => {} });
+  const answers: ((present: number) => void)[] = [];
+  const store: Store = Object.assign(Object.create(memory) as Store, {
+    exactClock: false,
+    now: () => world.now(),
+    readClock: () => new Promise<number>((resolve) => answers.push(resolve)),
+  });
+  const clock: { ticks: number | null } = { ticks: 0 };
+  const time = new StoreClock(store, new TimerQueue(world.clock, 1), () => clock.ticks);
+  const called: number[] = [];
+  const sleep = (at: number): (() => void) => time.wakeAt(at, () => called.push(at));
+  /** How often the store was asked. */
+  const asked = (): number => answers.length;
+  const answer = async (present: number): Promise<void> => {
+    answers.at(-1)?.(present);
+    await world.settle();
+  };
+  return { world, time, clock, called, sleep, asked, answer };
+}
+
+describe("the store's time", () => {
+  it("is asked for once by all that are due at one time, and they are called when it is said", async () => {
+    const { world, called, sleep, asked, answer } = await open();
+    sleep(1_010);
+    sleep(1_010);
+    await world.advance("10 ms");
+    expect(asked()).toBe(1);
+    expect(called).toEqual([]);
+    await answer(1_010);
+    expect(called).toEqual([1_010, 1_010]);
+  });
+
+  it("is not asked for again by what became due while the answer was on its way, if it is for that too", async () => {
+    const { world, called, sleep, asked, answer } = await open();
+    sleep(1_010);
+    sleep(1_011);
+    sleep(1_013);
+    await world.advance("13 ms");
+    expect(asked()).toBe(1);
+    await answer(1_012);
+    expect(called).toEqual([1_010, 1_011]);
+    expect(asked()).toBe(2);
+    await answer(1_013);
+    expect(called).toEqual([1_010, 1_011, 1_013]);
+  });
+
+  it("goes on, for a moment, as a clock does that nobody sets, or somewhat slower", async () => {
+    const { world, time, clock, called, sleep, asked, answer } = await open();
+    sleep(1_010);
+    await world.advance("10 ms");
+    await answer(1_010);
+    clock.ticks = 10;
+    expect(time.hasCome(1_019)).toBe(true);
+    expect(time.hasCome(1_020)).toBe(false);
+    sleep(1_019);
+    await world.advance("9 ms");
+    expect(called).toEqual([1_010, 1_019]);
+    expect(asked()).toBe(1);
+    clock.ticks = 1_000;
+    expect(time.hasCome(1_019)).toBe(true);
+    expect(time.hasCome(1_020)).toBe(false);
+  });
+
+  it("does not go on by a clock that can be set", async () => {
+    const { world, time, clock, sleep, answer } = await open();
+    clock.ticks = null;
+    sleep(1_010);
+    await world.advance("10 ms");
+    await answer(1_010);
+    await world.leap(10);
+    expect(time.hasCome(1_010)).toBe(true);
+    expect(time.hasCome(1_011)).toBe(false);
+  });
+
+  it("is told to nobody who waits no more", async () => {
+    const { world, called, sleep, answer } = await open();
+    const cancel = sleep(1_010);
+    await world.advance("10 ms");
+    cancel();
+    await answer(1_010);
+    expect(called).toEqual([]);
+  });
+});
