@@ -99,19 +99,19 @@ describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
     proxy.loseAnswers();
     const refused = new Set<unknown>();
     let first: unknown = null;
-    void store.held("w").catch((error: unknown) => {
+    void store.ownedRunning("w").catch((error: unknown) => {
       first = error;
     });
     await vi.waitFor(
       async () => {
-        void store.held("w").catch(({ outcome }: { readonly outcome: unknown }) => refused.add(outcome));
+        void store.ownedRunning("w").catch(({ outcome }: { readonly outcome: unknown }) => refused.add(outcome));
         expect(first).toMatchObject({ name: "StoreError", outcome: "unknown" });
       },
       { ...ELSEWHERE, interval: 20 },
     );
     expect([...refused].sort()).toEqual(["notApplied", "unknown"]);
     proxy.cut();
-    await vi.waitFor(() => store.held("w"), ELSEWHERE);
+    await vi.waitFor(() => store.ownedRunning("w"), ELSEWHERE);
   });
 
   it("leaves nothing behind when it is closed while a connection is being made", async () => {
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
     onTestFinished(() => proxy.stop());
     const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`));
     proxy.loseAnswers();
-    const inFlight = store.held("w").catch((error: unknown) => error);
+    const inFlight = store.ownedRunning("w").catch((error: unknown) => error);
     proxy.cut();
     expect(await inFlight).toMatchObject({ code: "STORE_UNAVAILABLE" });
     await store.close();
@@ -215,7 +215,7 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     const { url } = await server();
     const store = await opened(redisStore(url));
     await store.close();
-    for (const call of [store.commit([create("r")]), store.held("w")]) {
+    for (const call of [store.commit([create("r")]), store.ownedRunning("w")]) {
       expect(await call.catch((error: unknown) => error)).toMatchObject({ name: "StoreError", outcome: "notApplied" });
     }
   });

@@ -19,7 +19,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "what code never heard of is not undone",
     file: "runner/program-driver.js",
-    find: "for (let next = completions.take(); next !== null; next = completions.take()) undo.note(next);",
+    find: "for (let next = completions.take(); next !== null; next = completions.take()) undo.add(next);",
     replace: "for (let next = completions.take(); next !== null; next = completions.take()) {}",
     breaks: "I11 every completed step is undone",
   },
@@ -47,7 +47,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a cancel by the parent undoes nothing",
     file: "runner/program-driver.js",
-    find: 'if (this.#desk.draft.undoRow === "none" && !this.#desk.completions.keepsBack)',
+    find: 'if (this.#state.pending.undoState === "none" && !this.#state.completions.hasBuffered)',
     replace: "if (true)",
     breaks: "I11 runs on cancel too",
   },
@@ -68,7 +68,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a loop drops what is to be undone",
     file: "runner/program-driver.js",
-    find: "return this.#desk.undo.keptFrom(loop);",
+    find: "return this.#state.undo.keptFrom(loop);",
     replace: "return Number.POSITIVE_INFINITY;",
     breaks: "I11 steps of finished rounds are undone",
   },
@@ -131,7 +131,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   {
     name: "a transaction and a completion take one place",
     file: "runner/transaction-append.js",
-    find: "completions.keepBack();",
+    find: "completions.buffer();",
     replace: "",
     breaks: "I1 records follow each other",
   },

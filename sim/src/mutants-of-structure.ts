@@ -20,7 +20,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "what a loser has open stays open",
     file: "runner/ops/join.js",
-    find: "branch.host.close(path, reason);",
+    find: "branch.host.cancelUnder(path, reason);",
     replace: "",
     breaks: "what comes late for a loser is dropped",
   },
@@ -48,7 +48,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "rounds from before a crash are not dropped",
     file: "runner/replay.js",
-    find: "trail.note(record); completions.replayed(record.payload);",
+    find: "loopRecords.note(record); completions.replayed(record.payload);",
     replace: "completions.replayed(record.payload);",
     breaks: "the journal of a loop is bounded",
   },
@@ -83,7 +83,7 @@ export const STRUCTURE_MUTANTS: readonly Mutant[] = [
   {
     name: "a run with history gets the latest version",
     file: "runner/ops/version.js",
-    find: 'host.ahead.goesOn(""))',
+    find: 'host.ahead.continues(""))',
     replace: "false)",
     breaks: "a run with history keeps its version",
   },

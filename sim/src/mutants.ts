@@ -8,7 +8,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "effects do not wait for the journal",
     file: "runner/step-runner.js",
-    find: "if (afterSeq <= this.#durableSeq && !this.#doubted)",
+    find: "if (afterSeq <= this.#durableSeq && !this.#ownershipUnknown)",
     replace: "if (true)",
     breaks: "Session.1 no body before earlier records are durable",
   },
@@ -29,7 +29,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a request to cancel is not heard",
     file: "runner/session.js",
-    find: "if (cancel === undefined || this.#course.cancel(cancel))",
+    find: "if (cancel === undefined || this.#driver.cancel(cancel))",
     replace: "if (cancel !== null)",
     breaks: "I8 the end of a parent reaches its children",
   },
@@ -65,7 +65,7 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "what is held and not known is not taken up",
     file: "worker/session-loader.js",
-    find: "if (!this.#parts.expected.waits(runId, epoch))",
+    find: "if (!this.#parts.pendingStarts.isWaiting(runId, epoch))",
     replace: "if (false)",
     breaks: "I5 a lost answer to a claim leaves no run stuck",
   },
@@ -79,14 +79,14 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a lapse drops what is worked on still",
     file: "worker/session-loader.js",
-    find: "if (session.resting)",
+    find: "if (session.isParked)",
     replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
   {
     name: "a read from before a lapse counts",
     file: "worker/session-loader.js",
-    find: "for (const runId of this.#reading.keys())",
+    find: "for (const runId of this.#loading.keys())",
     replace: "for (const runId of [])",
     breaks: "I2 who has heard of a lapse begins nothing of what is lost",
   },
@@ -100,14 +100,14 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a timeout does not look at what is pending",
     file: "runner/deadline-append.js",
-    find: "if (!isForEvent(wait) || open.told >= change)",
+    find: "if (!isForEvent(wait) || open.knownToStore >= change)",
     replace: "if (true)",
     breaks: "I4 what was there goes before what is over",
   },
   {
     name: "who was woken is taken for a waiter",
     file: "runner/open-commands.js",
-    find: "this.told = -1;",
+    find: "this.knownToStore = -1;",
     replace: "",
     breaks: "I4 what was there goes before what is over",
   },
@@ -121,16 +121,16 @@ const ENGINE_MUTANTS: readonly Mutant[] = [
   {
     name: "a deadline and a completion take one place",
     file: "runner/deadline-append.js",
-    find: "completions.keepBack();",
+    find: "completions.buffer();",
     replace: "",
     breaks: "I1 records follow each other",
   },
   {
     name: "replay does not wait for rest",
     file: "runner/program-driver.js",
-    find: "const next = replayStep(this.#cursor, this.#desk);",
+    find: "const next = replayStep(this.#cursor, this.#state);",
     replace:
-      "let next = replayStep(this.#cursor, this.#desk); for (let more = next && replayStep(this.#cursor, this.#desk); more; more = replayStep(this.#cursor, this.#desk)) { this.#hand(next); next = more; }",
+      "let next = replayStep(this.#cursor, this.#state); for (let more = next && replayStep(this.#cursor, this.#state); more; more = replayStep(this.#cursor, this.#state)) { this.#hand(next); next = more; }",
     breaks: "I7 replay is deterministic",
   },
   {

@@ -90,12 +90,12 @@ export class Port implements Store {
     });
   }
 
-  due(worker: string, limit: number): Promise<readonly DueRun[]> {
-    return this.#call({ label: "due", kinds: ["due"], apply: (store) => store.due(worker, limit) });
+  dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
+    return this.#call({ label: "due", kinds: ["due"], apply: (store) => store.dueRuns(worker, limit) });
   }
 
-  held(worker: string): ReturnType<Store["held"]> {
-    return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.held(worker) });
+  ownedRunning(worker: string): ReturnType<Store["ownedRunning"]> {
+    return this.#call({ label: "held", kinds: ["held"], apply: (store) => store.ownedRunning(worker) });
   }
 
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {

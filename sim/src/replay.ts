@@ -128,8 +128,8 @@ function replayStore(
       worker = request.worker;
       return [...rows.values()].map(opened);
     },
-    due: async () => [],
-    held: async () => [],
+    dueRuns: async () => [],
+    ownedRunning: async () => [],
     nextDueAt: async () => null,
     async load(runId): Promise<Loaded | null> {
       if (closed) return never();
@@ -139,7 +139,7 @@ function replayStore(
         : rows.get(runId);
       return shadow === undefined ? null : { run: opened(shadow), snapshot: null, records: shadow.journal, inbox: [] };
     },
-    heartbeat: async () => ({ alive: true, freed: 0, held: [], nextDueAt: null, nextExpiryAt: null }),
+    heartbeat: async () => ({ alive: true, freed: 0, owned: [], nextDueAt: null, nextExpiryAt: null }),
     retire: async () => nothing(),
     prune: async () => ({ runs: 0, entries: 0, expired: 0, letters: 0, done: true }),
     watch: () => nothing,

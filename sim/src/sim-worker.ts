@@ -90,7 +90,7 @@ export class SimWorker implements SimProcess {
       maxJournalRecords: settings.maxJournalRecords ?? false,
       storageRetryPolicy: { maxAttempts: 4, initialMs: 5, factor: 3, maxMs: 200, jitter: 0.2 },
       log: (level, text, fields) => this.#world.logged(this, level, text, fields),
-      world: { clock: this.#clock(), turns: this.#turns(), random: pawl.seededRandom(seed) },
+      world: { clock: this.#clock(), eventLoop: this.#turns(), random: pawl.seededRandom(seed) },
     });
     opening.then(
       (engine) => {
@@ -130,10 +130,10 @@ export class SimWorker implements SimProcess {
   #turns(): EventLoop {
     const { scheduler } = this.#world;
     return {
-      atRest: (callback) => {
+      whenIdle: (callback) => {
         void RESOLVED.then(() => process.nextTick(callback));
       },
-      atTurnEnd: (callback) => scheduler.add({ actor: this, label: "turn", run: callback }),
+      afterTurn: (callback) => scheduler.add({ actor: this, label: "turn", run: callback }),
     };
   }
 }

@@ -85,10 +85,10 @@ export class Calls {
     const reason = new Error(`the call activity at ${place} was left`);
     if (known.stage === "asked") {
       this.#open.delete(place);
-      this.#host.close(place, reason);
+      this.#host.cancelUnder(place, reason);
     } else if (known.stage !== "left") {
       this.#open.set(place, { stage: "left", call: known.call, child: known.child });
-      this.#host.close(`${place}/result`, reason);
+      this.#host.cancelUnder(`${place}/result`, reason);
       this.#cancel(place, known.child);
     }
     return true;

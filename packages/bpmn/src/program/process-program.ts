@@ -90,7 +90,7 @@ class ProcessProgram {
     const { commands, withdrawn } = take(this.#live, event);
     for (const place of withdrawn) {
       this.#tasks.close(place, "cancelled");
-      if (!this.#calls.withdraw(place)) this.#host.close(place, NOT_NEEDED);
+      if (!this.#calls.withdraw(place)) this.#host.cancelUnder(place, NOT_NEEDED);
     }
     for (const command of commands) this.#issue(command);
     if (this.#live.ending === null) {

@@ -12,7 +12,7 @@ export interface Committed {
   /** The batch was sent more than once, so an answer "again" may be about its own first time. */
   readonly resent: boolean;
   /** Places in the batch of ops whose callers were not kept waiting any longer; the commit has no answers for them. */
-  readonly given: ReadonlySet<number>;
+  readonly abandoned: ReadonlySet<number>;
 }
 
 /**
@@ -67,7 +67,7 @@ export class Committer {
   }
 
   /** The store was reached by other calls: it is back, unless a batch is on its way that knows better. */
-  reached(): void {
+  markUp(): void {
     if (this.#sending === 0) this.#up();
   }
 
@@ -78,14 +78,14 @@ export class Committer {
       try {
         const commit = left.length === 0 ? { answers: [], wakes: [] } : await this.#store.commit(left);
         this.#up();
-        return { commit, resent: attempt > 1, given };
+        return { commit, resent: attempt > 1, abandoned: given };
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (attempt === this.#policy.maxAttempts) {
           given = new Set([...batch.keys()].filter(mayLetGo));
           left = batch.filter((_, index) => !given.has(index));
-          this.#lost(error);
-          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, given };
+          this.#markDown(error);
+          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, abandoned: given };
         }
         await this.#pause(attempt);
       }
@@ -93,9 +93,9 @@ export class Committer {
   }
 
   /** As `reaching`, for a caller from outside: the error has a code of the catalog. */
-  async answering<T>(call: () => Promise<T>): Promise<T> {
+  async retryingForCaller<T>(call: () => Promise<T>): Promise<T> {
     try {
-      return await this.reaching(call);
+      return await this.retrying(call);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       throw new PawlError("STORE_UNAVAILABLE", `the store could not be read: ${error.message}`, { cause: error });
@@ -103,7 +103,7 @@ export class Committer {
   }
 
   /** A call that may be made twice, tried again by the same policy; after it, the last error is thrown. */
-  async reaching<T>(call: () => Promise<T>): Promise<T> {
+  async retrying<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const value = await call();
@@ -112,7 +112,7 @@ export class Committer {
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (attempt >= this.#policy.maxAttempts) {
-          this.#lost(error);
+          this.#markDown(error);
           throw error;
         }
         await this.#pause(attempt);
@@ -127,7 +127,7 @@ export class Committer {
     });
   }
 
-  #lost(error: StoreError): void {
+  #markDown(error: StoreError): void {
     if (this.#down) return;
     this.#down = true;
     this.#log("error", "the store does not answer; claiming stops until it does", {

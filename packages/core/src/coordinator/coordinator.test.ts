@@ -50,7 +50,7 @@ async function open(
   const coordinator = new Coordinator({
     store,
     committer,
-    turns: world.turns,
+    eventLoop: world.eventLoop,
     limits: { batchMax: 2_000, queueMax: 20_000, busyMax: 10, ...options.limits },
     onWakes: (more) => wakes.push(...more),
     onAnswered: () => undefined,
@@ -208,13 +208,13 @@ describe("the room for more", () => {
 });
 
 describe("the answers of a large commit", () => {
-  it("are given over several turns of the loop, after the one of the commit", async () => {
+  it("are given over several eventLoop of the loop, after the one of the commit", async () => {
     const { coordinator, batches, world } = await open();
     let answered = 0;
     const ops = Array.from({ length: 600 }, (_, n) => coordinator.submit(start(`r${n}`)).then(() => (answered += 1)));
     const seen: number[] = [];
     while (answered < 600) {
-      await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+      await new Promise<void>((resolve) => world.eventLoop.afterTurn(resolve));
       if (batches.length > 0 && seen.at(-1) !== answered) seen.push(answered);
     }
     await Promise.all(ops);
@@ -226,7 +226,7 @@ describe("the answers of a large commit", () => {
     const { coordinator, batches, world } = await open();
     let answered = 0;
     for (let n = 0; n < 250; n += 1) void coordinator.submit(start(`r${n}`)).then(() => (answered += 1));
-    while (batches.length === 0) await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+    while (batches.length === 0) await new Promise<void>((resolve) => world.eventLoop.afterTurn(resolve));
     expect(answered).toBe(250);
   });
 });
@@ -235,7 +235,7 @@ describe("the coordinator keeps a store busy that works beside it", () => {
   /** What happened, in order, where each commit takes until the end of a turn. */
   async function openNoting(limits: Partial<CoordinatorLimits>) {
     const order: string[] = [];
-    const desk = await open({
+    const session = await open({
       limits,
       beside: true,
       intercept: async (call, proceed) => {
@@ -246,8 +246,8 @@ describe("the coordinator keeps a store busy that works beside it", () => {
       },
     });
     const note = (id: string): Promise<unknown> =>
-      desk.coordinator.submit(start(id)).then(() => order.push(`answer to ${id}`));
-    return { ...desk, order, note };
+      session.coordinator.submit(start(id)).then(() => order.push(`answer to ${id}`));
+    return { ...session, order, note };
   }
 
   it("a full batch that waits is sent before the answers of the one before are given", async () => {
@@ -334,7 +334,7 @@ describe("an append that is found to be there already", () => {
     const losing = [losses.first, losses.second];
     let commits = 0;
     let meanwhile = (): void => {};
-    const desk = await open({
+    const session = await open({
       intercept: async (call, proceed) => {
         const answer = await proceed();
         if (call.method !== "commit" || commits === 0) return answer;
@@ -347,15 +347,15 @@ describe("an append that is found to be there already", () => {
         return answer;
       },
     });
-    await desk.coordinator.submit(start("r"));
+    await session.coordinator.submit(start("r"));
     commits = 1;
     const [first, second] = [new Source("r"), new Source("r")];
     const add = (source: Source): void => {
       source.waiting = 1;
-      desk.coordinator.own(view);
-      desk.coordinator.enlist(source);
+      session.coordinator.own(view);
+      session.coordinator.enlist(source);
     };
-    return { ...desk, first, second, add, onFirst: (call: () => void) => (meanwhile = call) };
+    return { ...session, first, second, add, onFirst: (call: () => void) => (meanwhile = call) };
   }
 
   it("is its own where its answer was lost and it was sent again", async () => {
@@ -617,19 +617,19 @@ describe("the coordinator and a store that fails", () => {
     const caller = coordinator.submit(start("x")).catch((error: { code: string }) => error.code);
     await world.advance("10 s");
     expect(await caller).toBe("STORE_UNAVAILABLE");
-    coordinator.reached();
-    coordinator.reached();
+    coordinator.markUp();
+    coordinator.markUp();
     expect(told).toEqual(["down", "up"]);
   });
 });
 
 describe("the coordinator stops before it writes a wrong state", () => {
   const broken = async (): Promise<Desk> => {
-    const desk = await open({ limits: { queueMax: 3, batchMax: 3 } });
-    await desk.coordinator.submit(start("r"));
+    const session = await open({ limits: { queueMax: 3, batchMax: 3 } });
+    await session.coordinator.submit(start("r"));
     // The owner's view says that five records are there: the next can't be the first.
-    desk.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null, undo: "none" });
-    return desk;
+    session.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null, undo: "none" });
+    return session;
   };
 
   it("a wrong append is not sent, and every caller is told ENGINE_BROKEN: in the batch, in the queue, outside and later", async () => {

@@ -52,29 +52,29 @@ const PASSES_MAX = 2;
 export class Coordinator {
   readonly #store: Store;
   readonly #committer: Committer;
-  readonly #turns: EventLoop;
+  readonly #eventLoop: EventLoop;
   readonly #limits: CoordinatorLimits;
   readonly #onAnswered: () => void;
   readonly #onBroken: (error: unknown) => void;
   readonly #owned = new OwnedRuns();
   readonly #answers: AnswerDispatcher;
-  readonly #entrance: QueueGate;
+  readonly #gate: QueueGate;
   #queue: QueueEntry[] = [];
   /** How many runs have something to add that is not committed and answered. */
   #appending = 0;
   /** How often appends that can wait were passed over. */
-  #passes = 0;
+  #deferrals = 0;
   #armed = false;
   #busy = false;
   /** Commits under way beside the batches. */
-  #apart = 0;
+  #exclusiveCommits = 0;
   #broken: Error | null = null;
   #idle: Array<() => void> = [];
 
   constructor(parts: {
     readonly store: Store;
     readonly committer: Committer;
-    readonly turns: EventLoop;
+    readonly eventLoop: EventLoop;
     readonly limits: CoordinatorLimits;
     readonly onWakes: (wakes: readonly Wake[]) => void;
     /** What was on its way is answered: there may be room for more. */
@@ -83,10 +83,10 @@ export class Coordinator {
   }) {
     this.#store = parts.store;
     this.#committer = parts.committer;
-    this.#turns = parts.turns;
+    this.#eventLoop = parts.eventLoop;
     this.#limits = parts.limits;
-    this.#entrance = new QueueGate(parts.limits.queueMax);
-    this.#answers = new AnswerDispatcher(parts.turns, this.#owned, parts.onWakes, (entry, conclusion) =>
+    this.#gate = new QueueGate(parts.limits.queueMax);
+    this.#answers = new AnswerDispatcher(parts.eventLoop, this.#owned, parts.onWakes, (entry, conclusion) =>
       this.#settle(entry, conclusion),
     );
     this.#onAnswered = parts.onAnswered;
@@ -117,8 +117,8 @@ export class Coordinator {
   submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
     const outcome =
       "opId" in op
-        ? submitWithRead(op, this.#committer, this.#store.reader, (view) => this.#ask(op, view))
-        : this.#ask(op, null);
+        ? submitWithRead(op, this.#committer, this.#store.reader, (view) => this.#submitOne(op, view))
+        : this.#submitOne(op, null);
     return outcome as Promise<OutcomeOf<O>>;
   }
 
@@ -129,20 +129,23 @@ export class Coordinator {
   }
 
   /** The store was reached by other calls than commits. */
-  reached(): void {
-    this.#committer.reached();
+  markUp(): void {
+    this.#committer.markUp();
   }
 
   /** Resolves when nothing is queued or under way. */
   async drained(): Promise<void> {
-    while (this.#broken === null && (this.#busy || this.#apart + this.#queue.length + this.#entrance.waiting > 0)) {
+    while (
+      this.#broken === null &&
+      (this.#busy || this.#exclusiveCommits + this.#queue.length + this.#gate.waiting > 0)
+    ) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
   }
 
   /** Null: it has to be decided anew. */
-  #ask(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
-    const room = this.#broken === null ? this.#entrance.enter(this.#queue.length) : null;
+  #submitOne(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
+    const room = this.#broken === null ? this.#gate.enter(this.#queue.length) : null;
     return room === null ? this.#enqueue(op, view) : room.then(() => this.#enqueue(op, view));
   }
 
@@ -151,7 +154,7 @@ export class Coordinator {
     return new Promise((resolve, fail) => {
       const settle = (conclusion: Conclusion): void =>
         resolve(conclusion.kind === "outcome" ? conclusion.outcome : null);
-      this.#entrance.taken();
+      this.#gate.onTaken();
       this.#queue.push({ kind: "op", op, view, settle, fail });
       this.#arm();
     });
@@ -160,7 +163,7 @@ export class Coordinator {
   #arm(): void {
     if (this.#armed || this.#busy || this.#broken !== null) return;
     this.#armed = true;
-    this.#turns.atTurnEnd(() => {
+    this.#eventLoop.afterTurn(() => {
       this.#armed = false;
       void this.#flush();
     });
@@ -174,33 +177,33 @@ export class Coordinator {
     try {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
-        next = this.#mayGoAhead ? await this.#sendAhead(taken, sent.asked) : null;
-        const tell = await this.#answers.give(sent, result);
+        next = this.#maySendAhead ? await this.#sendAhead(taken, sent.ops) : null;
+        const tell = await this.#answers.dispatch(sent, result);
         taken.shift();
-        this.#entrance.letIn(this.#queue.length);
+        this.#gate.admit(this.#queue.length);
         this.#onAnswered();
         if (tell === null) continue;
-        if (next === null && this.#passes >= PASSES_MAX) next = await this.#sendPassed(taken, tell);
-        else this.#turns.atTurnEnd(tell);
+        if (next === null && this.#deferrals >= PASSES_MAX) next = await this.#sendDeferred(taken, tell);
+        else this.#eventLoop.afterTurn(tell);
       }
     } catch (error) {
       this.#break(error, taken.flat());
       return;
     }
     this.#busy = false;
-    this.#entrance.letIn(this.#queue.length);
+    this.#gate.admit(this.#queue.length);
     this.#onAnswered();
     if (this.#queue.length > 0) this.#arm();
     else for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  get #mayGoAhead(): boolean {
+  get #maySendAhead(): boolean {
     return this.#store.batchMax !== undefined && this.#queue.length >= this.#limits.batchMax;
   }
 
   /** Sends what was passed over as often as may be, before those have their answers for whom it was passed over. */
-  async #sendPassed(taken: (readonly QueueEntry[])[], tell: () => void): Promise<SentBatch | null> {
-    await turnEnd(this.#turns);
+  async #sendDeferred(taken: (readonly QueueEntry[])[], tell: () => void): Promise<SentBatch | null> {
+    await turnEnd(this.#eventLoop);
     try {
       return this.#send(taken, NONE);
     } finally {
@@ -214,7 +217,7 @@ export class Coordinator {
     if (sent === null) return null;
     // By the end of the turn it is on its way; its result is asked for when the answers before it are given.
     sent.result.catch(() => undefined);
-    await turnEnd(this.#turns);
+    await turnEnd(this.#eventLoop);
     return sent;
   }
 
@@ -227,7 +230,7 @@ export class Coordinator {
     const asked: PendingOp[] = [];
     const batch: Transition[] = [];
     const passed: AppendSource[] = [];
-    const mayPass = this.#passes < PASSES_MAX && entries.some(({ kind }) => kind === "op");
+    const mayPass = this.#deferrals < PASSES_MAX && entries.some(({ kind }) => kind === "op");
     for (const entry of entries) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) {
@@ -245,7 +248,7 @@ export class Coordinator {
         this.#settle(entry, decision);
         continue;
       }
-      if (owned !== null) owned.underWay += 1;
+      if (owned !== null) owned.inFlight += 1;
       if (this.#store.transactions === "apart" && hasCode(decision.transition)) {
         void this.#commitApart({ entry, op, owned }, decision.transition);
       } else {
@@ -253,10 +256,10 @@ export class Coordinator {
         batch.push(decision.transition);
       }
     }
-    this.#passes = passed.length > 0 ? this.#passes + 1 : 0;
+    this.#deferrals = passed.length > 0 ? this.#deferrals + 1 : 0;
     this.#queue.push(...passed);
     if (batch.length === 0) return null;
-    return { asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
+    return { ops: asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
   }
 
   #settle(entry: QueueEntry, conclusion: Conclusion): void {
@@ -265,15 +268,15 @@ export class Coordinator {
   }
 
   async #commitApart(asked: PendingOp, transition: Transition): Promise<void> {
-    this.#apart += 1;
+    this.#exclusiveCommits += 1;
     try {
       const result = await this.#committer.commit([transition], () => false);
-      const tell = await this.#answers.give({ asked: [asked], batch: [transition] }, result);
+      const tell = await this.#answers.dispatch({ ops: [asked], batch: [transition] }, result);
       assert(tell === null, "code is not posted");
     } catch (error) {
       this.#break(error, [asked.entry]);
     }
-    this.#apart -= 1;
+    this.#exclusiveCommits -= 1;
     this.#onAnswered();
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -284,7 +287,7 @@ export class Coordinator {
     this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
-    this.#entrance.open();
+    this.#gate.open();
     for (const resolve of this.#idle.splice(0)) resolve();
     this.#onBroken(error);
   }
@@ -295,30 +298,30 @@ const ANSWERS_MAX = 250;
 
 /** Gives what a commit has brought to those who asked for it, and the wake-ups to whoever works on the runs. */
 export class AnswerDispatcher {
-  readonly #turns: EventLoop;
+  readonly #eventLoop: EventLoop;
   readonly #owned: OwnedRuns;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
   readonly #settle: (entry: QueueEntry, conclusion: Conclusion) => void;
 
   constructor(
-    turns: EventLoop,
+    eventLoop: EventLoop,
     owned: OwnedRuns,
     onWakes: (wakes: readonly Wake[]) => void,
     settle: (entry: QueueEntry, conclusion: Conclusion) => void,
   ) {
-    this.#turns = turns;
+    this.#eventLoop = eventLoop;
     this.#owned = owned;
     this.#onWakes = onWakes;
     this.#settle = settle;
   }
 
   /**
-   * Many answers have turns of their own: the commit has kept the loop busy for long enough. What is returned tells those who are to be
+   * Many answers have eventLoop of their own: the commit has kept the loop busy for long enough. What is returned tells those who are to be
    * told at the end of the turn; null: there are none.
    */
-  async give(
-    { asked, batch }: Omit<SentBatch, "result">,
-    { commit, resent, given }: Committed,
+  async dispatch(
+    { ops: asked, batch }: Omit<SentBatch, "result">,
+    { commit, resent, abandoned: given }: Committed,
   ): Promise<(() => void) | null> {
     const callers: Array<() => void> = [];
     const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
@@ -326,7 +329,7 @@ export class AnswerDispatcher {
     let index = -1;
     for (const { entry, op, owned } of asked) {
       index += 1;
-      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#turns);
+      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#eventLoop);
       if (given.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
@@ -381,7 +384,7 @@ export async function submitWithRead(
 /** What is known of the run. It may be stale by the time of the commit: the guard decides. */
 async function viewFor(op: ReadOp, committer: Committer, reader: Reader): Promise<RunView | null> {
   try {
-    const run = await committer.reaching(() => reader.get(op.runId));
+    const run = await committer.retrying(() => reader.get(op.runId));
     return run === null ? null : { ...run, seq: -1 };
   } catch (error) {
     throw error instanceof StoreError ? unavailable(op, error) : error;

@@ -18,7 +18,7 @@ function sent(owned: OwnedRuns, epoch: number): OwnedView {
   owned.own(viewOf(epoch));
   const view = owned.get("r");
   if (view === null) throw new Error("the run is not owned");
-  view.underWay += 1;
+  view.inFlight += 1;
   return view;
 }
 

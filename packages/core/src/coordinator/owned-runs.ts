@@ -4,7 +4,7 @@ import type { Answer, Append } from "../model/transition.ts";
 /** What the owner knows of its run; moves on with each commit. */
 export type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] } & {
   /** How many appends are on their way. */
-  underWay: number;
+  inFlight: number;
   /** One that was decided on what was known before was on its way when this became known. */
   readonly isSecond: boolean;
 };
@@ -32,22 +32,22 @@ export class OwnedRuns {
       seq,
       parent,
       undo,
-      underWay: 0,
+      inFlight: 0,
       isSecond: this.#left.get(id) === epoch,
     });
   }
 
   disown(runId: string): void {
     const view = this.#views.get(runId);
-    if (view !== undefined && view.underWay > 0) this.#left.set(runId, view.epoch);
+    if (view !== undefined && view.inFlight > 0) this.#left.set(runId, view.epoch);
     this.#views.delete(runId);
   }
 
   /** What was applied is what is known from here on, unless more is known: the run may have been read again meanwhile. */
   answered({ runId, records, state, turn, undo }: Append, answer: Answer, knew: OwnedView): void {
-    knew.underWay -= 1;
+    knew.inFlight -= 1;
     const view = this.#views.get(runId);
-    if (view !== knew && knew.underWay === 0 && this.#left.get(runId) === knew.epoch) this.#left.delete(runId);
+    if (view !== knew && knew.inFlight === 0 && this.#left.get(runId) === knew.epoch) this.#left.delete(runId);
     if (view !== knew || answer.kind !== "applied") return;
     view.seq += records.length;
     if (undo !== null) view.undo = undo;

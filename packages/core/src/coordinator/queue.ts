@@ -35,7 +35,7 @@ export interface PendingOp {
 
 /** A batch on its way to the store, and what it was made of. */
 export interface SentBatch {
-  readonly asked: readonly PendingOp[];
+  readonly ops: readonly PendingOp[];
   readonly batch: readonly Transition[];
   readonly result: Promise<Committed>;
 }
@@ -93,7 +93,7 @@ export function unavailable(op: Op, cause?: Error): PawlError {
  */
 export class QueueGate {
   readonly #max: number;
-  readonly #outside: Array<() => void> = [];
+  readonly #waiters: Array<() => void> = [];
   /** Places that are kept for callers who are about to take them. */
   #places = 0;
 
@@ -103,31 +103,31 @@ export class QueueGate {
 
   /** How many are on their way into the queue. */
   get waiting(): number {
-    return this.#places + this.#outside.length;
+    return this.#places + this.#waiters.length;
   }
 
   /** Keeps a place for the caller: at once, which gives null, or when the promise resolves. */
   enter(queued: number): Promise<void> | null {
-    if (queued + this.#places >= this.#max) return new Promise<void>((resolve) => this.#outside.push(resolve));
+    if (queued + this.#places >= this.#max) return new Promise<void>((resolve) => this.#waiters.push(resolve));
     this.#places += 1;
     return null;
   }
 
   /** The caller has taken its place. */
-  taken(): void {
+  onTaken(): void {
     this.#places -= 1;
   }
 
   /** Lets in as many as there is room for beside those that are queued. */
-  letIn(queued: number): void {
-    while (this.#outside.length > 0 && queued + this.#places < this.#max) {
+  admit(queued: number): void {
+    while (this.#waiters.length > 0 && queued + this.#places < this.#max) {
       this.#places += 1;
-      this.#outside.shift()?.();
+      this.#waiters.shift()?.();
     }
   }
 
   /** Nobody waits any more. */
   open(): void {
-    for (const resolve of this.#outside.splice(0)) resolve();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 }

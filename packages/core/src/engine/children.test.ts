@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, type PawlError, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const double = workflow("double", async (ctx, n: number) => ctx.step("double", () => n * 2));
 const failing = workflow("failing", async (): Promise<string> => {
@@ -12,27 +12,27 @@ const slow = workflow("slow", async (ctx) => {
   return "slow";
 });
 
-describe.each(STAGES)("a child, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
   it("brings its output to its parent, wherever it runs", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx, n: number) => (await ctx.child(double, n)) + 1);
-    const one = await stage.engine({ workflows: [parent] });
-    await stage.engine({ workflows: [double] });
+    const one = await cluster.engine({ workflows: [parent] });
+    await cluster.engine({ workflows: [double] });
     const run = await one.start(parent, 20);
-    await stage.world.advance("5 s");
-    expect(await stage.result(run)).toBe(41);
+    await cluster.world.advance("5 s");
+    expect(await cluster.result(run)).toBe(41);
   });
 
   it("has an id made of its parent and location, and knows its parent", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       const first = await ctx.startChild(double, 1);
       const second = await ctx.startChild(double, 2, { name: "other", tags: ["t"], onParentClose: "abandon" });
       return [first.runId, second.runId, await first.result(), await second.result()];
     });
-    const engine = await stage.engine({ workflows: [parent, double] });
+    const engine = await cluster.engine({ workflows: [parent, double] });
     const run = await engine.start(parent, undefined, { id: "p" });
-    expect(await stage.result(run)).toEqual(["p//double", "p//other", 2, 4]);
+    expect(await cluster.result(run)).toEqual(["p//double", "p//other", 2, 4]);
     expect(await engine.get("p//other")).toMatchObject({
       tags: ["t"],
       parent: { runId: "p", location: "other", onClose: "abandon" },
@@ -41,7 +41,7 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
   });
 
   it("that fails rejects with code CHILD_FAILED and the child's failure as cause", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       try {
         return await ctx.child(failing, undefined);
@@ -54,8 +54,8 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
         };
       }
     });
-    const engine = await stage.engine({ workflows: [parent, failing] });
-    expect(await stage.result(await engine.start(parent, undefined))).toEqual({
+    const engine = await cluster.engine({ workflows: [parent, failing] });
+    expect(await cluster.result(await engine.start(parent, undefined))).toEqual({
       name: "ChildWorkflowFailed",
       code: "CHILD_FAILED",
       cause: { name: "RangeError", message: "out of range", code: "E_RANGE" },
@@ -63,19 +63,19 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
   });
 
   it("that was cancelled rejects, too", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => ctx.child(slow, undefined));
-    const engine = await stage.engine({ workflows: [parent, slow] });
+    const engine = await cluster.engine({ workflows: [parent, slow] });
     const run = await engine.start(parent, undefined, { id: "p" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.cancel("p//slow", "no longer needed");
-    const error = await stage.failure(run);
+    const error = await cluster.failure(run);
     expect(error.cause).toMatchObject({ code: "CHILD_FAILED" });
     expect((error.cause as Error).message).toContain("no longer needed");
   });
 
   it("that fails is undefined with propagateFailure false, or when the engine says so", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const asks = workflow("asks", async (ctx) => [await ctx.child(failing, undefined, { propagateFailure: false })]);
     const told = workflow("told", async (ctx) => {
       const quiet = await ctx.child(failing, undefined);
@@ -84,10 +84,10 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
         .catch((error: PawlError) => error.code);
       return [quiet, loud];
     });
-    const strict = await stage.engine({ workflows: [asks, failing] });
-    expect(await stage.result(await strict.start(asks, undefined))).toEqual([undefined]);
-    const lenient = await stage.engine({ workflows: [told, failing], propagateChildFailures: false });
-    expect(await stage.result(await lenient.start(told, undefined))).toEqual([undefined, "CHILD_FAILED"]);
+    const strict = await cluster.engine({ workflows: [asks, failing] });
+    expect(await cluster.result(await strict.start(asks, undefined))).toEqual([undefined]);
+    const lenient = await cluster.engine({ workflows: [told, failing], propagateChildFailures: false });
+    expect(await cluster.result(await lenient.start(told, undefined))).toEqual([undefined, "CHILD_FAILED"]);
   });
 
   it.each([
@@ -100,41 +100,41 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
       "failed",
     ],
   ] as const)("open when its parent %s is cancelled, unless it is to be abandoned", async (_, end, status) => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx: Ctx): Promise<string> => {
       await ctx.startChild(slow, undefined, { name: "closed" });
       await ctx.startChild(slow, undefined, { name: "left", onParentClose: "abandon" });
       await ctx.listen("end");
       return await end();
     });
-    const engine = await stage.engine({ workflows: [parent, slow] });
+    const engine = await cluster.engine({ workflows: [parent, slow] });
     const run = await engine.start(parent, undefined, { id: "p" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("end", null);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe(status);
     expect(await engine.run("p//closed").status()).toBe("cancelled");
     expect(await engine.run("p//left").status()).toBe("suspended");
-    await stage.world.advance("1 minute");
-    expect(await stage.result(engine.run("p//left"))).toBe("slow");
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(engine.run("p//left"))).toBe("slow");
   });
 
   it("is cancelled with its parent, and so are its own children", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const middle = workflow("middle", async (ctx) => ctx.child(slow, undefined));
     const top = workflow("top", async (ctx) => ctx.child(middle, undefined));
-    const engine = await stage.engine({ workflows: [top, middle, slow] });
+    const engine = await cluster.engine({ workflows: [top, middle, slow] });
     const run = await engine.start(top, undefined, { id: "t" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.cancel()).toBe(true);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.run("t//middle").status()).toBe("cancelled");
     expect(await engine.run("t//middle//slow").status()).toBe("cancelled");
   });
 
   it("is started once and heard of once, at whichever commit the parent's process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const started: string[] = [];
       const leaf = workflow("leaf", async (ctx) => ctx.step("work", () => void started.push(ctx.runId)));
       const parent = workflow("parent", async (ctx) => {
@@ -143,40 +143,40 @@ describe.each(STAGES)("a child, on the store $name", ({ create }) => {
         await ctx.child(leaf, undefined);
         return "done";
       });
-      const client = await stage.engine({ workflows: [leaf] });
+      const client = await cluster.engine({ workflows: [leaf] });
       const run = await client.start(parent, undefined, { id: "p" });
-      const doomed = await stage.engine({ workflows: [parent], crashAt });
-      await stage.world.advance("1 s");
-      await stage.engine({ workflows: [parent] });
-      expect(await stage.finish(run)).toBe("done");
+      const doomed = await cluster.engine({ workflows: [parent], crashAt });
+      await cluster.world.advance("1 s");
+      await cluster.engine({ workflows: [parent] });
+      expect(await cluster.finish(run)).toBe("done");
       expect(started).toEqual(["p//leaf", "p//leaf#2"]);
-      return stage.crashed(doomed);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
   it("of a child of a child, five deep, finishes with one slot: who waits holds none", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nest = workflow(
       "nest",
       async (ctx, depth: number): Promise<number> => (depth === 0 ? 0 : 1 + (await ctx.child(nest, depth - 1))),
     );
-    const engine = await stage.engine({ workflows: [nest], concurrency: 1 });
-    expect(await stage.finish(await engine.start(nest, 5))).toBe(5);
+    const engine = await cluster.engine({ workflows: [nest], concurrency: 1 });
+    expect(await cluster.finish(await engine.start(nest, 5))).toBe(5);
   });
 
   it("of one hundred at once all come back", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const fan = workflow("fan", async (ctx) => {
       const all = await Promise.all(Array.from({ length: 100 }, (_, n) => ctx.child(double, n)));
       return all.reduce((sum, each) => sum + each, 0);
     });
-    const engine = await stage.engine({ workflows: [fan, double], concurrency: 7 });
-    expect(await stage.finish(await engine.start(fan, undefined))).toBe(9_900);
+    const engine = await cluster.engine({ workflows: [fan, double], concurrency: 7 });
+    expect(await cluster.finish(await engine.start(fan, undefined))).toBe(9_900);
   });
 });
 
-describe.each(STAGES)("continueAs, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
   const counter = workflow("counter", async (ctx, state: { n: number; got: unknown[] }): Promise<unknown> => {
     const { value } = await ctx.listen("item");
     const got = [...state.got, value];
@@ -185,56 +185,56 @@ describe.each(STAGES)("continueAs, on the store $name", ({ create }) => {
   });
 
   it("begins again with another input, the same id and inbox, and a fresh journal", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [counter] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [counter] });
     const run = await engine.start(counter, { n: 3, got: [] });
     for (const item of ["a", "b", "c", "d"]) await run.send("item", item);
-    expect(await stage.result(run)).toEqual(["a", "b", "c", "d"]);
+    expect(await cluster.result(run)).toEqual(["a", "b", "c", "d"]);
     expect((await run.journal()).map((record) => record.location)).toEqual(["item", "note"]);
     expect(await engine.get(run.id)).toMatchObject({ generation: 3 });
   });
 
   it("loses no message whatever commit the process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
-      const client = await stage.engine();
+      const cluster = await create(onTestFinished);
+      const client = await cluster.engine();
       const run = await client.start(counter, { n: 2, got: [] });
-      const doomed = await stage.engine({ workflows: [counter], crashAt });
+      const doomed = await cluster.engine({ workflows: [counter], crashAt });
       for (const item of ["a", "b", "c"]) {
         await run.send("item", item);
-        await stage.world.settle();
+        await cluster.world.settle();
       }
-      await stage.engine({ workflows: [counter] });
-      expect(await stage.finish(run)).toEqual(["a", "b", "c"]);
-      return stage.crashed(doomed);
+      await cluster.engine({ workflows: [counter] });
+      expect(await cluster.finish(run)).toEqual(["a", "b", "c"]);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
   it("can go on as another workflow", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const second = workflow("second", async (_, input: { from: string }) => `second, from ${input.from}`);
     const first = workflow("first", async (ctx) => ctx.continueAs(second, { from: "first" }));
-    const engine = await stage.engine({ workflows: [first, second] });
+    const engine = await cluster.engine({ workflows: [first, second] });
     const run = await engine.start(first, undefined);
-    expect(await stage.result(run)).toBe("second, from first");
+    expect(await cluster.result(run)).toBe("second, from first");
     expect(await engine.get(run.id)).toMatchObject({ workflow: "second" });
   });
 
   it("keeps the journal bounded over hundreds of generations", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const loop = workflow("loop", async (ctx, n: number): Promise<number> => {
       for (let i = 0; i < 3; i += 1) await ctx.step("work", () => i);
       return n === 0 ? ctx.now() : await ctx.continueAs(n - 1);
     });
-    const engine = await stage.engine({ workflows: [loop] });
+    const engine = await cluster.engine({ workflows: [loop] });
     const run = await engine.start(loop, 300);
-    await stage.result(run);
+    await cluster.result(run);
     expect(await run.journal()).toHaveLength(3);
   });
 
   it("starts other children than the generation before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ids: string[] = [];
     const parent = workflow("parent", async (ctx, n: number): Promise<string> => {
       const child = await ctx.startChild(double, n);
@@ -242,24 +242,24 @@ describe.each(STAGES)("continueAs, on the store $name", ({ create }) => {
       await child.result();
       return n === 0 ? "done" : await ctx.continueAs(n - 1);
     });
-    const engine = await stage.engine({ workflows: [parent, double] });
-    await stage.result(await engine.start(parent, 2, { id: "p" }));
+    const engine = await cluster.engine({ workflows: [parent, double] });
+    await cluster.result(await engine.start(parent, 2, { id: "p" }));
     expect(new Set(ids).size).toBe(3);
   });
 
   it("with an input that can't be kept is a failure, not a loss", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const bad = workflow("bad", async (ctx) => ctx.continueAs({ call: () => 1 }));
-    const engine = await stage.engine({ workflows: [bad] });
-    const error = await stage.failure(await engine.start(bad, undefined));
+    const engine = await cluster.engine({ workflows: [bad] });
+    const error = await cluster.failure(await engine.start(bad, undefined));
     expect(error.cause).toMatchObject({ code: "PAYLOAD_UNSUPPORTED" });
   });
 });
 
-describe.each(STAGES)("send and emit from a workflow, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", ({ create }) => {
   it("happen once, at whichever commit the process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const target = workflow("target", async (ctx) => {
         const got: unknown[] = [];
         for (;;) {
@@ -275,28 +275,28 @@ describe.each(STAGES)("send and emit from a workflow, on the store $name", ({ cr
         await ctx.emit("e", 2);
         await ctx.send(to, "m", 3);
       });
-      const client = await stage.engine({ workflows: [target] });
+      const client = await cluster.engine({ workflows: [target] });
       const receiver = await client.start(target, undefined);
       const run = await client.start(sender, receiver.id);
-      const doomed = await stage.engine({ workflows: [sender], crashAt });
-      await stage.world.advance("1 s");
-      await stage.engine({ workflows: [sender] });
-      await stage.finish(run);
-      await stage.world.advance("2 s");
+      const doomed = await cluster.engine({ workflows: [sender], crashAt });
+      await cluster.world.advance("1 s");
+      await cluster.engine({ workflows: [sender] });
+      await cluster.finish(run);
+      await cluster.world.advance("2 s");
       await receiver.send("end", null);
-      const got = await stage.finish(receiver);
+      const got = await cluster.finish(receiver);
       expect([...got].sort()).toEqual([
         ["e", 2],
         ["m", 1],
         ["m", 3],
       ]);
-      return stage.crashed(doomed);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(4);
   });
 
   it("are in the same commit as the step before them", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const sender = workflow("sender", async (ctx) => {
       await ctx.step("work", () => 1);
       await ctx.send("nobody", "m", 1);
@@ -304,14 +304,14 @@ describe.each(STAGES)("send and emit from a workflow, on the store $name", ({ cr
       await ctx.startChild(double, 1, { onParentClose: "abandon" });
       return "done";
     });
-    const engine = await stage.engine({ workflows: [sender] });
-    const before = stage.commits(engine);
-    await stage.result(await engine.start(sender, undefined));
-    expect(stage.commits(engine) - before).toBe(2);
+    const engine = await cluster.engine({ workflows: [sender] });
+    const before = cluster.commits(engine);
+    await cluster.result(await engine.start(sender, undefined));
+    expect(cluster.commits(engine) - before).toBe(2);
   });
 
   it("refuse a bad target, name or value at the call", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];
       const note = (error: PawlError): void => void codes.push(error.code);
@@ -323,8 +323,8 @@ describe.each(STAGES)("send and emit from a workflow, on the store $name", ({ cr
       await ctx.emit("t", 1, { expireAfter: -1 }).catch(note);
       return codes;
     });
-    const engine = await stage.engine({ workflows: [odd] });
-    expect(await stage.result(await engine.start(odd, undefined))).toEqual([
+    const engine = await cluster.engine({ workflows: [odd] });
+    expect(await cluster.result(await engine.start(odd, undefined))).toEqual([
       "ID_INVALID",
       "NAME_INVALID",
       "PAYLOAD_UNSUPPORTED",

@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
-describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
   it("takes up a run whose claim was answered to nobody, though a session from before rests here", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const undone: string[] = [];
     const order = workflow("order", async (ctx) => {
       await ctx.step("charge", () => 1, { rollback: () => void undone.push("charge") });
@@ -21,13 +21,13 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
         isLost = false;
         throw new StoreError("STORE_UNAVAILABLE", "unknown", "broke before the answer");
       });
-    const engine = await stage.engine({ workflows: [order], through: unheard });
-    const client = await stage.engine();
+    const engine = await cluster.engine({ workflows: [order], through: unheard });
+    const client = await cluster.engine();
     await engine.start(order, undefined, { id: "o-1" });
-    await stage.world.settle();
+    await cluster.world.settle();
     isLost = true;
     const cancelled = client.cancel("o-1");
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(await cancelled).toBe(true);
     expect(isLost).toBe(false);
     expect(undone).toEqual(["charge"]);
@@ -35,9 +35,9 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
   });
 
   it("comes after the store has heard that the worker lives, whatever hints come before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
-    const client = await stage.engine();
+    const client = await cluster.engine();
     await client.start(order, undefined, { id: "o-1" });
     const calls: string[] = [];
     let hear: (() => void) | null = null;
@@ -52,16 +52,16 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
         return () => undefined;
       },
     });
-    const opened = stage.engine({ workflows: [order], through: slow });
-    await stage.world.settle();
+    const opened = cluster.engine({ workflows: [order], through: slow });
+    await cluster.world.settle();
     expect(calls).not.toContain("claim");
     (hear as (() => void) | null)?.();
     await opened;
-    expect(await stage.result(client.run("o-1"))).toBe(1);
+    expect(await cluster.result(client.run("o-1"))).toBe(1);
   });
 
   it("of an engine that could not begin is left to others, and its store is closed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = workflow("order", async () => "done");
     const calls: string[] = [];
     const deaf = (store: Store): Store =>
@@ -70,19 +70,19 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
         if (call.method === "heartbeat") throw new StoreError("STORE_UNAVAILABLE", "unknown", "not there");
         return await proceed();
       });
-    const client = await stage.engine();
-    const failed = stage.engine({ workflows: [order], through: deaf }).catch((error: unknown) => error);
-    await stage.world.advance("1 hour");
+    const client = await cluster.engine();
+    const failed = cluster.engine({ workflows: [order], through: deaf }).catch((error: unknown) => error);
+    await cluster.world.advance("1 hour");
     expect(await failed).toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(calls.at(-1)).toBe("close");
     await client.start(order, undefined, { id: "o-1" });
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(calls.at(-1)).toBe("close");
     expect(await client.run("o-1").status()).toBe("pending");
   });
 
   it("of what it has started is not done again when the answer to the start comes after the run's end", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const begun: string[] = [];
     const order = workflow("order", async (ctx) => ctx.step("charge", () => void begun.push(ctx.runId)));
     let answer = (): void => undefined;
@@ -95,22 +95,22 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
         if (batch.some(({ kind }) => kind === "create")) await late;
         return done;
       });
-    const engine = await stage.engine({ workflows: [order], through: slow });
-    const client = await stage.engine();
+    const engine = await cluster.engine({ workflows: [order], through: slow });
+    const client = await cluster.engine();
     const started = engine.start(order, undefined, { id: "o-1" });
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     expect(begun).toEqual(["o-1"]);
     expect(await client.cancel("o-1")).toBe(true);
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     answer();
     await started;
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     expect(begun).toEqual(["o-1"]);
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
 
   it("comes after a beat where the lease may be over, whatever hints come before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
     const calls: string[] = [];
     let keep: Array<() => void> | null = null;
@@ -126,19 +126,19 @@ describe.each(STAGES)("claiming, on the store $name", ({ create }) => {
         return () => undefined;
       },
     });
-    await stage.engine({ workflows: [order], through: slow });
-    const client = await stage.engine();
-    await stage.world.settle();
+    await cluster.engine({ workflows: [order], through: slow });
+    const client = await cluster.engine();
+    await cluster.world.settle();
     const kept: Array<() => void> = [];
     keep = kept;
-    await stage.world.leap(60_000);
+    await cluster.world.leap(60_000);
     await client.start(order, undefined, { id: "o-1" });
     calls.splice(0);
     for (const hint of hints) hint();
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(calls).not.toContain("claim");
     keep = null;
     for (const beat of kept) beat();
-    expect(await stage.result(client.run("o-1"))).toBe(1);
+    expect(await cluster.result(client.run("o-1"))).toBe(1);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { declareWorkflow, message, type Store, workflow } from "../index.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 interface Order {
   readonly id: string;
@@ -17,96 +17,96 @@ const order = workflow("order", async (ctx, { id }: Order) => {
 });
 const declared = declareWorkflow<Order, string>("order");
 
-describe.each(STAGES)("a client, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
   it("starts a run that it has no code of, sends, emits, and gets the result from the worker that has", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
     const run = await client.start(declared, { id: "o-1" }, { id: "o-1", tags: ["new"] });
     expect(await run.status()).toBe("pending");
-    await stage.engine({ workflows: [order] });
-    await stage.world.advance("2 s");
+    await cluster.engine({ workflows: [order] });
+    await cluster.world.advance("2 s");
     expect(await run.send(approve, { by: "ann" })).toMatchObject({ kind: "delivered" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await client.emit("price", 5)).toMatchObject({ kind: "delivered" });
     const result = run.result();
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await result).toBe("o-1 for 5, approved by ann");
     expect(await client.get("o-1")).toMatchObject({ status: "completed", output: "o-1 for 5, approved by ann" });
     expect((await client.list({ tag: "new" })).items.map(({ id }) => id)).toEqual(["o-1"]);
   });
 
   it("watches the records of a run as another process commits them", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
-    await stage.engine({ workflows: [order] });
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
+    await cluster.engine({ workflows: [order] });
     const run = await client.start(declared, { id: "o-1" });
     const seen: string[] = [];
     const watching = (async () => {
       for await (const { location } of run.watch()) seen.push(location);
     })();
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(seen).toEqual(["reserve"]);
     await client.send(run.id, approve, { by: "ann" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(seen).toEqual(["reserve", "approve"]);
     await client.emit("price", 5);
-    await stage.world.advance("4 s");
+    await cluster.world.advance("4 s");
     await watching;
     expect(seen).toHaveLength(3);
   });
 
   it("controls runs: cancel, pause, resume, rewind", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
-    const engine = await stage.engine({ workflows: [order] });
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
+    const engine = await cluster.engine({ workflows: [order] });
     const [one, two] = [await client.start(declared, { id: "1" }), await client.start(declared, { id: "2" })];
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await client.cancel(one.id, "too late")).toBe(true);
     await client.pause(two.id, "wait");
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect([await one.status(), await two.status()]).toEqual(["cancelled", "paused"]);
     await client.resume(two.id);
     await client.rewind(two.id, 0);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await engine.run(two.id).status()).toBe("suspended");
   });
 
   it("a run of a workflow that no worker knows waits, and the client can say so", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
     const run = await client.start(declareWorkflow<Order>("order", { version: 2 }), { id: "o-2" }, { id: "o-2" });
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect((await client.explain("o-2")).why).toMatchObject({ kind: "noWorker", versions: [] });
-    await stage.engine({ workflows: [order] });
-    await stage.world.advance("10 s");
+    await cluster.engine({ workflows: [order] });
+    await cluster.world.advance("10 s");
     const { why, workers, sentence } = await client.explain("o-2");
     expect(why).toMatchObject({ kind: "noWorker", versions: [1] });
     expect(workers).toEqual({ live: 1, knowing: 0 });
     expect(sentence).toContain("no live worker knows order v2, only v1");
-    await stage.engine({ workflows: [workflow("order", { version: 2 }, async (_, { id }: Order) => id)] });
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe("o-2");
+    await cluster.engine({ workflows: [workflow("order", { version: 2 }, async (_, { id }: Order) => id)] });
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(run)).toBe("o-2");
   });
 
   it("is no worker: it beats not, claims nothing, and costs nothing while it waits for nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const calls: string[] = [];
     const through = (store: Store): Store =>
       intercepted(store, async ({ method }, proceed) => {
         calls.push(method);
         return await proceed();
       });
-    const client = await stage.client({ through });
+    const client = await cluster.client({ through });
     await client.start(declared, { id: "o-1" }, { id: "o-1" });
-    await stage.engine({ workflows: [order] });
-    await stage.world.advance("1 minute");
+    await cluster.engine({ workflows: [order] });
+    await cluster.world.advance("1 minute");
     expect(calls).toEqual(["open", "commit"]);
     expect((await client.explain("o-1")).workers).toEqual({ live: 1, knowing: 1 });
   });
 
   it("checks the input by the schema that was declared, and starts nothing that does not fit", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
     const strict = declareWorkflow("order", { input: z.object({ id: z.string() }) });
     await expect(client.start(strict, { id: 1 } as never, { id: "r" })).rejects.toMatchObject({
       code: "SCHEMA_REFUSED",
@@ -115,34 +115,34 @@ describe.each(STAGES)("a client, on the store $name", ({ create }) => {
   });
 
   it("that is closed does nothing more, tells whoever waits for a result, and leaves the run to go on", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.client();
-    const worker = await stage.engine({ workflows: [order] });
+    const cluster = await create(onTestFinished);
+    const client = await cluster.client();
+    const worker = await cluster.engine({ workflows: [order] });
     const run = await client.start(declared, { id: "o-1" }, { id: "o-1" });
     const waiting = run.result().catch((error: { readonly code: string }) => error.code);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     await client.close();
     expect(await waiting).toBe("ENGINE_STOPPED");
     await expect(client.start(declared, { id: "o-2" })).rejects.toMatchObject({ code: "ENGINE_STOPPED" });
     await expect(client.send("o-1", approve, { by: "ann" })).rejects.toMatchObject({ code: "ENGINE_STOPPED" });
     await worker.send("o-1", approve, { by: "bob" });
     await worker.emit("price", 1);
-    await stage.world.advance("2 s");
-    expect(await stage.result(worker.run("o-1"))).toBe("o-1 for 1, approved by bob");
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(worker.run("o-1"))).toBe("o-1 for 1, approved by bob");
   });
 });
 
 describe("a process with a client alone", () => {
   it("has its own way with rejections that nobody handles", async () => {
     const before = process.listenerCount("unhandledRejection");
-    const [first] = STAGES;
-    const stage = await first!.create(onTestFinished);
-    const client = await stage.client();
+    const [first] = TEST_STORES;
+    const cluster = await first!.create(onTestFinished);
+    const client = await cluster.client();
     await client.start(declared, { id: "o-1" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(process.listenerCount("unhandledRejection")).toBe(before);
-    await stage.engine({ workflows: [order] });
-    await stage.world.advance("2 s");
+    await cluster.engine({ workflows: [order] });
+    await cluster.world.advance("2 s");
     expect(process.listenerCount("unhandledRejection")).toBe(before + 1);
   });
 });

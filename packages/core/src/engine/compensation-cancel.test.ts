@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, rollbackFailures, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** Notes what was done and what was undone. */
 function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: string) => Promise<string> } {
@@ -16,9 +16,9 @@ function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: s
   return { lines, step: (ctx, name) => ctx.step(name, () => did(name), { rollback: (value) => note(`-${value}`) }) };
 }
 
-describe.each(STAGES)("a cancel of a run that has something to undo, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the store $name", ({ create }) => {
   it("stops the program where it is, undoes what it did, and ends the run as cancelled", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx) => {
       try {
@@ -30,15 +30,15 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
         lines.push("no finally is run");
       }
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const told: unknown[] = [];
     engine.on("run.compensating", ({ runId, error }) => told.push(["compensating", runId, error?.message]));
     engine.on("rollback", ({ step: undone }) => told.push(["rollback", undone]));
     engine.on("run.compensated", ({ failures }) => told.push(["compensated", failures]));
     engine.on("run.cancelled", ({ runId, error }) => told.push(["cancelled", runId, error?.message]));
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
-    const result = stage.failure(run);
+    await cluster.world.settle();
+    const result = cluster.failure(run);
     expect(await run.cancel("not wanted")).toBe(true);
     expect(await run.send("go", null)).toMatchObject({ kind: "queued" });
     expect(await result).toMatchObject({ code: "RUN_CANCELLED", cause: { message: "not wanted" } });
@@ -61,7 +61,7 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
   });
 
   it("is answered at once; a second one changes nothing and says so", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let isUp = false;
     const trip = workflow("trip", async (ctx) => {
       const run = (): void => {
@@ -70,29 +70,29 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
       await ctx.step("a", () => 1, { rollback: { run, retry: { maxAttempts: 9, initialMs: "1 minute", factor: 1 } } });
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.cancel("first")).toBe(true);
     expect(await run.status()).toBe("compensating");
-    await stage.world.settle();
-    const before = await stage.dump();
+    await cluster.world.settle();
+    const before = await cluster.dump();
     expect(await run.cancel("second")).toBe(false);
     const again = await engine.submit({ kind: "cancel", runId: "r", opId: "again", reason: null });
     expect(again).toEqual({ kind: "refused", status: "compensating" });
-    await stage.world.settle();
-    expect(await stage.dump()).toBe(before);
+    await cluster.world.settle();
+    expect(await cluster.dump()).toBe(before);
     await run.pause();
     expect(await run.cancel("third")).toBe(false);
     expect(await run.status()).toBe("paused");
     isUp = true;
     await run.resume();
-    await stage.world.advance("2 minutes");
-    expect(await stage.failure(run)).toMatchObject({ code: "RUN_CANCELLED", cause: { message: "first" } });
+    await cluster.world.advance("2 minutes");
+    expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED", cause: { message: "first" } });
   });
 
   it("finds the run wherever it is: paused, with a step under way, or owned by another worker", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     let aborted: unknown = null;
     const trip = workflow("trip", async (ctx) => {
@@ -104,42 +104,42 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
         return new Promise(() => undefined);
       });
     });
-    const first = await stage.engine({ workflows: [trip] });
-    const caller = await stage.engine();
+    const first = await cluster.engine({ workflows: [trip] });
+    const caller = await cluster.engine();
     const run = await first.start(trip, undefined, { id: "working" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await caller.cancel("working", "from elsewhere")).toBe(true);
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     expect(aborted).toMatchObject({ code: "OWNERSHIP_LOST" });
-    expect(await stage.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
     const paused = await first.start(trip, undefined, { id: "paused" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await paused.pause();
     expect(await paused.cancel()).toBe(true);
-    expect(await stage.failure(paused)).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(await cluster.failure(paused)).toMatchObject({ code: "RUN_CANCELLED" });
     expect(lines).toEqual(["+a", "-a", "+a", "-a"]);
   });
 
   it("undoes everything once whatever commit a process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const { lines, step } = ledger();
       const trip = workflow("trip", async (ctx) => {
         await Promise.all([step(ctx, "a"), step(ctx, "b")]);
         await ctx.listen("never");
       });
-      const first = await stage.engine({ workflows: [trip], crashAt });
+      const first = await cluster.engine({ workflows: [trip], crashAt });
       void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       void first.cancel("r", "why").catch(() => undefined);
-      await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows: [trip] }) : first;
       const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
-      await stage.world.settle();
+      await cluster.world.settle();
       // The cancel may never have reached the store.
       if (crashed) await run.cancel("why");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_CANCELLED", cause: { message: "why" } });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_CANCELLED", cause: { message: "why" } });
       const kinds = (await run.journal()).map(({ kind, location }) => `${kind} ${location}`);
       expect(kinds).toHaveLength(5);
       expect(kinds.slice(2)).toEqual([
@@ -154,18 +154,18 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
   });
 
   it("that comes while the first step completes loses nothing: the step is undone, or it was never done", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx) => {
       await step(ctx, "a");
       await ctx.listen("never");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     // The view that the cancel is decided by is read before the commit of the step, and the guard sees that it is stale.
     const starts = Array.from({ length: 20 }, (_, index) => engine.start(trip, undefined, { id: `r${index}` }));
     const runs = await Promise.all(starts);
     await Promise.all(runs.map((run) => run.cancel()));
-    await stage.world.settle();
+    await cluster.world.settle();
     for (const run of runs) {
       const kinds = (await run.journal()).map(({ kind }) => kind);
       expect(["", "step,compensate,rollback"]).toContain(kinds.join());
@@ -174,7 +174,7 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
   });
 
   it("reports rollbacks that failed, beside its reason", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       const rollback = (): never => {
         throw new Error("stays");
@@ -182,17 +182,17 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
       await ctx.step("a", () => 1, { rollback: { run: rollback, retry: false } });
       await ctx.listen("never");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.cancel("why");
-    const error = await stage.failure(run);
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_CANCELLED", cause: { code: "RUN_CANCELLED", message: "why" } });
     expect(rollbackFailures(error)).toMatchObject([{ step: "a", error: { message: "stays" } }]);
   });
 
   it("ends a run at once that has nothing to undo: no step with a rollback, or a checkpoint after it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx, checkpoint: boolean) => {
       if (checkpoint) {
@@ -201,10 +201,10 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
       }
       await ctx.listen("never");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     for (const checkpoint of [false, true]) {
       const run = await engine.start(trip, checkpoint);
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await run.cancel()).toBe(true);
       expect(await run.status()).toBe("cancelled");
     }
@@ -212,10 +212,10 @@ describe.each(STAGES)("a cancel of a run that has something to undo, on the stor
   });
 });
 
-describe.each(STAGES)("a child that is cancelled with its parent, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a child that is cancelled with its parent, on the store $name", ({ create }) => {
   it("undoes what it did, hot or not, and a crash at any commit changes nothing of it", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const { step } = ledger();
       const inner = workflow("inner", async (ctx) => {
         await step(ctx, "a");
@@ -226,19 +226,19 @@ describe.each(STAGES)("a child that is cancelled with its parent, on the store $
         await ctx.listen("never");
       });
       const workflows = [inner, outer];
-      const first = await stage.engine({ workflows, crashAt });
+      const first = await cluster.engine({ workflows, crashAt });
       void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       void first.cancel("r", "why").catch(() => undefined);
-      await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows }) : first;
       const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
-      await stage.world.settle();
+      await cluster.world.settle();
       if (crashed) await run.cancel("why");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
       const child = engine.run("r//inner");
-      await expect(stage.finish(child)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      await expect(cluster.finish(child)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
       const kinds = (await child.journal()).map(({ kind }) => kind);
       expect(["", "step,compensate,rollback"]).toContain(kinds.join());
       if (!crashed) expect(kinds).toHaveLength(3);
@@ -248,7 +248,7 @@ describe.each(STAGES)("a child that is cancelled with its parent, on the store $
   });
 
   it("does so when its parent fails, too, and keeps the cancel that comes while it compensates from doing it twice", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx, fails: boolean) => {
       await ctx.step("slow", () => 1, {
@@ -275,20 +275,20 @@ describe.each(STAGES)("a child that is cancelled with its parent, on the store $
       await ctx.sleep("30 s");
       throw new Error("outer");
     });
-    const engine = await stage.engine({ workflows: [inner, outer] });
+    const engine = await cluster.engine({ workflows: [inner, outer] });
     const run = await engine.start(outer, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.run("r//failing").status()).toBe("compensating");
-    await stage.world.advance("30 s");
+    await cluster.world.advance("30 s");
     // The children are closed when the parent begins to undo, not when it has ended.
     expect(await run.status()).toBe("compensating");
     expect(await engine.run("r//waiting").status()).toBe("compensating");
-    await stage.world.advance("10 s");
-    expect(await stage.failure(run)).toMatchObject({ cause: { message: "outer" } });
+    await cluster.world.advance("10 s");
+    expect(await cluster.failure(run)).toMatchObject({ cause: { message: "outer" } });
     expect(await engine.run("r//failing").status()).toBe("compensating");
-    await stage.world.advance("3 minutes");
-    expect(await stage.failure(engine.run("r//failing"))).toMatchObject({ code: "RUN_FAILED" });
-    expect(await stage.failure(engine.run("r//waiting"))).toMatchObject({ code: "RUN_CANCELLED" });
+    await cluster.world.advance("3 minutes");
+    expect(await cluster.failure(engine.run("r//failing"))).toMatchObject({ code: "RUN_FAILED" });
+    expect(await cluster.failure(engine.run("r//waiting"))).toMatchObject({ code: "RUN_CANCELLED" });
     expect([...lines].sort()).toEqual(["+a", "+a", "-a", "-a", "-slow", "-slow"]);
   });
 });

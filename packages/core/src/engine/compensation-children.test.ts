@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, rollbackFailures, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** Notes what was done and what was undone. */
 function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: string) => Promise<string> } {
@@ -16,9 +16,9 @@ function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: s
   return { lines, step: (ctx, name) => ctx.step(name, () => did(name), { rollback: undid }) };
 }
 
-describe.each(STAGES)("what a child did that was waited for, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("what a child did that was waited for, on the store $name", ({ create }) => {
   it("is undone in its turn when the parent fails, and so is what its own child did", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const low = workflow("low", async (ctx) => [await step(ctx, "low")]);
     const mid = workflow("mid", async (ctx) => {
@@ -33,9 +33,9 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       await step(ctx, "top 2");
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [low, mid, top] });
+    const engine = await cluster.engine({ workflows: [low, mid, top] });
     const run = await engine.start(top, undefined, { id: "r" });
-    const error = await stage.failure(run);
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { message: "no" } });
     expect(rollbackFailures(error)).toEqual([]);
     expect(lines).toEqual([
@@ -56,7 +56,7 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
   });
 
   it("is undone when the parent is cancelled, though the parent did nothing itself", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => void (await step(ctx, "a")));
     const outer = workflow("outer", async (ctx, how: "child" | "select") => {
@@ -64,19 +64,19 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       else await ctx.select({ inner: { child: await ctx.startChild(inner, undefined) }, late: { after: "1 hour" } });
       await ctx.listen("never");
     });
-    const engine = await stage.engine({ workflows: [inner, outer] });
+    const engine = await cluster.engine({ workflows: [inner, outer] });
     for (const how of ["child", "select"] as const) {
       const run = await engine.start(outer, how);
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await engine.get(run.id)).toMatchObject({ undo: "some" });
       expect(await run.cancel()).toBe(true);
-      expect(await stage.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
+      expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
     }
     expect(lines).toEqual(["+a", "-a", "+a", "-a"]);
   });
 
   it("is left where there is nothing to undo: no second run is started", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => await ctx.step("plain", () => 1));
     const kept = workflow("kept", async (ctx) => {
@@ -90,15 +90,15 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       await ctx.select({ inner: { child: await ctx.startChild(inner, undefined) } });
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [inner, kept, outer] });
+    const engine = await cluster.engine({ workflows: [inner, kept, outer] });
     const run = await engine.start(outer, undefined, { id: "r" });
-    await stage.failure(run);
+    await cluster.failure(run);
     expect(lines).toEqual(["+a", "+kept", "-a"]);
     expect((await engine.list()).items.map(({ id }) => id).sort()).toEqual(["r", "r//inner", "r//inner#2", "r//kept"]);
   });
 
   it("is reported when it could not be undone, with the steps of the child", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => {
       await step(ctx, "fine");
@@ -112,8 +112,8 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       await ctx.child(inner, undefined);
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [inner, outer] });
-    const error = await stage.failure(await engine.start(outer, undefined));
+    const engine = await cluster.engine({ workflows: [inner, outer] });
+    const error = await cluster.failure(await engine.start(outer, undefined));
     const [failure, ...others] = rollbackFailures(error);
     expect(others).toEqual([]);
     expect(failure).toMatchObject({ step: "inner", error: { code: "CHILD_FAILED" } });
@@ -122,7 +122,7 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
   });
 
   it("is undone as the code of its own run would have it: the same time, ids and random numbers", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const inner = workflow("inner", async (ctx, round: number) => {
       if (round === 0) return await ctx.continueAs(1);
@@ -136,17 +136,17 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       await ctx.child(inner, 0);
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [inner, outer] });
+    const engine = await cluster.engine({ workflows: [inner, outer] });
     const run = await engine.start(outer, undefined);
-    await stage.world.advance("2 minutes");
-    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    await cluster.world.advance("2 minutes");
+    expect(rollbackFailures(await cluster.failure(run))).toEqual([]);
     expect(seen).toHaveLength(3);
     expect(new Set(seen.map((facts) => JSON.stringify(facts))).size).toBe(1);
   });
 
   it("is undone once whatever commit a process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const { lines, step } = ledger();
       const inner = workflow("inner", async (ctx) => void (await step(ctx, "b")));
       const outer = workflow("outer", async (ctx) => {
@@ -155,13 +155,13 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
         throw new Error("no");
       });
       const workflows = [inner, outer];
-      const first = await stage.engine({ workflows, crashAt });
+      const first = await cluster.engine({ workflows, crashAt });
       void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows }) : first;
       const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "no" } });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "no" } });
       expect((await run.journal()).slice(3).map(({ kind, location }) => `${kind} ${location}`)).toEqual([
         "compensate ~compensate",
         "spawn inner/~rollback/~start",
@@ -181,7 +181,7 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
   });
 
   it("is undone once where a fork shares it: whoever comes second has nothing to undo", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", (ctx) => step(ctx, "inner"));
     const outer = workflow("outer", async (ctx) => {
@@ -190,15 +190,15 @@ describe.each(STAGES)("what a child did that was waited for, on the store $name"
       await ctx.listen("go");
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [inner, outer] });
+    const engine = await cluster.engine({ workflows: [inner, outer] });
     const run = await engine.start(outer, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     const fork = await engine.fork("r", "checked", { id: "f" });
     await run.send("go", 1);
-    await stage.failure(run);
+    await cluster.failure(run);
     expect(lines).toEqual(["+inner", "-inner"]);
     await fork.send("go", 1);
-    expect(await stage.failure(fork)).toMatchObject({ cause: { message: "no" } });
+    expect(await cluster.failure(fork)).toMatchObject({ cause: { message: "no" } });
     expect(lines).toEqual(["+inner", "-inner"]);
     const told = (await fork.journal()).filter(({ kind }) => kind === "spawn" || kind === "rollback");
     expect(told.map(({ location }) => location)).toEqual(["inner", "inner/~rollback/~start"]);

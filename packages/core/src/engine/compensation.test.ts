@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, type Ctx, Loop, RollbackError, rollbackFailures, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 function gated<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
   let resolve: (value: Value) => void = () => undefined;
@@ -30,9 +30,9 @@ class Ledger {
   }
 }
 
-describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
   it("undoes completed steps when the run fails, the newest first, with what each returned", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
       await ledger.step(ctx, "flight");
@@ -40,9 +40,9 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await ledger.step(ctx, "hotel");
       throw new Error("no car");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    const error = await stage.failure(run);
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { message: "no car" } });
     expect(rollbackFailures(error)).toEqual([]);
     expect(ledger.lines).toEqual(["+flight", "+plain", "+hotel", "-hotel", "-flight"]);
@@ -60,7 +60,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
 
   it("runs each handler once per completed step whatever commit the process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ledger = new Ledger();
       const trip = workflow("trip", async (ctx) => {
         await ledger.step(ctx, "a");
@@ -69,13 +69,13 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
           throw new CriticalError("boom");
         });
       });
-      const first = await stage.engine({ workflows: [trip], crashAt });
+      const first = await cluster.engine({ workflows: [trip], crashAt });
       void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows: [trip] }) : first;
       const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "boom" } });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "boom" } });
       const journal = await run.journal();
       expect(journal.slice(3).map(({ kind, location }) => [kind, location])).toEqual([
         ["step", "boom"],
@@ -93,21 +93,21 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("is visible as the run's status from the first handler on, and the run's events tell of each", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: async () => void seen.push((await engine.get("r"))?.status) });
       await ctx.sleep("1 minute");
       throw new Error("late");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     engine.on("run.compensating", ({ runId, error }) => seen.push(["compensating", runId, error?.message]));
     engine.on("rollback", ({ runId, step, error }) => seen.push(["rollback", runId, step, error]));
     engine.on("run.compensated", ({ runId, failures }) => seen.push(["compensated", runId, failures]));
     engine.on("run.failed", ({ runId }) => seen.push(["failed", runId]));
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.advance("1 minute");
-    await stage.failure(run);
+    await cluster.world.advance("1 minute");
+    await cluster.failure(run);
     expect(seen).toEqual([
       ["compensating", "r", "late"],
       "compensating",
@@ -118,7 +118,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("is visible too when the run fails without having rested before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const gate = gated<void>();
     const trip = workflow("trip", async (ctx) => {
@@ -127,16 +127,16 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await gate.promise;
       throw new Error("at once");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     gate.resolve();
-    await stage.failure(run);
+    await cluster.failure(run);
     expect(seen).toEqual(["compensating", "compensating"]);
   });
 
   it("goes on past a handler that fails for good, and reports all of them with the run's own failure", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const failing = (name: string) => ({
       run: () => {
@@ -152,13 +152,13 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await ctx.step("d", () => ledger.did("d"), { rollback: failing("d") });
       throw new TypeError("original");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const told: unknown[] = [];
     engine.on("rollback", ({ step, error }) => told.push([step, error?.message]));
     engine.on("run.compensated", ({ failures }) => told.push(failures.map(({ step }) => step)));
     const run = await engine.start(trip, undefined);
-    await stage.world.advance("1 s");
-    const error = await stage.failure(run);
+    await cluster.world.advance("1 s");
+    const error = await cluster.failure(run);
     expect(error.message).toContain("original; what these steps did could not be undone: d, b");
     expect(error.cause).toMatchObject({ name: "TypeError", message: "original" });
     expect(rollbackFailures(error)).toMatchObject([
@@ -184,7 +184,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("tries a handler again by its own policy: the run rests, compensating, holds no slot, and is woken for it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at: number[] = [];
     const keys = new Set<string>();
     const trip = workflow("trip", async (ctx) => {
@@ -192,7 +192,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
         retry: false,
         rollback: {
           run: (value, { attempt, idempotencyKey }) => {
-            at.push(stage.world.now());
+            at.push(cluster.world.now());
             keys.add(`${value} ${idempotencyKey}`);
             if (attempt < 4) throw new Error("not yet");
           },
@@ -202,25 +202,25 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       throw new Error("original");
     });
     const other = workflow("other", async () => "done");
-    const engine = await stage.engine({ workflows: [trip, other], concurrency: 1 });
+    const engine = await cluster.engine({ workflows: [trip, other], concurrency: 1 });
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.get("r")).toMatchObject({ status: "compensating", undo: "underWay" });
     expect((await engine.list({ status: ["compensating"] })).items.map(({ id }) => id)).toEqual(["r"]);
-    expect(await stage.result(await engine.start(other, undefined))).toBe("done");
-    await stage.world.advance("1 minute");
-    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    expect(await cluster.result(await engine.start(other, undefined))).toBe("done");
+    await cluster.world.advance("1 minute");
+    expect(rollbackFailures(await cluster.failure(run))).toEqual([]);
     expect(at.map((time) => time - at[0]!)).toEqual([0, 1_000, 4_000, 13_000]);
     expect([...keys]).toEqual(["value r/a/~rollback"]);
   });
 
   it("goes on elsewhere after its worker has died between two tries of a handler, at the time of the next", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at: number[] = [];
     const trip = workflow("trip", async (ctx) => {
       const rollback = {
         run: (_: unknown, { attempt }: { attempt: number }) => {
-          at.push(stage.world.now());
+          at.push(cluster.world.now());
           if (attempt < 2) throw new Error("not yet");
         },
         retry: { maxAttempts: 2, initialMs: "1 minute", jitter: 0 },
@@ -228,18 +228,18 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await ctx.step("a", () => 1, { rollback });
       throw new Error("original");
     });
-    const first = await stage.engine({ workflows: [trip] });
+    const first = await cluster.engine({ workflows: [trip] });
     const run = await first.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [trip] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [trip] });
     expect(await second.get("r")).toMatchObject({ status: "compensating", owner: null });
-    await stage.world.advance("1 minute");
-    expect(await stage.failure(second.run(run.id))).toMatchObject({ cause: { message: "original" } });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.failure(second.run(run.id))).toMatchObject({ cause: { message: "original" } });
     expect(at[1]! - at[0]!).toBe(60_000);
   });
 
   it("can be paused and resumed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     let isUp = false;
     const trip = workflow("trip", async (ctx) => {
@@ -255,25 +255,25 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       });
       throw new Error("original");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause("maintenance");
     expect(await run.status()).toBe("paused");
-    await stage.world.advance("2 minutes");
+    await cluster.world.advance("2 minutes");
     const before = (await run.journal()).length;
     isUp = true;
     await run.resume();
     expect(await run.status()).toBe("compensating");
-    await stage.world.settle();
-    expect(await stage.failure(run)).toMatchObject({ cause: { message: "original" } });
+    await cluster.world.settle();
+    expect(await cluster.failure(run)).toMatchObject({ cause: { message: "original" } });
     expect(ledger.lines).toEqual(["+a", "+b", "-b", "-a"]);
     expect((await run.journal()).slice(before).map(({ kind }) => kind)).toEqual(["rollback", "rollback"]);
   });
 
   it("undoes steps of finished loops, joins, scopes and of branches that lost a race; and steps that tryStep brought", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ledger = new Ledger();
       const trip = workflow("trip", async (ctx) => {
         await ctx.loop({
@@ -301,13 +301,13 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
         await ctx.tryStep("tried", () => ledger.did("tried"), { rollback: (value) => ledger.undid(value) });
         throw new Error("late");
       });
-      const first = await stage.engine({ workflows: [trip], crashAt });
+      const first = await cluster.engine({ workflows: [trip], crashAt });
       void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.advance("2 s");
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      await cluster.world.advance("2 s");
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows: [trip] }) : first;
       const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "late" } });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED", cause: { message: "late" } });
       const journal = await run.journal();
       const done = journal.filter(({ detail, kind }) => kind === "step" && detail === "rollback");
       const undone = journal.filter(({ kind }) => kind === "rollback");
@@ -325,7 +325,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("undoes a step that completed beside the one that failed, though the code never heard of it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
     const trip = workflow("trip", async (ctx) => {
@@ -344,16 +344,16 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
         ),
       ]);
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     gate.resolve();
-    await stage.failure(run);
+    await cluster.failure(run);
     expect(ledger.lines).toEqual(["+beside", "-beside"]);
   });
 
   it("undoes a step that completed in a branch in the moment in which the branch lost its race, after a crash too", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
     const together = (ctx: Ctx, name: string): Promise<string> =>
@@ -363,23 +363,23 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await ctx.sleep("1 minute");
       throw new Error("late");
     });
-    const first = await stage.engine({ workflows: [trip] });
+    const first = await cluster.engine({ workflows: [trip] });
     const hot = await first.start(trip, undefined, { id: "hot" });
     const cold = await first.start(trip, undefined, { id: "cold" });
-    await stage.world.settle();
+    await cluster.world.settle();
     gate.resolve();
-    await stage.world.settle();
+    await cluster.world.settle();
     expect((await hot.journal()).map(({ kind }) => kind)).toEqual(["race", "step", "step"]);
-    await stage.world.advance("1 minute");
-    await stage.failure(hot);
+    await cluster.world.advance("1 minute");
+    await cluster.failure(hot);
     expect((await hot.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
     expect((await cold.journal()).filter(({ kind }) => kind === "rollback")).toHaveLength(2);
     const again = workflow("trip", trip.run);
     const late = await first.start(again, undefined, { id: "late" });
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [again] });
-    await stage.world.advance("1 minute");
-    await stage.failure(second.run(late.id));
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [again] });
+    await cluster.world.advance("1 minute");
+    await cluster.failure(second.run(late.id));
     const journal = await second.run("late").journal();
     const steps = journal.filter(({ kind }) => kind === "step");
     const undone = journal.filter(({ kind }) => kind === "rollback").map(({ location }) => location);
@@ -388,7 +388,7 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("lets code that still runs change nothing: it begins no step, and ends no handler", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
     const trip = workflow("trip", async (ctx) => {
@@ -407,19 +407,19 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       await ctx.sleep("1 s");
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await run.status()).toBe("compensating");
     gate.resolve();
-    await stage.world.advance("2 minutes");
-    expect(rollbackFailures(await stage.failure(run))).toEqual([]);
+    await cluster.world.advance("2 minutes");
+    expect(rollbackFailures(await cluster.failure(run))).toEqual([]);
     expect(ledger.lines).toEqual(["+x", "-x"]);
     expect((await run.journal()).at(-1)).toMatchObject({ kind: "rollback", location: "race/two/x/~rollback" });
   });
 
   it("aborts a body that is under way when the run fails, and drops what it brings: it is not undone", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const late = gated<string>();
     let aborted: unknown = null;
@@ -441,17 +441,17 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
         throw new CriticalError("no");
       });
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     late.resolve("late");
-    await stage.failure(run);
+    await cluster.failure(run);
     expect(aborted).toMatchObject({ code: "RUN_CANCELLED" });
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
   it("hands a handler what the step returned, whatever the code has done to it since", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const got: unknown[] = [];
     const trip = workflow("trip", async (ctx) => {
       const value = await ctx.step("a", () => ({ ids: [1], at: new Date(5) }), {
@@ -460,13 +460,13 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       value.ids.push(2);
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [trip] });
-    await stage.failure(await engine.start(trip, undefined));
+    const engine = await cluster.engine({ workflows: [trip] });
+    await cluster.failure(await engine.start(trip, undefined));
     expect(got).toEqual([{ ids: [1], at: new Date(5) }]);
   });
 
   it("tries no handler again that failed critically or took too long, and keeps none waiting for what a handler returns", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: () => ({ method: () => "not data" }) });
@@ -479,10 +479,10 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
       });
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    await stage.world.advance("5 s");
-    expect(rollbackFailures(await stage.failure(run))).toMatchObject([
+    await cluster.world.advance("5 s");
+    expect(rollbackFailures(await cluster.failure(run))).toMatchObject([
       { step: "c", error: { code: "CRITICAL" } },
       { step: "b", error: { code: "STEP_TIMEOUT" } },
     ]);
@@ -490,48 +490,48 @@ describe.each(STAGES)("compensation, on the store $name", ({ create }) => {
   });
 
   it("follows an output that can't be kept, for then the run has failed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
       await ledger.step(ctx, "a");
       return { method: () => "not data" };
     });
-    const engine = await stage.engine({ workflows: [trip] });
-    const error = await stage.failure(await engine.start(trip, undefined));
+    const engine = await cluster.engine({ workflows: [trip] });
+    const error = await cluster.failure(await engine.start(trip, undefined));
     expect(error.cause).toMatchObject({ code: "PAYLOAD_UNSUPPORTED" });
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
   it("does not follow a run that completes, nor one that continues as a fresh generation and fails then", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const twice = workflow("twice", async (ctx, round: number) => {
       await ledger.step(ctx, `a${round}`);
       if (round === 0) return await ctx.continueAs(1);
       if (round === 1) throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [twice] });
-    await stage.result(await engine.start(twice, 2));
-    await stage.failure(await engine.start(twice, 0));
+    const engine = await cluster.engine({ workflows: [twice] });
+    await cluster.result(await engine.start(twice, 2));
+    await cluster.failure(await engine.start(twice, 0));
     expect(ledger.lines).toEqual(["+a2", "+a0", "+a1", "-a1"]);
   });
 
   it("refuses a rollback that is no function, and the step is not begun", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: { run: "refund" as unknown as () => void } });
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined);
-    expect((await stage.failure(run)).cause).toMatchObject({ code: "OPTION_INVALID" });
+    expect((await cluster.failure(run)).cause).toMatchObject({ code: "OPTION_INVALID" });
     expect(await run.journal()).toEqual([]);
   });
 });
 
-describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a checkpoint, on the store $name", ({ create }) => {
   it("is a point of no return: only what was done after the newest is undone, in replay too", async () => {
     await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ledger = new Ledger();
       const trip = workflow("trip", async (ctx) => {
         await ledger.step(ctx, "a");
@@ -540,13 +540,13 @@ describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
         await ctx.sleep("1 s");
         throw new Error("no");
       });
-      const first = await stage.engine({ workflows: [trip], crashAt });
+      const first = await cluster.engine({ workflows: [trip], crashAt });
       void first.start(trip, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.advance("2 s");
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows: [trip] }) : first;
+      await cluster.world.advance("2 s");
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows: [trip] }) : first;
       const run = crashed ? await engine.start(trip, undefined, { id: "r" }) : engine.run("r");
-      await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
       const kinds = (await run.journal()).map(({ kind, location }) => `${kind} ${location}`);
       expect(kinds).toEqual([
         "step a",
@@ -561,7 +561,7 @@ describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
   });
 
   it("is durable before anything after it begins", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const gate = gated<void>();
     const trip = workflow("trip", async (ctx) => {
@@ -570,17 +570,17 @@ describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
       await ctx.rollbackCheckpoint("paid");
       await ctx.step("b", async () => seen.push((await engine.get("r"))?.undo));
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.get("r")).toMatchObject({ undo: "some" });
     gate.resolve();
-    await stage.result(run);
+    await cluster.result(run);
     expect(seen).toEqual(["none"]);
   });
 
   it("lets a loop drop rounds that would have to be kept for what was done in them", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const counted = (name: string, checkpoint: boolean) =>
       workflow(name, async (ctx) => {
@@ -598,18 +598,18 @@ describe.each(STAGES)("a checkpoint, on the store $name", ({ create }) => {
         await ctx.listen("end");
       });
     const [kept, dropped] = [counted("kept", false), counted("dropped", true)];
-    const engine = await stage.engine({ workflows: [kept, dropped] });
+    const engine = await cluster.engine({ workflows: [kept, dropped] });
     const all = await engine.start(kept, undefined);
     const few = await engine.start(dropped, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect((await all.journal()).filter(({ kind }) => kind === "step")).toHaveLength(21);
     expect((await few.journal()).filter(({ kind }) => kind === "step").length).toBeLessThan(4);
   });
 });
 
-describe.each(STAGES)("a RollbackError, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a RollbackError, on the store $name", ({ create }) => {
   it("is never tried again, wherever it is thrown, and undoes what was done", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
       await ledger.step(ctx, "a");
@@ -618,14 +618,14 @@ describe.each(STAGES)("a RollbackError, on the store $name", ({ create }) => {
         throw new RollbackError("undo it");
       });
     });
-    const engine = await stage.engine({ workflows: [trip] });
-    const error = await stage.failure(await engine.start(trip, undefined));
+    const engine = await cluster.engine({ workflows: [trip] });
+    const error = await cluster.failure(await engine.start(trip, undefined));
     expect(error.cause).toMatchObject({ name: "RollbackError", code: "ROLLBACK", message: "undo it" });
     expect(ledger.lines).toEqual(["+a", "+b", "-a"]);
   });
 
   it("passes through tryStep and try, unless tryStep is told to catch it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const undo = (): never => {
       throw new RollbackError("undo it");
@@ -637,15 +637,15 @@ describe.each(STAGES)("a RollbackError, on the store $name", ({ create }) => {
       const caught = await ctx.tryStep("b", undo, { catch: ["rollback"] });
       return caught.ok ? null : caught.failure.kind;
     });
-    const engine = await stage.engine({ workflows: [trip] });
-    expect((await stage.failure(await engine.start(trip, "tryStep"))).cause).toMatchObject({ code: "ROLLBACK" });
-    expect((await stage.failure(await engine.start(trip, "try"))).cause).toMatchObject({ code: "ROLLBACK" });
-    expect(await stage.result(await engine.start(trip, "caught"))).toBe("rollback");
+    const engine = await cluster.engine({ workflows: [trip] });
+    expect((await cluster.failure(await engine.start(trip, "tryStep"))).cause).toMatchObject({ code: "ROLLBACK" });
+    expect((await cluster.failure(await engine.start(trip, "try"))).cause).toMatchObject({ code: "ROLLBACK" });
+    expect(await cluster.result(await engine.start(trip, "caught"))).toBe("rollback");
     expect(ledger.lines).toEqual(["+tryStep", "-tryStep", "+try", "-try", "+caught"]);
   });
 
   it("is what tryStep catches alone when told so: another failure is thrown on", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       await ctx.tryStep(
         "b",
@@ -655,14 +655,14 @@ describe.each(STAGES)("a RollbackError, on the store $name", ({ create }) => {
         { catch: ["rollback"] },
       );
     });
-    const engine = await stage.engine({ workflows: [trip] });
-    expect((await stage.failure(await engine.start(trip, undefined))).cause).toMatchObject({ code: "CRITICAL" });
+    const engine = await cluster.engine({ workflows: [trip] });
+    expect((await cluster.failure(await engine.start(trip, undefined))).cause).toMatchObject({ code: "CRITICAL" });
   });
 });
 
-describe.each(STAGES)("code that changes under a run that compensates, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("code that changes under a run that compensates, on the store $name", ({ create }) => {
   it("need not fail where it failed: the journal says that the run is stopped", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     let isUp = false;
     const version = (isFixed: boolean) =>
@@ -679,18 +679,18 @@ describe.each(STAGES)("code that changes under a run that compensates, on the st
         if (!isFixed) throw new Error("bug");
         await ctx.step("more", () => ledger.did("more"));
       });
-    const first = await stage.engine({ workflows: [version(false)] });
+    const first = await cluster.engine({ workflows: [version(false)] });
     const run = await first.start(version(false), undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     isUp = true;
-    const second = await stage.takeOver(first, { workflows: [version(true)] });
-    await stage.world.advance("1 minute");
-    expect(await stage.failure(second.run(run.id))).toMatchObject({ code: "RUN_FAILED", cause: { message: "bug" } });
+    const second = await cluster.takeOver(first, { workflows: [version(true)] });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.failure(second.run(run.id))).toMatchObject({ code: "RUN_FAILED", cause: { message: "bug" } });
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
   it("is asked how a step is undone that was done with a rollback: without one the run is paused until there is one", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const version = (rollback: boolean) =>
       workflow("trip", async (ctx) => {
@@ -699,11 +699,11 @@ describe.each(STAGES)("code that changes under a run that compensates, on the st
         await ctx.sleep("1 minute");
         throw new Error("original");
       });
-    const first = await stage.engine({ workflows: [version(true)] });
+    const first = await cluster.engine({ workflows: [version(true)] });
     const run = await first.start(version(true), undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [version(false)] });
-    await stage.world.advance("1 minute");
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [version(false)] });
+    await cluster.world.advance("1 minute");
     expect(await second.get(run.id)).toMatchObject({
       status: "paused",
       error: {
@@ -711,14 +711,14 @@ describe.each(STAGES)("code that changes under a run that compensates, on the st
         message: expect.stringContaining("at a the journal holds step (record 1), but that has a rollback"),
       },
     });
-    const third = await stage.takeOver(second, { workflows: [version(true)] });
+    const third = await cluster.takeOver(second, { workflows: [version(true)] });
     await third.resume(run.id);
-    expect(await stage.failure(third.run(run.id))).toMatchObject({ cause: { message: "original" } });
+    expect(await cluster.failure(third.run(run.id))).toMatchObject({ cause: { message: "original" } });
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
   it("that diverges undoes nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const version = (name: string) =>
       workflow("trip", async (ctx) => {
@@ -726,12 +726,12 @@ describe.each(STAGES)("code that changes under a run that compensates, on the st
         await ctx.step(name, () => 1);
         await ctx.listen("go");
       });
-    const first = await stage.engine({ workflows: [version("b")] });
+    const first = await cluster.engine({ workflows: [version("b")] });
     const run = await first.start(version("b"), undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [version("c")] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [version("c")] });
     await second.run(run.id).send("go", null);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await second.run(run.id).status()).toBe("paused");
     expect(ledger.lines).toEqual(["+a"]);
   });

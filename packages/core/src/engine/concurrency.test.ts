@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("runs that are woken at one time, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("runs that are woken at one time, on the store $name", ({ create }) => {
   const wakeAll = async (wait: "sleep" | "listen"): Promise<{ readonly most: number; readonly order: number[] }> => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let working = 0;
     let most = 0;
     const order: number[] = [];
@@ -19,16 +19,16 @@ describe.each(STAGES)("runs that are woken at one time, on the store $name", ({ 
         working -= 1;
       });
     });
-    const engine = await stage.engine({ workflows: [work], concurrency: 2 });
+    const engine = await cluster.engine({ workflows: [work], concurrency: 2 });
     const runs = await Promise.all(Array.from({ length: 6 }, (_, n) => engine.start(work, n, { id: `run-${n}` })));
-    await stage.world.settle();
+    await cluster.world.settle();
     if (wait === "listen") await Promise.all(runs.map((run) => run.send("go", 1)));
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     while (bodies.length > 0) {
       bodies.shift()!();
-      await stage.world.settle();
+      await cluster.world.settle();
     }
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     for (const run of runs) expect(await run.status()).toBe("completed");
     return { most, order };
   };

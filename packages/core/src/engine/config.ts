@@ -5,10 +5,10 @@ import { NO_POLICY, type PolicyOptions, type RunPolicy, resolvePolicy } from "..
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "../model/retry.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
-import { type EventLoop, systemTurns } from "../runtime/event-loop.ts";
+import { type EventLoop, systemEventLoop } from "../runtime/event-loop.ts";
 import { consoleLog, type Log } from "../runtime/log.ts";
 import { type Random, systemRandom } from "../runtime/random.ts";
-import { type CatchStrays, trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
+import { type TrackRejections, trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Store } from "../store/store.ts";
 import type { Retention } from "../worker/retention-loop.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
@@ -55,9 +55,9 @@ export interface EngineOptions extends PolicyOptions {
 export interface World {
   readonly clock: Clock;
   readonly random: Random;
-  readonly turns: EventLoop;
+  readonly eventLoop: EventLoop;
   /** How a rejection that nobody handles is known to be a run's. */
-  readonly catchStrays?: CatchStrays;
+  readonly trackRejections?: TrackRejections;
 }
 
 export interface EngineConfig {
@@ -118,8 +118,8 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     world: {
       clock: world.clock ?? systemClock(),
       random: world.random ?? systemRandom(),
-      turns: world.turns ?? systemTurns(),
-      catchStrays: world.catchStrays ?? trackUnhandledRejections,
+      eventLoop: world.eventLoop ?? systemEventLoop(),
+      trackRejections: world.trackRejections ?? trackUnhandledRejections,
     },
   };
 }

@@ -1,18 +1,18 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type PawlError, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 const quick = workflow("quick", async () => "done");
 
-describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
   it("ends a suspended run with the reason", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.cancel("the customer left")).toBe(true);
-    const error = await stage.failure(run);
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({
       code: "RUN_CANCELLED",
       cause: { code: "RUN_CANCELLED", message: "the customer left" },
@@ -25,7 +25,7 @@ describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
   });
 
   it("reaches the signal of a step body and of ctx, and what the body brings after it is dropped", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const heard: string[] = [];
     const bodies: Array<(value: string) => void> = [];
     const working = workflow("working", async (ctx) => {
@@ -35,19 +35,19 @@ describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
         return new Promise<string>((resolve) => bodies.push(resolve));
       });
     });
-    const engine = await stage.engine({ workflows: [working] });
+    const engine = await cluster.engine({ workflows: [working] });
     const run = await engine.start(working, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.cancel("stop");
     expect([...heard].sort()).toEqual(["ctx: stop", "step: RUN_CANCELLED"]);
     bodies[0]!("late");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("cancelled");
     expect(await run.journal()).toEqual([]);
   });
 
   it("works from a process that does not work on the run", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const heard: unknown[] = [];
     const working = workflow("working", async (ctx) =>
       ctx.step("work", ({ signal }) => {
@@ -55,32 +55,32 @@ describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
         return new Promise(() => {});
       }),
     );
-    const worker = await stage.engine({ workflows: [working] });
-    const client = await stage.engine();
+    const worker = await cluster.engine({ workflows: [working] });
+    const client = await cluster.engine();
     const run = await worker.start(working, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await client.cancel(run.id)).toBe(true);
     expect(await client.run(run.id).status()).toBe("cancelled");
-    await stage.world.advance("3 s");
+    await cluster.world.advance("3 s");
     expect(heard).toHaveLength(1);
-    expect(await stage.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
+    expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
   });
 
   it("works on a run that nobody has begun", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.engine();
     const run = await client.start(quick, undefined);
     expect(await run.cancel()).toBe(true);
-    await stage.engine({ workflows: [quick] });
-    await stage.world.advance("5 s");
+    await cluster.engine({ workflows: [quick] });
+    await cluster.world.advance("5 s");
     expect(await run.status()).toBe("cancelled");
   });
 
   it("of a run that has ended says false and changes nothing; of none is an error", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [quick] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [quick] });
     const run = await engine.start(quick, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     expect(await run.cancel()).toBe(false);
     expect(await run.status()).toBe("completed");
     await expect(engine.cancel("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
@@ -88,19 +88,19 @@ describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
 
   it("wins or loses against completing, never both", async () => {
     const ends = new Set<string>();
-    for (let turns = 0; turns < 12; turns += 1) {
-      const stage = await create(onTestFinished);
-      const engine = await stage.engine({ workflows: [waits] });
+    for (let eventLoop = 0; eventLoop < 12; eventLoop += 1) {
+      const cluster = await create(onTestFinished);
+      const engine = await cluster.engine({ workflows: [waits] });
       const run = await engine.start(waits, undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       const events: string[] = [];
       for (const kind of ["run.completed", "run.cancelled"] as const)
         engine.on(kind, (event) => events.push(event.kind));
       const sent = run.send("go", "now");
-      for (let turn = 0; turn < turns; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < eventLoop; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
       const cancelled = await run.cancel();
       await sent;
-      await stage.world.settle();
+      await cluster.world.settle();
       const status = await run.status();
       expect(status).toBe(cancelled ? "cancelled" : "completed");
       expect(events).toEqual([`run.${status}`]);
@@ -110,26 +110,26 @@ describe.each(STAGES)("cancelling, on the store $name", ({ create }) => {
   });
 
   it("leaves no wait, timer or subscription behind", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({
       workflows: [workflow("both", async (ctx) => ctx.select({ e: { event: "e" }, t: { after: "1 minute" } }))],
     });
     const run = await engine.start(
       workflow("both", async () => 1),
       undefined,
     );
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.cancel();
     expect(await engine.emit("e", 1, { deliver: "afterWait" })).toEqual({ kind: "dropped" });
-    await stage.world.advance("2 minutes");
+    await cluster.world.advance("2 minutes");
     expect(await run.status()).toBe("cancelled");
     expect(await engine.get(run.id)).toMatchObject({ wakeAt: null, wait: null, owner: null });
   });
 });
 
-describe.each(STAGES)("pausing, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
   it("stops a run where it is until it is resumed; what comes meanwhile is kept", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const long = workflow("long", async (ctx) => {
       await ctx.step("a", () => void ran.push("a"));
@@ -137,26 +137,26 @@ describe.each(STAGES)("pausing, on the store $name", ({ create }) => {
       await ctx.step("b", () => void ran.push("b"));
       return got.value;
     });
-    const engine = await stage.engine({ workflows: [long] });
+    const engine = await cluster.engine({ workflows: [long] });
     const run = await engine.start(long, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause("for maintenance");
     expect(await engine.get(run.id)).toMatchObject({
       status: "paused",
       error: { code: "RUN_PAUSED", message: "for maintenance" },
     });
     expect(await run.send("go", 1)).toMatchObject({ kind: "queued" });
-    await stage.world.advance("1 minute");
+    await cluster.world.advance("1 minute");
     expect(ran).toEqual(["a"]);
     await run.resume();
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe(1);
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(run)).toBe(1);
     expect(ran).toEqual(["a", "b"]);
     expect(await engine.get(run.id)).toMatchObject({ error: null });
   });
 
   it("aborts the body that is under way, which runs again when the run is resumed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let aborted = 0;
     let calls = 0;
     const working = workflow("working", async (ctx) =>
@@ -168,56 +168,56 @@ describe.each(STAGES)("pausing, on the store $name", ({ create }) => {
         return calls === 1 ? new Promise<string>(() => {}) : "done";
       }),
     );
-    const engine = await stage.engine({ workflows: [working] });
+    const engine = await cluster.engine({ workflows: [working] });
     const run = await engine.start(working, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause();
     expect(aborted).toBe(1);
     await run.resume();
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe("done");
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(run)).toBe("done");
     expect(calls).toBe(2);
   });
 
   it("over the end of a sleep: the sleep is over when the run is resumed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("10 s");
       return "awake";
     });
-    const engine = await stage.engine({ workflows: [nap] });
+    const engine = await cluster.engine({ workflows: [nap] });
     const run = await engine.start(nap, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause();
-    await stage.world.advance("1 minute");
+    await cluster.world.advance("1 minute");
     expect(await run.status()).toBe("paused");
     await run.resume();
-    expect(await stage.result(run)).toBe("awake");
+    expect(await cluster.result(run)).toBe("awake");
   });
 
   it("over an event that others wait for: the paused run takes none", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const hears = workflow("hears", async (ctx) => (await ctx.awaitEvent("e")).value);
-    const engine = await stage.engine({ workflows: [hears] });
+    const engine = await cluster.engine({ workflows: [hears] });
     const paused = await engine.start(hears, undefined);
-    await stage.world.advance(1);
+    await cluster.world.advance(1);
     const other = await engine.start(hears, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await paused.pause();
     await engine.emit("e", 1);
-    expect(await stage.result(other)).toBe(1);
+    expect(await cluster.result(other)).toBe(1);
     await paused.resume();
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await paused.status()).toBe("suspended");
     await engine.emit("e", 2);
-    expect(await stage.result(paused)).toBe(2);
+    expect(await cluster.result(paused)).toBe(2);
   });
 
   it("can be asked for twice, ends in cancel if so asked, and refuses what makes no sense", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits, quick] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits, quick] });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause();
     await run.pause();
     expect(await run.status()).toBe("paused");
@@ -225,24 +225,24 @@ describe.each(STAGES)("pausing, on the store $name", ({ create }) => {
     await expect(run.resume()).rejects.toMatchObject({ code: "RUN_ENDED" });
     await expect(run.pause()).rejects.toMatchObject({ code: "RUN_ENDED" });
     const other = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await expect(other.resume()).rejects.toMatchObject({ code: "RUN_NOT_PAUSED" });
     await expect(engine.pause("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     await expect(engine.resume("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
   it("survives a restart", async () => {
-    const stage = await create(onTestFinished);
-    const first = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const first = await cluster.engine({ workflows: [waits] });
     const run = await first.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause();
     await run.send("go", 5);
-    const second = await stage.takeOver(first, { workflows: [waits] });
-    await stage.world.advance("1 minute");
+    const second = await cluster.takeOver(first, { workflows: [waits] });
+    await cluster.world.advance("1 minute");
     expect(await second.run(run.id).status()).toBe("paused");
     await second.resume(run.id);
-    await stage.world.advance("2 s");
-    expect(await stage.result(second.run(run.id))).toBe(5);
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(second.run(run.id))).toBe(5);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, type Engine, type Workflow, workflow } from "../index.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 type Code = (ctx: Ctx) => Promise<unknown>;
 
@@ -16,18 +16,18 @@ const deploy = (code: Code): Workflow<undefined, unknown> =>
   workflow("changing", async (ctx, _: undefined) => code(ctx));
 
 /** Runs the first code until it waits, then goes on with the second in another process. */
-async function change(stage: Stage, first: Code, second: Code): Promise<{ engine: Engine; runId: string }> {
-  const old = await stage.engine({ workflows: [deploy(first)] });
+async function change(cluster: TestCluster, first: Code, second: Code): Promise<{ engine: Engine; runId: string }> {
+  const old = await cluster.engine({ workflows: [deploy(first)] });
   const run = await old.start(deploy(first), undefined, { id: "r" });
-  await stage.world.settle();
+  await cluster.world.settle();
   await old.shutdown();
-  const engine = await stage.engine({ workflows: [deploy(second)] });
+  const engine = await cluster.engine({ workflows: [deploy(second)] });
   await engine.send(run.id, "go", null);
-  await stage.world.advance("2 s");
+  await cluster.world.advance("2 s");
   return { engine, runId: run.id };
 }
 
-describe.each(STAGES)("code that does not fit its journal, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("code that does not fit its journal, on the store $name", ({ create }) => {
   const cases: ReadonlyArray<readonly [string, Code, readonly string[]]> = [
     [
       "another kind at a location",
@@ -81,8 +81,8 @@ describe.each(STAGES)("code that does not fit its journal, on the store $name", 
   ];
 
   it.each(cases)("%s pauses the run and says where, what was recorded and what was asked", async (_, code, texts) => {
-    const stage = await create(onTestFinished);
-    const { engine, runId } = await change(stage, before, code);
+    const cluster = await create(onTestFinished);
+    const { engine, runId } = await change(cluster, before, code);
     const run = await engine.get(runId);
     expect(run?.status).toBe("paused");
     expect(run?.error).toMatchObject({ code: "HISTORY_DIVERGED" });
@@ -90,69 +90,69 @@ describe.each(STAGES)("code that does not fit its journal, on the store $name", 
   });
 
   it.each(cases)("%s leaves the journal unharmed, and the run goes on with code that fits", async (_, code) => {
-    const stage = await create(onTestFinished);
-    const { engine, runId } = await change(stage, before, code);
+    const cluster = await create(onTestFinished);
+    const { engine, runId } = await change(cluster, before, code);
     expect((await engine.run(runId).journal()).map(({ seq, location, value }) => ({ seq, location, value }))).toEqual([
       { seq: 1, location: "a", value: 1 },
       { seq: 2, location: "b", value: 2 },
     ]);
     await engine.shutdown();
-    const fixed = await stage.engine({ workflows: [deploy(before)] });
+    const fixed = await cluster.engine({ workflows: [deploy(before)] });
     await fixed.resume(runId);
-    await stage.world.advance("2 s");
-    expect(await stage.result(fixed.run(runId))).toEqual([1, 2]);
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(fixed.run(runId))).toEqual([1, 2]);
   });
 
   it("is not found where the change lies after what is recorded", async () => {
-    const stage = await create(onTestFinished);
-    const { engine, runId } = await change(stage, before, async (ctx) => [
+    const cluster = await create(onTestFinished);
+    const { engine, runId } = await change(cluster, before, async (ctx) => [
       await before(ctx),
       await ctx.step("new", () => 3),
     ]);
-    expect(await stage.result(engine.run(runId))).toEqual([[1, 2], 3]);
+    expect(await cluster.result(engine.run(runId))).toEqual([[1, 2], 3]);
   });
 
   it("tells of the pause, runs no step and claims the run no more", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
-    const old = await stage.engine({ workflows: [deploy(before)] });
+    const old = await cluster.engine({ workflows: [deploy(before)] });
     await old.start(deploy(before), undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await old.shutdown();
     const wrong = deploy(async (ctx) => ctx.step("x", () => void ran.push("x")));
-    const engine = await stage.engine({ workflows: [wrong] });
+    const engine = await cluster.engine({ workflows: [wrong] });
     const events: string[] = [];
     for (const kind of ["run.claimed", "run.paused"] as const) engine.on(kind, (event) => events.push(event.kind));
     await engine.send("r", "go", null);
-    await stage.world.advance("30 s");
+    await cluster.world.advance("30 s");
     expect(events).toEqual(["run.claimed", "run.paused"]);
     expect(ran).toEqual([]);
     expect(
-      stage.log.filter(({ level, fields }) => level === "error" && fields.code === "HISTORY_DIVERGED"),
+      cluster.log.filter(({ level, fields }) => level === "error" && fields.code === "HISTORY_DIVERGED"),
     ).toHaveLength(1);
   });
 
   it("is found inside concurrent branches, too, although Promise.allSettled swallows what branches throw", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const wide =
       (names: readonly string[]): Code =>
       async (ctx) => {
         await Promise.allSettled(names.map((name) => ctx.step(name, () => name)));
         await ctx.listen("go");
       };
-    const { engine, runId } = await change(stage, wide(["a", "b", "c"]), wide(["a", "c"]));
+    const { engine, runId } = await change(cluster, wide(["a", "b", "c"]), wide(["a", "c"]));
     expect((await engine.get(runId))?.error?.message).toContain("at b the journal holds step");
   });
 
   it("is found for the second use of a name", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const rounds =
       (count: number): Code =>
       async (ctx) => {
         for (let i = 0; i < count; i += 1) await ctx.step("round", () => i);
         await ctx.listen("go");
       };
-    const { engine, runId } = await change(stage, rounds(3), rounds(2));
+    const { engine, runId } = await change(cluster, rounds(3), rounds(2));
     expect((await engine.get(runId))?.error?.message).toContain("at round#3");
   });
 });

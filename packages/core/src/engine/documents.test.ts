@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Client, type ProgramFactory, programWorkflow, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const KIND = "question";
 
@@ -62,47 +62,47 @@ async function states({ documents }: Pick<Client, "documents">): Promise<string[
   return items.map(({ id, attributes }) => `${id}: ${attributes.d}`);
 }
 
-describe.each(STAGES)("documents of a program, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("documents of a program, on the store $name", ({ create }) => {
   it("are there with the commit of what made the program ask, and marked with the commit of what came", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [questions] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await states(engine)).toEqual(["r ask-1 0: open"]);
     await run.send("ask-1", "yes");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-2 0: open"]);
-    await stage.world.advance("2 minutes");
-    expect(await stage.result(run)).toEqual(["yes", null]);
+    await cluster.world.advance("2 minutes");
+    expect(await cluster.result(run)).toEqual(["yes", null]);
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-2 0: late"]);
   });
 
   it("say what became of each, at whichever commit the process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
-      const client = await stage.client();
-      const doomed = await stage.engine({ workflows: [questions], crashAt });
+      const cluster = await create(onTestFinished);
+      const client = await cluster.client();
+      const doomed = await cluster.engine({ workflows: [questions], crashAt });
       const run = await client.start(questions, 3, { id: "r" });
-      await stage.world.advance("2 s");
+      await cluster.world.advance("2 s");
       await run.send("ask-1", "yes");
-      await stage.world.advance("61 s");
-      const heir = await stage.engine({ workflows: [questions] });
-      await stage.world.advance("6 s");
+      await cluster.world.advance("61 s");
+      const heir = await cluster.engine({ workflows: [questions] });
+      await cluster.world.advance("6 s");
       await run.send("ask-3", "no", { id: "last" });
-      await stage.world.advance("3 minutes");
+      await cluster.world.advance("3 minutes");
       expect(await run.status()).toBe("completed");
       const ends = (await run.result()).map((answer) => (answer === null ? "late" : "done"));
       expect(await states(heir)).toEqual(ends.map((end, index) => `r ask-${index + 1} 0: ${end}`));
-      return stage.crashed(doomed);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
   it("that are open are cancelled with a run that is cancelled, and a paused run keeps them", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [questions] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 1, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause();
     expect(await states(engine)).toEqual(["r ask-1 0: open"]);
     await run.cancel();
@@ -110,39 +110,39 @@ describe.each(STAGES)("documents of a program, on the store $name", ({ create })
   });
 
   it("that a rewind takes away are cancelled, and what is open then is asked anew", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [questions] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("ask-1", "yes");
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.rewind("ask-1", { messages: "drop" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-1 1: open", "r ask-2 0: cancelled"]);
     await run.send("ask-1", "no");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect((await states(engine)).slice(1)).toEqual(["r ask-1 1: done", "r ask-2 0: cancelled", "r ask-2 1: open"]);
   });
 
   it("of a fork are its own", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [questions] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("ask-1", "yes");
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.fork("r", null, { id: "f" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     const open = ["r ask-1 0: done", "r ask-2 0: open"];
     expect(await states(engine)).toEqual([expect.stringMatching(/^f ask-2 \d: open$/), ...open]);
   });
 
   it("are revised by one of two clients, and the run is told in the same commit", async () => {
-    const stage = await create(onTestFinished);
-    const [ann, bob] = [await stage.client(), await stage.client()];
+    const cluster = await create(onTestFinished);
+    const [ann, bob] = [await cluster.client(), await cluster.client()];
     const run = await ann.start(questions, 1, { id: "r" });
-    await stage.engine({ workflows: [questions] });
-    await stage.world.advance("2 s");
+    await cluster.engine({ workflows: [questions] });
+    await cluster.world.advance("2 s");
     const seen = await ann.documents.get<string>(KIND, "r ask-1 0");
     if (seen === null) throw new Error("there is no question");
     const answered = (by: string) => ({ kind: KIND, id: seen.id, runId: "r", value: by, attributes: { d: "done" } });
@@ -152,7 +152,7 @@ describe.each(STAGES)("documents of a program, on the store $name", ({ create })
       bob.documents.revise(seen, answered("bob"), told("bob")),
     ]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["changed", "done"]);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     const winner = outcomes[0].kind === "done" ? "ann" : "bob";
     expect(await run.result()).toEqual([winner]);
     expect(await ann.documents.get(KIND, seen.id)).toMatchObject({ value: winner });
@@ -164,32 +164,32 @@ describe.each(STAGES)("documents of a program, on the store $name", ({ create })
   });
 });
 
-describe.each(STAGES)("a run that begins again, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a run that begins again, on the store $name", ({ create }) => {
   it("goes on in another version with what was made of it, and keeps what it has open", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const second = programWorkflow<number, unknown[]>("questions", asking, { version: 2 });
-    const engine = await stage.engine({ workflows: [questions, second] });
+    const engine = await cluster.engine({ workflows: [questions, second] });
     const run = await engine.start(questions, 3, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("ask-1", "yes");
-    await stage.world.settle();
+    await cluster.world.settle();
     const plan = ({ run: read, records }: { run: { version: number }; records: readonly { location: string }[] }) => ({
       input: 2,
       result: [read.version, records.length],
     });
     expect(await engine.restart("r", 2, { plan, id: "once" })).toEqual([1, 1]);
     expect(await engine.restart("r", 2, { plan, id: "once" })).toEqual([1, 1]);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await engine.get("r")).toMatchObject({ version: 2, input: 2, generation: 1 });
     expect((await run.journal()).map(({ kind, detail }) => `${kind} ${detail}`)).toEqual(["operator migrate"]);
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-2 0: open"]);
   });
 
   it("stays as it is where the plan throws, and where it has ended", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [questions] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 1, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     const refusing = () => {
       throw new Error("no");
     };
@@ -202,14 +202,14 @@ describe.each(STAGES)("a run that begins again, on the store $name", ({ create }
   });
 
   it("is refused where it has done what it may have to undo", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const booking = workflow("booking", async (ctx) => {
       await ctx.step("book", () => "booked", { rollback: () => undefined });
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [booking] });
+    const engine = await cluster.engine({ workflows: [booking] });
     await engine.start(booking, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     const plan = () => ({ input: undefined, result: null });
     await expect(engine.restart("r", 2, { plan })).rejects.toMatchObject({ code: "RUN_UNDOABLE" });
     expect(await engine.get("r")).toMatchObject({ version: 1, generation: 0, status: "suspended" });

@@ -32,7 +32,7 @@ export class Documents {
 
   async get<Value = unknown>(kind: string, id: string): Promise<DocumentView<Value> | null> {
     const { config, worker } = this.#parts;
-    const found = await worker.reaching(() => config.store.reader.document(kind, id));
+    const found = await worker.withRetry(() => config.store.reader.document(kind, id));
     return found === null ? null : this.#view<Value>(found);
   }
 
@@ -41,7 +41,7 @@ export class Documents {
     query: Omit<DocumentQuery, "limit"> & { readonly limit?: number },
   ): Promise<Page<DocumentView<Value>>> {
     const { config, worker } = this.#parts;
-    const page = await worker.reaching(() => config.store.reader.documents({ limit: 100, ...query }));
+    const page = await worker.withRetry(() => config.store.reader.documents({ limit: 100, ...query }));
     return { items: page.items.map((each) => this.#view<Value>(each)), cursor: page.cursor };
   }
 

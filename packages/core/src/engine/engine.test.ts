@@ -1,36 +1,36 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createEngine, memoryStore, type PawlError, type RunSummary, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const echo = workflow("echo", async (_, input: unknown) => input);
 const waits = workflow("waits", async (ctx, input: unknown) => [input, (await ctx.listen("go")).value]);
 
-describe.each(STAGES)("starting a run, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) => {
   it("gives a handle when the run is durable, and its result when it has ended", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     const run = await engine.start(echo, { a: 1 });
     expect(run.id).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await stage.result(run)).toEqual({ a: 1 });
+    expect(await cluster.result(run)).toEqual({ a: 1 });
     expect(await run.result()).toEqual({ a: 1 });
   });
 
   it("twice with the same id, workflow and input gives the run that exists", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const [a, b] = await Promise.all([
       engine.start(waits, { n: 1 }, { id: "r" }),
       engine.start(waits, { n: 1 }, { id: "r" }),
     ]);
     await a.send("go", "x");
-    expect(await stage.result(b)).toEqual([{ n: 1 }, "x"]);
-    expect(await stage.result(await engine.start(waits, { n: 1 }, { id: "r" }))).toEqual([{ n: 1 }, "x"]);
+    expect(await cluster.result(b)).toEqual([{ n: 1 }, "x"]);
+    expect(await cluster.result(await engine.start(waits, { n: 1 }, { id: "r" }))).toEqual([{ n: 1 }, "x"]);
     expect((await engine.list()).items).toHaveLength(1);
   });
 
   it("with the id of another run is refused, and changes nothing", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits, echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits, echo] });
     await engine.start(waits, 1, { id: "r" });
     await expect(engine.start(waits, 2, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
     await expect(engine.start(echo, 1, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
@@ -39,29 +39,29 @@ describe.each(STAGES)("starting a run, on the store $name", ({ create }) => {
   });
 
   it("on a client leaves it to a worker, that may come later", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.engine();
     const run = await client.start(echo, "later");
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(await run.status()).toBe("pending");
-    await stage.engine({ workflows: [echo] });
-    await stage.world.advance("2 s");
-    expect(await stage.result(run)).toBe("later");
+    await cluster.engine({ workflows: [echo] });
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(run)).toBe("later");
   });
 
   it("with a delay begins it then", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     const run = await engine.start(echo, 1, { delay: "30 s" });
-    await stage.world.advance(29_999);
+    await cluster.world.advance(29_999);
     expect(await run.status()).toBe("pending");
-    await stage.world.advance("1 s");
-    expect(await stage.result(run)).toBe(1);
+    await cluster.world.advance("1 s");
+    expect(await cluster.result(run)).toBe(1);
   });
 
   it("refuses a bad id, tag, delay or input, and starts nothing", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     const code = async (call: () => Promise<unknown>): Promise<unknown> => {
       try {
         return await call();
@@ -81,24 +81,24 @@ describe.each(STAGES)("starting a run, on the store $name", ({ create }) => {
   });
 
   it("accepts ids that look alike or dangerous, and keeps them apart", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     const ids = ["a:b", "a", "A", "%", "_", "__proto__", "constructor", "é", "e\u0301", "a/b", "'; --", "𝒳", " "];
     const runs = [];
     for (const id of ids) runs.push(await engine.start(echo, id, { id }));
-    for (const [index, run] of runs.entries()) expect(await stage.result(run)).toBe(ids[index]);
+    for (const [index, run] of runs.entries()) expect(await cluster.result(run)).toBe(ids[index]);
     expect((await engine.list()).items).toHaveLength(ids.length);
   });
 });
 
-describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
   it("gives a run with its values decoded, null for one that is not there", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const failing = workflow("failing", async () => {
       throw new TypeError("no");
     });
-    const engine = await stage.engine({ workflows: [echo, failing] });
-    await stage.result(await engine.start(echo, new Map([["k", 1n]]), { id: "ok", tags: ["t"] }));
+    const engine = await cluster.engine({ workflows: [echo, failing] });
+    await cluster.result(await engine.start(echo, new Map([["k", 1n]]), { id: "ok", tags: ["t"] }));
     expect(await engine.get("ok")).toMatchObject({
       id: "ok",
       workflow: "echo",
@@ -108,10 +108,10 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
       input: new Map([["k", 1n]]),
       output: new Map([["k", 1n]]),
       error: null,
-      createdAt: stage.world.now(),
-      endedAt: stage.world.now(),
+      createdAt: cluster.world.now(),
+      endedAt: cluster.world.now(),
     });
-    await stage.failure(await engine.start(failing, undefined, { id: "bad" }));
+    await cluster.failure(await engine.start(failing, undefined, { id: "bad" }));
     expect(await engine.get("bad")).toMatchObject({
       status: "failed",
       output: undefined,
@@ -124,17 +124,17 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
   });
 
   it("lists by status, workflow, tag and time, newest first", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo, waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo, waits] });
     const ids = async (query: Parameters<typeof engine.list>[0]): Promise<string[]> =>
       (await engine.list(query)).items.map((run: RunSummary) => run.id);
-    const start = stage.world.now();
+    const start = cluster.world.now();
     await engine.start(echo, 1, { id: "e1", tags: ["red"] });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await engine.start(waits, 1, { id: "w1", tags: ["red", "big"] });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await engine.start(echo, 1, { id: "e2" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await ids({})).toEqual(["e2", "w1", "e1"]);
     expect(await ids({ status: ["completed"] })).toEqual(["e2", "e1"]);
     expect(await ids({ status: ["suspended", "failed"] })).toEqual(["w1"]);
@@ -145,15 +145,15 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
   });
 
   it("pages without missing or repeating a run while others are started", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     for (let n = 0; n < 25; n += 1) await engine.start(echo, n, { id: `r${n}` });
     const seen: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const page = await engine.list(cursor === undefined ? { limit: 4 } : { limit: 4, cursor });
       seen.push(...page.items.map((run) => run.id));
       cursor = page.cursor;
-      await stage.world.advance(1);
+      await cluster.world.advance(1);
       await engine.start(echo, 0);
     }
     expect(seen).toHaveLength(25);
@@ -163,16 +163,16 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
   });
 
   it("gives the journal with its values decoded", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const steps = workflow("steps", async (ctx) => {
       await ctx.step("good", () => new Date(5));
       await ctx.tryStep("bad", () => Promise.reject(new RangeError("no")), { retry: false });
       await ctx.listen("m", { timeout: 0 });
     });
-    const engine = await stage.engine({ workflows: [steps] });
+    const engine = await cluster.engine({ workflows: [steps] });
     const run = await engine.start(steps, undefined);
-    await stage.result(run);
-    const at = stage.world.now();
+    await cluster.result(run);
+    const at = cluster.world.now();
     expect(await run.journal()).toMatchObject([
       {
         seq: 1,
@@ -199,45 +199,45 @@ describe.each(STAGES)("reading runs, on the store $name", ({ create }) => {
   });
 
   it("watches a run: each record once, in order, until the run ends", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const slow = workflow("slow", async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.sleep("5 s");
       await ctx.step("b", () => 2);
     });
-    const worker = await stage.engine({ workflows: [slow] });
-    const client = await stage.engine();
+    const worker = await cluster.engine({ workflows: [slow] });
+    const client = await cluster.engine();
     const run = await worker.start(slow, undefined);
     const seen: Record<string, string[]> = { worker: [], client: [] };
     const follow = async (who: string, handle: typeof run): Promise<void> => {
       for await (const record of handle.watch()) seen[who]!.push(record.location);
     };
     const following = Promise.all([follow("worker", run), follow("client", client.run(run.id))]);
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     await following;
     expect(seen).toEqual({ worker: ["a", "sleep", "b"], client: ["a", "sleep", "b"] });
   });
 
   it("hears of an end wherever it happens", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.engine();
     const run = await client.start(waits, 1);
     const result = run.result();
-    const worker = await stage.engine({ workflows: [waits] });
+    const worker = await cluster.engine({ workflows: [waits] });
     await worker.send(run.id, "go", "there");
-    await stage.world.advance("3 s");
+    await cluster.world.advance("3 s");
     expect(await result).toEqual([1, "there"]);
   });
 
   it("hears within a poll that others have ended what rests in its memory", async () => {
-    const stage = await create(onTestFinished);
-    const worker = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const worker = await cluster.engine({ workflows: [waits] });
     const run = await worker.start(waits, 1);
     const result = run.result().catch((error: PawlError) => error.code);
-    await stage.world.advance("1 s");
-    const other = await stage.engine();
+    await cluster.world.advance("1 s");
+    const other = await cluster.engine();
     await other.cancel(run.id, "not wanted");
-    await stage.world.advance("3 s");
+    await cluster.world.advance("3 s");
     expect(await Promise.race([result, "nothing yet"])).toBe("RUN_CANCELLED");
   });
 });

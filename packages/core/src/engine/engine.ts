@@ -60,8 +60,8 @@ export class Engine {
       clock: this.#worker.clock,
       pollMs: config.pollMs,
       hub: this.#hub,
-      hears: (runId) => this.#worker.hears(runId),
-      reaching: (call) => this.#worker.reaching(call),
+      isLocal: (runId) => this.#worker.isLocal(runId),
+      withRetry: (call) => this.#worker.withRetry(call),
       send: (...args) => this.send(...args),
       cancel: (...args) => this.cancel(...args),
       pause: (...args) => this.pause(...args),
@@ -101,24 +101,24 @@ export class Engine {
     options: StartOptions = {},
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
-    let slot = this.#worker.keepSlot(checkWorkflow(workflow));
+    let slot = this.#worker.reserveSlot(checkWorkflow(workflow));
     let beginning: PendingStart | null = null;
     try {
       const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
-      if (run.owner !== null && slot !== null) beginning = this.#worker.expected.add(run, slot);
+      if (run.owner !== null && slot !== null) beginning = this.#worker.pendingStarts.add(run, slot);
       const outcome = await this.submit({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
         this.#news.plain("run.started", run);
-        if (beginning === null) this.#worker.kick();
-        else this.#worker.take(beginning);
+        if (beginning === null) this.#worker.requestPoll();
+        else this.#worker.enqueueStart(beginning);
         if (beginning !== null) slot = beginning = null;
       }
       return this.#runs.handle<Output>(run.id);
     } finally {
-      slot?.give();
-      if (beginning !== null) this.#worker.expected.end(beginning);
+      slot?.release();
+      if (beginning !== null) this.#worker.pendingStarts.end(beginning);
     }
   }
 
@@ -193,7 +193,7 @@ export class Engine {
   /** Why a run is where it is: what it waits for and since when, what keeps it, who owns it, when it is due. */
   async explain(runId: string): Promise<Explanation> {
     const id = checkTarget(runId);
-    const told = await this.#worker.reaching(() => explainRun(this.#config.store, this.#codec, id));
+    const told = await this.#worker.withRetry(() => explainRun(this.#config.store, this.#codec, id));
     if (told === null) throw runNotFound(id);
     return told;
   }
@@ -245,7 +245,7 @@ export class Engine {
 
   /** Removes runs and dead letters that are older than they are kept. Workers do it by themselves; this does it now, and counts. */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
-    return await pruneAll(this.#config, options, (call) => this.#worker.reaching(call));
+    return await pruneAll(this.#config, options, (call) => this.#worker.withRetry(call));
   }
 
   /** Calls back at each such event; the returned function ends it. */
@@ -290,7 +290,7 @@ export class Engine {
   }
 
   async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#worker.reaching(() => this.#config.store.reader.get(asked.id));
+    const run = await this.#worker.withRetry(() => this.#config.store.reader.get(asked.id));
     if (run === null) throw runNotFound(asked.id);
     checkConflict(this.#codec, run, asked, onConflict);
   }

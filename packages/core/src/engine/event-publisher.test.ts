@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type Engine, type EngineEvent, type EngineEventKind, type Store, StoreError, workflow } from "../index.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const KINDS: readonly EngineEventKind[] = [
   "run.started",
@@ -32,24 +32,24 @@ function listenToAll(engine: Engine): EngineEvent[] {
 
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
-describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, staysHot }) => {
   const kindsOf = (events: readonly EngineEvent[]): string[] => events.map((event) => event.kind);
 
   it.runIf(staysHot)("of a run's life, in order", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const events = listenToAll(engine);
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("go", 1);
-    await stage.result(run);
+    await cluster.result(run);
     expect(kindsOf(events)).toEqual(["run.started", "run.suspended", "run.woken", "record", "run.completed"]);
     expect(events[3]).toMatchObject({ runId: run.id, workflow: "waits", record: { seq: 1, location: "go" } });
     expect(events[4]).toMatchObject({ runId: run.id, workflow: "waits", error: null });
   });
 
   it("of claims, failures, continuations, pauses, resumptions and cancels", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const failing = workflow("failing", async () => {
       throw new TypeError("no");
     });
@@ -57,24 +57,24 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
       "again",
       async (ctx, n: number): Promise<number> => (n === 0 ? 0 : await ctx.continueAs(n - 1)),
     );
-    const client = await stage.engine();
+    const client = await cluster.engine();
     await client.start(failing, undefined);
-    const engine = await stage.engine({ workflows: [failing, again, waits] });
+    const engine = await cluster.engine({ workflows: [failing, again, waits] });
     const events = listenToAll(engine);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(kindsOf(events)).toEqual(["run.claimed", "run.failed"]);
     expect(events[1]).toMatchObject({ error: { name: "TypeError", message: "no" } });
     events.length = 0;
-    await stage.result(await engine.start(again, 2));
+    await cluster.result(await engine.start(again, 2));
     expect(kindsOf(events)).toEqual(["run.started", "run.continued", "run.continued", "run.completed"]);
     events.length = 0;
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.pause("why");
     await run.resume();
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await run.cancel("enough");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(kindsOf(events)).toEqual([
       "run.started",
       "run.suspended",
@@ -89,39 +89,39 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
   });
 
   it("of the store that is down and up, and stops claiming meanwhile", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let cut = false;
     const through = (store: Store): Store =>
       intercepted(store, async (_, proceed) => {
         if (cut) throw new StoreError("STORE_UNAVAILABLE", "notApplied", "cut");
         return await proceed();
       });
-    const engine = await stage.engine({
+    const engine = await cluster.engine({
       workflows: [waits],
       through,
       storageRetryPolicy: { maxAttempts: 3, initialMs: 10 },
     });
-    const client = await stage.engine();
+    const client = await cluster.engine();
     const events = listenToAll(engine);
     cut = true;
     const refused = engine.start(waits, undefined, { id: "r" }).catch((error: { code: string }) => error.code);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(await refused).toBe("STORE_UNAVAILABLE");
     expect(kindsOf(events)).toEqual(["store.down"]);
     const other = await client.start(waits, undefined);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(await other.status()).toBe("pending");
     cut = false;
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(kindsOf(events)).toContain("store.up");
     expect(await other.status()).toBe("suspended");
     expect(await (await engine.start(waits, undefined, { id: "r" })).status()).toMatch(/running|suspended/);
   });
 
   it("of its own end, when a rule that must hold does not; its runs go on elsewhere", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let wrong = false;
-    const broken = await stage.engine({
+    const broken = await cluster.engine({
       workflows: [waits],
       through: (store) =>
         intercepted(store, async (call, proceed) => {
@@ -130,7 +130,7 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
         }),
     });
     const run = await broken.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const events = listenToAll(broken);
     wrong = true;
     const result = expect(run.result()).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
@@ -138,15 +138,15 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
     await result;
     expect(kindsOf(events)).toEqual(["engine.broken"]);
     await expect(broken.start(waits, undefined)).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
-    const other = await stage.engine({ workflows: [waits] });
+    const other = await cluster.engine({ workflows: [waits] });
     await other.send(run.id, "go", 1);
-    await stage.world.advance("8 s");
-    expect(await stage.result(other.run(run.id))).toBe(1);
+    await cluster.world.advance("8 s");
+    expect(await cluster.result(other.run(run.id))).toBe(1);
   });
 
   it("nobody who threw: a listener that does harms nothing", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     for (const kind of KINDS) {
       engine.on(kind, () => {
         throw new Error(`in a listener of ${kind}`);
@@ -155,16 +155,16 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
     const seen: string[] = [];
     engine.on("run.completed", () => seen.push("after"));
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("go", 1);
-    expect(await stage.result(run)).toBe(1);
+    expect(await cluster.result(run)).toBe(1);
     expect(seen).toEqual(["after"]);
-    expect(stage.log.filter(({ text }) => text.includes("listener")).length).toBeGreaterThan(0);
+    expect(cluster.log.filter(({ text }) => text.includes("listener")).length).toBeGreaterThan(0);
   });
 
   it("nobody who has turned away", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const seen: string[] = [];
     const off = engine.on("run.started", (event) => seen.push(event.runId));
     await engine.start(waits, undefined, { id: "a" });
@@ -176,7 +176,7 @@ describe.each(STAGES)("an engine tells, on the store $name", ({ create, staysHot
 
 const ON_BUN = "bun" in process.versions;
 
-describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name", ({ create, staysHot }) => {
   type Listener = (...args: unknown[]) => void;
   const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
   const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
@@ -201,30 +201,30 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
   it.runIf(staysHot && !ON_BUN)(
     "in a workflow is told of with its run, and the process and the run live on (not on Bun, which can't tell whose it is)",
     async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const careless = workflow("careless", async (ctx) => {
         void ctx.step("fails", () => Promise.reject(new Error("nobody looks")), { retry: false });
         await ctx.step("works", () => 1);
         await ctx.sleep("1 s");
         return "done";
       });
-      const engine = await stage.engine({ workflows: [careless] });
+      const engine = await cluster.engine({ workflows: [careless] });
       const events = listenToAll(engine);
       const runs = await Promise.all(Array.from({ length: 3 }, () => engine.start(careless, undefined)));
-      await stage.world.advance("2 s");
-      for (const run of runs) expect(await stage.result(run)).toBe("done");
+      await cluster.world.advance("2 s");
+      for (const run of runs) expect(await cluster.result(run)).toBe("done");
       expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject(
         runs.map((run) => ({ runId: run.id, error: { message: "nobody looks" } })),
       );
       for (const run of runs)
-        expect(stage.log.some(({ level, fields }) => level === "error" && fields.run === run.id)).toBe(true);
+        expect(cluster.log.some(({ level, fields }) => level === "error" && fields.run === run.id)).toBe(true);
     },
   );
 
   it.skipIf(ON_BUN)(
     "in a step body, even after the step has ended, is told of with its run (not on Bun, which can't tell whose it is)",
     async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const careless = workflow("careless", async (ctx) => {
         await ctx.step("leaks", async () => {
           void (async () => {
@@ -236,11 +236,11 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
         await ctx.sleep("1 s");
         return "done";
       });
-      const engine = await stage.engine({ workflows: [careless] });
+      const engine = await cluster.engine({ workflows: [careless] });
       const events = listenToAll(engine);
       const run = await engine.start(careless, undefined);
-      await stage.world.advance("2 s");
-      expect(await stage.result(run)).toBe("done");
+      await cluster.world.advance("2 s");
+      expect(await cluster.result(run)).toBe("done");
       expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
         { runId: run.id, error: { message: "leaked" } },
       ]);
@@ -248,20 +248,20 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
   );
 
   it("in the code of a run with a long history, when it is replayed, is told of with its run", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const long = workflow("long", async (ctx) => {
       void Promise.reject(new Error("once more"));
       await Promise.all(Array.from({ length: 1_100 }, (_, n) => ctx.step(`s${n}`, () => n)));
       return (await ctx.listen("go")).value;
     });
-    const first = await stage.engine({ workflows: [long] });
+    const first = await cluster.engine({ workflows: [long] });
     const run = await first.start(long, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await first.shutdown();
-    const engine = await stage.engine({ workflows: [long] });
+    const engine = await cluster.engine({ workflows: [long] });
     const events = listenToAll(engine);
     await engine.send(run.id, "go", "done");
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await engine.run(run.id).result()).toBe("done");
     expect(events.filter((event) => event.kind === "unhandledRejection")).toMatchObject([
       { runId: run.id, error: { message: "once more" } },
@@ -269,16 +269,16 @@ describe.each(STAGES)("a rejection that nobody handles, on the store $name", ({ 
   });
 
   it("of a loser of Promise.race is none", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const race = workflow("race", async (ctx) =>
       Promise.race([
         ctx.step("good", () => "good"),
         ctx.step("bad", () => Promise.reject(new Error("late")), { retry: false }),
       ]),
     );
-    const engine = await stage.engine({ workflows: [race] });
+    const engine = await cluster.engine({ workflows: [race] });
     const events = listenToAll(engine);
-    expect(await stage.result(await engine.start(race, undefined))).toBe("good");
+    expect(await cluster.result(await engine.start(race, undefined))).toBe("good");
     expect(events.filter((event) => event.kind === "unhandledRejection")).toEqual([]);
   });
 });

@@ -1,149 +1,149 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { topic, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const waits = workflow("waits", async (ctx) => (await ctx.awaitEvent("news")).value);
 
-describe.each(STAGES)("an event, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
   it("goes to the run that waits longest, and to no other", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const first = await engine.start(waits, undefined);
-    await stage.world.advance(10);
+    await cluster.world.advance(10);
     const second = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.emit("news", 1)).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(first)).toBe(1);
+    expect(await cluster.result(first)).toBe(1);
     expect(await second.status()).toBe("suspended");
     expect(await engine.emit("news", 2)).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(second)).toBe(2);
+    expect(await cluster.result(second)).toBe(2);
   });
 
   it("with consume all goes to everyone who waits, whichever worker has them", async () => {
-    const stage = await create(onTestFinished);
-    const one = await stage.engine({ workflows: [waits] });
-    const two = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const one = await cluster.engine({ workflows: [waits] });
+    const two = await cluster.engine({ workflows: [waits] });
     const runs = [
       await one.start(waits, undefined),
       await two.start(waits, undefined),
       await one.start(waits, undefined),
     ];
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await one.emit("news", "all", { consume: "all" })).toEqual({ kind: "delivered", runs: 3 });
-    await stage.world.advance("2 s");
-    for (const run of runs) expect(await stage.result(run)).toBe("all");
+    await cluster.world.advance("2 s");
+    for (const run of runs) expect(await cluster.result(run)).toBe("all");
   });
 
   it("that nobody waits for is kept for runs that start later", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", "kept", { id: "e-1" })).toEqual({ kind: "queued", id: "e-1" });
-    await stage.world.advance("1 minute");
-    expect(await stage.result(await engine.start(waits, undefined))).toBe("kept");
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(await engine.start(waits, undefined))).toBe("kept");
   });
 
   it("with deliver afterCreate is kept for the runs that exist, and only for them", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const later = workflow("later", async (ctx) => {
       await ctx.sleep("1 minute");
       return (await ctx.awaitEvent("news")).value;
     });
-    const engine = await stage.engine({ workflows: [later, waits] });
+    const engine = await cluster.engine({ workflows: [later, waits] });
     const exists = await engine.start(later, undefined);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await engine.emit("news", "for those who are here", { deliver: "afterCreate" });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     const tooLate = await engine.start(waits, undefined);
-    await stage.world.advance("1 minute");
-    expect(await stage.result(exists)).toBe("for those who are here");
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(exists)).toBe("for those who are here");
     expect(await tooLate.status()).toBe("suspended");
   });
 
   it("with deliver afterWait is dropped when nobody waits, and says so", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", 1, { deliver: "afterWait" })).toEqual({ kind: "dropped" });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
     expect(await engine.emit("news", 2, { deliver: "afterWait" })).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(run)).toBe(2);
+    expect(await cluster.result(run)).toBe(2);
   });
 
   it("with consume all stays for others until it expires, once for each run", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const twice = workflow("twice", async (ctx) => {
       const first = await ctx.awaitEvent("news");
       const second = await ctx.awaitEvent("news", { timeout: "1 s" });
       return [first.value, second.timedOut];
     });
-    const engine = await stage.engine({ workflows: [twice] });
+    const engine = await cluster.engine({ workflows: [twice] });
     await engine.emit("news", "for all", { consume: "all" });
     const runs = [await engine.start(twice, undefined), await engine.start(twice, undefined)];
-    await stage.world.advance("2 s");
-    for (const run of runs) expect(await stage.result(run)).toEqual(["for all", true]);
+    await cluster.world.advance("2 s");
+    for (const run of runs) expect(await cluster.result(run)).toEqual(["for all", true]);
   });
 
   it("emitted again with the same id is a duplicate and reaches nobody twice", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", 1, { id: "e" })).toMatchObject({ kind: "queued" });
     expect(await engine.emit("news", 1, { id: "e" })).toEqual({ kind: "duplicate", id: "e" });
-    await stage.result(await engine.start(waits, undefined));
+    await cluster.result(await engine.start(waits, undefined));
     expect(await engine.emit("news", 1, { id: "e" })).toEqual({ kind: "duplicate", id: "e" });
     const other = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await other.status()).toBe("suspended");
   });
 
   it("is not delivered after it has expired", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits], eventRetention: "2 minutes" });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits], eventRetention: "2 minutes" });
     await engine.emit("news", "short", { expireAfter: "1 minute" });
     await engine.emit("news", "long");
-    await stage.world.advance("1 minute");
-    expect(await stage.result(await engine.start(waits, undefined))).toBe("long");
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(await engine.start(waits, undefined))).toBe("long");
     await engine.emit("news", "too old");
-    await stage.world.advance("2 minutes");
+    await cluster.world.advance("2 minutes");
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
   });
 
   it("meets a wait whatever comes first, in order, oldest first", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const three = workflow("three", async (ctx) => {
       const got: unknown[] = [];
       for (let i = 0; i < 3; i += 1) got.push((await ctx.awaitEvent("news")).value);
       return got;
     });
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     await engine.emit("news", "a");
     await engine.emit("news", "b");
     const run = await engine.start(three, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.emit("news", "c");
-    expect(await stage.result(run)).toEqual(["a", "b", "c"]);
+    expect(await cluster.result(run)).toEqual(["a", "b", "c"]);
   });
 
   it("that never came is a timeout, which no payload can be mistaken for", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const late = await ctx.awaitEvent("news", { timeout: "10 s" });
       const nothing = await ctx.awaitEvent("news", { timeout: "10 s" });
       const none = await ctx.awaitEvent("news", { timeout: "10 s" });
       return [late, nothing, none].map((got) => (got.timedOut ? "timeout" : [got.value]));
     });
-    const engine = await stage.engine({ workflows: [patient] });
+    const engine = await cluster.engine({ workflows: [patient] });
     const run = await engine.start(patient, undefined);
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     await engine.emit("news", undefined);
     await engine.emit("news", null);
-    expect(await stage.result(run)).toEqual(["timeout", [undefined], [null]]);
+    expect(await cluster.result(run)).toEqual(["timeout", [undefined], [null]]);
   });
 
   it("goes to the run that waits for it when a message for the same run is there first", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const both = workflow("both", async (ctx) => {
       await ctx.sleep("1 minute");
       return [
@@ -151,59 +151,59 @@ describe.each(STAGES)("an event, on the store $name", ({ create }) => {
         await ctx.select({ m: { message: "m" }, e: { event: "news" } }),
       ];
     });
-    const engine = await stage.engine({ workflows: [both] });
+    const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
     await engine.emit("news", 1);
     await run.send("m", 2);
-    await stage.world.advance("1 minute");
-    expect(await stage.result(run)).toEqual([
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toEqual([
       { key: "m", value: 2 },
       { key: "e", value: 1 },
     ]);
   });
 
   it("takes its options from its topic where the call says nothing", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const fleeting = topic<number>("news", { deliver: "afterWait" });
     expect(await engine.emit(fleeting, 1)).toEqual({ kind: "dropped" });
     expect(await engine.emit(fleeting, 2, { deliver: "all" })).toMatchObject({ kind: "queued" });
   });
 
   it("a run has when it ends without having received it goes to the next one that waits", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const first = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await Promise.all([engine.emit("news", "passed on"), first.cancel()]);
-    await stage.world.settle();
+    await cluster.world.settle();
     const second = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const heard = [first, second].map((run) => run.status());
     expect(await Promise.all(heard)).toEqual(["cancelled", "completed"]);
-    expect(await stage.result(second)).toBe("passed on");
+    expect(await cluster.result(second)).toBe("passed on");
   });
 });
 
-describe.each(STAGES)("dead letters, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
   const slow = workflow("slow", async (ctx) => void (await ctx.listen("end")));
 
   it("hold the oldest events of a topic that overflows", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits], maxPendingEventsPerType: 2 });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits], maxPendingEventsPerType: 2 });
     for (const n of [1, 2, 3]) await engine.emit("news", n, { id: `e${n}` });
     const { items } = await engine.deadLetters.list();
     expect(items).toHaveLength(1);
     expect(items[0]).toMatchObject({ kind: "event", target: "news", value: 1, reason: "overflow" });
-    expect(await stage.result(await engine.start(waits, undefined))).toBe(2);
+    expect(await cluster.result(await engine.start(waits, undefined))).toBe(2);
   });
 
   it("hold events that expired", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     await engine.emit("news", 1, { expireAfter: "1 s" });
-    await stage.world.advance("2 s");
-    await stage.prune();
+    await cluster.world.advance("2 s");
+    await cluster.prune();
     expect((await engine.deadLetters.list()).items).toMatchObject([{ reason: "expired", value: 1 }]);
   });
 
@@ -214,29 +214,29 @@ describe.each(STAGES)("dead letters, on the store $name", ({ create }) => {
   ] as const)(
     "and leftovers: a message that its run left behind, with %s",
     async (onTargetTerminated, letters, heard) => {
-      const stage = await create(onTestFinished);
-      const engine = await stage.engine({ workflows: [slow, waits] });
+      const cluster = await create(onTestFinished);
+      const engine = await cluster.engine({ workflows: [slow, waits] });
       const run = await engine.start(slow, undefined);
       await run.send("news", "left", { onTargetTerminated });
       await run.send("end", null);
-      await stage.result(run);
+      await cluster.result(run);
       const after = await engine.start(slow, undefined);
       await after.cancel();
       expect(await after.send("news", "late", { onTargetTerminated })).toMatchObject({ kind: "targetTerminated" });
       expect((await engine.deadLetters.list()).items).toHaveLength(2 * letters);
       const listener = await engine.start(waits, undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await listener.status()).toBe(heard ? "completed" : "suspended");
-      if (heard) expect(await stage.result(listener)).toBe("left");
+      if (heard) expect(await cluster.result(listener)).toBe("left");
     },
   );
 
   it("hold what a run sends to one that is not there or has ended, and can be read", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const sender = workflow("sender", async (ctx, to: string) => ctx.send(to, "hello", { n: 1 }, { id: "m" }));
-    const engine = await stage.engine({ workflows: [sender] });
-    await stage.result(await engine.start(sender, "nobody", { id: "s" }));
-    await stage.result(await engine.start(sender, "s"));
+    const engine = await cluster.engine({ workflows: [sender] });
+    await cluster.result(await engine.start(sender, "nobody", { id: "s" }));
+    await cluster.result(await engine.start(sender, "s"));
     const { items } = await engine.deadLetters.list();
     expect(items.map(({ target, name, reason, status }) => ({ target, name, reason, status }))).toEqual(
       expect.arrayContaining([
@@ -249,40 +249,40 @@ describe.each(STAGES)("dead letters, on the store $name", ({ create }) => {
   });
 
   it("replayed wake the run that waits, and are gone", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits, slow], maxPendingEventsPerType: 1 });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits, slow], maxPendingEventsPerType: 1 });
     await engine.emit("news", "first");
     await engine.emit("news", "second");
-    await stage.result(await engine.start(waits, undefined));
+    await cluster.result(await engine.start(waits, undefined));
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const [letter] = (await engine.deadLetters.list()).items;
     expect(await engine.deadLetters.replay(letter!.id)).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(run)).toBe("first");
+    expect(await cluster.result(run)).toBe("first");
     expect((await engine.deadLetters.list()).items).toEqual([]);
     await expect(engine.deadLetters.replay(letter!.id)).rejects.toMatchObject({ code: "LETTER_NOT_FOUND" });
   });
 
   it("of messages are replayed to their target or to another run", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.engine();
     const ended = await client.start(slow, undefined);
     await ended.send("end", "again", { onTargetTerminated: "deadLetter" });
     await ended.cancel();
     await ended.send("end", "again", { id: "late", onTargetTerminated: "deadLetter" });
-    const engine = await stage.engine({ workflows: [slow] });
+    const engine = await cluster.engine({ workflows: [slow] });
     const other = await engine.start(slow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const [letter] = (await engine.deadLetters.list()).items;
     expect(await engine.deadLetters.replay(letter!.id)).toEqual({ kind: "targetTerminated", status: "cancelled" });
     const [again] = (await engine.deadLetters.list()).items;
     expect(await engine.deadLetters.replay(again!.id, { to: other.id })).toEqual({ kind: "delivered" });
-    await stage.result(other);
+    await cluster.result(other);
   });
 
   it("can be removed, once", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ maxPendingEventsPerType: 1 });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ maxPendingEventsPerType: 1 });
     await engine.emit("news", 1);
     await engine.emit("news", 2);
     const [letter] = (await engine.deadLetters.list()).items;
@@ -292,8 +292,8 @@ describe.each(STAGES)("dead letters, on the store $name", ({ create }) => {
   });
 
   it("are listed a page at a time", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ maxPendingEventsPerType: 1 });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ maxPendingEventsPerType: 1 });
     for (let n = 0; n < 6; n += 1) await engine.emit("news", n);
     const seen: unknown[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {

@@ -98,7 +98,7 @@ export class EventHub {
     return () => all.delete(own);
   }
 
-  hears(kind: EngineEventKind): boolean {
+  hasListener(kind: EngineEventKind): boolean {
     return (this.#listeners.get(kind)?.size ?? 0) > 0;
   }
 
@@ -161,40 +161,41 @@ export class EventPublisher {
   }
 
   plain(kind: PlainKind, run: RunName): void {
-    if (this.#hub.hears(kind)) this.#hub.emit({ kind, runId: run.id, workflow: run.workflow });
+    if (this.#hub.hasListener(kind)) this.#hub.emit({ kind, runId: run.id, workflow: run.workflow });
   }
 
   records(run: RunName, op: AppendOp): void {
     for (const record of op.records) if (record.kind === "warning") this.#warned(run, record);
     if (op.undo === "underWay") this.#stopped(run, op.records);
-    if (this.#hub.hears("rollback")) for (const record of op.records) this.#rolledBack(run, record);
-    if (!this.#hub.hears("record")) return;
+    if (this.#hub.hasListener("rollback")) for (const record of op.records) this.#rolledBack(run, record);
+    if (!this.#hub.hasListener("record")) return;
     for (const record of op.records) this.#hub.emit({ kind: "record", runId: run.id, workflow: run.workflow, record });
   }
 
   /** The run undoes what it did from here on. */
   compensating(run: RunName, reason: Payload): void {
-    if (this.#hub.hears("run.compensating")) this.#hub.emit(statusEvent(run, "compensating", this.#errorOf(reason)));
+    if (this.#hub.hasListener("run.compensating"))
+      this.#hub.emit(statusEvent(run, "compensating", this.#errorOf(reason)));
   }
 
   /** The run has undone what it did, and ends so. */
   compensated({ id: runId, workflow }: RunName, { outcome }: RunEnd): void {
-    if (!this.#hub.hears("run.compensated")) return;
+    if (!this.#hub.hasListener("run.compensated")) return;
     this.#hub.emit({ kind: "run.compensated", runId, workflow, failures: rollbackFailures(this.#errorOf(outcome)) });
   }
 
   ended(run: RunName, end: RunEnd): void {
     this.#onEnd(run.id, end);
-    if (!this.#hub.hears(`run.${end.status}`)) return;
+    if (!this.#hub.hasListener(`run.${end.status}`)) return;
     this.#hub.emit(statusEvent(run, end.status, end.status === "completed" ? null : this.#errorOf(end.outcome)));
   }
 
   paused(run: RunName, reason: Payload): void {
-    if (this.#hub.hears("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
+    if (this.#hub.hasListener("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
   }
 
   /** The state that a session left its run in. */
-  left(run: RunName, state: RunState, undid: boolean): void {
+  turnEnded(run: RunName, state: RunState, undid: boolean): void {
     switch (state.status) {
       case "completed":
       case "failed":
@@ -230,8 +231,8 @@ export class EventPublisher {
     this.#hub.emit({ kind, runId, workflow, step, error });
   }
 
-  hears(kind: EngineEventKind): boolean {
-    return this.#hub.hears(kind);
+  hasListener(kind: EngineEventKind): boolean {
+    return this.#hub.hasListener(kind);
   }
 
   /** The record is durable: so it is told once. */

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("engine.fork, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
   const ordering = (ran: string[]) =>
     workflow("order", async (ctx, input: { readonly cents: number }) => {
       const id = ctx.uuid();
@@ -19,23 +19,23 @@ describe.each(STAGES)("engine.fork, on the store $name", ({ create }) => {
     });
 
   it("makes a run with the history up to a place: what was done is not done again, and the other run is untouched", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const order = ordering(ran);
-    const engine = await stage.engine({ workflows: [order] });
+    const engine = await cluster.engine({ workflows: [order] });
     const run = await engine.start(order, { cents: 100 }, { id: "r", tags: ["blue"] });
     await run.send("approve", "ann");
-    const first = await stage.finish(run);
+    const first = await cluster.finish(run);
     const before = await run.journal();
     const fork = await engine.fork("r", "pay", { id: "f", by: "ann", why: "what if" });
-    expect(await stage.finish(fork)).toEqual(first);
+    expect(await cluster.finish(fork)).toEqual(first);
     expect(ran).toEqual(["price", "pay", "pay"]);
     expect(await run.journal()).toEqual(before);
     expect(await engine.get("f")).toMatchObject({ workflow: "order", tags: ["blue"], status: "completed" });
   });
 
   it("is replayed from when the other began, and its own time is its own; a fork of a fork as well", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const timed = workflow("timed", async (ctx) => {
       const began = ctx.now();
       const draw = ctx.random();
@@ -43,81 +43,81 @@ describe.each(STAGES)("engine.fork, on the store $name", ({ create }) => {
       await ctx.sleep("5 s");
       return { began, draw, slept: ctx.now() };
     });
-    const engine = await stage.engine({ workflows: [timed] });
-    const first = await stage.finish(await engine.start(timed, undefined, { id: "r" }));
-    await stage.world.advance("20 s");
-    const forkedAt = stage.world.clock.now();
+    const engine = await cluster.engine({ workflows: [timed] });
+    const first = await cluster.finish(await engine.start(timed, undefined, { id: "r" }));
+    await cluster.world.advance("20 s");
+    const forkedAt = cluster.world.clock.now();
     await engine.fork("r", "sleep", { id: "f" });
-    const second = await stage.finish(engine.run<typeof first>("f"));
+    const second = await cluster.finish(engine.run<typeof first>("f"));
     expect(second).toEqual({ ...first, slept: forkedAt + 5_000 });
-    await stage.world.advance("20 s");
+    await cluster.world.advance("20 s");
     await engine.fork("f", "sleep", { id: "g" });
-    expect(await stage.finish(engine.run<typeof first>("g"))).toMatchObject({ began: first.began, draw: first.draw });
+    expect(await cluster.finish(engine.run<typeof first>("g"))).toMatchObject({ began: first.began, draw: first.draw });
   });
 
   it("with another input and other results of steps and messages goes another way", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = ordering([]);
-    const engine = await stage.engine({ workflows: [order] });
+    const engine = await cluster.engine({ workflows: [order] });
     const run = await engine.start(order, { cents: 100 }, { id: "r" });
     await run.send("approve", "ann");
-    const first = await stage.finish(run);
+    const first = await cluster.finish(run);
     const fork = await engine.fork("r", "pay", { input: { cents: 5 }, patch: { price: 7, approve: "bob" } });
-    expect(await stage.finish(fork)).toEqual({ ...first, cents: 5, price: 7, paid: 8, by: "bob" });
+    expect(await cluster.finish(fork)).toEqual({ ...first, cents: 5, price: 7, paid: 8, by: "bob" });
   });
 
   it("made again under the same id is the run that exists; an id that is another's is refused", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = ordering([]);
-    const engine = await stage.engine({ workflows: [order] });
+    const engine = await cluster.engine({ workflows: [order] });
     const run = await engine.start(order, { cents: 100 }, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.fork("r", null, { id: "f" });
     expect((await engine.fork("r", null, { id: "f" })).id).toBe("f");
     await expect(engine.fork("r", "price", { id: "f" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
     await expect(engine.fork("r", null, { id: "r" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
     for (const id of ["r", "f"]) await engine.send(id, "approve", id);
-    expect(await stage.finish(run)).toMatchObject({ by: "r" });
-    expect(await stage.finish(engine.run("f"))).toMatchObject({ by: "f" });
+    expect(await cluster.finish(run)).toMatchObject({ by: "r" });
+    expect(await cluster.finish(engine.run("f"))).toMatchObject({ by: "f" });
   });
 
   it("made again after it has gone on as a fresh generation is still the run that exists", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const again = workflow("again", async (ctx, n: number): Promise<number> => {
       await ctx.step("s", () => n);
       return n === 0 ? 0 : await ctx.continueAs(n - 1);
     });
-    const engine = await stage.engine({ workflows: [again] });
-    await stage.finish(await engine.start(again, 0, { id: "r" }));
+    const engine = await cluster.engine({ workflows: [again] });
+    await cluster.finish(await engine.start(again, 0, { id: "r" }));
     const fork = await engine.fork("r", "s", { id: "f", input: 2 });
-    expect(await stage.finish(fork)).toBe(0);
+    expect(await cluster.finish(fork)).toBe(0);
     expect((await engine.fork("r", "s", { id: "f", input: 2 })).id).toBe("f");
   });
 
   it("of a run with a child that has not ended is refused, unless that is to be ignored; one that has ended is told of", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const child = workflow("child", async (ctx) => (await ctx.listen<number>("go")).value);
     const parent = workflow("parent", async (ctx) => {
       const handle = await ctx.startChild(child, undefined);
       await ctx.step("between", () => 1);
       return await handle.result();
     });
-    const engine = await stage.engine({ workflows: [child, parent] });
+    const engine = await cluster.engine({ workflows: [child, parent] });
     const run = await engine.start(parent, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await expect(engine.fork("r", "between")).rejects.toMatchObject({ code: "CHILD_OPEN" });
     await engine.send("r//child", "go", 42);
-    expect(await stage.finish(run)).toBe(42);
+    expect(await cluster.finish(run)).toBe(42);
     const fork = await engine.fork("r", "between", { id: "f" });
-    expect(await stage.finish(fork)).toBe(42);
+    expect(await cluster.finish(fork)).toBe(42);
   });
 
   it("refuses a place, a patch or a run that is not there", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order = ordering([]);
-    const engine = await stage.engine({ workflows: [order] });
+    const engine = await cluster.engine({ workflows: [order] });
     await engine.start(order, { cents: 1 }, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await expect(engine.fork("r", "nowhere")).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     await expect(engine.fork("r", null, { patch: { nowhere: 1 } })).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     await expect(engine.fork("nobody", null)).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });

@@ -1,14 +1,14 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { JoinError, type PawlError, RaceError, workflow } from "../index.ts";
 import { crashEverywhere } from "../testing/crash-everywhere.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const LEFT = "left";
 
-describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
   it("gives what each branch gave, and a branch wakes while its sibling runs a step", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const order: string[] = [];
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -24,12 +24,12 @@ describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
       });
       return [slow, fast];
     });
-    const engine = await stage.engine({ workflows: [both] });
+    const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(order).toEqual(["fast"]);
     release();
-    expect(await stage.finish(run)).toEqual([2, 1]);
+    expect(await cluster.finish(run)).toEqual([2, 1]);
     expect((await run.journal()).map(({ location }) => location)).toEqual([
       "both",
       "both/fast/sleep",
@@ -39,7 +39,7 @@ describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
   });
 
   it("lets every branch come to its end, and rejects with the error of each that failed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const failing = workflow("failing", async (ctx) => {
       try {
@@ -57,9 +57,9 @@ describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
         return Object.entries(error.errors).map(([name, { message }]) => `${name}: ${message}`);
       }
     });
-    const engine = await stage.engine({ workflows: [failing] });
+    const engine = await cluster.engine({ workflows: [failing] });
     const run = await engine.start(failing, undefined);
-    expect(await stage.finish(run)).toEqual(["a: a broke", "c: c broke"]);
+    expect(await cluster.finish(run)).toEqual(["a: a broke", "c: c broke"]);
     expect(ran).toEqual(["b"]);
   });
 
@@ -105,30 +105,30 @@ describe.each(STAGES)("ctx.join, on the store $name", ({ create }) => {
   });
 
   it("a branch added to the code is a divergence that names both sets of branches", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const code = (branches: readonly string[]) =>
       workflow("changing", async (ctx) => {
         await ctx.join("all", Object.fromEntries(branches.map((name) => [name, (c: typeof ctx) => c.listen("go")])));
       });
     const before = code(["a", "b"]);
-    const engine = await stage.engine({ workflows: [before] });
+    const engine = await cluster.engine({ workflows: [before] });
     const run = await engine.start(before, undefined, { id: "r" });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await run.send("go", 1);
-    await stage.world.advance("1 s");
-    const heir = await stage.takeOver(engine, { workflows: [code(["a", "b", "c"])] });
+    await cluster.world.advance("1 s");
+    const heir = await cluster.takeOver(engine, { workflows: [code(["a", "b", "c"])] });
     await heir.run("r").send("go", 2);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(await heir.run("r").status()).toBe("paused");
-    expect(stage.log.map(({ text }) => text).join()).toMatch(
+    expect(cluster.log.map(({ text }) => text).join()).toMatch(
       /at all the journal holds join of a, b .* the code asks for join of a, b, c at all/,
     );
   });
 });
 
-describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }) => {
   it("goes on at once with the first success; the others are aborted, and start nothing more", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: string[] = [];
     let finishLoser: () => void = () => undefined;
     const racing = workflow("racing", async (ctx) => {
@@ -148,14 +148,14 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
       await ctx.sleep("1 min");
       return { winner, value };
     });
-    const engine = await stage.engine({ workflows: [racing] });
+    const engine = await cluster.engine({ workflows: [racing] });
     const run = await engine.start(racing, undefined, { id: "r" });
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(seen).toEqual(["ctx aborted", "body aborted"]);
     finishLoser();
-    const heir = await stage.takeOver(engine, { workflows: [racing] });
+    const heir = await cluster.takeOver(engine, { workflows: [racing] });
     const again = heir.run("r");
-    expect(await stage.finish(again)).toEqual({ winner: "timeout", value: undefined });
+    expect(await cluster.finish(again)).toEqual({ winner: "timeout", value: undefined });
     // In replay the branch's code is told again; no body of it has started again.
     expect(seen).toEqual(["ctx aborted", "body aborted", "ctx aborted"]);
     expect((await again.journal()).map(({ location }) => location)).toEqual(["first", "first/timeout/sleep", "sleep"]);
@@ -163,7 +163,7 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
   });
 
   it("rejects with every branch's error when all have failed, and not before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       const result = await ctx.race("one", {
         bad: (c) => c.step("s", () => Promise.reject(new Error("bad")), { retry: false }),
@@ -182,9 +182,9 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
       }
       return LEFT;
     });
-    const engine = await stage.engine({ workflows: [failing] });
+    const engine = await cluster.engine({ workflows: [failing] });
     const run = await engine.start(failing, undefined);
-    expect(await stage.finish(run)).toEqual([
+    expect(await cluster.finish(run)).toEqual([
       { winner: "late", value: null },
       "race none failed in every branch: a: a broke; b: b broke",
     ]);
@@ -193,7 +193,7 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
   it.runIf(staysHot)(
     "a branch's signal is aborted with that of the run, and so is one of a race inside it",
     async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const seen: string[] = [];
       const racing = workflow("racing", async (ctx) => {
         await ctx.race("outer", {
@@ -206,17 +206,17 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
             }),
         });
       });
-      const engine = await stage.engine({ workflows: [racing] });
+      const engine = await cluster.engine({ workflows: [racing] });
       const run = await engine.start(racing, undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       await run.cancel();
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(seen).toEqual(["RUN_CANCELLED"]);
     },
   );
 
   it("a branch that is tried again has not failed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let tries = 0;
     const racing = workflow("racing", async (ctx) => {
       return await ctx.race("go", {
@@ -229,9 +229,9 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
           }),
       });
     });
-    const engine = await stage.engine({ workflows: [racing] });
+    const engine = await cluster.engine({ workflows: [racing] });
     const run = await engine.start(racing, undefined);
-    expect(await stage.finish(run)).toEqual({ winner: "slow", value: 3 });
+    expect(await cluster.finish(run)).toEqual({ winner: "slow", value: 3 });
   });
 
   it("asks the children of a loser to cancel themselves, unless they are to be abandoned; the winner's have their end", async () => {
@@ -252,8 +252,8 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
       return { workflow: racing, ran: [], children: [long, short] };
     };
     let ends = 0;
-    const look = async (stage: Stage): Promise<void> => {
-      const client = await stage.engine();
+    const look = async (cluster: TestCluster): Promise<void> => {
+      const client = await cluster.engine();
       const status = (location: string) => client.run(`r//go/${location}`).status();
       expect(await Promise.all(["a/long", "b/short", "c/kept"].map(status))).toEqual([
         "cancelled",
@@ -265,9 +265,9 @@ describe.each(STAGES)("ctx.race, on the store $name", ({ create, staysHot }) => 
     const crashes = await crashEverywhere(
       () => create(onTestFinished),
       make,
-      async ({ stage, journal }) => {
+      async ({ cluster, journal }) => {
         expect(journal.filter((location) => location.endsWith("~cancel"))).toEqual(["go/a/long/~cancel"]);
-        await look(stage);
+        await look(cluster);
       },
     );
     expect(crashes).toBeGreaterThan(8);

@@ -1,19 +1,19 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const RUNS = 300;
 const CONCURRENCY = 20;
 const WORK_MS = 100;
 
 /** Takes its time, and says how many did so at once. */
-function labour(stage: Stage) {
+function labour(cluster: TestCluster) {
   const seen = { working: 0, most: 0, done: 0 };
   const work = async (): Promise<void> => {
     seen.working += 1;
     seen.most = Math.max(seen.most, seen.working);
-    const { clock } = stage.world;
+    const { clock } = cluster.world;
     await new Promise<void>((resolve) => clock.wakeAt(clock.now() + WORK_MS, resolve));
     seen.working -= 1;
     seen.done += 1;
@@ -21,26 +21,26 @@ function labour(stage: Stage) {
   return { seen, work };
 }
 
-describe.each(STAGES)("after an outage, with everything due at once, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("after an outage, with everything due at once, on the store $name", ({ create }) => {
   it("what is started is not starved, what has gathered is done, and no more is in memory than there is room for", async () => {
-    const stage = await create(onTestFinished);
-    const { seen, work } = labour(stage);
+    const cluster = await create(onTestFinished);
+    const { seen, work } = labour(cluster);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("1 hour");
       await ctx.step("work", work);
     });
     const fresh = workflow("fresh", async (ctx) => ctx.step("work", () => seen.done));
-    const first = await stage.engine({ workflows: [nap] });
+    const first = await cluster.engine({ workflows: [nap] });
     const runs = await Promise.all(Array.from({ length: RUNS }, () => first.start(nap, undefined)));
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await first.shutdown();
-    const client = await stage.client();
-    await stage.world.advance("2 hours");
+    const client = await cluster.client();
+    await cluster.world.advance("2 hours");
 
-    const engine = await stage.engine({ workflows: [nap, fresh], concurrency: CONCURRENCY });
-    await stage.world.advance(WORK_MS / 2);
+    const engine = await cluster.engine({ workflows: [nap, fresh], concurrency: CONCURRENCY });
+    await cluster.world.advance(WORK_MS / 2);
     const late = await client.start(fresh, undefined);
-    await stage.world.advance("500 ms");
+    await cluster.world.advance("500 ms");
     expect(await late.status()).toBe("completed");
     expect(await late.result()).toBeLessThan(RUNS / 2);
     const owned = (await client.list({ limit: 1_000, status: ["running"] })).items.filter(
@@ -48,7 +48,7 @@ describe.each(STAGES)("after an outage, with everything due at once, on the stor
     );
     expect(owned.length).toBeLessThanOrEqual(CONCURRENCY);
 
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(await Promise.all(runs.map(({ id }) => engine.run(id).status()))).toEqual(runs.map(() => "completed"));
     expect(seen).toMatchObject({ done: RUNS, most: CONCURRENCY });
   });

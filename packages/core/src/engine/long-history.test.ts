@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Loop, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** More than a store reads at a time. */
 const ROUNDS = 50;
@@ -37,27 +37,27 @@ function longWork() {
 
 const SUM = (ROUNDS * WIDTH * (WIDTH - 1)) / 2;
 
-describe.each(STAGES)("a history of thousands of records, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a history of thousands of records, on the store $name", ({ create }) => {
   it("is replayed from end to end, after a crash and after a rewind", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { long, ran } = longWork();
-    const engine = await stage.engine({ workflows: [long] });
+    const engine = await cluster.engine({ workflows: [long] });
     const run = await engine.start(long, undefined, { id: "long" });
-    await stage.world.settle();
-    await stage.world.advance("1 s");
+    await cluster.world.settle();
+    await cluster.world.advance("1 s");
     expect(await run.status()).toBe("suspended");
     const journal = await run.journal();
     expect(journal.length).toBeGreaterThan(ROUNDS * WIDTH);
     expect(journal.map(({ seq }) => seq)).toEqual(journal.map((_, index) => index + 1));
 
-    const heir = await stage.takeOver(engine, { workflows: [long] });
+    const heir = await cluster.takeOver(engine, { workflows: [long] });
     await heir.rewind("long", `${ROUNDS - 1}-0`, { by: "ann" });
-    await stage.world.settle();
-    await stage.world.advance("1 s");
-    const last = await stage.takeOver(heir, { workflows: [long] });
+    await cluster.world.settle();
+    await cluster.world.advance("1 s");
+    const last = await cluster.takeOver(heir, { workflows: [long] });
     await last.send("long", "go", null);
     const ended = last.run("long");
-    expect(await stage.finish(ended)).toEqual({ sum: SUM, version: 2, looped: 5 });
+    expect(await cluster.finish(ended)).toEqual({ sum: SUM, version: 2, looped: 5 });
     const again = [...ran].filter(([, count]) => count > 1).map(([name]) => name);
     expect(ran.get("0-0")).toBe(1);
     expect(again.every((name) => name.startsWith(`${ROUNDS - 1}-`) || name === "one")).toBe(true);

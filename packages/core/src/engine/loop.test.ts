@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Loop, workflow } from "../index.ts";
 import { crashEverywhere } from "../testing/crash-everywhere.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
   it("goes round with its state until a round breaks, and gives the break's value", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const summing = workflow("summing", async (ctx, upTo: number) => {
       return await ctx.loop({
         name: "sum",
@@ -17,12 +17,12 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
         },
       });
     });
-    const engine = await stage.engine({ workflows: [summing] });
-    expect(await stage.finish(await engine.start(summing, 45))).toBe(990);
+    const engine = await cluster.engine({ workflows: [summing] });
+    expect(await cluster.finish(await engine.start(summing, 45))).toBe(990);
   });
 
   it("without a state, a round that returns nothing is followed by another; void is kept as the value", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let rounds = 0;
     const plain = workflow("plain", async (ctx) => {
       const value = await ctx.loop({
@@ -37,18 +37,18 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
       await ctx.listen("go");
       return value === undefined ? "void" : value;
     });
-    const engine = await stage.engine({ workflows: [plain] });
+    const engine = await cluster.engine({ workflows: [plain] });
     const run = await engine.start(plain, undefined, { id: "r" });
-    await stage.world.advance("1 s");
-    const heir = await stage.takeOver(engine, { workflows: [plain] });
+    await cluster.world.advance("1 s");
+    const heir = await cluster.takeOver(engine, { workflows: [plain] });
     await heir.run("r").send("go", 1);
-    expect(await stage.finish(heir.run("r"))).toBe("void");
+    expect(await cluster.finish(heir.run("r"))).toBe("void");
     expect(rounds).toBe(3);
     expect(run.id).toBe("r");
   });
 
   it("drops old rounds with the commit that keeps the state: the journal of an endless loop is bounded", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let rounds = 0;
     const endless = workflow("endless", async (ctx) => {
       await ctx.loop({
@@ -65,16 +65,16 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
         },
       });
     });
-    const engine = await stage.engine({ workflows: [endless] });
+    const engine = await cluster.engine({ workflows: [endless] });
     const run = await engine.start(endless, undefined, { id: "r" });
-    await stage.world.advance("63 s");
+    await cluster.world.advance("63 s");
     const locations = (await run.journal()).map(({ location }) => location);
     expect(locations.length).toBeLessThan(25);
     expect(locations[0]).toBe("poll/~57/s");
     expect(locations).toContain("poll/~60");
     const before = rounds;
-    const heir = await stage.takeOver(engine, { workflows: [endless] });
-    await stage.world.advance("10 s");
+    const heir = await cluster.takeOver(engine, { workflows: [endless] });
+    await cluster.world.advance("10 s");
     // The rounds of the take-over and after: none of those before is run again.
     expect(rounds - before).toBeGreaterThan(5);
     expect(rounds - before).toBeLessThanOrEqual(18);
@@ -167,7 +167,7 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
   });
 
   it("finds code that has lost a step of a round", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const code = (asks: boolean) =>
       workflow("changing", async (ctx) => {
         await ctx.loop({
@@ -179,18 +179,18 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
           },
         });
       });
-    const engine = await stage.engine({ workflows: [code(true)] });
+    const engine = await cluster.engine({ workflows: [code(true)] });
     await engine.start(code(true), undefined, { id: "r" });
-    await stage.world.advance("1 s");
-    const heir = await stage.takeOver(engine, { workflows: [code(false)] });
+    await cluster.world.advance("1 s");
+    const heir = await cluster.takeOver(engine, { workflows: [code(false)] });
     await heir.run("r").send("go", 1);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(await heir.run("r").status()).toBe("paused");
-    expect(stage.log.map(({ text }) => text).join()).toMatch(/at l\/~0\/b the journal holds step/);
+    expect(cluster.log.map(({ text }) => text).join()).toMatch(/at l\/~0\/b the journal holds step/);
   });
 
   it("a finished loop leaves its value and the last rounds", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const finite = workflow("finite", async (ctx) => {
       const value = await ctx.loop({
         name: "l",
@@ -205,16 +205,16 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
       await ctx.sleep("20 s");
       return value;
     });
-    const engine = await stage.engine({ workflows: [finite] });
+    const engine = await cluster.engine({ workflows: [finite] });
     const run = await engine.start(finite, undefined, { id: "r" });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect((await run.journal()).map(({ location }) => location)).toEqual(["l/~8/s", "l/~9/s", "l"]);
-    const heir = await stage.takeOver(engine, { workflows: [finite] });
-    expect(await stage.finish(heir.run("r"))).toBe("done");
+    const heir = await cluster.takeOver(engine, { workflows: [finite] });
+    expect(await cluster.finish(heir.run("r"))).toBe("done");
   });
 
   it("a round that fails fails the loop; one that returns anything else is told what to return", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       await ctx.loop({ name: "l", run: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }) });
     });
@@ -224,12 +224,12 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
     const options = workflow("options", async (ctx) => {
       await ctx.loop({ name: "l", commitInterval: 0, run: async () => Loop.break() });
     });
-    const engine = await stage.engine({ workflows: [failing, wrong, options] });
+    const engine = await cluster.engine({ workflows: [failing, wrong, options] });
     const failures = [];
     for (const each of [failing, wrong, options]) {
       const run = await engine.start(each, undefined);
       failures.push(
-        await stage.finish(run).then(
+        await cluster.finish(run).then(
           () => "no error",
           (error: Error) => (error.cause as Error).message,
         ),
@@ -243,7 +243,7 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
   });
 
   it("keeps a checkpoint when its round is dropped: what lies before it is not undone after a replay", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const undone: string[] = [];
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("paid", () => "paid", { rollback: (what) => void undone.push(what) });
@@ -261,13 +261,13 @@ describe.each(STAGES)("ctx.loop, on the store $name", ({ create }) => {
       await ctx.listen("go");
       throw new Error("late");
     });
-    const engine = await stage.engine({ workflows: [trip] });
+    const engine = await cluster.engine({ workflows: [trip] });
     const run = await engine.start(trip, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect((await run.journal()).map(({ location }) => location)).toEqual(["paid", "ship/~1/shipped 1", "ship"]);
-    const heir = await stage.takeOver(engine, { workflows: [trip] });
+    const heir = await cluster.takeOver(engine, { workflows: [trip] });
     await heir.run("r").send("go", 1);
-    await expect(stage.finish(heir.run("r"))).rejects.toMatchObject({ cause: { message: "late" } });
+    await expect(cluster.finish(heir.run("r"))).rejects.toMatchObject({ cause: { message: "late" } });
     expect(undone).toEqual([]);
   });
 });

@@ -1,24 +1,24 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, message, type PawlError, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
-describe.each(STAGES)("a message, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
   it("reaches a run that waits for it, and says so", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.send("go", { by: "ann" })).toEqual({ kind: "delivered" });
-    expect(await stage.result(run)).toEqual({ by: "ann" });
+    expect(await cluster.result(run)).toEqual({ by: "ann" });
   });
 
   it.each([undefined, null, 7, {}])(
     "or event that has no name (%j) is refused with a code, from outside and from a workflow",
     async (given) => {
       const name = given as unknown as string;
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const code = (error: unknown): unknown => (error as PawlError).code;
       const nameless = workflow("nameless", async (ctx) => {
         const calls = [
@@ -29,81 +29,81 @@ describe.each(STAGES)("a message, on the store $name", ({ create }) => {
         ];
         return await Promise.all(calls.map((call) => (async () => await call())().then(() => "done", code)));
       });
-      const engine = await stage.engine({ workflows: [nameless] });
+      const engine = await cluster.engine({ workflows: [nameless] });
       const outside = [engine.send("r", name, 1), engine.emit(name, 1), engine.run("r").send(name, 1)];
       expect(await Promise.all(outside.map((call) => call.catch(code)))).toEqual(Array(3).fill("NAME_INVALID"));
       const run = await engine.start(nameless, undefined);
-      expect(await stage.result(run)).toEqual(Array(4).fill("NAME_INVALID"));
+      expect(await cluster.result(run)).toEqual(Array(4).fill("NAME_INVALID"));
     },
   );
 
   it("sent before the wait is kept, in order, each for one receive", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const three = workflow("three", async (ctx) => {
       await ctx.sleep("1 minute");
       const got: unknown[] = [];
       for (let i = 0; i < 3; i += 1) got.push((await ctx.listen("item")).value);
       return got;
     });
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined);
     for (const value of ["a", "b", "c", "d"]) {
       expect(await run.send("item", value, { id: value })).toEqual({ kind: "queued", id: value });
     }
-    await stage.world.advance("1 minute");
-    expect(await stage.result(run)).toEqual(["a", "b", "c"]);
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toEqual(["a", "b", "c"]);
   });
 
   it("sent before the run's first worker has come is kept", async () => {
-    const stage = await create(onTestFinished);
-    const client = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const client = await cluster.engine();
     const run = await client.start(waits, undefined);
     expect(await run.send("go", 7)).toMatchObject({ kind: "queued" });
-    await stage.engine({ workflows: [waits] });
-    expect(await stage.result(run)).toBe(7);
+    await cluster.engine({ workflows: [waits] });
+    expect(await cluster.result(run)).toBe(7);
   });
 
   it("comes with its id and the time it was sent", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const whole = workflow("whole", async (ctx) => ctx.listen("go"));
-    const engine = await stage.engine({ workflows: [whole] });
+    const engine = await cluster.engine({ workflows: [whole] });
     const run = await engine.start(whole, undefined);
-    const sentAt = stage.world.now();
+    const sentAt = cluster.world.now();
     await run.send("go", 1, { id: "m-1" });
-    expect(await stage.result(run)).toEqual({ timedOut: false, value: 1, id: "m-1", sentAt });
+    expect(await cluster.result(run)).toEqual({ timedOut: false, value: 1, id: "m-1", sentAt });
   });
 
   it("of one name does not wake a wait for another", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.send("stop", 1)).toMatchObject({ kind: "queued" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
     await run.send("go", 2);
-    expect(await stage.result(run)).toBe(2);
+    expect(await cluster.result(run)).toBe(2);
   });
 
   it("with an id that the run has had is a duplicate, before and after it was received and when the run has ended", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [waits] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
     expect(await run.send("other", 1, { id: "m" })).toMatchObject({ kind: "queued" });
     expect(await run.send("other", 1, { id: "m" })).toEqual({ kind: "duplicate", id: "m" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.send("go", 2, { id: "n" })).toEqual({ kind: "delivered" });
-    await stage.result(run);
+    await cluster.result(run);
     expect(await run.send("go", 2, { id: "n" })).toEqual({ kind: "duplicate", id: "n" });
   });
 
   it("to a run that is not there, or has ended, is answered so", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const quick = workflow("quick", async () => 1);
-    const engine = await stage.engine({ workflows: [quick, waits] });
+    const engine = await cluster.engine({ workflows: [quick, waits] });
     expect(await engine.send("nobody", "go", 1)).toEqual({ kind: "targetNotFound" });
     const done = await engine.start(quick, undefined);
-    await stage.result(done);
+    await cluster.result(done);
     expect(await done.send("go", 1)).toEqual({ kind: "targetTerminated", status: "completed" });
     const cancelled = await engine.start(waits, undefined);
     await cancelled.cancel();
@@ -111,7 +111,7 @@ describe.each(STAGES)("a message, on the store $name", ({ create }) => {
   });
 
   it("that never came is a timeout, which no payload can be mistaken for", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const late = await ctx.listen("go", { timeout: "10 s" });
       const nothing = await ctx.listen("go", { timeout: "10 s" });
@@ -119,80 +119,80 @@ describe.each(STAGES)("a message, on the store $name", ({ create }) => {
       const liar = await ctx.listen("go", { timeout: "10 s" });
       return [late, nothing, none, liar].map((got) => (got.timedOut ? "timeout" : [got.value]));
     });
-    const engine = await stage.engine({ workflows: [patient] });
+    const engine = await cluster.engine({ workflows: [patient] });
     const run = await engine.start(patient, undefined);
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     await run.send("go", undefined);
     await run.send("go", null);
     await run.send("go", { timedOut: true });
-    expect(await stage.result(run)).toEqual(["timeout", [undefined], [null], [{ timedOut: true }]]);
+    expect(await cluster.result(run)).toEqual(["timeout", [undefined], [null], [{ timedOut: true }]]);
     expect((await run.journal()).map((record) => record.outcome)).toEqual(["timedOut", "ok", "ok", "ok"]);
   });
 
   it("that arrives at the very time of the timeout is received or stays: never both, never neither", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const first = await ctx.listen("go", { timeout: "10 s" });
       const second = await ctx.listen("go", { timeout: "10 s" });
       return [first.timedOut, second.timedOut];
     });
-    const engine = await stage.engine({ workflows: [patient] });
+    const engine = await cluster.engine({ workflows: [patient] });
     const run = await engine.start(patient, undefined);
-    await stage.world.settle();
-    stage.world.clock.set(stage.world.now() + 10_000);
+    await cluster.world.settle();
+    cluster.world.clock.set(cluster.world.now() + 10_000);
     const sent = run.send("go", 1);
-    await stage.world.leap(0);
+    await cluster.world.leap(0);
     expect((await sent).kind).toMatch(/delivered|queued/);
-    await stage.world.advance("30 s");
-    const [first, second] = await stage.result(run);
+    await cluster.world.advance("30 s");
+    const [first, second] = await cluster.result(run);
     expect([first, second].filter((timedOut) => !timedOut)).toHaveLength(1);
   });
 
   it("received is not received again after a crash, and none is lost", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const pair = workflow("pair", async (ctx) => {
       const a = await ctx.listen("item");
       await ctx.sleep("1 minute");
       const b = await ctx.listen("item");
       return [a.value, b.value];
     });
-    const first = await stage.engine({ workflows: [pair] });
+    const first = await cluster.engine({ workflows: [pair] });
     const run = await first.start(pair, undefined);
     await run.send("item", "one");
     await run.send("item", "two");
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [pair] });
-    await stage.world.advance("1 minute");
-    expect(await stage.result(second.run(run.id))).toEqual(["one", "two"]);
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [pair] });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(second.run(run.id))).toEqual(["one", "two"]);
   });
 
   it("goes to the waits for its name in the order in which they were issued", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const both = workflow("both", async (ctx) =>
       Promise.all([ctx.listen("item"), ctx.listen("item")]).then((all) => all.map((each) => each.value)),
     );
-    const engine = await stage.engine({ workflows: [both] });
+    const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("item", 1);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("item", 2);
-    expect(await stage.result(run)).toEqual([1, 2]);
+    expect(await cluster.result(run)).toEqual([1, 2]);
   });
 });
 
-describe.each(STAGES)("listenN, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("listenN, on the store $name", ({ create }) => {
   const gather = workflow("gather", async (ctx, options: { timeout?: string }) => {
     const got = await ctx.listenN<number>("n", 3, options);
     return { timedOut: got.timedOut, values: got.messages.map((each) => each.value) };
   });
 
   it("waits for as many as asked for, and leaves the rest", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [gather] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [gather] });
     const run = await engine.start(gather, {});
     for (const n of [1, 2]) await run.send("n", n);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
     await engine.submitBatch(
       [3, 4].map((n) => ({
@@ -203,30 +203,30 @@ describe.each(STAGES)("listenN, on the store $name", ({ create }) => {
           id: `m${n}`,
           name: "n",
           value: String(n),
-          at: stage.world.now(),
+          at: cluster.world.now(),
           onTargetTerminated: "deadLetter" as const,
           from: null,
         },
       })),
     );
-    expect(await stage.result(run)).toEqual({ timedOut: false, values: [1, 2, 3] });
+    expect(await cluster.result(run)).toEqual({ timedOut: false, values: [1, 2, 3] });
     expect((await engine.deadLetters.list()).items.map((letter) => letter.value)).toEqual([4]);
   });
 
   it("gives what is there when its time is up, be it nothing", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [gather] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [gather] });
     const some = await engine.start(gather, { timeout: "10 s" });
     const none = await engine.start(gather, { timeout: "10 s" });
     await some.send("n", 1);
     await some.send("n", 2);
-    await stage.world.advance("10 s");
-    expect(await stage.result(some)).toEqual({ timedOut: true, values: [1, 2] });
-    expect(await stage.result(none)).toEqual({ timedOut: true, values: [] });
+    await cluster.world.advance("10 s");
+    expect(await cluster.result(some)).toEqual({ timedOut: true, values: [1, 2] });
+    expect(await cluster.result(none)).toEqual({ timedOut: true, values: [] });
   });
 
   it("refuses a count that is none", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];
       for (const count of [0, -1, 1.5, Number.NaN, 10_001]) {
@@ -234,12 +234,12 @@ describe.each(STAGES)("listenN, on the store $name", ({ create }) => {
       }
       return new Set(codes).size === 1 ? codes[0] : codes;
     });
-    const engine = await stage.engine({ workflows: [odd] });
-    expect(await stage.result(await engine.start(odd, undefined))).toBe("OPTION_INVALID");
+    const engine = await cluster.engine({ workflows: [odd] });
+    expect(await cluster.result(await engine.start(odd, undefined))).toBe("OPTION_INVALID");
   });
 });
 
-describe.each(STAGES)("select, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
   const child = workflow("child", async (ctx, ms: number) => {
     await ctx.sleep(ms);
     return `slept ${ms}`;
@@ -264,95 +264,95 @@ describe.each(STAGES)("select, on the store $name", ({ create }) => {
     ["a message", "yes", 1],
     ["a typed message", "no", "because"],
   ])("is won by %s", async (_, key, value) => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [select, child] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.send(key, value)).toEqual({ kind: "delivered" });
-    expect(await stage.result(run)).toEqual({ key, value });
+    expect(await cluster.result(run)).toEqual({ key, value });
   });
 
   it("is won by an event", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [select, child] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.emit("news", { n: 1 })).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(run)).toEqual({ key: "news", value: { n: 1 } });
+    expect(await cluster.result(run)).toEqual({ key: "news", value: { n: 1 } });
   });
 
   it("is won by a child", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [select, child] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
-    await stage.world.advance("1 minute");
-    expect(await stage.result(run)).toEqual({ key: "done", value: "slept 60000" });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toEqual({ key: "done", value: "slept 60000" });
   });
 
   it("is won by the earliest timer", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const timed = workflow("timed", async (ctx) =>
       ctx.select({ m: { message: "m" }, long: { after: "1 hour" }, short: { after: "1 minute" } }),
     );
-    const engine = await stage.engine({ workflows: [timed] });
+    const engine = await cluster.engine({ workflows: [timed] });
     const run = await engine.start(timed, undefined);
-    await stage.world.advance("1 minute");
-    expect(await stage.result(run)).toEqual({ key: "short", value: undefined });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toEqual({ key: "short", value: undefined });
   });
 
   it("throws a child's failure", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       const started = await ctx.startChild(failing, undefined);
       return await ctx.select({ done: { child: started }, m: { message: "m" } });
     });
-    const engine = await stage.engine({ workflows: [parent, failing] });
-    const error = await stage.failure(await engine.start(parent, undefined));
+    const engine = await cluster.engine({ workflows: [parent, failing] });
+    const error = await cluster.failure(await engine.start(parent, undefined));
     expect(error.cause).toMatchObject({ code: "CHILD_FAILED", cause: { message: "the child's own" } });
   });
 
   it("leaves the losers' messages where they are", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const twice = workflow("twice", async (ctx) => {
       const first = await ctx.select({ a: { message: "a" }, b: { message: "b" } });
       const second = await ctx.select({ a: { message: "a" }, b: { message: "b" } });
       return [first, second];
     });
-    const engine = await stage.engine({ workflows: [twice] });
-    const client = await stage.engine();
+    const engine = await cluster.engine({ workflows: [twice] });
+    const client = await cluster.engine();
     const run = await client.start(twice, undefined, { delay: "10 s" });
     await run.send("b", 1);
     await run.send("a", 2);
-    await stage.world.advance("11 s");
-    expect(await stage.result(engine.run(run.id))).toEqual([
+    await cluster.world.advance("11 s");
+    expect(await cluster.result(engine.run(run.id))).toEqual([
       { key: "b", value: 1 },
       { key: "a", value: 2 },
     ]);
   });
 
   it("is won by the same arm in every replay", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const again = workflow("again", async (ctx) => {
       const won = await choose(ctx);
       await ctx.listen("end");
       return won;
     });
-    const first = await stage.engine({ workflows: [again, child] });
+    const first = await cluster.engine({ workflows: [again, child] });
     const run = await first.start(again, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("yes", 1);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("no", 2);
-    const second = await stage.takeOver(first, { workflows: [again, child] });
+    const second = await cluster.takeOver(first, { workflows: [again, child] });
     await second.send(run.id, "end", null);
-    expect(await stage.result(second.run(run.id))).toEqual({ key: "yes", value: 1 });
+    expect(await cluster.result(second.run(run.id))).toEqual({ key: "yes", value: 1 });
   });
 
   it("refuses to wait for nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const empty = workflow("empty", async (ctx) => ctx.select({}));
-    const engine = await stage.engine({ workflows: [empty] });
-    const error = await stage.failure(await engine.start(empty, undefined));
+    const engine = await cluster.engine({ workflows: [empty] });
+    const error = await cluster.failure(await engine.start(empty, undefined));
     expect(error.cause).toMatchObject({ code: "OPTION_INVALID" });
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, type Engine, workflow } from "../index.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("migrating, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
   const ran: string[] = [];
   const one = workflow("order", { version: 1 }, async (ctx: Ctx) => {
     await ctx.step("old name", () => ran.push("old name"));
@@ -18,23 +18,23 @@ describe.each(STAGES)("migrating, on the store $name", ({ create }) => {
   });
   const MAP = { "old name": "name", "not needed": null };
 
-  async function waiting(stage: Stage): Promise<Engine> {
+  async function waiting(cluster: TestCluster): Promise<Engine> {
     ran.length = 0;
-    const engine = await stage.engine({ workflows: [one, two] });
+    const engine = await cluster.engine({ workflows: [one, two] });
     await engine.start(one, undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     return engine;
   }
 
   it("moves an open run to another version: its records lie where that code asks for them, and no step runs again", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await waiting(stage);
+    const cluster = await create(onTestFinished);
+    const engine = await waiting(cluster);
     const migration = await engine.migrate("r", 2, MAP, { by: "ann", why: "the name changed" });
     expect(migration).toEqual({ from: 1, to: 2, moved: 1, dropped: 1, finding: null, done: true });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.get("r")).toMatchObject({ version: 2, status: "suspended" });
     await engine.send("r", "go", null);
-    expect(await stage.finish(engine.run("r"))).toBe("two");
+    expect(await cluster.finish(engine.run("r"))).toBe("two");
     expect(ran).toEqual(["old name", "not needed"]);
     const journal = await engine.run("r").journal();
     expect(journal.map(({ location }) => location)).toEqual(["name", "~", "go", "end"]);
@@ -42,60 +42,60 @@ describe.each(STAGES)("migrating, on the store $name", ({ create }) => {
   });
 
   it("keeps deadlines: a sleep goes on from when it began", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const sleeps = (version: number) =>
       workflow("sleeps", { version }, async (ctx: Ctx) => {
         await ctx.step("a", () => 1);
         await ctx.sleep("20 s");
         return ctx.now();
       });
-    const engine = await stage.engine({ workflows: [sleeps(1), sleeps(2)] });
+    const engine = await cluster.engine({ workflows: [sleeps(1), sleeps(2)] });
     const run = await engine.start(sleeps(1), undefined, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     const began = (await run.journal())[0]!.at;
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     await engine.migrate("r", 2);
-    await stage.world.advance("11 s");
-    expect(await stage.result(run)).toBe(began + 20_000);
+    await cluster.world.advance("11 s");
+    expect(await cluster.result(run)).toBe(began + 20_000);
   });
 
   it("tried out changes nothing, and says what would not fit", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await waiting(stage);
-    const before = await stage.dump();
+    const cluster = await create(onTestFinished);
+    const engine = await waiting(cluster);
+    const before = await cluster.dump();
     expect(await engine.migrate("r", 2, MAP, { dryRun: true })).toMatchObject({ done: false, finding: null });
     const { finding } = await engine.migrate("r", 2, { "old name": "name" }, { dryRun: true });
     expect(finding).toMatchObject({ kind: "record", location: "not needed", recorded: "step at not needed" });
-    expect(await stage.dump()).toBe(before);
+    expect(await cluster.dump()).toBe(before);
   });
 
   it("refuses what would not go on, what it has no code for, and runs that have ended; nothing changes", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await waiting(stage);
-    const client = await stage.engine();
-    const before = await stage.dump();
+    const cluster = await create(onTestFinished);
+    const engine = await waiting(cluster);
+    const client = await cluster.engine();
+    const before = await cluster.dump();
     await expect(engine.migrate("r", 2)).rejects.toMatchObject({ code: "HISTORY_DIVERGED" });
     await expect(engine.migrate("r", 3, MAP)).rejects.toMatchObject({ code: "WORKFLOW_UNKNOWN" });
     await expect(client.migrate("r", 2, MAP)).rejects.toMatchObject({ code: "WORKFLOW_UNKNOWN" });
     await expect(engine.migrate("r", 0, MAP)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(engine.migrate("none", 2)).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
-    expect(await stage.dump()).toBe(before);
+    expect(await cluster.dump()).toBe(before);
     await engine.cancel("r");
     await expect(engine.migrate("r", 2, MAP)).rejects.toMatchObject({ code: "RUN_ENDED" });
   });
 
   it("is done once under one id", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await waiting(stage);
+    const cluster = await create(onTestFinished);
+    const engine = await waiting(cluster);
     const first = await engine.migrate("r", 2, MAP, { id: "once" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await engine.migrate("r", 2, MAP, { id: "once" })).toEqual(first);
     const acts = (await engine.run("r").journal()).filter(({ kind }) => kind === "operator");
     expect(acts).toHaveLength(1);
   });
 
   it("does not rename the place of a child that is open, and tells of the end of one that is not", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const child = workflow("child", async (ctx) => (await ctx.listen<number>("go")).value);
     const parent = (version: number, name: string) =>
       workflow("parent", { version }, async (ctx: Ctx) => {
@@ -103,14 +103,14 @@ describe.each(STAGES)("migrating, on the store $name", ({ create }) => {
         await ctx.listen("on");
         return await handle.result();
       });
-    const engine = await stage.engine({ workflows: [child, parent(1, "kid"), parent(2, "child")] });
+    const engine = await cluster.engine({ workflows: [child, parent(1, "kid"), parent(2, "child")] });
     const run = await engine.start(parent(1, "kid"), undefined, { id: "p" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await expect(engine.migrate("p", 2, { kid: "child" })).rejects.toMatchObject({ code: "CHILD_OPEN" });
     await engine.send("p//kid", "go", 7);
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.migrate("p", 2, { kid: "child" });
     await run.send("on", null);
-    expect(await stage.finish(run)).toBe(7);
+    expect(await cluster.finish(run)).toBe(7);
   });
 });

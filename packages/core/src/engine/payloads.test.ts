@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { type CodecHook, message, type PawlError, topic, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const echo = workflow("echo", async (_, input: unknown) => input);
 
@@ -12,10 +12,10 @@ async function codeOf(call: () => Promise<unknown>): Promise<string> {
   );
 }
 
-describe.each(STAGES)("a value, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a value, on the store $name", ({ create }) => {
   it("that would not come back the same is refused at the call, with its path, and nothing changes", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [echo] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [echo] });
     class Point {
       x = 1;
     }
@@ -40,7 +40,7 @@ describe.each(STAGES)("a value, on the store $name", ({ create }) => {
   });
 
   it("that is documented comes back the same, as input, output, message and event", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const values: readonly unknown[] = [
       undefined,
       null,
@@ -61,56 +61,56 @@ describe.each(STAGES)("a value, on the store $name", ({ create }) => {
       const e = await ctx.awaitEvent("e");
       return [input, m.value, e.value, await ctx.step("s", () => input)];
     });
-    const engine = await stage.engine({ workflows: [round] });
+    const engine = await cluster.engine({ workflows: [round] });
     for (const value of values) {
       const run = await engine.start(round, value);
       await run.send("m", value);
       await engine.emit("e", value);
-      expect(await stage.result(run)).toStrictEqual([value, value, value, value]);
+      expect(await cluster.result(run)).toStrictEqual([value, value, value, value]);
     }
   });
 
   it("larger than the limit is refused, and one near it is warned of", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const fat = workflow("fat", async (ctx) => {
       const bad = await ctx.tryStep("fat", () => "x".repeat(20_000));
       return bad.ok ? "kept" : { kind: bad.failure.kind, code: (bad.failure.error as PawlError).code };
     });
-    const engine = await stage.engine({ workflows: [echo, fat], payloadBytesMax: 10_000 });
+    const engine = await cluster.engine({ workflows: [echo, fat], payloadBytesMax: 10_000 });
     const told = await codeOf(() => engine.start(echo, "x".repeat(10_001)));
     expect(told).toContain("PAYLOAD_TOO_LARGE");
     expect(told).toContain("10003");
     expect(told).toContain("10000");
-    expect(await stage.result(await engine.start(fat, undefined))).toEqual({
+    expect(await cluster.result(await engine.start(fat, undefined))).toEqual({
       kind: "critical",
       code: "PAYLOAD_TOO_LARGE",
     });
-    expect(stage.log).toEqual([]);
-    await stage.result(await engine.start(echo, "x".repeat(2_000), { id: "big" }));
-    expect(stage.log.filter(({ level }) => level === "warn").map(({ text }) => text.slice(0, 16))).toContain(
+    expect(cluster.log).toEqual([]);
+    await cluster.result(await engine.start(echo, "x".repeat(2_000), { id: "big" }));
+    expect(cluster.log.filter(({ level }) => level === "warn").map(({ text }) => text.slice(0, 16))).toContain(
       "input of run big",
     );
   });
 
   it("too large as a run's output is a failure of the run, not a loop", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const fat = workflow("fat", async () => "x".repeat(20_000));
-    const engine = await stage.engine({ workflows: [fat], payloadBytesMax: 10_000 });
-    const error = await stage.failure(await engine.start(fat, undefined));
+    const engine = await cluster.engine({ workflows: [fat], payloadBytesMax: 10_000 });
+    const error = await cluster.failure(await engine.start(fat, undefined));
     expect(error.cause).toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
   });
 
   it("thrown, whatever it is, is kept: errors with cause and code, other values, and those too large in brief", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const throws = workflow("throws", async (_, which: string): Promise<void> => {
       if (which === "text") await Promise.reject("just text");
       if (which === "nothing") await Promise.reject(undefined);
       if (which === "huge") throw new Error("y".repeat(50_000));
       throw Object.assign(new AggregateError([new TypeError("one")], "many"), { code: 42, cause: new Error("root") });
     });
-    const engine = await stage.engine({ workflows: [throws], payloadBytesMax: 10_000 });
+    const engine = await cluster.engine({ workflows: [throws], payloadBytesMax: 10_000 });
     const causeOf = async (which: string): Promise<Error & { code?: unknown }> =>
-      (await stage.failure(await engine.start(throws, which))).cause as Error;
+      (await cluster.failure(await engine.start(throws, which))).cause as Error;
     expect(await causeOf("text")).toMatchObject({ name: "NonError", message: "just text" });
     expect(await causeOf("nothing")).toMatchObject({ name: "NonError" });
     expect((await causeOf("huge")).message).toMatch(/^y{1000}$/);
@@ -124,7 +124,7 @@ describe.each(STAGES)("a value, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(STAGES)("a codec, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a codec, on the store $name", ({ create }) => {
   const secret: CodecHook = {
     encode: (text) => `#${Buffer.from(text).toString("base64")}`,
     decode: (text) => {
@@ -135,7 +135,7 @@ describe.each(STAGES)("a codec, on the store $name", ({ create }) => {
   const CANARY = "canary-7f3a";
 
   it("is applied to everything that is stored: values, failures, reasons, letters; and to all that is read", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const child = workflow("child", async (_, input: string): Promise<string> => {
       if (input.includes("fail")) throw Object.assign(new Error(`${CANARY} failed`), { detail: CANARY });
       return input;
@@ -159,17 +159,17 @@ describe.each(STAGES)("a codec, on the store $name", ({ create }) => {
       if (input === CANARY) return await ctx.continueAs(`${CANARY} again`);
       return [step, tried.ok, got.value, event.value, good, bad];
     });
-    const engine = await stage.engine({ workflows: [all, child], codec: secret });
+    const engine = await cluster.engine({ workflows: [all, child], codec: secret });
     const run = await engine.start(all, CANARY);
     for (let generation = 0; generation < 2; generation += 1) {
       await run.send("m", CANARY);
       await engine.emit("e", CANARY);
-      await stage.world.advance("1 s");
-      expect(await stage.dump()).not.toContain(CANARY);
+      await cluster.world.advance("1 s");
+      expect(await cluster.dump()).not.toContain(CANARY);
       await run.send("end", CANARY);
-      await stage.world.advance("1 s");
+      await cluster.world.advance("1 s");
     }
-    expect(await stage.result(run)).toEqual([`${CANARY} again`, false, CANARY, CANARY, CANARY, `${CANARY} failed`]);
+    expect(await cluster.result(run)).toEqual([`${CANARY} again`, false, CANARY, CANARY, CANARY, `${CANARY} failed`]);
     const cancelled = await engine.start(all, CANARY);
     await cancelled.cancel(`${CANARY} reason`);
     const paused = await engine.start(all, CANARY);
@@ -177,21 +177,21 @@ describe.each(STAGES)("a codec, on the store $name", ({ create }) => {
     expect((await engine.get(paused.id))?.error?.message).toBe(`${CANARY} reason`);
     expect((await engine.deadLetters.list()).items[0]).toMatchObject({ value: CANARY });
     expect(JSON.stringify((await run.journal()).map((record) => record.value))).toContain(CANARY);
-    expect(await stage.dump()).not.toContain(CANARY);
+    expect(await cluster.dump()).not.toContain(CANARY);
   });
 
   it("that can't read what is stored fails the run with PAYLOAD_CORRUPT and harms no other", async () => {
-    const stage = await create(onTestFinished);
-    const plain = await stage.engine();
+    const cluster = await create(onTestFinished);
+    const plain = await cluster.engine();
     const run = await plain.start(echo, "not encoded");
-    const engine = await stage.engine({ workflows: [echo], codec: secret });
-    await stage.world.advance("2 s");
-    expect(await stage.result(await engine.start(echo, "encoded"))).toBe("encoded");
+    const engine = await cluster.engine({ workflows: [echo], codec: secret });
+    await cluster.world.advance("2 s");
+    expect(await cluster.result(await engine.start(echo, "encoded"))).toBe("encoded");
     expect(await plain.run(run.id).status()).toBe("failed");
   });
 });
 
-describe.each(STAGES)("a schema, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a schema, on the store $name", ({ create }) => {
   const order = workflow(
     "order",
     { input: z.object({ id: z.string(), n: z.number().default(1) }), output: z.object({ total: z.number() }) },
@@ -199,9 +199,9 @@ describe.each(STAGES)("a schema, on the store $name", ({ create }) => {
   );
 
   it("checks the input of a start, with its defaults, and starts nothing that does not fit", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [order] });
-    expect(await stage.result(await engine.start(order, { id: "a" } as { id: string; n: number }))).toEqual({
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [order] });
+    expect(await cluster.result(await engine.start(order, { id: "a" } as { id: string; n: number }))).toEqual({
       total: 2,
     });
     const told = await codeOf(() => engine.start(order, { id: 1 } as never, { id: "r" }));
@@ -210,15 +210,15 @@ describe.each(STAGES)("a schema, on the store $name", ({ create }) => {
   });
 
   it("checks the output: a run whose output does not fit fails", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [order] });
-    const error = await stage.failure(await engine.start(order, { id: "bad", n: 1 }));
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [order] });
+    const error = await cluster.failure(await engine.start(order, { id: "bad", n: 1 }));
     expect(error.cause).toMatchObject({ code: "SCHEMA_REFUSED" });
     expect((error.cause as Error).message).toContain("$.total");
   });
 
   it("checks messages and events where they are sent, from outside and from workflows", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const approve = message("approve", z.object({ by: z.string() }));
     const price = topic("price", { schema: z.coerce.number() });
     const waits = workflow("waits", async (ctx) => {
@@ -229,24 +229,24 @@ describe.each(STAGES)("a schema, on the store $name", ({ create }) => {
       const at = await ctx.awaitEvent(price);
       return [got.value.by, at.value, codes];
     });
-    const engine = await stage.engine({ workflows: [waits] });
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined, { id: "r" });
     expect(await codeOf(() => run.send(approve, {} as never))).toContain("SCHEMA_REFUSED: message approve");
     expect(await codeOf(() => engine.emit(price, "x" as never))).toContain("SCHEMA_REFUSED: event price");
     await run.send(approve, { by: "ann" });
     await engine.emit(price, "12" as never);
-    expect(await stage.result(run)).toEqual(["ann", 12, ["SCHEMA_REFUSED", "SCHEMA_REFUSED"]]);
+    expect(await cluster.result(run)).toEqual(["ann", 12, ["SCHEMA_REFUSED", "SCHEMA_REFUSED"]]);
   });
 
   it("checks the input of children and of continueAs, at the call", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       const codes: string[] = [];
       await ctx.child(order, { id: 1 } as never).catch((error: PawlError) => codes.push(error.code));
       await ctx.continueAs(order, { id: 1 } as never).catch((error: PawlError) => codes.push(error.code));
       return codes;
     });
-    const engine = await stage.engine({ workflows: [parent, order] });
-    expect(await stage.result(await engine.start(parent, undefined))).toEqual(["SCHEMA_REFUSED", "SCHEMA_REFUSED"]);
+    const engine = await cluster.engine({ workflows: [parent, order] });
+    expect(await cluster.result(await engine.start(parent, undefined))).toEqual(["SCHEMA_REFUSED", "SCHEMA_REFUSED"]);
   });
 });

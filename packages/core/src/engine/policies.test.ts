@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 import { Loop } from "../workflow/structure.ts";
 import { programWorkflow, workflow } from "../workflow/workflow.ts";
 import type { Engine } from "./engine.ts";
@@ -21,107 +21,107 @@ function warnings(engine: Engine): string[] {
   return told;
 }
 
-describe.each(STAGES)("limits of runs on $name", ({ create }) => {
+describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
   it("fail a run that takes too long, after a warning at 50 % and at 80 %, once each", async () => {
-    const stage = await open();
-    const engine = await stage.engine({ workflows: [asleep], maxRunDuration: "100 s" });
+    const cluster = await open();
+    const engine = await cluster.engine({ workflows: [asleep], maxRunDuration: "100 s" });
     const told = warnings(engine);
     const run = await engine.start(asleep, undefined);
-    await stage.world.advance("49 s");
+    await cluster.world.advance("49 s");
     expect(told).toEqual([]);
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(told).toEqual(["maxRunDuration 50"]);
-    await stage.world.advance("30 s");
+    await cluster.world.advance("30 s");
     expect(told).toEqual(["maxRunDuration 50", "maxRunDuration 80"]);
-    await stage.world.advance(19_999);
+    await cluster.world.advance(19_999);
     expect(await run.status()).toBe("suspended");
-    await stage.world.advance(1);
-    const error = await stage.failure(run);
+    await cluster.world.advance(1);
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RUN_DURATION_EXCEEDED" } });
     expect(error.message).toContain("takes longer than its maxRunDuration of 1m 40s");
     expect(told).toHaveLength(2);
-    expect(stage.log.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
+    expect(cluster.log.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
       "a run has used 50 % of its maxRunDuration",
       "a run has used 80 % of its maxRunDuration",
     ]);
   });
 
   it("are the workflow's own where it has some, and can be taken away by it", async () => {
-    const stage = await open();
+    const cluster = await open();
     const short = workflow("short", { maxRunDuration: "10 s" }, asleep.run);
     const free = workflow("free", { maxRunDuration: false }, asleep.run);
-    const engine = await stage.engine({ workflows: [asleep, short, free], maxRunDuration: "30 s" });
+    const engine = await cluster.engine({ workflows: [asleep, short, free], maxRunDuration: "30 s" });
     const runs = await Promise.all([asleep, short, free].map((each) => engine.start(each, undefined)));
     const statuses = () => Promise.all(runs.map((run) => run.status()));
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(await statuses()).toEqual(["suspended", "failed", "suspended"]);
-    await stage.world.advance("20 s");
+    await cluster.world.advance("20 s");
     expect(await statuses()).toEqual(["failed", "failed", "suspended"]);
     await runs[2]?.send("go", null);
-    expect(await stage.finish(runs[2] ?? expect.unreachable())).toBe("done");
+    expect(await cluster.finish(runs[2] ?? expect.unreachable())).toBe("done");
   });
 
   it("fail a run that is suspended too long; what brings it further begins anew, what does not does not", async () => {
-    const stage = await open();
+    const cluster = await open();
     const patient = workflow("patient", { maxSuspendDuration: "10 s" }, async (ctx) => {
       await ctx.sleep("9 s");
       await ctx.step("short", () => undefined);
       await ctx.listen("first");
       await ctx.listenN("second", 2);
     });
-    const engine = await stage.engine({ workflows: [patient] });
+    const engine = await cluster.engine({ workflows: [patient] });
     const told = warnings(engine);
     const run = await engine.start(patient, undefined);
-    await stage.world.advance("17 s");
+    await cluster.world.advance("17 s");
     await run.send("first", null);
-    await stage.world.advance("7 s");
+    await cluster.world.advance("7 s");
     await run.send("second", null);
-    await stage.world.advance(2_999);
+    await cluster.world.advance(2_999);
     expect(await run.status()).toBe("suspended");
-    await stage.world.advance(1);
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    await cluster.world.advance(1);
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
     expect(told).toEqual(["maxSuspendDuration 50", "maxSuspendDuration 80"]);
   });
 
   it("do not count a step that works as a suspension, nor a pause", async () => {
-    const stage = await open();
+    const cluster = await open();
     let end: () => void = () => undefined;
     const slow = workflow("slow", { maxSuspendDuration: "10 s" }, async (ctx) => {
       await ctx.step("long", () => new Promise<void>((resolve) => (end = resolve)));
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [slow] });
+    const engine = await cluster.engine({ workflows: [slow] });
     const run = await engine.start(slow, undefined);
-    await stage.world.advance("1 min");
+    await cluster.world.advance("1 min");
     end();
-    await stage.world.advance("9 s");
+    await cluster.world.advance("9 s");
     await run.pause();
-    await stage.world.advance("1 min");
+    await cluster.world.advance("1 min");
     await run.resume();
-    await stage.world.advance("9 s");
+    await cluster.world.advance("9 s");
     await run.send("go", null);
-    await stage.result(run);
+    await cluster.result(run);
   });
 
   it("fail a run whose journal grows too long, with the warnings before it", async () => {
-    const stage = await open();
+    const cluster = await open();
     const chatty = workflow("chatty", { maxJournalRecords: 10 }, async (ctx, steps: number) => {
       for (let index = 0; index < steps; index += 1) await ctx.step("say", () => index);
       return steps;
     });
-    const engine = await stage.engine({ workflows: [chatty] });
+    const engine = await cluster.engine({ workflows: [chatty] });
     const told = warnings(engine);
-    expect(await stage.result(await engine.start(chatty, 10))).toBe(10);
+    expect(await cluster.result(await engine.start(chatty, 10))).toBe(10);
     expect(told).toEqual(["maxJournalRecords 50", "maxJournalRecords 80"]);
     const run = await engine.start(chatty, 1_000);
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
     expect((await run.journal()).filter(({ kind }) => kind === "step").length).toBeLessThanOrEqual(11);
   });
 
   it("of the journal end a run that never comes to rest, and count nothing that a loop has dropped", async () => {
-    const stage = await open();
+    const cluster = await open();
     const endless = workflow("endless", { maxJournalRecords: 50 }, async (ctx) => {
       for (;;) await ctx.emit("news", 1);
     });
@@ -135,58 +135,60 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
         },
       }),
     );
-    const engine = await stage.engine({ workflows: [endless, loops] });
+    const engine = await cluster.engine({ workflows: [endless, loops] });
     const failed = await engine.start(endless, undefined);
-    expect(await stage.failure(failed)).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
-    expect(await stage.result(await engine.start(loops, undefined))).toBe(200);
+    expect(await cluster.failure(failed)).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
+    expect(await cluster.result(await engine.start(loops, undefined))).toBe(200);
   });
 
   it("reach runs that nobody holds in memory, and runs whose worker has died", async () => {
-    const stage = await open();
+    const cluster = await open();
     const workflows = [workflow("asleep", { maxSuspendDuration: "20 s" }, asleep.run)];
     const [limited = asleep] = workflows;
-    const engine = await stage.engine({ workflows, hotRuns: 1 });
+    const engine = await cluster.engine({ workflows, hotRuns: 1 });
     const cold = await Promise.all([1, 2, 3].map(() => engine.start(limited, undefined)));
-    await stage.world.advance("20 s");
+    await cluster.world.advance("20 s");
     for (const run of cold)
-      expect(await stage.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+      expect(await cluster.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
     const orphan = await engine.start(limited, undefined);
-    await stage.world.advance("11 s");
-    const client = await stage.engine();
-    stage.crash(engine);
-    await stage.world.advance("30 s");
-    const heir = await stage.engine({ workflows });
+    await cluster.world.advance("11 s");
+    const client = await cluster.engine();
+    cluster.crash(engine);
+    await cluster.world.advance("30 s");
+    const heir = await cluster.engine({ workflows });
     const told = warnings(heir);
-    await stage.world.advance("6 s");
-    expect(await stage.failure(client.run(orphan.id))).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    await cluster.world.advance("6 s");
+    expect(await cluster.failure(client.run(orphan.id))).toMatchObject({
+      cause: { code: "SUSPEND_DURATION_EXCEEDED" },
+    });
     expect(told).toEqual([]);
   });
 
   it("end a run that awaits something of its own", async () => {
-    const stage = await open();
+    const cluster = await open();
     const hung = workflow("hung", { maxRunDuration: "10 s" }, async () => await new Promise(() => undefined));
-    const engine = await stage.engine({ workflows: [hung] });
+    const engine = await cluster.engine({ workflows: [hung] });
     const run = await engine.start(hung, undefined);
-    await stage.world.advance("10 s");
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
+    await cluster.world.advance("10 s");
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
   });
 
   it("abort the step that is under way and undo what was done, once, over a crash at each commit", async () => {
     let undone = 0;
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await open();
+      const cluster = await open();
       const done: string[] = [];
       const saga = workflow("saga", { maxRunDuration: "30 s" }, async (ctx) => {
         await ctx.step("book", () => "seat 1", { rollback: (seat) => void done.push(`undo ${seat}`) });
         await ctx.listen("never");
       });
-      const client = await stage.engine();
-      const engine = await stage.engine({ workflows: [saga], crashAt });
+      const client = await cluster.engine();
+      const engine = await cluster.engine({ workflows: [saga], crashAt });
       const run = await client.start(saga, undefined);
-      await stage.world.advance("32 s");
-      const crashed = stage.crashed(engine);
-      if (crashed) await stage.engine({ workflows: [saga] });
-      await expect(stage.finish(run)).rejects.toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
+      await cluster.world.advance("32 s");
+      const crashed = cluster.crashed(engine);
+      if (crashed) await cluster.engine({ workflows: [saga] });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
       const kinds = (await run.journal()).map(({ kind }) => kind);
       const count = (kind: string) => kinds.filter((each) => each === kind).length;
       // Its time may be up before the step is recorded: then there is nothing to undo.
@@ -200,7 +202,7 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
   });
 
   it("hold no more for a run that undoes what it did, however long that takes", async () => {
-    const stage = await open();
+    const cluster = await open();
     let tries = 0;
     const undo = (): void => {
       tries += 1;
@@ -212,39 +214,39 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
       await ctx.step("book", () => "seat", { rollback: { run: undo, retry } });
       await ctx.listen("never");
     });
-    const engine = await stage.engine({ workflows: [saga] });
+    const engine = await cluster.engine({ workflows: [saga] });
     const run = await engine.start(saga, undefined);
-    await stage.world.advance("79 s");
+    await cluster.world.advance("79 s");
     expect(await engine.explain(run.id)).toMatchObject({
       status: "compensating",
       why: { kind: "backingOff", location: "book/~rollback", attempts: 1, error: { message: "not yet" } },
-      nextDueAt: stage.world.now() + 1_000,
+      nextDueAt: cluster.world.now() + 1_000,
     });
-    const heir = await stage.takeOver(engine, { workflows: [saga] });
-    await stage.world.advance("3 min");
-    expect(await stage.failure(heir.run(run.id))).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    const heir = await cluster.takeOver(engine, { workflows: [saga] });
+    await cluster.world.advance("3 min");
+    expect(await cluster.failure(heir.run(run.id))).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
     expect(tries).toBe(4);
   });
 
   it("warn once, whoever works on the run", async () => {
-    const stage = await open();
+    const cluster = await open();
     const pair = workflow("pair", { maxRunDuration: "60 s" }, async (ctx) => {
       await ctx.listenN("go", 2);
       return "done";
     });
-    const engine = await stage.engine({ workflows: [pair] });
+    const engine = await cluster.engine({ workflows: [pair] });
     const first = warnings(engine);
     const run = await engine.start(pair, undefined);
-    await stage.world.advance("31 s");
-    const heir = await stage.takeOver(engine, { workflows: [pair] });
+    await cluster.world.advance("31 s");
+    const heir = await cluster.takeOver(engine, { workflows: [pair] });
     const second = warnings(heir);
     await heir.run(run.id).send("go", null);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await heir.get(run.id)).toMatchObject({ status: "suspended", owner: heir.workerId });
     expect([first, second]).toEqual([["maxRunDuration 50"], []]);
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     await heir.run(run.id).send("go", null);
-    expect(await stage.finish(heir.run(run.id))).toBe("done");
+    expect(await cluster.finish(heir.run(run.id))).toBe("done");
     expect([first, second]).toEqual([["maxRunDuration 50"], ["maxRunDuration 80"]]);
     expect((await heir.run(run.id).journal()).map(({ kind, location }) => `${kind} ${location}`)).toEqual([
       "warning ~maxRunDuration",
@@ -254,34 +256,34 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
   });
 
   it("count from a run's begin: not its delay, and anew for each generation", async () => {
-    const stage = await open();
+    const cluster = await open();
     const again = workflow("again", { maxRunDuration: "10 s" }, async (ctx, left: number): Promise<string> => {
       await ctx.sleep("6 s");
       return left === 0 ? "done" : await ctx.continueAs(left - 1);
     });
-    const engine = await stage.engine({ workflows: [again] });
+    const engine = await cluster.engine({ workflows: [again] });
     const run = await engine.start(again, 3, { delay: "1 min" });
-    await stage.world.advance("90 s");
-    expect(await stage.result(run)).toBe("done");
+    await cluster.world.advance("90 s");
+    expect(await cluster.result(run)).toBe("done");
   });
 
   it("give a run that is retried its time again", async () => {
-    const stage = await open();
+    const cluster = await open();
     const limits = { maxRunDuration: "60 s", maxSuspendDuration: "50 s" } as const;
     const limited = workflow("asleep", limits, asleep.run);
-    const engine = await stage.engine({ workflows: [limited] });
+    const engine = await cluster.engine({ workflows: [limited] });
     const run = await engine.start(limited, undefined);
-    await stage.world.advance("10 min");
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
+    await cluster.world.advance("10 min");
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
     await run.retry();
-    await stage.world.advance("49 s");
+    await cluster.world.advance("49 s");
     expect(await run.status()).toBe("suspended");
     await run.send("go", null);
-    expect(await stage.result(run)).toBe("done");
+    expect(await cluster.result(run)).toBe("done");
   });
 
   it("hold for programs that are data, whose warnings the snapshot knows of", async () => {
-    const stage = await open();
+    const cluster = await open();
     const ticking = programWorkflow(
       "ticking",
       (host) => {
@@ -313,31 +315,31 @@ describe.each(STAGES)("limits of runs on $name", ({ create }) => {
       },
       { maxJournalRecords: 20 },
     );
-    const engine = await stage.engine({ workflows: [ticking] });
+    const engine = await cluster.engine({ workflows: [ticking] });
     const first = warnings(engine);
     const run = await engine.start(ticking, undefined);
-    await stage.world.advance("12 s");
-    stage.crash(engine);
-    const heir = await stage.engine({ workflows: [ticking] });
+    await cluster.world.advance("12 s");
+    cluster.crash(engine);
+    const heir = await cluster.engine({ workflows: [ticking] });
     const second = warnings(heir);
-    await stage.world.advance("16 s");
-    expect(await stage.failure(heir.run(run.id))).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
+    await cluster.world.advance("16 s");
+    expect(await cluster.failure(heir.run(run.id))).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
     expect([...first, ...second]).toEqual(["maxJournalRecords 50", "maxJournalRecords 80"]);
   });
 });
 
 it("limits that can't be are refused", async () => {
-  const stage = await (STAGES[0] ?? expect.unreachable()).create(onTestFinished);
+  const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const refused = { code: "OPTION_INVALID" };
-  await expect(stage.engine({ maxRunDuration: 0 })).rejects.toMatchObject(refused);
-  await expect(stage.engine({ maxSuspendDuration: "soon" as "1 s" })).rejects.toMatchObject({
+  await expect(cluster.engine({ maxRunDuration: 0 })).rejects.toMatchObject(refused);
+  await expect(cluster.engine({ maxSuspendDuration: "soon" as "1 s" })).rejects.toMatchObject({
     code: "DURATION_INVALID",
   });
   for (const maxJournalRecords of [0, 1.5, -1]) {
-    await expect(stage.engine({ maxJournalRecords })).rejects.toMatchObject(refused);
+    await expect(cluster.engine({ maxJournalRecords })).rejects.toMatchObject(refused);
   }
   const wrong = workflow("wrong", { maxJournalRecords: 0 }, async () => undefined);
-  await expect(stage.engine({ workflows: [wrong] })).rejects.toMatchObject({
+  await expect(cluster.engine({ workflows: [wrong] })).rejects.toMatchObject({
     ...refused,
     message: expect.stringContaining("of workflow wrong: maxJournalRecords is 0"),
   });

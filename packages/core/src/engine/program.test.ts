@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type Completion, type ProgramFactory, programWorkflow, type StepCommand } from "../index.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../model/retry.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** State of the small machine below: all of it is JSON. */
 interface Tally {
@@ -73,7 +73,7 @@ function watching(): Watched {
   return { starts: [], bodies: [], delivered: [] };
 }
 
-for (const kind of STAGES) {
+for (const kind of TEST_STORES) {
   describe(`a program that is data, on the store '${kind.name}'`, () => {
     const closers: Array<() => Promise<void>> = [];
     afterEach(async () => {
@@ -81,51 +81,51 @@ for (const kind of STAGES) {
     });
 
     it("is rewound to before its snapshot: it is fed its journal from the beginning, and keeps snapshots again", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
       const tally = programWorkflow<number, number>(
         "tally",
         tallyProgram(watched, (n) => n),
       );
-      const engine = await stage.engine({ workflows: [tally] });
+      const engine = await cluster.engine({ workflows: [tally] });
       const run = await engine.start(tally, 8);
-      expect(await stage.result(run)).toBe(36);
+      expect(await cluster.result(run)).toBe(36);
       watched.bodies.length = 0;
       await run.rewind("add-5");
-      expect(await stage.result(run)).toBe(36);
+      expect(await cluster.result(run)).toBe(36);
       expect(watched.bodies).toEqual([5, 6, 7, 8]);
       expect(watched.starts.at(-1)).toBe(null);
       await run.rewind("add-8");
-      expect(await stage.result(run)).toBe(36);
+      expect(await cluster.result(run)).toBe(36);
       expect(watched.bodies).toEqual([5, 6, 7, 8, 8]);
     });
 
     it("runs on the same kernel as code", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
       const tally = programWorkflow<number, number>(
         "tally",
         tallyProgram(watched, (n) => n),
       );
-      const engine = await stage.engine({ workflows: [tally] });
+      const engine = await cluster.engine({ workflows: [tally] });
       const run = await engine.start(tally, 10);
-      expect(await stage.result(run)).toBe(55);
+      expect(await cluster.result(run)).toBe(55);
       expect((await run.journal()).map(({ location }) => location)).toEqual(
         Array.from({ length: 10 }, (_, i) => `add-${i + 1}`),
       );
     });
 
     it("goes on from its last snapshot and gets only the records after it", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const before = watching();
       const stuck = new Promise<never>(() => undefined);
       const first = programWorkflow<number, number>(
         "tally",
         tallyProgram(before, (n) => (n === 9 ? stuck : n)),
       );
-      const dead = await stage.engine({ workflows: [first] });
+      const dead = await cluster.engine({ workflows: [first] });
       const run = await dead.start(first, 10, { id: "t" });
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(before.bodies).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
 
       const after = watching();
@@ -133,33 +133,33 @@ for (const kind of STAGES) {
         "tally",
         tallyProgram(after, (n) => n),
       );
-      const heir = await stage.takeOver(dead, { workflows: [second] });
-      expect(await stage.finish(heir.run<number>(run.id))).toBe(55);
+      const heir = await cluster.takeOver(dead, { workflows: [second] });
+      expect(await cluster.finish(heir.run<number>(run.id))).toBe(55);
       expect(after.starts).toEqual([{ next: 7, sum: 21 }]);
       expect(after.delivered).toEqual([7, 8, 9, 10]);
       expect(after.bodies).toEqual([9, 10]);
     });
 
     it("counts its limit from the rewind, though the record of it lies before the snapshot", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       let held: Array<() => void> = [];
       const work = (n: number): unknown => (n <= 3 ? n : new Promise<number>((resolve) => held.push(() => resolve(n))));
       const tally = programWorkflow<number, number>("tally", tallyProgram(watching(), work));
       const options = { workflows: [tally], maxRunDuration: "20 s" };
-      const engine = await stage.engine(options);
+      const engine = await cluster.engine(options);
       await engine.start(tally, 4, { id: "r" });
-      await stage.world.advance("15 s");
+      await cluster.world.advance("15 s");
       await engine.rewind("r", 0);
-      await stage.world.advance("1 s");
+      await cluster.world.advance("1 s");
       held = [];
-      const heir = await stage.takeOver(engine, options);
+      const heir = await cluster.takeOver(engine, options);
       expect(await heir.run("r").status()).toBe("running");
       for (const release of held) release();
-      expect(await stage.finish(heir.run("r"))).toBe(10);
+      expect(await cluster.finish(heir.run("r"))).toBe(10);
     });
 
     it("keeps the count of tries of an open step over a crash", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
       let tries = 0;
       const tally = programWorkflow<number, number>(
@@ -170,12 +170,12 @@ for (const kind of STAGES) {
           throw new Error(`try ${tries}`);
         }),
       );
-      const dead = await stage.engine({ workflows: [tally] });
+      const dead = await cluster.engine({ workflows: [tally] });
       await dead.start(tally, 5, { id: "t" });
-      await stage.world.advance("1 s");
+      await cluster.world.advance("1 s");
       expect(tries).toBe(2);
-      const heir = await stage.takeOver(dead, { workflows: [tally] });
-      await stage.world.advance("1 minute");
+      const heir = await cluster.takeOver(dead, { workflows: [tally] });
+      await cluster.world.advance("1 minute");
       expect(await heir.run("t").status()).toBe("failed");
       expect(tries).toBe(4);
       expect(

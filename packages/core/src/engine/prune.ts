@@ -25,7 +25,7 @@ export async function pruneAll(
     sum = added(sum, round);
     done = round.done;
     options.onProgress?.(reportOf(sum));
-    await new Promise<void>((resolve) => world.turns.atTurnEnd(resolve));
+    await new Promise<void>((resolve) => world.eventLoop.afterTurn(resolve));
   }
   return reportOf(sum);
 }

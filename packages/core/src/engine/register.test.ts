@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { childPost, messagePost, type ProgramFactory, programWorkflow, topicPost, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-for (const kind of STAGES) {
+for (const kind of TEST_STORES) {
   describe(`workflows that an engine hears of later, on the store '${kind.name}'`, () => {
     const closers: Array<() => Promise<void>> = [];
     afterEach(async () => {
@@ -12,34 +12,34 @@ for (const kind of STAGES) {
     const greet = workflow("greet", async (ctx, name: string) => await ctx.step("say", () => `hello ${name}`));
 
     it("are worked on from then on, by an engine that knew none", async () => {
-      const stage = await kind.create((close) => closers.push(close));
-      const engine = await stage.engine();
+      const cluster = await kind.create((close) => closers.push(close));
+      const engine = await cluster.engine();
       const run = await engine.start(greet, "ann");
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await run.status()).toBe("pending");
       await engine.register(greet);
-      expect(await stage.result(run)).toBe("hello ann");
-      expect(await stage.result(await engine.start(greet, "bob"))).toBe("hello bob");
+      expect(await cluster.result(run)).toBe("hello ann");
+      expect(await cluster.result(await engine.start(greet, "bob"))).toBe("hello bob");
     });
 
     it("are worked on beside others, and a name and version that is known keeps its code", async () => {
-      const stage = await kind.create((close) => closers.push(close));
-      const engine = await stage.engine({ workflows: [greet] });
+      const cluster = await kind.create((close) => closers.push(close));
+      const engine = await cluster.engine({ workflows: [greet] });
       const other = workflow("other", async (_ctx, n: number) => n + 1);
       await engine.register(other);
       await engine.register(workflow("greet", async () => "not this"));
-      expect(await stage.result(await engine.start(other, 1))).toBe(2);
-      expect(await stage.result(await engine.start(greet, "ann"))).toBe("hello ann");
+      expect(await cluster.result(await engine.start(other, 1))).toBe(2);
+      expect(await cluster.result(await engine.start(greet, "ann"))).toBe("hello ann");
     });
 
     it("are taken over by a worker that knows them after a crash", async () => {
-      const stage = await kind.create((close) => closers.push(close));
-      const engine = await stage.engine();
+      const cluster = await kind.create((close) => closers.push(close));
+      const engine = await cluster.engine();
       await engine.register(workflow("greet", async () => await new Promise<string>(() => undefined)));
       const run = await engine.start(greet, "ann");
-      const heir = await stage.takeOver(engine, {});
+      const heir = await cluster.takeOver(engine, {});
       await heir.register(greet);
-      expect(await stage.finish(heir.run<string>(run.id))).toBe("hello ann");
+      expect(await cluster.finish(heir.run<string>(run.id))).toBe("hello ann");
     });
   });
 
@@ -50,7 +50,7 @@ for (const kind of STAGES) {
     });
 
     it("reaches a child, another run and a topic, in the run's own commit", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const child = workflow("child", async (_ctx, n: number) => n * 2);
       const listener = workflow("listener", async (ctx) => [await ctx.listen("hi"), await ctx.awaitEvent("news")]);
       const poster: ProgramFactory = (host) => {
@@ -81,15 +81,15 @@ for (const kind of STAGES) {
         };
       };
       const posting = programWorkflow<null, unknown>("posting", poster);
-      const engine = await stage.engine({ workflows: [child, listener, posting] });
+      const engine = await cluster.engine({ workflows: [child, listener, posting] });
       const heard = await engine.start(listener, undefined, { id: "l" });
       const run = await engine.start(posting, null);
-      expect(await stage.result(run)).toBe(42);
-      expect(await stage.result(heard)).toMatchObject([{ value: 1 }, { value: 2 }]);
+      expect(await cluster.result(run)).toBe(42);
+      expect(await cluster.result(heard)).toMatchObject([{ value: 1 }, { value: 2 }]);
     });
 
     it("ends when it is closed by its own location, and nothing beside it", async () => {
-      const stage = await kind.create((close) => closers.push(close));
+      const cluster = await kind.create((close) => closers.push(close));
       const closing: ProgramFactory = (host) => {
         const wait = (location: string, settle: (value: unknown) => void): void =>
           host.issue({
@@ -108,15 +108,15 @@ for (const kind of STAGES) {
           start() {
             wait("a", () => host.finish({ kind: "completed", output: "a" }));
             wait("ab", () => host.finish({ kind: "completed", output: "ab" }));
-            host.close("a", new Error("not needed"));
+            host.cancelUnder("a", new Error("not needed"));
           },
         };
       };
       const flow = programWorkflow<null, unknown>("closing", closing);
-      const engine = await stage.engine({ workflows: [flow] });
+      const engine = await cluster.engine({ workflows: [flow] });
       const run = await engine.start(flow, null);
       await run.send("m", 1);
-      expect(await stage.result(run)).toBe("ab");
+      expect(await cluster.result(run)).toBe("ab");
     });
   });
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, workflow } from "../index.ts";
 import { crashEverywhere } from "../testing/crash-everywhere.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) => {
   it("of Promise.all over steps, sleeps and children gives what it gave, each step once unless its record was lost", async () => {
     const make = () => {
       const ran: string[] = [];
@@ -149,18 +149,18 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       () => create(onTestFinished),
       make,
       ({ output }) => expect(output).toEqual([1, 2, 3]),
-      async (stage, runId) => {
-        const sender = await stage.engine();
+      async (cluster, runId) => {
+        const sender = await cluster.engine();
         for (const n of [1, 2, 3]) {
           await sender.send(runId, "m", n, { id: `m${n}` });
-          await stage.world.settle();
+          await cluster.world.settle();
         }
       },
     );
   });
 
   it("gives the same time, random numbers and uuids, and logs nothing twice", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: unknown[][] = [];
     const drawn = workflow("drawn", async (ctx) => {
       ctx.log("began", { n: 1 });
@@ -173,12 +173,12 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       ctx.log("ended");
       return values;
     });
-    const first = await stage.engine({ workflows: [drawn] });
+    const first = await cluster.engine({ workflows: [drawn] });
     const run = await first.start(drawn, undefined);
-    await stage.world.advance("10 s");
-    const second = await stage.takeOver(first, { workflows: [drawn] });
-    await stage.world.advance("1 minute");
-    const output = await stage.result(second.run<unknown[]>(run.id));
+    await cluster.world.advance("10 s");
+    const second = await cluster.takeOver(first, { workflows: [drawn] });
+    await cluster.world.advance("1 minute");
+    const output = await cluster.result(second.run<unknown[]>(run.id));
     expect(seen).toHaveLength(2);
     expect(seen[1]).toEqual(seen[0]);
     expect(output).toEqual(seen[0]);
@@ -186,25 +186,25 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
     for (const id of output.filter((value) => typeof value === "string")) {
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     }
-    const lines = stage.log.filter(({ level, fields }) => level === "info" && fields.run === run.id);
+    const lines = cluster.log.filter(({ level, fields }) => level === "info" && fields.run === run.id);
     expect(lines.map(({ text }) => text)).toEqual(["began", "in the middle", "ended"]);
     expect(lines[0]).toMatchObject({ level: "info", fields: { run: run.id, n: 1 } });
   });
 
   it("gives other random numbers to other runs and to other generations", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const draws = workflow("draws", async (ctx, got: number[]): Promise<unknown> => {
       const next = [...got, ctx.random()];
       return next.length === 3 ? next : await ctx.continueAs(next);
     });
-    const engine = await stage.engine({ workflows: [draws] });
+    const engine = await cluster.engine({ workflows: [draws] });
     const all = await Promise.all([engine.start(draws, []), engine.start(draws, [])]);
-    const outputs = (await Promise.all(all.map((run) => stage.result(run)))) as number[][];
+    const outputs = (await Promise.all(all.map((run) => cluster.result(run)))) as number[][];
     expect(new Set(outputs.flat()).size).toBe(6);
   });
 
   it("gives objects that are the same as in the first execution", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const value = {
       date: new Date(0),
       map: new Map<unknown, unknown>([["a", new Set([1n])]]),
@@ -222,12 +222,12 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       seen.push(kept);
       await ctx.listen("go");
     });
-    const first = await stage.engine({ workflows: [keeper] });
+    const first = await cluster.engine({ workflows: [keeper] });
     const run = await first.start(keeper, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [keeper] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [keeper] });
     await second.send(run.id, "go", null);
-    await stage.result(second.run(run.id));
+    await cluster.result(second.run(run.id));
     expect(seen).toHaveLength(2);
     for (const kept of seen) {
       expect(kept).not.toBe(value);
@@ -245,7 +245,7 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
   });
 
   it.runIf(staysHot)("of a long run that is hot costs nothing: a wake-up replays no step", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let passes = 0;
     const long = workflow("long", async (ctx: Ctx) => {
       passes += 1;
@@ -253,17 +253,17 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       for (let i = 0; i < 5; i += 1) await ctx.listen("go");
       return passes;
     });
-    const engine = await stage.engine({ workflows: [long] });
+    const engine = await cluster.engine({ workflows: [long] });
     const run = await engine.start(long, undefined);
     for (let i = 0; i < 5; i += 1) {
-      await stage.world.settle();
+      await cluster.world.settle();
       await run.send("go", i);
     }
-    expect(await stage.result(run)).toBe(1);
+    expect(await cluster.result(run)).toBe(1);
   });
 
   it("happens when a run was forgotten for want of room, and gives the same", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const passes = new Map<string, number>();
     const waits = workflow("waits", async (ctx, n: number) => {
       passes.set(ctx.runId, (passes.get(ctx.runId) ?? 0) + 1);
@@ -271,19 +271,19 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       await ctx.listen("go");
       return doubled;
     });
-    const engine = await stage.engine({ workflows: [waits], hotRuns: 2 });
+    const engine = await cluster.engine({ workflows: [waits], hotRuns: 2 });
     const runs = [];
     for (let n = 0; n < 6; n += 1) {
       runs.push(await engine.start(waits, n));
-      await stage.world.settle();
+      await cluster.world.settle();
     }
     for (const run of runs) await run.send("go", null);
-    expect(await Promise.all(runs.map((run) => stage.finish(run)))).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(await Promise.all(runs.map((run) => cluster.finish(run)))).toEqual([0, 2, 4, 6, 8, 10]);
     expect([...passes.values()]).toEqual([2, 2, 2, 2, 1, 1]);
   });
 
   it.runIf(staysHot)("happens when runs were forgotten because they hold too many bytes", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let passes = 0;
     const heavy = workflow("heavy", async (ctx) => {
       passes += 1;
@@ -291,23 +291,23 @@ describe.each(STAGES)("replay, on the store $name", ({ create, staysHot }) => {
       await ctx.listen("go");
       return text.length;
     });
-    const engine = await stage.engine({ workflows: [heavy], hotBytes: 25_000 });
+    const engine = await cluster.engine({ workflows: [heavy], hotBytes: 25_000 });
     const runs = await Promise.all([1, 2, 3, 4].map(() => engine.start(heavy, undefined)));
-    await stage.world.settle();
+    await cluster.world.settle();
     for (const run of runs) await run.send("go", null);
-    expect(await Promise.all(runs.map((run) => stage.finish(run)))).toEqual([10_000, 10_000, 10_000, 10_000]);
+    expect(await Promise.all(runs.map((run) => cluster.finish(run)))).toEqual([10_000, 10_000, 10_000, 10_000]);
     expect(passes).toBe(6);
   });
 
   it("happens when sleeping runs were forgotten for want of room", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx, n: number) => {
       await ctx.sleep(`${n + 1} s`);
       return n;
     });
-    const engine = await stage.engine({ workflows: [naps], hotRuns: 1 });
+    const engine = await cluster.engine({ workflows: [naps], hotRuns: 1 });
     const runs = await Promise.all([0, 1, 2, 3].map((n) => engine.start(naps, n)));
-    await stage.world.advance("10 s");
-    expect(await Promise.all(runs.map((run) => stage.result(run)))).toEqual([0, 1, 2, 3]);
+    await cluster.world.advance("10 s");
+    expect(await Promise.all(runs.map((run) => cluster.result(run)))).toEqual([0, 1, 2, 3]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** A resource that is there at once the first time, and later only when it is let. */
 function slowAgain() {
@@ -22,10 +22,10 @@ function undoable(ctx: Ctx, undone: Set<string>): Promise<string> {
   return ctx.step("done", () => ctx.runId, { rollback: (runId) => void undone.add(runId) });
 }
 
-describe.each(STAGES)("a run with a resource that undoes what it did, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a run with a resource that undoes what it did, on the store $name", ({ create }) => {
   it("hears of the end of what undoes its child, whatever commit a process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const undone = new Set<string>();
       const resource = slowAgain();
       const inner = workflow("inner", (ctx) => undoable(ctx, undone));
@@ -35,16 +35,16 @@ describe.each(STAGES)("a run with a resource that undoes what it did, on the sto
         throw new Error("no");
       });
       const workflows = [inner, outer];
-      const first = await stage.engine({ workflows, crashAt });
+      const first = await cluster.engine({ workflows, crashAt });
       void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.advance("2 s");
-      const early = stage.crashed(first);
+      await cluster.world.advance("2 s");
+      const early = cluster.crashed(first);
       resource.let();
-      if (!early) await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      if (!early) await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows }) : first;
       const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
-      await expect(stage.finish(run)).rejects.toMatchObject({ cause: { message: "no" } });
+      await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { message: "no" } });
       expect([...undone]).toEqual(["r//inner"]);
       return crashed;
     });
@@ -53,7 +53,7 @@ describe.each(STAGES)("a run with a resource that undoes what it did, on the sto
 
   it("is cancelled with its parent though the resource is being acquired, whatever commit a process dies at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const undone = new Set<string>();
       const resource = slowAgain();
       const inner = workflow("inner", async (ctx) => {
@@ -66,17 +66,17 @@ describe.each(STAGES)("a run with a resource that undoes what it did, on the sto
         await ctx.sleep("1 s");
       });
       const workflows = [inner, outer];
-      const first = await stage.engine({ workflows, crashAt });
+      const first = await cluster.engine({ workflows, crashAt });
       void first.start(outer, undefined, { id: "r" }).catch(() => undefined);
-      await stage.world.advance("2 s");
-      const early = stage.crashed(first);
+      await cluster.world.advance("2 s");
+      const early = cluster.crashed(first);
       resource.let();
-      if (!early) await stage.world.settle();
-      const crashed = stage.crashed(first);
-      const engine = crashed ? await stage.takeOver(first, { workflows }) : first;
+      if (!early) await cluster.world.settle();
+      const crashed = cluster.crashed(first);
+      const engine = crashed ? await cluster.takeOver(first, { workflows }) : first;
       const run = crashed ? await engine.start(outer, undefined, { id: "r" }) : engine.run("r");
-      await stage.finish(run);
-      await expect(stage.finish(engine.run("r//inner"))).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      await cluster.finish(run);
+      await expect(cluster.finish(engine.run("r//inner"))).rejects.toMatchObject({ code: "RUN_CANCELLED" });
       const did = (await engine.run("r//inner").journal()).filter(({ kind }) => kind === "step");
       expect([...undone]).toEqual(did.map(() => "r//inner"));
       return crashed;

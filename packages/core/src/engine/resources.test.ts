@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, checkReplay, type EngineEvent, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** Things that are acquired and released, and a list of what happened. */
 function depot() {
@@ -27,9 +27,9 @@ function depot() {
   };
 }
 
-describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
   it("is acquired before it is given, held while the run works, and released last first when the run completes", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const two = workflow("two", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
@@ -37,27 +37,27 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       await ctx.step("use", () => told.push(`use ${a.value} ${b.value}`));
       return a.name;
     });
-    const engine = await stage.engine({ workflows: [two] });
+    const engine = await cluster.engine({ workflows: [two] });
     const run = await engine.start(two, undefined);
-    expect(await stage.result(run)).toBe("a");
+    expect(await cluster.result(run)).toBe("a");
     expect(told).toEqual(["+a1", "+b1", "use a1 b1", "-b1", "-a1"]);
     expect((await run.journal()).map(({ location }) => location)).toEqual(["use"]);
   });
 
   it("is released when the run fails", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const bad = workflow("bad", async (ctx) => {
       await ctx.resource("a", how("a"));
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [bad] });
-    expect(await stage.failure(await engine.start(bad, undefined))).toMatchObject({ cause: { message: "no" } });
+    const engine = await cluster.engine({ workflows: [bad] });
+    expect(await cluster.failure(await engine.start(bad, undefined))).toMatchObject({ cause: { message: "no" } });
     expect(told).toEqual(["+a1", "-a1"]);
   });
 
   it("is released while the run is suspended and acquired again before it goes on, in a hot session", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, open, how } = depot();
     const waits = workflow("waits", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
@@ -66,19 +66,19 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       const { value } = await ctx.listen<string>("go");
       await ctx.step("two", () => told.push(`two ${a.value} ${b.value} ${value}`));
     });
-    const engine = await stage.engine({ workflows: [waits] });
+    const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
     expect([...open]).toEqual([]);
     await run.send("go", "x");
-    await stage.result(run);
+    await cluster.result(run);
     const again = ["+a2", "+b2", "two a2 b2 x", "-b2", "-a2"];
     expect(told).toEqual(["+a1", "+b1", "one a1", "-b1", "-a1", ...again]);
   });
 
   it("is acquired fresh by another worker, whose replay runs no step again", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const waits = workflow("waits", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
@@ -86,17 +86,17 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       await ctx.sleep("1 minute");
       return ctx.step("two", () => a.value);
     });
-    const first = await stage.engine({ workflows: [waits] });
+    const first = await cluster.engine({ workflows: [waits] });
     const run = await first.start(waits, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [waits] });
-    expect(await stage.finish(second.run(run.id))).toBe("a2");
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [waits] });
+    expect(await cluster.finish(second.run(run.id))).toBe("a2");
     expect(told).toEqual(["+a1", "one a1", "-a1", "+a2", "-a2"]);
   });
 
   it("never stays open behind a run, at whichever commit a worker dies, and changes nothing of the run's order", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const doomedDepot = depot();
       const heirDepot = depot();
       const make = ({ how }: ReturnType<typeof depot>) =>
@@ -113,58 +113,58 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
           got.push(await ctx.step("end", () => "end"));
           return got;
         });
-      const client = await stage.engine();
+      const client = await cluster.engine();
       const run = await client.start(make(depot()), undefined);
-      const doomed = await stage.engine({ workflows: [make(doomedDepot)], crashAt });
-      await stage.world.advance("1 s");
-      await stage.engine({ workflows: [make(heirDepot)] });
-      expect(await stage.finish(run)).toEqual(["a", "b", "end"]);
+      const doomed = await cluster.engine({ workflows: [make(doomedDepot)], crashAt });
+      await cluster.world.advance("1 s");
+      await cluster.engine({ workflows: [make(heirDepot)] });
+      expect(await cluster.finish(run)).toEqual(["a", "b", "end"]);
       expect([...heirDepot.open]).toEqual([]);
-      if (!stage.crashed(doomed)) expect([...doomedDepot.open]).toEqual([]);
-      return stage.crashed(doomed);
+      if (!cluster.crashed(doomed)) expect([...doomedDepot.open]).toEqual([]);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
   it("is released when the run is cancelled, paused or lost", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, open, how } = depot();
     const busy = workflow("busy", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
       await ctx.step("use", () => new Promise(() => told.push(`use ${a.value}`)));
     });
-    const engine = await stage.engine({ workflows: [busy] });
+    const engine = await cluster.engine({ workflows: [busy] });
     const cancelled = await engine.start(busy, undefined);
     const paused = await engine.start(busy, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(open.size).toBe(2);
     await engine.cancel(cancelled.id);
     await engine.pause(paused.id);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect([...open]).toEqual([]);
   });
 
   it("is released at each continueAs and acquired by the next generation", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const again = workflow("again", async (ctx, n: number): Promise<number> => {
       const a = await ctx.resource("a", how("a"));
       await ctx.step("use", () => told.push(`use ${a.value}`));
       return n === 0 ? 0 : await ctx.continueAs(n - 1);
     });
-    const engine = await stage.engine({ workflows: [again] });
-    expect(await stage.result(await engine.start(again, 1))).toBe(0);
+    const engine = await cluster.engine({ workflows: [again] });
+    expect(await cluster.result(await engine.start(again, 1))).toBe(0);
     expect(told).toEqual(["+a1", "use a1", "-a1", "+a2", "use a2", "-a2"]);
   });
 
   it("whose acquire fails is tried again by its policy, while the program waits", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at: number[] = [];
-    const start = stage.world.now();
+    const start = cluster.world.now();
     const flaky = workflow("flaky", async (ctx) => {
       const db = await ctx.resource("db", {
         acquire: ({ attempt, signal }) => {
-          at.push(stage.world.now() - start);
+          at.push(cluster.world.now() - start);
           if (attempt < 3) throw new Error("not yet");
           return signal.aborted ? "aborted" : `try ${attempt}`;
         },
@@ -172,13 +172,13 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       });
       return ctx.step("use", () => db.value);
     });
-    const engine = await stage.engine({ workflows: [flaky] });
-    expect(await stage.finish(await engine.start(flaky, undefined))).toBe("try 3");
+    const engine = await cluster.engine({ workflows: [flaky] });
+    expect(await cluster.finish(await engine.start(flaky, undefined))).toBe("try 3");
     expect(at).toEqual([0, 1_000, 4_000]);
   });
 
   it("that can't be acquired fails the run with a code and releases the others, wherever in the journal it was asked for", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     let broken = false;
     const needs = workflow("needs", async (ctx) => {
@@ -193,20 +193,20 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       await ctx.sleep("1 minute");
       await ctx.step("again", () => told.push(b.value));
     });
-    const first = await stage.engine({ workflows: [needs] });
+    const first = await cluster.engine({ workflows: [needs] });
     const run = await first.start(needs, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [needs] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [needs] });
     broken = true;
-    await stage.world.advance("2 minutes");
-    const error = await stage.failure(second.run(run.id));
+    await cluster.world.advance("2 minutes");
+    const error = await cluster.failure(second.run(run.id));
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RESOURCE_UNAVAILABLE" } });
     expect((error.cause as Error).message).toContain(`resource b of run ${run.id}`);
     expect(told).toEqual(["+a1", "-a1", "+a2", "-a2"]);
   });
 
   it("whose release fails is logged and told, and harms neither the run nor the resources before it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const messy = workflow("messy", async (ctx) => {
       await ctx.resource("a", how("a"));
@@ -218,31 +218,31 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       });
       return "done";
     });
-    const engine = await stage.engine({ workflows: [messy] });
+    const engine = await cluster.engine({ workflows: [messy] });
     const events: EngineEvent[] = [];
     engine.on("resource.releaseFailed", (event) => events.push(event));
     const run = await engine.start(messy, undefined);
-    expect(await stage.result(run)).toBe("done");
+    expect(await cluster.result(run)).toBe("done");
     expect(told).toEqual(["+a1", "-a1"]);
     expect(events).toMatchObject([{ runId: run.id, workflow: "messy", resource: "b", error: { message: "stuck" } }]);
-    expect(stage.log).toMatchObject([{ level: "error", text: "a resource could not be released" }]);
+    expect(cluster.log).toMatchObject([{ level: "error", text: "a resource could not be released" }]);
   });
 
   it("without a release disposes of itself, if it can", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const told: string[] = [];
     const uses = workflow("uses", async (ctx) => {
       await ctx.resource("plain", { acquire: () => 7 });
       await ctx.resource("sync", { acquire: () => ({ [Symbol.dispose]: () => told.push("sync") }) });
       await ctx.resource("async", { acquire: () => ({ [Symbol.asyncDispose]: async () => told.push("async") }) });
     });
-    const engine = await stage.engine({ workflows: [uses] });
-    await stage.result(await engine.start(uses, undefined));
+    const engine = await cluster.engine({ workflows: [uses] });
+    await cluster.result(await engine.start(uses, undefined));
     expect(told).toEqual(["async", "sync"]);
   });
 
   it("that is acquired too late is released at once, and the one who waits is told", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     let go: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -259,18 +259,18 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
         },
       });
     });
-    const engine = await stage.engine({ workflows: [slow] });
+    const engine = await cluster.engine({ workflows: [slow] });
     const run = await engine.start(slow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.cancel(run.id);
     expect((signal as AbortSignal | null)?.aborted).toBe(true);
     go();
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(told).toEqual(["+a1", "-a1"]);
   });
 
   it("is released before a shutdown is over", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     let go: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -286,23 +286,23 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       });
       await ctx.step("use", () => new Promise(() => told.push(`use ${a.value}`)));
     });
-    const engine = await stage.engine({ workflows: [busy] });
+    const engine = await cluster.engine({ workflows: [busy] });
     await engine.start(busy, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     let isOver = false;
     const stopped = engine.shutdown({ drainMs: 0 }).then(() => {
       isOver = true;
     });
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(isOver).toBe(false);
     go();
-    await stage.world.settle();
+    await cluster.world.settle();
     await stopped;
     expect(told).toEqual(["+a1", "use a1", "-a1"]);
   });
 
   it("is neither acquired nor in the way when a replay is checked", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     const plain = workflow("flow", async (ctx) => {
       await ctx.step("one", () => 1);
@@ -313,17 +313,17 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       await ctx.step("one", () => a.value);
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [plain] });
+    const engine = await cluster.engine({ workflows: [plain] });
     await engine.start(plain, undefined);
-    await stage.world.settle();
-    const asked = checkReplay({ store: stage.connect(), workflows: [withResource], world: stage.world });
-    await stage.world.settle();
+    await cluster.world.settle();
+    const asked = checkReplay({ store: cluster.connect(), workflows: [withResource], world: cluster.world });
+    await cluster.world.settle();
     expect(await asked).toMatchObject({ findings: [] });
     expect(told).toEqual([]);
   });
 
   it("is held while what a run did is undone, and what can't be acquired has it undone too", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { told, how } = depot();
     let broken = false;
     const saga = workflow("saga", async (ctx, ends: boolean) => {
@@ -337,23 +337,23 @@ describe.each(STAGES)("a resource, on the store $name", ({ create }) => {
       if (ends) throw new Error("no");
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [saga], hotRuns: 1 });
-    await stage.failure(await engine.start(saga, true));
+    const engine = await cluster.engine({ workflows: [saga], hotRuns: 1 });
+    await cluster.failure(await engine.start(saga, true));
     expect(told.splice(0)).toEqual(["+a1", "undo a1 with a1", "-a1"]);
     const run = await engine.start(saga, false);
-    await stage.world.settle();
+    await cluster.world.settle();
     broken = true;
     await run.send("go", null);
-    await stage.world.settle();
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "RESOURCE_UNAVAILABLE" } });
+    await cluster.world.settle();
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "RESOURCE_UNAVAILABLE" } });
     expect(told).toEqual(["+a2", "-a2", "+a3", "undo a2 with a3", "-a3"]);
   });
 
   it("refuses a name that can't be one", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => ctx.resource("", { acquire: () => 1 }));
-    const engine = await stage.engine({ workflows: [odd] });
+    const engine = await cluster.engine({ workflows: [odd] });
     const run = await engine.start(odd, undefined);
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "NAME_INVALID" } });
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "NAME_INVALID" } });
   });
 });

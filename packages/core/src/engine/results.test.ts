@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
 import type { Store } from "../store/store.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** A store whose hints are lost: other processes' commits are found by polling alone. */
 function withoutHints(store: Store): Store {
@@ -14,16 +14,16 @@ function withoutHints(store: Store): Store {
   });
 }
 
-describe.each(STAGES)("results of runs that others work on, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("results of runs that others work on, on the store $name", ({ create }) => {
   it("are all heard of by polling, however many are waited for", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const double = workflow("double", async (_ctx, n: number) => 2 * n);
-    const client = await stage.engine({ through: withoutHints });
+    const client = await cluster.engine({ through: withoutHints });
     const runs = await Promise.all(Array.from({ length: 250 }, (_, n) => client.start(double, n)));
     const results = Promise.all(runs.map((run) => run.result()));
-    await stage.world.settle();
-    await stage.engine({ workflows: [double] });
-    await stage.world.advance("10 s");
+    await cluster.world.settle();
+    await cluster.engine({ workflows: [double] });
+    await cluster.world.advance("10 s");
     expect(await results).toEqual(Array.from({ length: 250 }, (_, n) => 2 * n));
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("engine.retry, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
   it("lets a run go on from the step whose tries were used up; what was done before is not done again", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     let broken = true;
     const order = workflow("order", async (ctx) => {
@@ -15,12 +15,12 @@ describe.each(STAGES)("engine.retry, on the store $name", ({ create }) => {
       });
       return await ctx.step("ship", () => ran.push("ship"));
     });
-    const engine = await stage.engine({ workflows: [order] });
+    const engine = await cluster.engine({ workflows: [order] });
     const run = await engine.start(order, undefined, { id: "r" });
-    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
     expect(await engine.retry("r", { id: "again", by: "ann", why: "it is back" })).toMatchObject({ records: 3 });
-    expect(await stage.finish(engine.run("r"))).toBe(6);
+    expect(await cluster.finish(engine.run("r"))).toBe(6);
     expect(ran).toEqual(["reserve", "charge", "charge", "charge", "charge", "ship"]);
     // The same act again changes nothing, although the run has ended since.
     expect(await engine.retry("r", { id: "again" })).toMatchObject({ records: 3 });
@@ -28,7 +28,7 @@ describe.each(STAGES)("engine.retry, on the store $name", ({ create }) => {
   });
 
   it("of a run whose own code failed goes on from its last record, with the code that is there", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const code = (isFixed: boolean) =>
       workflow("order", async (ctx) => {
@@ -36,42 +36,42 @@ describe.each(STAGES)("engine.retry, on the store $name", ({ create }) => {
         if (!isFixed) throw new TypeError("a mistake");
         return "done";
       });
-    const before = await stage.engine({ workflows: [code(false)] });
+    const before = await cluster.engine({ workflows: [code(false)] });
     const run = await before.start(code(false), undefined, { id: "r" });
-    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
     await before.shutdown();
-    const after = await stage.engine({ workflows: [code(true)] });
+    const after = await cluster.engine({ workflows: [code(true)] });
     await after.retry("r");
-    expect(await stage.finish(after.run("r"))).toBe("done");
+    expect(await cluster.finish(after.run("r"))).toBe("done");
     expect(ran).toEqual(["reserve"]);
   });
 
   it("starts a child that failed anew, and waits for that one", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let broken = true;
     const child = workflow("child", async (ctx) => {
       if (broken) throw new Error("broken");
       return await ctx.step("work", () => "worked");
     });
     const parent = workflow("parent", async (ctx) => await ctx.child(child, undefined));
-    const engine = await stage.engine({ workflows: [child, parent] });
+    const engine = await cluster.engine({ workflows: [child, parent] });
     const run = await engine.start(parent, undefined, { id: "r" });
-    await expect(stage.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+    await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
     broken = false;
     await engine.retry("r");
-    expect(await stage.finish(engine.run("r"))).toBe("worked");
+    expect(await cluster.finish(engine.run("r"))).toBe("worked");
   });
 
   it("refuses a run that has not failed, one that is not there, and one that has undone its steps", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const fine = workflow("fine", async () => 1);
     const undone = workflow("undone", async (ctx) => {
       await ctx.step("book", () => 1, { rollback: () => undefined });
       await ctx.step("pay", () => Promise.reject(new Error("no")), { retry: false });
     });
-    const engine = await stage.engine({ workflows: [fine, undone] });
-    await stage.finish(await engine.start(fine, undefined, { id: "fine" }));
-    await expect(stage.finish(await engine.start(undone, undefined, { id: "undone" }))).rejects.toThrow();
+    const engine = await cluster.engine({ workflows: [fine, undone] });
+    await cluster.finish(await engine.start(fine, undefined, { id: "fine" }));
+    await expect(cluster.finish(await engine.start(undone, undefined, { id: "undone" }))).rejects.toThrow();
     await expect(engine.retry("fine")).rejects.toMatchObject({ code: "RUN_NOT_FAILED" });
     await expect(engine.retry("nobody")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     await expect(engine.retry("undone")).rejects.toMatchObject({ code: "STEP_UNDONE" });

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
   it("is refused where the run would wait for the end of one that is gone, and goes to a place before it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const slow = workflow("slow", (ctx) => ctx.sleep("1 year"));
     const quick = workflow("quick", async () => 1);
     const parent = workflow("parent", async (ctx) => {
@@ -12,10 +12,10 @@ describe.each(STAGES)("a rewind of a run whose children were removed, on the sto
       await ctx.startChild(slow, undefined, { onParentClose: "abandon" });
       return await ctx.child(quick, undefined);
     });
-    const engine = await stage.engine({ workflows: [slow, quick, parent] });
+    const engine = await cluster.engine({ workflows: [slow, quick, parent] });
     const run = await engine.start(parent, undefined, { id: "r" });
-    expect(await stage.result(run)).toBe(1);
-    await stage.world.advance("1 s");
+    expect(await cluster.result(run)).toBe(1);
+    await cluster.world.advance("1 s");
     expect(await engine.prune({ retention: { completed: 0 } })).toMatchObject({ runs: 1 });
     const before = await run.journal();
     await expect(engine.rewind("r", "quick/result")).rejects.toMatchObject({
@@ -25,13 +25,13 @@ describe.each(STAGES)("a rewind of a run whose children were removed, on the sto
     expect(await run.journal()).toEqual(before);
     expect(await run.status()).toBe("completed");
     await engine.rewind("r", "quick");
-    expect(await stage.result(run)).toBe(1);
+    expect(await cluster.result(run)).toBe(1);
   });
 });
 
-describe.each(STAGES)("a rewind of a run that has ended, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a rewind of a run that has ended, on the store $name", ({ create }) => {
   it("is refused while a child that is cancelled with it has not ended, whose end could be missed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const undone: Array<() => void> = [];
     const kid = workflow("kid", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: () => new Promise<void>((resolve) => undone.push(resolve)) });
@@ -46,12 +46,12 @@ describe.each(STAGES)("a rewind of a run that has ended, on the store $name", ({
       });
       return await child.result().catch((error: Error) => error.name);
     });
-    const engine = await stage.engine({ workflows: [kid, parent] });
+    const engine = await cluster.engine({ workflows: [kid, parent] });
     const run = await engine.start(parent, undefined, { id: "r" });
-    await stage.world.advance("2 s");
-    await expect(stage.result(run)).rejects.toThrow("broken");
+    await cluster.world.advance("2 s");
+    await expect(cluster.result(run)).rejects.toThrow("broken");
     isBroken = false;
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     expect(await engine.run("r//kid").status()).toBe("compensating");
     await expect(run.rewind("b")).rejects.toMatchObject({
       code: "CHILD_OPEN",
@@ -59,8 +59,8 @@ describe.each(STAGES)("a rewind of a run that has ended, on the store $name", ({
     });
     expect(await run.status()).toBe("failed");
     for (const resolve of undone) resolve();
-    await stage.world.advance("1 s");
+    await cluster.world.advance("1 s");
     await run.rewind("b");
-    expect(await stage.result(run)).toBe("ChildWorkflowFailed");
+    expect(await cluster.result(run)).toBe("ChildWorkflowFailed");
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, Loop, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** Steps a, b and c, each counted. */
 function threeSteps() {
@@ -14,16 +14,16 @@ function threeSteps() {
   return { ran, three };
 }
 
-describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
   it("runs a completed run again from a location, and the journal says who did it and why", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three } = threeSteps();
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined);
-    expect(await stage.result(run)).toBe("abc");
+    expect(await cluster.result(run)).toBe("abc");
     const rewound = await run.rewind("b", { by: "ann", why: "b was wrong" });
     expect(rewound).toEqual({ records: 2, children: [], messages: 0 });
-    expect(await stage.result(run)).toBe("abcbc");
+    expect(await cluster.result(run)).toBe("abcbc");
     const journal = await run.journal();
     expect(journal.map(({ seq, location }) => `${seq} ${location}`)).toEqual(["1 a", "2 ~", "3 b", "4 c"]);
     expect(journal[1]).toMatchObject({
@@ -34,21 +34,21 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
   });
 
   it("begins anew at 0, and takes a seq as well as a location", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     await engine.rewind(run.id, 0);
-    expect(await stage.result(run)).toBe("abcabc");
+    expect(await cluster.result(run)).toBe("abcabc");
     const last = (await run.journal()).find(({ location }) => location === "c");
     await engine.rewind(run.id, last!.seq);
-    expect(await stage.result(run)).toBe("abcabcc");
+    expect(await cluster.result(run)).toBe("abcabcc");
     expect(ran).toHaveLength(7);
   });
 
   it("takes a run from whoever works on it: what its step brings is dropped", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const bodies: Array<(value: string) => void> = [];
     const aborted: string[] = [];
     const slow = workflow("slow", async (ctx) => {
@@ -58,26 +58,26 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
         return new Promise<string>((resolve) => bodies.push(resolve));
       });
     });
-    const worker = await stage.engine({ workflows: [slow] });
-    const client = await stage.engine();
+    const worker = await cluster.engine({ workflows: [slow] });
+    const client = await cluster.engine();
     const run = await worker.start(slow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await client.rewind(run.id, "a");
-    await stage.world.advance("3 s");
+    await cluster.world.advance("3 s");
     expect(aborted).toEqual(["OWNERSHIP_LOST"]);
     bodies[0]!("first");
     bodies[1]!("second");
-    expect(await stage.finish(run)).toBe("second");
+    expect(await cluster.finish(run)).toBe("second");
   });
 
   it("keeps what was claimed since, when the store's answer is late", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    const engine = await stage.engine({
+    const engine = await cluster.engine({
       workflows: [three],
       through: (store) =>
         intercepted(store, async (call, proceed) => {
@@ -87,18 +87,18 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
         }),
     });
     const run = await engine.start(three, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     const rewinding = run.rewind("c");
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     expect(ran.join("")).toBe("abcc");
     answer();
     await rewinding;
-    await stage.finish(run);
+    await cluster.finish(run);
     expect(ran.join("")).toBe("abcc");
   });
 
   it("holds a run that changes each time it was read", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const bodies: Array<() => void> = [];
     const busy = workflow("busy", async (ctx) => {
       for (let n = 0; n < 6; n += 1)
@@ -106,10 +106,10 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
     });
     const bodyEnds = async (): Promise<void> => {
       bodies.shift()?.();
-      await stage.world.settle();
+      await cluster.world.settle();
     };
-    const worker = await stage.engine({ workflows: [busy] });
-    const client = await stage.engine({
+    const worker = await cluster.engine({ workflows: [busy] });
+    const client = await cluster.engine({
       through: (store) =>
         intercepted(store, async (call, proceed) => {
           const answer = await proceed();
@@ -118,58 +118,58 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
         }),
     });
     const run = await worker.start(busy, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await bodyEnds();
     await bodyEnds();
     expect(await client.rewind(run.id, "s1")).toMatchObject({ records: 2 });
-    await stage.finish(run, bodyEnds);
+    await cluster.finish(run, bodyEnds);
     const locations = (await run.journal()).map(({ location }) => location);
     expect(locations).toEqual(["s0", "~", "s1", "s2", "s3", "s4", "s5"]);
   });
 
   it("counts time from the rewind: what sleeps or times out after it begins then", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.sleep("10 s");
       return ctx.now();
     });
-    const engine = await stage.engine({ workflows: [naps] });
+    const engine = await cluster.engine({ workflows: [naps] });
     const run = await engine.start(naps, undefined);
-    await stage.world.settle();
-    await stage.world.advance("30 s");
-    const first = await stage.result(run);
-    const rewoundAt = stage.world.clock.now();
+    await cluster.world.settle();
+    await cluster.world.advance("30 s");
+    const first = await cluster.result(run);
+    const rewoundAt = cluster.world.clock.now();
     await run.rewind("sleep");
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     expect(await run.status()).toBe("suspended");
-    const heir = await stage.takeOver(engine, { workflows: [naps] });
-    const second = await stage.finish(heir.run<number>(run.id));
+    const heir = await cluster.takeOver(engine, { workflows: [naps] });
+    const second = await cluster.finish(heir.run<number>(run.id));
     expect(second).toBe(rewoundAt + 10_000);
     expect(second).toBeGreaterThan(first);
   });
 
   it("lets a run go on that took too long: its time begins with the rewind", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let naps = 30;
     const long = workflow("long", { maxRunDuration: "10 s" }, async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.sleep(`${naps} s`);
       return "rested";
     });
-    const engine = await stage.engine({ workflows: [long] });
+    const engine = await cluster.engine({ workflows: [long] });
     const run = await engine.start(long, undefined);
-    await stage.world.settle();
-    await stage.world.advance("12 s");
+    await cluster.world.settle();
+    await cluster.world.advance("12 s");
     expect(await run.status()).toBe("failed");
     naps = 5;
     await run.retry();
-    await stage.world.advance("6 s");
-    expect(await stage.result(run)).toBe("rested");
+    await cluster.world.advance("6 s");
+    expect(await cluster.result(run)).toBe("rested");
   });
 
   it("gives back the messages of what is dropped, before those that came later; or drops them", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const reads = workflow("reads", async (ctx) => {
       const got: unknown[] = [];
       for (let n = 0; n < 3; n += 1) got.push((await ctx.listen("m")).value);
@@ -177,36 +177,36 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
       await ctx.listen("end");
       return got;
     });
-    const engine = await stage.engine({ workflows: [reads] });
+    const engine = await cluster.engine({ workflows: [reads] });
     const run = await engine.start(reads, undefined);
     for (const n of [1, 2, 3, 4, 5]) await run.send("m", n);
-    await stage.world.settle();
+    await cluster.world.settle();
     await run.send("word", "w");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.rewind("m#2")).toMatchObject({ records: 3, messages: 3 });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.rewind("m#2", { messages: "drop" })).toMatchObject({ records: 3, messages: 0 });
     await run.send("word", "other");
     await run.send("end", null);
-    expect(await stage.result(run)).toEqual([1, 4, 5, "other"]);
+    expect(await cluster.result(run)).toEqual([1, 4, 5, "other"]);
   });
 
   it("is never older than the acts before it, wherever the clock has gone", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three } = threeSteps();
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     await run.rewind("b");
-    await stage.result(run);
-    stage.world.clock.set(stage.world.clock.now() - 60_000);
+    await cluster.result(run);
+    cluster.world.clock.set(cluster.world.clock.now() - 60_000);
     await run.rewind("a");
     const times = (await run.journal()).map(({ at }) => at);
     expect(times).toEqual([...times].sort((left, right) => left - right));
   });
 
   it("of a run that undoes what it did waits for its end; then no step that was undone stays", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let undo: (() => void) | null = null;
     let isBroken = true;
     const books = workflow("books", async (ctx) => {
@@ -214,71 +214,71 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
       await ctx.step("book", () => 2, { rollback: () => new Promise<void>((resolve) => (undo = resolve)) });
       return await ctx.step("pay", () => (isBroken ? Promise.reject(new Error("no")) : "paid"), { retry: false });
     });
-    const engine = await stage.engine({ workflows: [books] });
+    const engine = await cluster.engine({ workflows: [books] });
     const run = await engine.start(books, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("compensating");
     await expect(run.rewind("book")).rejects.toMatchObject({ code: "RUN_UNDOING" });
     undo!();
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("failed");
     isBroken = false;
     await expect(run.rewind("pay")).rejects.toMatchObject({ code: "STEP_UNDONE" });
     await run.rewind("book");
-    expect(await stage.result(run)).toBe("paid");
+    expect(await cluster.result(run)).toBe("paid");
     expect(await engine.get(run.id)).toMatchObject({ status: "completed", undo: expect.any(String) });
   });
 
   it("refuses what it can't do, and changes nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three } = threeSteps();
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined, { id: "r" });
-    await stage.result(run);
-    const before = await stage.dump();
+    await cluster.result(run);
+    const before = await cluster.dump();
     await expect(engine.rewind("r", "d")).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     await expect(engine.rewind("r", 9)).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     await expect(engine.rewind("r", -1)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(engine.rewind("none", "a")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
     await expect(engine.retry("r")).rejects.toMatchObject({ code: "RUN_NOT_FAILED" });
-    expect(await stage.dump()).toBe(before);
+    expect(await cluster.dump()).toBe(before);
   });
 
   it("is done once under one id, also when other acts came between; the same id for another act is refused", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
-    const engine = await stage.engine({ workflows: [three] });
+    const engine = await cluster.engine({ workflows: [three] });
     const run = await engine.start(three, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     const once = await run.rewind("c", { id: "once" });
-    await stage.result(run);
+    await cluster.result(run);
     await run.rewind("a", { id: "between" });
-    await stage.result(run);
+    await cluster.result(run);
     expect(await run.rewind("c", { id: "once" })).toEqual(once);
     await expect(run.rewind("a", { id: "once" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(ran.join("")).toBe("abccabc");
     const acts = (await run.journal()).filter(({ kind }) => kind === "operator");
     expect(acts.map(({ value }) => (value as { id: string }).id)).toEqual(["once", "between"]);
   });
 
   it("answers what was done, when the same was asked for elsewhere and was faster", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const waiting = workflow("waiting", async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.listen("go");
     });
-    const worker = await stage.engine({ workflows: [waiting] });
+    const worker = await cluster.engine({ workflows: [waiting] });
     const run = await worker.start(waiting, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     let done: unknown = null;
-    const slow = await stage.engine({
+    const slow = await cluster.engine({
       through: (store) =>
         intercepted(store, async (call, proceed) => {
           if (call.method === "commit" && done === null) {
             done = {};
             await run.send("go", 1);
-            await stage.result(run);
+            await cluster.result(run);
             done = await run.rewind("a", { id: "once" });
           }
           return await proceed();
@@ -290,20 +290,20 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
 
   it("is there as a whole or not at all, wherever its engine ends, and the run comes to its end", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const { three, ran } = threeSteps();
-      const engine = await stage.engine({ workflows: [three], crashAt });
-      const client = await stage.engine();
+      const engine = await cluster.engine({ workflows: [three], crashAt });
+      const client = await cluster.engine();
       await client.start(three, undefined, { id: "r" });
-      await stage.world.advance("2 s");
+      await cluster.world.advance("2 s");
       // The call of an engine that has crashed is never answered.
       void engine.rewind("r", "b", { id: "x" }).catch(() => undefined);
-      await stage.world.advance("2 s");
-      if (!stage.crashed(engine)) return false;
-      const heir = await stage.takeOver(engine, { workflows: [three] });
-      await stage.finish(heir.run("r"));
+      await cluster.world.advance("2 s");
+      if (!cluster.crashed(engine)) return false;
+      const heir = await cluster.takeOver(engine, { workflows: [three] });
+      await cluster.finish(heir.run("r"));
       await heir.rewind("r", "b", { id: "x" });
-      await stage.finish(heir.run("r"));
+      await cluster.finish(heir.run("r"));
       const journal = await heir.run("r").journal();
       expect(journal.map(({ location }) => location)).toEqual(["a", "~", "b", "c"]);
       expect(ran.filter((name) => name === "b").length).toBeGreaterThanOrEqual(2);
@@ -313,7 +313,7 @@ describe.each(STAGES)("rewinding, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(STAGES)("rewinding a run with children, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("rewinding a run with children, on the store $name", ({ create }) => {
   const child = workflow("child", async (ctx, name: string) => `${name} ${(await ctx.listen("go")).value}`);
   const parent = workflow("parent", async (ctx) => {
     const early = await ctx.startChild(child, "early", { name: "early" });
@@ -323,60 +323,60 @@ describe.each(STAGES)("rewinding a run with children, on the store $name", ({ cr
   });
 
   it("cancels those that were started after the place and starts others; those before it are told of again", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ workflows: [parent, child] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ workflows: [parent, child] });
     const run = await engine.start(parent, undefined, { id: "p" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.send("p//early", "go", 1);
     await engine.send("p//late", "go", 2);
-    expect(await stage.result(run)).toEqual(["early 1", "late 2", "p//late"]);
+    expect(await cluster.result(run)).toEqual(["early 1", "late 2", "p//late"]);
     const { children } = await run.rewind("late");
     expect(children).toEqual(["p//late"]);
-    await stage.world.settle();
+    await cluster.world.settle();
     const again = (await engine.list({ status: ["suspended"], workflow: "child" })).items.map(({ id }) => id);
     expect(again).toHaveLength(1);
     expect(again[0]).not.toBe("p//late");
     await engine.send(again[0]!, "go", 3);
-    expect(await stage.result(run)).toEqual(["early 1", "late 3", again[0]]);
+    expect(await cluster.result(run)).toEqual(["early 1", "late 3", again[0]]);
   });
 
   it("takes the end of the child that it started for that of no other: neither a cancelled nor a detached one", async () => {
     for (const children of ["cancel", "detach"] as const) {
-      const stage = await create(onTestFinished);
-      const engine = await stage.engine({ workflows: [parent, child] });
+      const cluster = await create(onTestFinished);
+      const engine = await cluster.engine({ workflows: [parent, child] });
       const run = await engine.start(parent, undefined, { id: "p" });
-      await stage.world.settle();
+      await cluster.world.settle();
       await run.rewind("between", { children });
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await engine.run("p//late").status()).toBe(children === "cancel" ? "cancelled" : "suspended");
       await engine.send("p//early", "go", 1);
       if (children === "detach") await engine.send("p//late", "go", "stale");
-      await stage.world.settle();
+      await cluster.world.settle();
       expect(await run.status()).toBe("suspended");
       const [fresh] = (await engine.list({ status: ["suspended"], workflow: "child" })).items;
       await engine.send(fresh!.id, "go", 2);
-      expect(await stage.result(run)).toEqual(["early 1", "late 2", fresh!.id]);
+      expect(await cluster.result(run)).toEqual(["early 1", "late 2", fresh!.id]);
     }
   });
 
   it("sends again what it sends after the place: its messages have ids of their own", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const sink = workflow("sink", async (ctx) => (await ctx.listenN("m", 2)).messages.map(({ value }) => value));
     const sends = workflow("sends", async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.send("sink", "m", "hello");
     });
-    const engine = await stage.engine({ workflows: [sink, sends] });
+    const engine = await cluster.engine({ workflows: [sink, sends] });
     const target = await engine.start(sink, undefined, { id: "sink" });
     const run = await engine.start(sends, undefined);
-    await stage.result(run);
+    await cluster.result(run);
     await run.rewind("a");
-    await stage.result(run);
-    expect(await stage.result(target)).toEqual(["hello", "hello"]);
+    await cluster.result(run);
+    expect(await cluster.result(target)).toEqual(["hello", "hello"]);
   });
 });
 
-describe.each(STAGES)("rewinding into a loop, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("rewinding into a loop, on the store $name", ({ create }) => {
   const rounds = (ran: string[], over: object, last = 5) =>
     workflow("rounds", async (ctx) => {
       await ctx.step("before", () => ran.push("before"));
@@ -397,33 +397,33 @@ describe.each(STAGES)("rewinding into a loop, on the store $name", ({ create }) 
   it.each([{ commitInterval: 1 }, { commitInterval: 2 }, { commitInterval: 20 }])(
     "runs the whole round again and those after it, with the state it had: %j",
     async (history) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ran: string[] = [];
       const flow = rounds(ran, history);
-      const engine = await stage.engine({ workflows: [flow] });
+      const engine = await cluster.engine({ workflows: [flow] });
       const run = await engine.start(flow, undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       ran.length = 0;
       await run.rewind("loop/~4/y");
       await run.send("go", null);
-      expect(await stage.result(run)).toBe(15);
+      expect(await cluster.result(run)).toBe(15);
       expect(ran).toEqual(["x4", "y4", "x5", "y5"]);
       await run.rewind("loop/~4");
-      expect(await stage.result(run)).toBe(15);
+      expect(await cluster.result(run)).toBe(15);
       expect(ran).toEqual(["x4", "y4", "x5", "y5", "x4", "y4", "x5", "y5"]);
       await run.rewind("loop");
-      expect(await stage.result(run)).toBe(15);
+      expect(await cluster.result(run)).toBe(15);
       expect(ran.slice(8, 10)).toEqual(["x0", "y0"]);
     },
   );
 
   it("refuses a round whose state was dropped, and takes one after it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const flow = rounds(ran, { commitInterval: 4, historyEvery: 4, historyKeep: 5 }, 21);
-    const engine = await stage.engine({ workflows: [flow] });
+    const engine = await cluster.engine({ workflows: [flow] });
     const run = await engine.start(flow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const kept = [...new Set((await run.journal()).map(({ location }) => location.split("/")[1] ?? ""))];
     await expect(run.rewind("loop/~1/x")).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     expect(kept).not.toContain("~1");
@@ -432,12 +432,12 @@ describe.each(STAGES)("rewinding into a loop, on the store $name", ({ create }) 
     ran.length = 0;
     await run.rewind("loop/~21/x");
     await run.send("go", null);
-    expect(await stage.result(run)).toBe(231);
+    expect(await cluster.result(run)).toBe(231);
     expect(ran).toEqual(["x21", "y21"]);
   });
 
   it("works while the loop sleeps", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const sleepy = workflow("sleepy", async (ctx) =>
       ctx.loop({
@@ -451,14 +451,14 @@ describe.each(STAGES)("rewinding into a loop, on the store $name", ({ create }) 
         },
       }),
     );
-    const engine = await stage.engine({ workflows: [sleepy] });
+    const engine = await cluster.engine({ workflows: [sleepy] });
     const run = await engine.start(sleepy, undefined);
-    await stage.world.settle();
-    await stage.world.advance("11 s");
+    await cluster.world.settle();
+    await cluster.world.advance("11 s");
     await run.rewind("loop/~1/x");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(ran).toEqual(["x0", "x1", "x1"]);
-    await stage.world.advance("11 s");
-    expect(await stage.result(run)).toBe(2);
+    await cluster.world.advance("11 s");
+    expect(await cluster.result(run)).toBe(2);
   });
 });

@@ -30,13 +30,13 @@ export interface RunsParts extends Controls {
   readonly pollMs: number;
   readonly hub: EventHub;
   /** Whether this process hears of the run's end by itself. */
-  readonly hears: (runId: string) => boolean;
+  readonly isLocal: (runId: string) => boolean;
   /** Makes a call until it reaches the store. */
-  readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
+  readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
 /** Told of a run's end, or with null that it is time to look whether it ended elsewhere. */
-type Hear = (end: RunEnd | null) => void;
+type OnRunEnd = (end: RunEnd | null) => void;
 
 /** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
 const POLL_LOOK_MAX = 100;
@@ -47,9 +47,9 @@ const JOURNAL_PAGE = 500;
 export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
-  readonly #waiting = new Map<string, SmallSet<Hear>>();
+  readonly #waiting = new Map<string, SmallSet<OnRunEnd>>();
   /** Ends the looks that are under way, when it is closed. */
-  readonly #looking = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
   #closed: PawlError | null = null;
@@ -73,13 +73,13 @@ export class Runs {
   watch(): void {
     this.#unwatch = this.#parts.store.watch((hint) => {
       const runIds = concerned(hint);
-      if (runIds === null) this.#lookAgain(Number.POSITIVE_INFINITY);
-      else for (const runId of runIds) this.#lookAt(runId);
+      if (runIds === null) this.#checkAll(Number.POSITIVE_INFINITY);
+      else for (const runId of runIds) this.#checkRun(runId);
     });
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
       this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
-        this.#lookAgain(POLL_LOOK_MAX);
+        this.#checkAll(POLL_LOOK_MAX);
         poll();
       });
     };
@@ -95,7 +95,7 @@ export class Runs {
       this.#waiting.delete(runId);
       for (const hear of membersOf(waiting)) hear(null);
     }
-    for (const giveUp of this.#looking) giveUp();
+    for (const giveUp of this.#checks) giveUp();
   }
 
   /** A run has ended by this process's hand. */
@@ -126,12 +126,12 @@ export class Runs {
 
   /** Of a run that ends here, as most do, in one promise: many wait for long. */
   #result(runId: string): Promise<unknown> {
-    if (!this.#parts.hears(runId)) return this.#lookForResult(runId);
+    if (!this.#parts.isLocal(runId)) return this.#readResult(runId);
     return new Promise((resolve, reject) => {
-      this.#hear(runId, (end) => {
+      this.#addWaiter(runId, (end) => {
         try {
           if (end !== null) resolve(this.#output(runId, end));
-          else if (this.#closed === null) resolve(this.#lookForResult(runId));
+          else if (this.#closed === null) resolve(this.#readResult(runId));
           else reject(this.#closed);
         } catch (error) {
           reject(error);
@@ -140,10 +140,10 @@ export class Runs {
     });
   }
 
-  async #lookForResult(runId: string): Promise<unknown> {
+  async #readResult(runId: string): Promise<unknown> {
     for (;;) {
       const heard = this.#nextEnd(runId);
-      const run = this.#parts.hears(runId) ? null : await this.#existingUnlessClosed(runId);
+      const run = this.#parts.isLocal(runId) ? null : await this.#existingUnlessClosed(runId);
       const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
       if (end !== null) return this.#output(runId, end);
       if (this.#closed !== null) throw this.#closed;
@@ -154,35 +154,35 @@ export class Runs {
   #existingUnlessClosed(runId: string): Promise<Run | null> {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => resolve(null);
-      this.#looking.add(giveUp);
+      this.#checks.add(giveUp);
       void this.#existing(runId)
         .then(resolve, reject)
-        .finally(() => this.#looking.delete(giveUp));
+        .finally(() => this.#checks.delete(giveUp));
     });
   }
 
   /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
   #nextEnd(runId: string): Promise<RunEnd | null> {
-    return new Promise((resolve) => this.#hear(runId, resolve));
+    return new Promise((resolve) => this.#addWaiter(runId, resolve));
   }
 
-  #hear(runId: string, hear: Hear): void {
+  #addWaiter(runId: string, hear: OnRunEnd): void {
     this.#waiting.set(runId, withMember(this.#waiting.get(runId) ?? null, hear));
   }
 
   /** Those who are told wait behind the others from then on, so each has its turn. */
-  #lookAgain(runsMax: number): void {
+  #checkAll(runsMax: number): void {
     let left = runsMax;
     for (const runId of this.#waiting.keys()) {
       if (left === 0) return;
-      if (this.#lookAt(runId)) left -= 1;
+      if (this.#checkRun(runId)) left -= 1;
     }
   }
 
   /** True: those who wait for the run's end look whether it ended elsewhere. */
-  #lookAt(runId: string): boolean {
+  #checkRun(runId: string): boolean {
     const waiting = this.#waiting.get(runId);
-    if (waiting === undefined || this.#parts.hears(runId)) return false;
+    if (waiting === undefined || this.#parts.isLocal(runId)) return false;
     this.#waiting.delete(runId);
     for (const hear of membersOf(waiting)) hear(null);
     return true;
@@ -218,7 +218,7 @@ export class Runs {
   }
 
   async #sinceSnapshot(runId: string): Promise<SinceSnapshot> {
-    const { store, codec, reaching } = this.#parts;
+    const { store, codec, withRetry: reaching } = this.#parts;
     const loaded = await reaching(() => store.load(runId));
     if (loaded === null) throw runNotFound(runId);
     const records = Array.from(loaded.records, (record) => this.#record(record));
@@ -259,7 +259,7 @@ export class Runs {
   }
 
   #read<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-    const { store, reaching } = this.#parts;
+    const { store, withRetry: reaching } = this.#parts;
     return reaching(() => read(store.reader));
   }
 

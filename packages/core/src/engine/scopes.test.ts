@@ -1,24 +1,24 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, Loop, type RecordKind, RollbackError, workflow } from "../index.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 type Code = (ctx: Ctx) => Promise<unknown>;
 
 /** Runs `before` until it rests, then goes on with `after`: code that was changed under a run. */
-async function deploy(stage: Stage, before: Code, after: Code): Promise<unknown> {
+async function deploy(cluster: TestCluster, before: Code, after: Code): Promise<unknown> {
   const old = workflow("changing", before);
-  const engine = await stage.engine({ workflows: [old] });
+  const engine = await cluster.engine({ workflows: [old] });
   await engine.start(old, undefined, { id: "r" });
-  await stage.world.advance("1 s");
-  const heir = await stage.takeOver(engine, { workflows: [workflow("changing", after)] });
+  await cluster.world.advance("1 s");
+  const heir = await cluster.takeOver(engine, { workflows: [workflow("changing", after)] });
   await heir.run("r").send("go", 1);
-  return await stage.finish(heir.run("r"));
+  return await cluster.finish(heir.run("r"));
 }
 
-describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
   it("gives a failure as a value that says what it came from", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const fail = (message: string) => (): never => {
       throw new Error(message);
     };
@@ -37,8 +37,8 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
         told(await ctx.try("f", (c) => c.child(child, undefined))),
       ];
     });
-    const engine = await stage.engine({ workflows: [trying, child] });
-    expect(await stage.finish(await engine.start(trying, undefined))).toEqual([
+    const engine = await cluster.engine({ workflows: [trying, child] });
+    expect(await cluster.finish(await engine.start(trying, undefined))).toEqual([
       "ok",
       "step in b: no",
       "join in c: join j failed: x: no",
@@ -49,19 +49,19 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
   });
 
   it("lets a RollbackError pass", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       await ctx.try("a", () => {
         throw new RollbackError("undo");
       });
     });
-    const engine = await stage.engine({ workflows: [trying] });
+    const engine = await cluster.engine({ workflows: [trying] });
     const run = await engine.start(trying, undefined);
-    await expect(stage.finish(run)).rejects.toMatchObject({ cause: { name: "RollbackError", message: "undo" } });
+    await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { name: "RollbackError", message: "undo" } });
   });
 
   it("catches a RollbackError when told to, and only what it is told to", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       const undo = async (): Promise<never> => {
         throw new RollbackError("undo");
@@ -70,27 +70,27 @@ describe.each(STAGES)("ctx.try, on the store $name", ({ create }) => {
       await ctx.try("b", () => Promise.reject(new Error("mine")), { catch: ["rollback"] });
       return caught;
     });
-    const engine = await stage.engine({ workflows: [trying] });
+    const engine = await cluster.engine({ workflows: [trying] });
     const run = await engine.start(trying, undefined);
-    await expect(stage.finish(run)).rejects.toMatchObject({ cause: { message: "mine" } });
+    await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { message: "mine" } });
   });
 
   it("keeps names of a scope apart from those outside, slashes and all", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const scoped = workflow("scoped", async (ctx) => {
       const inside = await ctx.try("a", (c) => c.step("b", () => "inside"));
       return [inside, await ctx.step("a/b", () => "outside")];
     });
-    const engine = await stage.engine({ workflows: [scoped] });
+    const engine = await cluster.engine({ workflows: [scoped] });
     const run = await engine.start(scoped, undefined);
-    expect(await stage.finish(run)).toEqual([{ ok: true, value: "inside" }, "outside"]);
+    expect(await cluster.finish(run)).toEqual([{ ok: true, value: "inside" }, "outside"]);
     expect((await run.journal()).map(({ location }) => location)).toEqual(["a/b", "a%2Fb"]);
   });
 });
 
-describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) => {
   it("is the first for a run that went past the place and left no record in its scope", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const rest: Code = async (ctx) => {
       await ctx.step("s", () => 1);
       await ctx.listen("go");
@@ -104,7 +104,7 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
       await rest(ctx);
       return scope;
     };
-    expect(await deploy(stage, before, after)).toEqual({ ok: true, value: 1 });
+    expect(await deploy(cluster, before, after)).toEqual({ ok: true, value: 1 });
   });
 
   const old: Code = async (ctx) => {
@@ -115,7 +115,7 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
   };
 
   it("a run that comes there first goes by the latest, and stays with it", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at =
       (latest: number): Code =>
       async (ctx) => {
@@ -123,13 +123,13 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
         await ctx.listen("go");
         return version;
       };
-    expect(await deploy(stage, at(2), at(3))).toBe(2);
+    expect(await deploy(cluster, at(2), at(3))).toBe(2);
   });
 
   it("a run that has passed the place before goes by the first", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     expect(
-      await deploy(stage, old, async (ctx) => {
+      await deploy(cluster, old, async (ctx) => {
         await ctx.step("before", () => 1);
         const version = await ctx.getVersion("v", 2);
         if (version === 1) await ctx.step("after", () => 1);
@@ -141,7 +141,7 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
   });
 
   it("each round of a loop goes by its own", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const rounds =
       (latest: number | null): Code =>
       async (ctx) => {
@@ -158,11 +158,11 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
           },
         });
       };
-    expect(await deploy(stage, rounds(null), rounds(7))).toEqual([1, 1, 1, 7, 7]);
+    expect(await deploy(cluster, rounds(null), rounds(7))).toEqual([1, 1, 1, 7, 7]);
   });
 
   it("a record of another kind at the place is a divergence", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const before: Code = async (ctx) => {
       await ctx.step("v", () => 1);
       await ctx.listen("go");
@@ -171,25 +171,25 @@ describe.each(STAGES)("ctx.getVersion, on the store $name", ({ create }) => {
       await ctx.getVersion("v", 2);
       await ctx.listen("go");
     };
-    await expect(deploy(stage, before, after)).rejects.toThrow();
-    expect(stage.log.map(({ text }) => text).join()).toMatch(/at v the journal holds step/);
+    await expect(deploy(cluster, before, after)).rejects.toThrow();
+    expect(cluster.log.map(({ text }) => text).join()).toMatch(/at v the journal holds step/);
   });
 
   it("code that has gone back behind the run's version is told so", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at =
       (latest: number): Code =>
       async (ctx) => {
         await ctx.getVersion("v", latest);
         await ctx.listen("go");
       };
-    await expect(deploy(stage, at(3), at(2))).rejects.toMatchObject({
+    await expect(deploy(cluster, at(3), at(2))).rejects.toMatchObject({
       cause: { code: "OPTION_INVALID", message: expect.stringContaining("version v of run r is 3") },
     });
   });
 });
 
-describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("ctx.removed, on the store $name", ({ create }) => {
   const kinds: ReadonlyArray<readonly [string, RecordKind, Code]> = [
     ["step", "step", (ctx) => ctx.step("x", () => 1)],
     ["step that was tried twice", "step", (ctx) => ctx.step("x", retriedOnce(), { retry: { initialMs: 1 } })],
@@ -206,9 +206,9 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
   ];
 
   it.each(kinds)("a run goes past a %s that the code does not ask for any more", async (_name, kind, code) => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const result = await deploy(
-      stage,
+      cluster,
       async (ctx) => {
         await code(ctx);
         await ctx.step("y", () => "y");
@@ -225,9 +225,9 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
   });
 
   it.each(kinds)("a run goes past a %s inside a scope, too", async (_name, kind, code) => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const result = await deploy(
-      stage,
+      cluster,
       async (ctx) => {
         await ctx.try("scope", async (c) => {
           await code(c);
@@ -248,7 +248,7 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
   });
 
   it("of another kind is no help", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const before: Code = async (ctx) => {
       await ctx.step("x", () => 1);
       await ctx.listen("go");
@@ -257,8 +257,8 @@ describe.each(STAGES)("ctx.removed, on the store $name", ({ create }) => {
       ctx.removed("x", "sleep");
       await ctx.listen("go");
     };
-    await expect(deploy(stage, before, after)).rejects.toThrow(/./);
-    expect(stage.log.map(({ text }) => text).join()).toMatch(/at x the journal holds step/);
+    await expect(deploy(cluster, before, after)).rejects.toThrow(/./);
+    expect(cluster.log.map(({ text }) => text).join()).toMatch(/at x the journal holds step/);
   });
 });
 

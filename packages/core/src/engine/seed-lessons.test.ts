@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, type Ctx, type Engine, StoreError, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 /** What engines before this one got wrong, each as one test. */
-describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
   it("1. Memoise every terminal outcome: undefined, null, a failure and a timeout are replayed, never run again", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const seen: unknown[] = [];
     const outcomes = workflow("outcomes", async (ctx) => {
@@ -36,14 +36,14 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
       await ctx.listen("end");
       return seen;
     });
-    const first = await stage.engine({ workflows: [outcomes] });
+    const first = await cluster.engine({ workflows: [outcomes] });
     const run = await first.start(outcomes, undefined);
-    await stage.world.advance("3 s");
+    await cluster.world.advance("3 s");
     await first.send(run.id, "m", "too late");
-    const second = await stage.takeOver(first, { workflows: [outcomes] });
-    const third = await stage.takeOver(second, { workflows: [outcomes] });
+    const second = await cluster.takeOver(first, { workflows: [outcomes] });
+    const third = await cluster.takeOver(second, { workflows: [outcomes] });
     await third.send(run.id, "end", null);
-    await stage.finish(third.run(run.id));
+    await cluster.finish(third.run(run.id));
     expect(ran).toEqual(["undefined", "null", "critical", "timeout"]);
     expect(new Set(seen.map((each) => JSON.stringify(each)))).toEqual(new Set(["[null,null,false,false,true]"]));
     expect((seen[0] as unknown[])[0]).toBeUndefined();
@@ -51,30 +51,30 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
   });
 
   it("2. Persist the attempt before running a body; cap crashes too: a body that ends its process is given up", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let current: Engine;
     let bodies = 0;
     const poison = workflow("poison", async (ctx) => {
       await ctx.step("fine", () => 1);
       await ctx.step("kill", () => {
         bodies += 1;
-        stage.crash(current);
+        cluster.crash(current);
         return new Promise(() => {});
       });
     });
-    const client = await stage.engine();
+    const client = await cluster.engine();
     const run = await client.start(poison, undefined);
     for (let n = 0; n < 12 && (await run.status()) !== "failed"; n += 1) {
-      current = await stage.engine({ workflows: [poison], claimsMax: 4 });
-      await stage.world.advance("8 s");
+      current = await cluster.engine({ workflows: [poison], claimsMax: 4 });
+      await cluster.world.advance("8 s");
     }
-    expect((await stage.failure(run)).cause).toMatchObject({ code: "POISONED" });
+    expect((await cluster.failure(run)).cause).toMatchObject({ code: "POISONED" });
     // The claim that got as far as `fine` made progress; those after it count.
     expect(bodies).toBe(5);
   });
 
   it("3. Suspension without exceptions that user code can swallow: no catch, finally or allSettled sees one", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: string[] = [];
     const wary = workflow("wary", async (ctx) => {
       const guarded = async (name: string, wait: () => Promise<unknown>): Promise<void> => {
@@ -99,26 +99,26 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
       ]);
       return "all over";
     });
-    const first = await stage.engine({ workflows: [wary] });
+    const first = await cluster.engine({ workflows: [wary] });
     const run = await first.start(wary, undefined);
-    await stage.world.advance("1 s");
-    const second = await stage.takeOver(first, { workflows: [wary] });
+    await cluster.world.advance("1 s");
+    const second = await cluster.takeOver(first, { workflows: [wary] });
     expect(seen).toEqual([]);
     expect(await second.run(run.id).status()).toBe("suspended");
     for (const name of ["m", "n"]) await second.send(run.id, name, 1);
     await second.emit("e", 1);
-    expect(await stage.finish(second.run(run.id))).toBe("all over");
+    expect(await cluster.finish(second.run(run.id))).toBe("all over");
     expect([...seen].sort()).toEqual(["event", "listen", "retry", "select", "sleep"].map((name) => `finally ${name}`));
   });
 
   it("4. One writer per workflow: two engines never append to one run, heartbeats keep long steps, terminal is final", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let cut = false;
     const bodies: Array<(value: string) => void> = [];
     const long = workflow("long", async (ctx) =>
       ctx.step("long", () => new Promise<string>((resolve) => bodies.push(resolve))),
     );
-    const first = await stage.engine({
+    const first = await cluster.engine({
       workflows: [long],
       through: (store) =>
         intercepted(store, async (_, proceed) => {
@@ -126,19 +126,19 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
           return await proceed();
         }),
     });
-    const second = await stage.engine({ workflows: [long] });
+    const second = await cluster.engine({ workflows: [long] });
     const run = await first.start(long, undefined);
-    await stage.world.advance("30 s");
+    await cluster.world.advance("30 s");
     expect(bodies).toHaveLength(1);
     cut = true;
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(bodies).toHaveLength(2);
     bodies[1]!("the heir's");
-    await stage.world.settle();
-    expect(await stage.result(second.run(run.id))).toBe("the heir's");
+    await cluster.world.settle();
+    expect(await cluster.result(second.run(run.id))).toBe("the heir's");
     bodies[0]!("the zombie's");
     cut = false;
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(await second.run(run.id).result()).toBe("the heir's");
     expect(await second.run(run.id).journal()).toHaveLength(1);
     expect(await second.cancel(run.id)).toBe(false);
@@ -146,7 +146,7 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
 
   it("5. Deliver = one transaction: a message received is recorded and gone in the same commit, whatever commit is lost", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const receiver = workflow("receiver", async (ctx) => {
         const got: unknown[] = [];
         for (let i = 0; i < 3; i += 1) {
@@ -155,58 +155,58 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
         }
         return got;
       });
-      const client = await stage.engine();
+      const client = await cluster.engine();
       const run = await client.start(receiver, undefined);
-      const doomed = await stage.engine({ workflows: [receiver], crashAt });
+      const doomed = await cluster.engine({ workflows: [receiver], crashAt });
       for (const n of [1, 2, 3]) {
-        await stage.world.settle();
+        await cluster.world.settle();
         await run.send("m", n);
       }
-      await stage.world.settle();
-      await stage.engine({ workflows: [receiver] });
-      expect(await stage.finish(run)).toEqual([1, 2, 3]);
-      return stage.crashed(doomed);
+      await cluster.world.settle();
+      await cluster.engine({ workflows: [receiver] });
+      expect(await cluster.finish(run)).toEqual([1, 2, 3]);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
   it("6. Timers: the deadline is persisted, never early by any clock, a stale one does nothing, and a due scan destroys nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const waits = workflow("waits", async (ctx) => {
       const first = await ctx.listen("m", { timeout: "10 s" });
       // The timer of the first wait comes while the second is open.
       const second = await ctx.listen("m", { timeout: "1 minute" });
       return [first.timedOut, second.timedOut];
     });
-    const engine = await stage.engine({ workflows: [waits] });
+    const engine = await cluster.engine({ workflows: [waits] });
     const stale = await engine.start(waits, undefined);
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     await stale.send("m", 1);
-    await stage.world.advance("30 s");
+    await cluster.world.advance("30 s");
     expect(await stale.status()).toBe("suspended");
     await stale.send("m", 2);
-    expect(await stage.result(stale)).toEqual([false, false]);
+    expect(await cluster.result(stale)).toEqual([false, false]);
 
     const long = workflow("long", async (ctx) => {
       await ctx.sleep("30 days");
       return "awake";
     });
-    const sleeper = await stage.engine({ workflows: [long], poll: "10 days", lease: "60 days" });
+    const sleeper = await cluster.engine({ workflows: [long], poll: "10 days", lease: "60 days" });
     const run = await sleeper.start(long, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     // The process dies right after it has asked what is due, before it wrote anything.
-    stage.crash(engine);
-    stage.crash(sleeper);
-    await stage.world.leap(30 * 86_400_000 - 60_000);
-    const heir = await stage.engine({ workflows: [long], poll: "10 s" });
-    await stage.world.advance("50 s");
+    cluster.crash(engine);
+    cluster.crash(sleeper);
+    await cluster.world.leap(30 * 86_400_000 - 60_000);
+    const heir = await cluster.engine({ workflows: [long], poll: "10 s" });
+    await cluster.world.advance("50 s");
     expect(await heir.run(run.id).status()).toBe("suspended");
-    await stage.world.leap(40 * 86_400_000);
-    expect(await stage.finish(heir.run(run.id))).toBe("awake");
+    await cluster.world.leap(40 * 86_400_000);
+    expect(await cluster.finish(heir.run(run.id))).toBe("awake");
   });
 
   it("7. Events: buffered before the wait, FIFO, targeted before broadcast, dead letters that wake, timeouts that are no payload", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const hears = workflow("hears", async (ctx) => {
       await ctx.sleep("1 s");
       const got: unknown[] = [];
@@ -216,16 +216,16 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
       }
       return got;
     });
-    const engine = await stage.engine({ workflows: [hears], maxPendingEventsPerType: 2 });
+    const engine = await cluster.engine({ workflows: [hears], maxPendingEventsPerType: 2 });
     const run = await engine.start(hears, undefined);
     for (const n of [1, 2, 3]) await engine.emit("x", `event ${n}`);
     await run.send("x", "message");
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     const [letter] = (await engine.deadLetters.list()).items;
     expect(letter).toMatchObject({ value: "event 1", reason: "overflow" });
     expect(await run.status()).toBe("suspended");
     expect(await engine.deadLetters.replay(letter!.id)).toEqual({ kind: "delivered", runs: 1 });
-    expect(await stage.result(run)).toEqual([
+    expect(await cluster.result(run)).toEqual([
       ["message", "message"],
       ["event", "event 2"],
       ["event", "event 3"],
@@ -234,8 +234,8 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
   });
 
   it("8. join/race: branches go on by themselves, the winner returns at once, and nothing is decided twice", async () => {
-    const stage = await create(onTestFinished);
-    const start = stage.world.now();
+    const cluster = await create(onTestFinished);
+    const start = cluster.world.now();
     const at: Record<string, number> = {};
     const bodies: Array<() => void> = [];
     const both = workflow("both", async (ctx) => {
@@ -247,24 +247,24 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
         (async () => {
           await ctx.sleep("1 s");
           await ctx.step("beside", () => {
-            at.beside = stage.world.now() - start;
+            at.beside = cluster.world.now() - start;
           });
         })(),
       ]);
       return winner;
     });
-    const engine = await stage.engine({ workflows: [both] });
+    const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
-    await stage.world.advance("5 s");
+    await cluster.world.advance("5 s");
     expect(at).toEqual({ raced: 1_000, beside: 2_000 });
     expect(await run.status()).toBe("running");
     bodies[0]!();
-    expect(await stage.result(run)).toBe("timeout");
+    expect(await cluster.result(run)).toBe("timeout");
   });
 
   it("9. Loops: bounded history, resumed from persisted state, nested loops resume in the middle", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ran: string[] = [];
       const loop = workflow("loop", async (ctx: Ctx, outer: number): Promise<string> => {
         for (let inner = 0; inner < 3; inner += 1) {
@@ -273,44 +273,44 @@ describe.each(STAGES)("lessons, on the store $name", ({ create }) => {
         }
         return outer === 2 ? "done" : await ctx.continueAs(outer + 1);
       });
-      const client = await stage.engine();
+      const client = await cluster.engine();
       const run = await client.start(loop, 0);
-      const doomed = await stage.engine({ workflows: [loop], crashAt });
-      await stage.world.advance("1 s");
-      await stage.engine({ workflows: [loop] });
-      expect(await stage.finish(run)).toBe("done");
+      const doomed = await cluster.engine({ workflows: [loop], crashAt });
+      await cluster.world.advance("1 s");
+      await cluster.engine({ workflows: [loop] });
+      expect(await cluster.finish(run)).toBe("done");
       const all = [0, 1, 2].flatMap((outer) => [0, 1, 2].map((inner) => `${outer}.${inner}`));
       expect([...new Set(ran)]).toEqual(all);
       expect(ran.length).toBeLessThanOrEqual(all.length + 1);
       expect((await run.journal()).length).toBe(4);
-      return stage.crashed(doomed);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(12);
   });
 
   it("11. Versioning: a change is found at the root, too, stops the run, harms nothing, and a fit version goes on", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const named = (name: string) =>
       workflow("versioned", async (ctx) => {
         const value = await ctx.step(name, () => name);
         await ctx.listen("go");
         return value;
       });
-    const first = await stage.engine({ workflows: [named("charge")] });
+    const first = await cluster.engine({ workflows: [named("charge")] });
     const run = await first.start(named("charge"), undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await first.shutdown();
-    const renamed = await stage.engine({ workflows: [named("bill")] });
+    const renamed = await cluster.engine({ workflows: [named("bill")] });
     await renamed.send(run.id, "go", null);
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     const summary = await renamed.get(run.id);
     expect(summary).toMatchObject({ status: "paused", error: { code: "HISTORY_DIVERGED" } });
     expect(summary?.error?.message).toMatch(
       /at charge the journal holds step \(record 1\), but the code asks for step at bill/,
     );
     await renamed.shutdown();
-    const fixed = await stage.engine({ workflows: [named("charge")] });
+    const fixed = await cluster.engine({ workflows: [named("charge")] });
     await fixed.resume(run.id);
-    expect(await stage.finish(fixed.run(run.id))).toBe("charge");
+    expect(await cluster.finish(fixed.run(run.id))).toBe("charge");
   });
 });

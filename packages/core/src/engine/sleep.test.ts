@@ -3,31 +3,31 @@ import { type PawlError, workflow } from "../index.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
   it("ends at its time, not a millisecond before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
       await ctx.sleep("90 s");
       return ctx.now() - before;
     });
-    const engine = await stage.engine({ workflows: [nap] });
+    const engine = await cluster.engine({ workflows: [nap] });
     const run = await engine.start(nap, undefined);
-    await stage.world.settle();
-    await stage.world.advance(90_000 - 1);
+    await cluster.world.settle();
+    await cluster.world.advance(90_000 - 1);
     expect(await run.status()).toBe("suspended");
-    await stage.world.advance(1);
-    expect(await stage.result(run)).toBe(90_000);
+    await cluster.world.advance(1);
+    expect(await cluster.result(run)).toBe(90_000);
   });
 
   it("of 0, or until a time that is past, is over at once", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
       await ctx.sleep(0);
@@ -35,23 +35,23 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
       await ctx.sleepUntil(new Date(0));
       return ctx.now() - before;
     });
-    const engine = await stage.engine({ workflows: [nap] });
-    expect(await stage.result(await engine.start(nap, undefined))).toBe(0);
+    const engine = await cluster.engine({ workflows: [nap] });
+    expect(await cluster.result(await engine.start(nap, undefined))).toBe(0);
   });
 
   it("until a time ends at that time, given as a Date or as epoch ms", async () => {
-    const stage = await create(onTestFinished);
-    const start = stage.world.now();
+    const cluster = await create(onTestFinished);
+    const start = cluster.world.now();
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleepUntil(new Date(start + MINUTE_MS));
       const first = ctx.now() - start;
       await ctx.sleepUntil(start + 2 * MINUTE_MS, { name: "again" });
       return [first, ctx.now() - start];
     });
-    const engine = await stage.engine({ workflows: [nap] });
+    const engine = await cluster.engine({ workflows: [nap] });
     const run = await engine.start(nap, undefined);
-    await stage.world.advance("2 minutes");
-    expect(await stage.result(run)).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
+    await cluster.world.advance("2 minutes");
+    expect(await cluster.result(run)).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
     expect((await run.journal()).map((record) => record.location)).toEqual(["sleep", "again"]);
   });
 
@@ -60,69 +60,69 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     ["49.7 days, where 32 bits of ms end", 49.72],
     ["10 years", 3_650],
   ])("of %s neither ends early nor is forgotten", async (_, days) => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep(`${days} days`);
       return "awake";
     });
-    const engine = await stage.engine({ workflows: [nap], poll: "5 days", lease: "20 days" });
+    const engine = await cluster.engine({ workflows: [nap], poll: "5 days", lease: "20 days" });
     const run = await engine.start(nap, undefined);
-    await stage.world.settle();
-    await stage.world.advance(days * DAY_MS - 1);
+    await cluster.world.settle();
+    await cluster.world.advance(days * DAY_MS - 1);
     expect(await run.status()).toBe("suspended");
-    await stage.world.advance(1);
-    expect(await stage.result(run)).toBe("awake");
+    await cluster.world.advance(1);
+    expect(await cluster.result(run)).toBe("awake");
   });
 
   it("goes on from where it was in a process that has died, and does not begin anew", async () => {
-    const stage = await create(onTestFinished);
-    const start = stage.world.now();
+    const cluster = await create(onTestFinished);
+    const start = cluster.world.now();
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("1 minute");
       return ctx.now();
     });
-    const first = await stage.engine({ workflows: [nap] });
+    const first = await cluster.engine({ workflows: [nap] });
     const run = await first.start(nap, undefined);
-    await stage.world.advance("50 s");
-    const second = await stage.takeOver(first, { workflows: [nap] });
-    await stage.world.advance("4 s");
-    expect(await stage.result(second.run(run.id))).toBe(start + 60_000);
+    await cluster.world.advance("50 s");
+    const second = await cluster.takeOver(first, { workflows: [nap] });
+    await cluster.world.advance("4 s");
+    expect(await cluster.result(second.run(run.id))).toBe(start + 60_000);
   });
 
   it("that ends while no worker is there ends when one comes", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("1 minute");
       return "awake";
     });
-    const first = await stage.engine({ workflows: [nap] });
+    const first = await cluster.engine({ workflows: [nap] });
     const run = await first.start(nap, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await first.shutdown();
-    await stage.world.advance("1 day");
-    const second = await stage.engine({ workflows: [nap] });
-    expect(await stage.result(second.run(run.id))).toBe("awake");
+    await cluster.world.advance("1 day");
+    const second = await cluster.engine({ workflows: [nap] });
+    expect(await cluster.result(second.run(run.id))).toBe("awake");
   });
 
   it("is not disturbed by a clock that steps back, and ends soon after one that steps forward", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("50 s");
       return "awake";
     });
-    const engine = await stage.engine({ workflows: [nap] });
+    const engine = await cluster.engine({ workflows: [nap] });
     const back = await engine.start(nap, undefined);
-    await stage.world.settle();
-    await stage.world.leap(-MINUTE_MS);
-    await stage.world.advance("30 s");
+    await cluster.world.settle();
+    await cluster.world.leap(-MINUTE_MS);
+    await cluster.world.advance("30 s");
     expect(await back.status()).toBe("suspended");
-    await stage.world.leap(2 * MINUTE_MS);
-    await stage.world.advance("5 s");
-    expect(await stage.result(back)).toBe("awake");
+    await cluster.world.leap(2 * MINUTE_MS);
+    await cluster.world.advance("5 s");
+    expect(await cluster.result(back)).toBe("awake");
   });
 
   it("in many branches at once ends in the order of the times, with one wait in the row", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx) => {
       const order: number[] = [];
       await Promise.all(
@@ -133,17 +133,17 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
       );
       return order;
     });
-    const engine = await stage.engine({ workflows: [naps] });
+    const engine = await cluster.engine({ workflows: [naps] });
     const run = await engine.start(naps, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const summary = await engine.get(run.id);
-    expect(summary?.wait).toMatchObject({ until: stage.world.now() + 10_000, openCount: 3 });
-    await stage.world.advance("31 s");
-    expect(await stage.result(run)).toEqual([10, 20, 30]);
+    expect(summary?.wait).toMatchObject({ until: cluster.world.now() + 10_000, openCount: 3 });
+    await cluster.world.advance("31 s");
+    expect(await cluster.result(run)).toEqual([10, 20, 30]);
   });
 
   it("is refused for what is no duration or time, at the call, and the run goes on", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];
       const durations: unknown[] = [Number.NaN, -1, Number.POSITIVE_INFINITY, "1 fortnight", "", null, {}, 2 ** 53];
@@ -155,13 +155,13 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
       }
       return codes;
     });
-    const engine = await stage.engine({ workflows: [odd] });
+    const engine = await cluster.engine({ workflows: [odd] });
     const run = await engine.start(odd, undefined);
-    expect(await stage.result(run)).toEqual(Array.from({ length: 11 }, () => "DURATION_INVALID"));
+    expect(await cluster.result(run)).toEqual(Array.from({ length: 11 }, () => "DURATION_INVALID"));
   });
 
   it("is no error that user code could catch: neither catch nor finally sees the suspension", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: string[] = [];
     const wary = workflow("wary", async (ctx) => {
       try {
@@ -173,13 +173,13 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
         seen.push("finally");
       }
     });
-    const engine = await stage.engine({ workflows: [wary] });
+    const engine = await cluster.engine({ workflows: [wary] });
     const run = await engine.start(wary, undefined);
-    await stage.world.advance("30 s");
-    const second = await stage.takeOver(engine, { workflows: [wary] });
+    await cluster.world.advance("30 s");
+    const second = await cluster.takeOver(engine, { workflows: [wary] });
     expect(seen).toEqual([]);
-    await stage.world.advance("1 minute");
-    await stage.result(second.run(run.id));
+    await cluster.world.advance("1 minute");
+    await cluster.result(second.run(run.id));
     expect(seen).toEqual(["after", "finally"]);
   });
 
@@ -201,36 +201,36 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     return "awake";
   });
 
-  const endsAfter = async (stage: Stage, run: { status(): Promise<unknown> }): Promise<number> => {
-    const start = stage.world.now();
+  const endsAfter = async (cluster: TestCluster, run: { status(): Promise<unknown> }): Promise<number> => {
+    const start = cluster.world.now();
     for (let second = 0; second < 20; second += 1) {
-      await stage.world.advance("1 s");
-      if ((await run.status()) === "completed") return stage.world.now() - start;
+      await cluster.world.advance("1 s");
+      if ((await run.status()) === "completed") return cluster.world.now() - start;
     }
     throw new Error("it sleeps on");
   };
 
   it("is not ended early by a worker whose idea of the time is ahead: the store's clock decides", async () => {
-    const stage = await create(onTestFinished);
-    await stage.engine({ workflows: [nap], through: ahead([]) });
-    const client = await stage.engine();
-    const ended = await endsAfter(stage, await client.start(nap, undefined));
+    const cluster = await create(onTestFinished);
+    await cluster.engine({ workflows: [nap], through: ahead([]) });
+    const client = await cluster.engine();
+    const ended = await endsAfter(cluster, await client.start(nap, undefined));
     expect(ended).toBeGreaterThanOrEqual(10_000);
     expect(ended).toBeLessThanOrEqual(11_000);
   });
 
   it("is not ended early either where the store can be asked for the time", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const through = ahead([], (store) => ({ readClock: async () => store.now() }));
-    await stage.engine({ workflows: [nap], through });
-    const client = await stage.engine();
-    const ended = await endsAfter(stage, await client.start(nap, undefined));
+    await cluster.engine({ workflows: [nap], through });
+    const client = await cluster.engine();
+    const ended = await endsAfter(cluster, await client.start(nap, undefined));
     expect(ended).toBeGreaterThanOrEqual(10_000);
     expect(ended).toBeLessThanOrEqual(11_000);
   });
 
   it("ends in the commit of what comes after it where the store has said that it is time, and many ask once", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const calls: string[] = [];
     let asked = 0;
     const readClock = (store: Store) => async () => {
@@ -238,18 +238,18 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
       return store.now();
     };
     const through = ahead(calls, (store) => ({ now: () => store.now(), readClock: readClock(store) }));
-    const engine = await stage.engine({ workflows: [nap], through });
+    const engine = await cluster.engine({ workflows: [nap], through });
     const runs = await Promise.all(Array.from({ length: 5 }, () => engine.start(nap, undefined)));
-    await stage.world.advance("9 s");
+    await cluster.world.advance("9 s");
     calls.length = 0;
-    await stage.world.advance("2 s");
+    await cluster.world.advance("2 s");
     for (const run of runs) expect(await run.result()).toBe("awake");
     expect(calls.filter((method) => method === "commit")).toHaveLength(1);
     expect(asked).toBe(1);
   });
 
   it("ends where the store does not say what time it is, or can't be asked", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const silent: Partial<Store> = { readClock: () => new Promise(() => undefined) };
     const failing: Partial<Store> = {
       readClock: async () => {
@@ -263,8 +263,8 @@ describe.each(STAGES)("sleeping, on the store $name", ({ create }) => {
     };
     for (const broken of [silent, failing, odd]) {
       const through = ahead([], (store) => ({ ...broken, now: () => store.now() }));
-      const engine = await stage.engine({ workflows: [nap], through });
-      expect(await endsAfter(stage, await engine.start(nap, undefined))).toBeLessThanOrEqual(12_000);
+      const engine = await cluster.engine({ workflows: [nap], through });
+      expect(await endsAfter(cluster, await engine.start(nap, undefined))).toBeLessThanOrEqual(12_000);
       await engine.shutdown();
     }
   });

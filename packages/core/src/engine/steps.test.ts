@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, type EngineEvent, type PawlError, workflow } from "../index.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(STAGES)("a step, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
   it("runs its body once and gives what it returned, awaited or not", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let calls = 0;
     const steps = workflow("steps", async (ctx) => [
       await ctx.step("plain", () => ++calls),
@@ -12,13 +12,13 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       await ctx.step("nothing", () => {}),
       await ctx.step("null", () => null),
     ]);
-    const engine = await stage.engine({ workflows: [steps] });
-    expect(await stage.result(await engine.start(steps, undefined))).toEqual([1, 2, undefined, null]);
+    const engine = await cluster.engine({ workflows: [steps] });
+    expect(await cluster.result(await engine.start(steps, undefined))).toEqual([1, 2, undefined, null]);
     expect(calls).toBe(2);
   });
 
   it("is not run again after a crash when its completion was committed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const note = (name: string, value: string): string => {
       ran.push(name);
@@ -30,23 +30,23 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       const b = await ctx.step("b", () => note("b", "from b"));
       return [a, b];
     });
-    const first = await stage.engine({ workflows: [two] });
+    const first = await cluster.engine({ workflows: [two] });
     const run = await first.start(two, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [two] });
-    await stage.world.advance("1 minute");
-    expect(await stage.result(second.run(run.id))).toEqual(["from a", "from b"]);
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [two] });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(second.run(run.id))).toEqual(["from a", "from b"]);
     expect(ran).toEqual(["a", "b"]);
   });
 
   it("is tried again after a failure, with waits that grow, and holds no slot while it waits", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const at: number[] = [];
     const flaky = workflow("flaky", async (ctx) =>
       ctx.step(
         "call",
         ({ attempt }) => {
-          at.push(stage.world.now());
+          at.push(cluster.world.now());
           if (attempt < 4) throw new Error(`try ${attempt}`);
           return attempt;
         },
@@ -54,18 +54,18 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       ),
     );
     const other = workflow("other", async () => "done");
-    const engine = await stage.engine({ workflows: [flaky, other], concurrency: 1 });
+    const engine = await cluster.engine({ workflows: [flaky, other], concurrency: 1 });
     const run = await engine.start(flaky, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
-    expect(await stage.result(await engine.start(other, undefined))).toBe("done");
-    await stage.world.advance("1 minute");
-    expect(await stage.result(run)).toBe(4);
+    expect(await cluster.result(await engine.start(other, undefined))).toBe("done");
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(run)).toBe(4);
     expect(at.map((time) => time - at[0]!)).toEqual([0, 1_000, 4_000, 13_000]);
   });
 
   it("fails for good when its tries are used up, with what the last one threw", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let tries = 0;
     const doomed = workflow("doomed", async (ctx) =>
       ctx.step(
@@ -77,10 +77,10 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
         { retry: { maxAttempts: 3, initialMs: 10 } },
       ),
     );
-    const engine = await stage.engine({ workflows: [doomed] });
+    const engine = await cluster.engine({ workflows: [doomed] });
     const run = await engine.start(doomed, undefined);
-    await stage.world.advance("1 s");
-    const error = await stage.failure(run);
+    await cluster.world.advance("1 s");
+    const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { name: "TypeError", message: "try 3", code: "E_NO" } });
     expect(error.cause).toBeInstanceOf(TypeError);
     expect((error.cause as { details?: unknown }).details).toEqual({ status: 500 });
@@ -88,38 +88,38 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
   });
 
   it("goes on counting tries and waiting where it was when the process dies in a back-off", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const tries: Array<{ readonly attempt: number; readonly at: number }> = [];
-    const start = stage.world.now();
+    const start = cluster.world.now();
     const flaky = workflow("flaky", async (ctx) =>
       ctx.step(
         "call",
         ({ attempt }) => {
-          tries.push({ attempt, at: stage.world.now() - start });
+          tries.push({ attempt, at: cluster.world.now() - start });
           if (attempt < 3) throw new Error("no");
           return attempt;
         },
         { retry: { maxAttempts: 3, initialMs: "1 minute", factor: 1, jitter: 0 } },
       ),
     );
-    const first = await stage.engine({ workflows: [flaky] });
+    const first = await cluster.engine({ workflows: [flaky] });
     const run = await first.start(flaky, undefined);
-    await stage.world.advance("30 s");
-    const second = await stage.takeOver(first, { workflows: [flaky] });
-    await stage.world.advance("23 s");
+    await cluster.world.advance("30 s");
+    const second = await cluster.takeOver(first, { workflows: [flaky] });
+    await cluster.world.advance("23 s");
     expect(tries).toHaveLength(1);
-    await stage.world.advance("10 s");
+    await cluster.world.advance("10 s");
     expect(tries).toHaveLength(2);
-    const third = await stage.takeOver(second, { workflows: [flaky] });
-    await stage.world.advance("1 minute");
-    expect(await stage.result(third.run(run.id))).toBe(3);
+    const third = await cluster.takeOver(second, { workflows: [flaky] });
+    await cluster.world.advance("1 minute");
+    expect(await cluster.result(third.run(run.id))).toBe(3);
     expect(tries.map((one) => one.attempt)).toEqual([1, 2, 3]);
     expect(tries[1]!.at).toBe(60_000);
     expect(tries[2]!.at - tries[1]!.at).toBe(60_000);
   });
 
   it("runs the body again that was under way when the process died, as the same try", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const attempts: number[] = [];
     const keys = new Set<string>();
     const slow = workflow("slow", async (ctx) =>
@@ -129,17 +129,17 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
         return attempts.length === 1 ? new Promise<string>(() => {}) : "done";
       }),
     );
-    const first = await stage.engine({ workflows: [slow] });
+    const first = await cluster.engine({ workflows: [slow] });
     const run = await first.start(slow, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [slow] });
-    expect(await stage.result(second.run(run.id))).toBe("done");
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [slow] });
+    expect(await cluster.result(second.run(run.id))).toBe("done");
     expect(attempts).toEqual([1, 1]);
     expect(keys.size).toBe(1);
   });
 
   it("is given the same idempotency key at every try, its own or the one asked for", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const seen: Record<string, Set<string>> = { own: new Set(), given: new Set(), again: new Set() };
     const keyed = workflow("keyed", async (ctx) => {
       const body =
@@ -152,17 +152,17 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       await ctx.step("pay", body("again"), { retry: { initialMs: 1 } });
       await ctx.step("pay", body("given"), { retry: { initialMs: 1 }, idempotencyKey: "key-1" });
     });
-    const engine = await stage.engine({ workflows: [keyed] });
+    const engine = await cluster.engine({ workflows: [keyed] });
     const run = await engine.start(keyed, undefined, { id: "r" });
-    await stage.world.advance("1 s");
-    await stage.result(run);
+    await cluster.world.advance("1 s");
+    await cluster.result(run);
     expect([...seen.own!]).toEqual(["r/pay"]);
     expect([...seen.again!]).toEqual(["r/pay#2"]);
     expect([...seen.given!]).toEqual(["key-1"]);
   });
 
   it("is tried once with retry false, and by the workflow's policy when it says nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const tries = { once: 0, workflow: 0 };
     const both = workflow("both", { retry: { maxAttempts: 5, initialMs: 1 } }, async (ctx) => {
       const once = await ctx.tryStep("once", () => fail("once"), { retry: false });
@@ -173,15 +173,15 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       tries[which] += 1;
       throw new Error("no");
     };
-    const engine = await stage.engine({ workflows: [both] });
+    const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
-    await stage.world.advance("1 s");
-    expect(await stage.result(run)).toEqual([false, false]);
+    await cluster.world.advance("1 s");
+    expect(await cluster.result(run)).toEqual([false, false]);
     expect(tries).toEqual({ once: 1, workflow: 5 });
   });
 
   it("is not tried again when shouldRetry says so, or throws, or the error is critical", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const tries: string[] = [];
     const picky = workflow("picky", async (ctx) => {
       const failing = (name: string, error: () => Error) => () => {
@@ -215,15 +215,15 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       );
       return [refused, threw, critical].map((each) => (each.ok ? "ok" : each.failure.kind));
     });
-    const engine = await stage.engine({ workflows: [picky] });
+    const engine = await cluster.engine({ workflows: [picky] });
     const run = await engine.start(picky, undefined);
-    await stage.world.advance("1 s");
-    expect(await stage.result(run)).toEqual(["exhausted", "exhausted", "critical"]);
+    await cluster.world.advance("1 s");
+    expect(await cluster.result(run)).toEqual(["exhausted", "exhausted", "critical"]);
     expect(tries).toEqual(["refused", "refused", "threw", "critical"]);
   });
 
   it("that takes longer than its timeout is aborted through its signal and fails at once", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const reasons: unknown[] = [];
     const slow = workflow("slow", async (ctx) => {
       const end = await ctx.tryStep(
@@ -241,18 +241,18 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
         ? "ok"
         : { kind: end.failure.kind, step: end.failure.step, code: (end.failure.error as PawlError).code };
     });
-    const engine = await stage.engine({ workflows: [slow] });
+    const engine = await cluster.engine({ workflows: [slow] });
     const run = await engine.start(slow, undefined);
-    await stage.world.advance(4_999);
+    await cluster.world.advance(4_999);
     expect(await run.status()).toBe("running");
-    await stage.world.advance(1);
-    expect(await stage.result(run)).toEqual({ kind: "timeout", step: "call", code: "STEP_TIMEOUT" });
+    await cluster.world.advance(1);
+    expect(await cluster.result(run)).toEqual({ kind: "timeout", step: "call", code: "STEP_TIMEOUT" });
     expect(reasons).toHaveLength(1);
     expect(reasons[0]).toMatchObject({ code: "STEP_TIMEOUT" });
   });
 
   it("is tried again after a timeout with retryOnTimeout, and what the first try brings late counts for nothing", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const late: Array<(value: string) => void> = [];
     const slow = workflow("slow", async (ctx) =>
       ctx.step(
@@ -265,14 +265,14 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
         },
       ),
     );
-    const engine = await stage.engine({ workflows: [slow] });
+    const engine = await cluster.engine({ workflows: [slow] });
     const run = await engine.start(slow, undefined);
-    await stage.world.advance("6 s");
+    await cluster.world.advance("6 s");
     late[0]!("first, late");
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
-    await stage.world.advance("10 s");
-    expect(await stage.result(run)).toBe("second");
+    await cluster.world.advance("10 s");
+    expect(await cluster.result(run)).toBe("second");
     expect((await run.journal()).map((record) => `${record.kind} ${record.outcome}`)).toEqual([
       "retry failed",
       "step ok",
@@ -280,7 +280,7 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
   });
 
   it("that is ephemeral is written with what comes next, and runs again when a crash comes first", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const cheap = workflow("cheap", async (ctx) => {
       await ctx.step("a", () => void ran.push("a"), { ephemeral: true });
@@ -290,18 +290,18 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       });
       return ran.length;
     });
-    const first = await stage.engine({ workflows: [cheap] });
+    const first = await cluster.engine({ workflows: [cheap] });
     const run = await first.start(cheap, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.journal()).toEqual([]);
-    const second = await stage.takeOver(first, { workflows: [cheap] });
-    await stage.result(second.run(run.id));
+    const second = await cluster.takeOver(first, { workflows: [cheap] });
+    await cluster.result(second.run(run.id));
     expect(ran).toEqual(["a", "b", "a", "b"]);
     expect((await second.run(run.id).journal()).map((record) => record.location)).toEqual(["a", "b"]);
   });
 
   it("ends as a failure that is not retried when what it returned can't be kept", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let calls = 0;
     const bad = workflow("bad", async (ctx) =>
       ctx.step("make", () => {
@@ -309,8 +309,8 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
         return { deep: [{ call: () => 1 }] };
       }),
     );
-    const engine = await stage.engine({ workflows: [bad] });
-    const error = await stage.failure(await engine.start(bad, undefined));
+    const engine = await cluster.engine({ workflows: [bad] });
+    const error = await cluster.failure(await engine.start(bad, undefined));
     expect(error.cause).toMatchObject({ code: "PAYLOAD_UNSUPPORTED" });
     expect((error.cause as Error).message).toContain("output of step make");
     expect((error.cause as Error).message).toContain("$.deep[0].call");
@@ -318,34 +318,34 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
   });
 
   it("named twice is two places in the journal", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const loop = workflow("loop", async (ctx) => {
       const all: number[] = [];
       for (let i = 0; i < 3; i += 1) all.push(await ctx.step("round", () => i));
       return all;
     });
-    const engine = await stage.engine({ workflows: [loop] });
+    const engine = await cluster.engine({ workflows: [loop] });
     const run = await engine.start(loop, undefined);
-    expect(await stage.result(run)).toEqual([0, 1, 2]);
+    expect(await cluster.result(run)).toEqual([0, 1, 2]);
     expect((await run.journal()).map((record) => record.location)).toEqual(["round", "round#2", "round#3"]);
   });
 
   it("starts no body before the record before it is durable", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const committed: string[] = [];
     const seen: string[][] = [];
     const two = workflow("two", async (ctx) => {
       await ctx.step("a", () => "a");
       await ctx.step("b", () => void seen.push([...committed]));
     });
-    const engine = await stage.engine({ workflows: [two] });
+    const engine = await cluster.engine({ workflows: [two] });
     engine.on("record", ({ record }) => committed.push(record.location));
-    await stage.result(await engine.start(two, undefined));
+    await cluster.result(await engine.start(two, undefined));
     expect(seen).toEqual([["a"]]);
   });
 
   it("with tryStep gives its value or why it failed, the same after a crash", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let calls = 0;
     const seen: unknown[] = [];
     const careful = workflow("careful", async (ctx) => {
@@ -360,12 +360,12 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       ]);
       await ctx.listen("go");
     });
-    const first = await stage.engine({ workflows: [careful] });
+    const first = await cluster.engine({ workflows: [careful] });
     const run = await first.start(careful, undefined);
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [careful] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [careful] });
     await second.send(run.id, "go", null);
-    await stage.result(second.run(run.id));
+    await cluster.result(second.run(run.id));
     expect(calls).toBe(2);
     expect(seen[0]).toEqual([
       { ok: true, value: 1 },
@@ -375,13 +375,13 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
   });
 
   it("is told of when it is tried again and when it fails for good, once each, whatever is replayed", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       const result = await ctx.tryStep("s", () => Promise.reject(new Error("no")), { retry: { maxAttempts: 2 } });
       await ctx.listen("go");
       return result.ok;
     });
-    const engine = await stage.engine({ workflows: [failing] });
+    const engine = await cluster.engine({ workflows: [failing] });
     const told: string[] = [];
     const tell = (event: EngineEvent): void => {
       if (event.kind !== "record") return;
@@ -390,16 +390,16 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
     };
     engine.on("record", tell);
     await engine.start(failing, undefined, { id: "r" });
-    await stage.world.advance("10 s");
-    const heir = await stage.takeOver(engine, { workflows: [failing] });
+    await cluster.world.advance("10 s");
+    const heir = await cluster.takeOver(engine, { workflows: [failing] });
     heir.on("record", tell);
     await heir.run("r").send("go", 1);
-    expect(await stage.finish(heir.run("r"))).toBe(false);
+    expect(await cluster.finish(heir.run("r"))).toBe(false);
     expect(told).toEqual(["retry failed after 1 tries", "step failed after 2 tries", "listen ok after 0 tries"]);
   });
 
   it("refuses options and names that make no sense, at the call", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const codes: unknown[] = [];
     const wrong = workflow("wrong", async (ctx) => {
       const attempt = async (call: () => Promise<unknown>): Promise<void> => {
@@ -414,8 +414,8 @@ describe.each(STAGES)("a step, on the store $name", ({ create }) => {
       await attempt(() => ctx.step("a", () => 1, { retry: { maxAttempts: 0 } }));
       await attempt(() => ctx.step("a", () => 1, { retry: { initialMs: Number.POSITIVE_INFINITY } }));
     });
-    const engine = await stage.engine({ workflows: [wrong] });
-    await stage.result(await engine.start(wrong, undefined));
+    const engine = await cluster.engine({ workflows: [wrong] });
+    await cluster.result(await engine.start(wrong, undefined));
     expect(codes).toEqual([
       "NAME_INVALID",
       "NAME_INVALID",

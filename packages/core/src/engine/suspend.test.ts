@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Store } from "../store/store.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
 /** What a look at the store says of a deadline comes late: while the session, which kept it by itself, writes that it rests again. */
@@ -14,7 +14,7 @@ function lateLooks(store: Store): Store {
   let rests = 0;
   return intercepted(store, async (call, proceed) => {
     const answer = await proceed();
-    if (call.method === "due" && Array.isArray(answer) && answer.length > 0) await next();
+    if (call.method === "dueRuns" && Array.isArray(answer) && answer.length > 0) await next();
     const isRest = call.batch.some((each) => each.kind === "append" && each.state?.status === "suspended");
     if (!isRest) return answer;
     rests += 1;
@@ -27,9 +27,9 @@ function lateLooks(store: Store): Store {
   });
 }
 
-describe.each(STAGES)("coming to rest, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("coming to rest, on the store $name", ({ create }) => {
   it("happens to a run that is woken for nothing while that is written", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const held: string[] = [];
     const naps = workflow("naps", async (ctx) => {
       await ctx.resource("lamp", { acquire: () => held.push("lit"), release: () => void held.pop() });
@@ -37,11 +37,11 @@ describe.each(STAGES)("coming to rest, on the store $name", ({ create }) => {
       await ctx.sleep("1 hour");
       return "rested";
     });
-    const engine = await stage.engine({ workflows: [naps], poll: "30 days", lease: "90 days", through: lateLooks });
+    const engine = await cluster.engine({ workflows: [naps], poll: "30 days", lease: "90 days", through: lateLooks });
     const run = await engine.start(naps, undefined);
-    await stage.world.advance("1 hour");
+    await cluster.world.advance("1 hour");
     expect(held).toEqual([]);
-    await stage.world.advance("1 hour");
-    expect(await stage.result(run)).toBe("rested");
+    await cluster.world.advance("1 hour");
+    expect(await cluster.result(run)).toBe("rested");
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { type PostgresTx, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../testing/postgres-database.ts";
-import { postgresKind } from "../testing/stages.ts";
+import { postgresKind } from "../testing/test-stores.ts";
 
 /** Where bodies of transactions may wait: their rows and their records are committed together, apart from the other commits. */
 
@@ -45,7 +45,7 @@ function tryOn(postgres: PostgresFixture): void {
 
   it("a transaction that waits happens exactly once, at whichever commit the process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const ledger = new Ledger(postgres.pool);
       const book = workflow("book", async (ctx) => {
         await ctx.step("before", () => 1);
@@ -55,20 +55,20 @@ function tryOn(postgres: PostgresFixture): void {
         });
         return lines + (await ctx.step("after", () => 1));
       });
-      const doomed = await stage.engine({ workflows: [book], crashAt });
-      const client = await stage.client();
+      const doomed = await cluster.engine({ workflows: [book], crashAt });
+      const client = await cluster.client();
       const run = await client.start(book, undefined, { id: "r" });
-      await stage.world.advance("2 s");
-      await stage.engine({ workflows: [book] });
-      expect(await stage.finish(run)).toBe(8);
+      await cluster.world.advance("2 s");
+      await cluster.engine({ workflows: [book] });
+      expect(await cluster.finish(run)).toBe(8);
       expect(await ledger.lines()).toEqual(["booked"]);
-      return stage.crashed(doomed);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThan(3);
   });
 
   it("a transaction that waits takes back what its body wrote when it throws, and tries again as any step", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger(postgres.pool);
     const book = workflow("book", async (ctx) =>
       ctx.transaction(
@@ -81,13 +81,13 @@ function tryOn(postgres: PostgresFixture): void {
         { retry: { maxAttempts: 5, initialMs: "1 s" } },
       ),
     );
-    const engine = await stage.engine({ workflows: [book] });
-    expect(await stage.finish(await engine.start(book, undefined))).toBe(3);
+    const engine = await cluster.engine({ workflows: [book] });
+    expect(await cluster.finish(await engine.start(book, undefined))).toBe(3);
     expect(await ledger.lines()).toEqual(["try 3"]);
   });
 
   it("a transaction that waits is undone as a step is when its run fails", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const ledger = new Ledger(postgres.pool);
     const undone: number[] = [];
     const book = workflow("book", async (ctx) => {
@@ -101,8 +101,8 @@ function tryOn(postgres: PostgresFixture): void {
       );
       throw new Error("no");
     });
-    const engine = await stage.engine({ workflows: [book] });
-    await expect(stage.finish(await engine.start(book, undefined))).rejects.toMatchObject({ code: "RUN_FAILED" });
+    const engine = await cluster.engine({ workflows: [book] });
+    await expect(cluster.finish(await engine.start(book, undefined))).rejects.toMatchObject({ code: "RUN_FAILED" });
     expect([await ledger.lines(), undone]).toEqual([["booked"], [7]]);
   });
 }

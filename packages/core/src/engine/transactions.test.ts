@@ -1,25 +1,25 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Engine, type MemoryTx, type SqliteTx, type Store, StoreError, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
+import { ledger } from "../testing/effect-ledger.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import { ledger } from "../testing/ledger.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 type Tx = SqliteTx | MemoryTx;
 
-const TRANSACTIONAL = STAGES.filter(({ transactions }) => transactions === "batched");
+const TRANSACTIONAL = TEST_STORES.filter(({ transactions }) => transactions === "batched");
 
 const read = workflow("read", async (ctx) => ctx.transaction("lines", (tx: Tx) => ledger.lines(tx)));
 
 /** What transactions have left behind. */
-async function lines(stage: Stage, engine: Engine): Promise<string[]> {
-  return await stage.result(await engine.start(read, undefined));
+async function lines(cluster: TestCluster, engine: Engine): Promise<string[]> {
+  return await cluster.result(await engine.start(read, undefined));
 }
 
 describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) => {
   it("gives what its body returned, and keeps what its body wrote", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx, name: string) => {
       const first = await ctx.transaction("one", (tx: Tx, { attempt }) => {
         ledger.add(tx, `${name} ${attempt}`);
@@ -30,10 +30,10 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
       });
       return [first, second];
     });
-    const engine = await stage.engine({ workflows: [book, read] });
+    const engine = await cluster.engine({ workflows: [book, read] });
     const run = await engine.start(book, "ann");
-    expect(await stage.result(run)).toEqual([{ seen: 1 }, undefined]);
-    expect(await lines(stage, engine)).toEqual(["ann 1", "ann again"]);
+    expect(await cluster.result(run)).toEqual([{ seen: 1 }, undefined]);
+    expect(await lines(cluster, engine)).toEqual(["ann 1", "ann again"]);
     const items = await run.journal();
     expect(items.map(({ kind, location, attempts }) => ({ kind, location, attempts }))).toEqual([
       { kind: "transaction", location: "one", attempts: 1 },
@@ -57,29 +57,29 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
       });
     for (const fails of [true, false]) {
       const crashes = await atEachCommit(async (crashAt) => {
-        const stage = await create(onTestFinished);
+        const cluster = await create(onTestFinished);
         const undone: string[] = [];
         const book = booking(undone);
-        const doomed = await stage.engine({ workflows: [book], crashAt });
-        const client = await stage.engine();
+        const doomed = await cluster.engine({ workflows: [book], crashAt });
+        const client = await cluster.engine();
         await client.start(book, fails, { id: "r" });
-        await stage.world.advance("1 s");
-        const heir = await stage.engine({ workflows: [book, read] });
-        await stage.world.advance("10 s");
+        await cluster.world.advance("1 s");
+        const heir = await cluster.engine({ workflows: [book, read] });
+        await cluster.world.advance("10 s");
         if (!fails) await heir.run("r").cancel();
-        await expect(stage.finish(heir.run("r"))).rejects.toThrow();
+        await expect(cluster.finish(heir.run("r"))).rejects.toThrow();
         expect(await heir.run("r").status()).toBe(fails ? "failed" : "cancelled");
         expect(new Set(undone)).toEqual(new Set(["seat 7"]));
         expect(undone.length).toBeLessThanOrEqual(2);
-        expect(await lines(stage, heir)).toEqual(["booked"]);
-        return stage.crashed(doomed);
+        expect(await lines(cluster, heir)).toEqual(["booked"]);
+        return cluster.crashed(doomed);
       });
       expect(crashes).toBeGreaterThan(2);
     }
   });
 
   it("fails in a scope as a step does", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       const result = await ctx.try("scope", (c) =>
         c.transaction(
@@ -92,13 +92,13 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
       );
       return result.ok ? "ok" : result.failure.source;
     });
-    const engine = await stage.engine({ workflows: [trying] });
-    expect(await stage.result(await engine.start(trying, undefined))).toBe("step");
+    const engine = await cluster.engine({ workflows: [trying] });
+    expect(await cluster.result(await engine.start(trying, undefined))).toBe("step");
   });
 
   it("happens exactly once, at whichever commit the process dies", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const book = workflow("book", async (ctx) => {
         await ctx.step("before", () => "x");
         const values = await Promise.all([
@@ -113,20 +113,20 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
         ledger.add(tx, line);
         return line;
       };
-      const client = await stage.engine({ workflows: [read] });
+      const client = await cluster.engine({ workflows: [read] });
       const run = await client.start(book, undefined);
-      const doomed = await stage.engine({ workflows: [book], crashAt });
-      await stage.world.advance("2 s");
-      await stage.engine({ workflows: [book] });
-      expect(await stage.finish(run)).toEqual(["a", "y", "b", "c"]);
-      expect([...(await lines(stage, client))].sort()).toEqual(["a", "b", "c"]);
-      return stage.crashed(doomed);
+      const doomed = await cluster.engine({ workflows: [book], crashAt });
+      await cluster.world.advance("2 s");
+      await cluster.engine({ workflows: [book] });
+      expect(await cluster.finish(run)).toEqual(["a", "y", "b", "c"]);
+      expect([...(await lines(cluster, client))].sort()).toEqual(["a", "b", "c"]);
+      return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(8);
   });
 
   it("takes back what its body wrote when it throws, and tries again as any step", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const flaky = workflow("flaky", async (ctx) =>
       ctx.transaction(
         "book",
@@ -138,17 +138,17 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
         { retry: { maxAttempts: 3, initialMs: 1_000, jitter: 0 } },
       ),
     );
-    const engine = await stage.engine({ workflows: [flaky, read] });
+    const engine = await cluster.engine({ workflows: [flaky, read] });
     const run = await engine.start(flaky, undefined, { id: "f" });
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await run.status()).toBe("suspended");
-    expect(await stage.finish(run)).toBe("f/book");
-    expect(await lines(stage, engine)).toEqual(["try 3"]);
+    expect(await cluster.finish(run)).toBe("f/book");
+    expect(await lines(cluster, engine)).toEqual(["try 3"]);
     expect((await run.journal()).map(({ kind }) => kind)).toEqual(["retry", "retry", "transaction"]);
   });
 
   it("fails for good with what its last try threw", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const doomed = workflow("doomed", async (ctx) =>
       ctx.transaction(
         "book",
@@ -159,14 +159,14 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
         { retry: false },
       ),
     );
-    const engine = await stage.engine({ workflows: [doomed, read] });
+    const engine = await cluster.engine({ workflows: [doomed, read] });
     const run = await engine.start(doomed, undefined);
-    expect(await stage.failure(run)).toMatchObject({ code: "RUN_FAILED", cause: { message: "too much" } });
-    expect(await lines(stage, engine)).toEqual([]);
+    expect(await cluster.failure(run)).toMatchObject({ code: "RUN_FAILED", cause: { message: "too much" } });
+    expect(await lines(cluster, engine)).toEqual([]);
   });
 
   it("refuses a body that waits, rolls it back, and tries it once", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let calls = 0;
     const late: unknown[] = [];
     const waits = workflow("waits", async (ctx) =>
@@ -181,31 +181,31 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
         }
       }),
     );
-    const engine = await stage.engine({ workflows: [waits, read] });
+    const engine = await cluster.engine({ workflows: [waits, read] });
     const run = await engine.start(waits, undefined);
-    expect(await stage.failure(run)).toMatchObject({ cause: { code: "TX_ASYNC" } });
+    expect(await cluster.failure(run)).toMatchObject({ cause: { code: "TX_ASYNC" } });
     expect(late).toMatchObject([{ code: "TX_INVALID" }]);
     expect(calls).toBe(1);
-    expect(await lines(stage, engine)).toEqual([]);
+    expect(await lines(cluster, engine)).toEqual([]);
   });
 
   it("takes back what its body wrote when its value can't be kept", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) =>
       ctx.transaction("book", (tx: Tx) => {
         ledger.add(tx, "lost");
         return () => "a function";
       }),
     );
-    const engine = await stage.engine({ workflows: [odd, read] });
-    expect(await stage.failure(await engine.start(odd, undefined))).toMatchObject({
+    const engine = await cluster.engine({ workflows: [odd, read] });
+    expect(await cluster.failure(await engine.start(odd, undefined))).toMatchObject({
       cause: { code: "PAYLOAD_UNSUPPORTED" },
     });
-    expect(await lines(stage, engine)).toEqual([]);
+    expect(await lines(cluster, engine)).toEqual([]);
   });
 
   it("shares a commit with transactions of other runs, and one that throws harms none of them", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx, n: number) =>
       ctx.transaction(
         "book",
@@ -217,43 +217,43 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
         { retry: false },
       ),
     );
-    const engine = await stage.engine({ workflows: [book, read] });
-    const before = stage.commits(engine);
+    const engine = await cluster.engine({ workflows: [book, read] });
+    const before = cluster.commits(engine);
     const runs = await Promise.all(Array.from({ length: 9 }, (_, n) => engine.start(book, n)));
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(await Promise.all(runs.map((run) => run.status()))).toEqual(
       runs.map((_, n) => (n % 3 === 0 ? "failed" : "completed")),
     );
-    expect(stage.commits(engine) - before).toBeLessThan(6);
-    expect(await lines(stage, engine)).toEqual([1, 2, 4, 5, 7, 8].map((n) => `line ${n}`));
+    expect(cluster.commits(engine) - before).toBeLessThan(6);
+    expect(await lines(cluster, engine)).toEqual([1, 2, 4, 5, 7, 8].map((n) => `line ${n}`));
   });
 
   it("is not seen by a run that was cancelled before", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx) => {
       await ctx.listen("go");
       await ctx.transaction("book", (tx: Tx) => ledger.add(tx, "late"));
     });
-    const engine = await stage.engine({ workflows: [book, read] });
+    const engine = await cluster.engine({ workflows: [book, read] });
     const run = await engine.start(book, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.send(run.id, "go", null);
     await engine.cancel(run.id);
-    await stage.world.settle();
+    await cluster.world.settle();
     const status = await run.status();
-    expect(await lines(stage, engine)).toEqual(status === "completed" ? ["late"] : []);
+    expect(await lines(cluster, engine)).toEqual(status === "completed" ? ["late"] : []);
     expect(status).toBe("cancelled");
   });
 });
 
-describe.each(STAGES.filter(({ name }) => name !== "postgres" && name !== "redis"))(
+describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "redis"))(
   "what is asked of the engine inside a transaction, on the store $name",
   ({ create }) => {
     const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));
 
     it("happens with it, once, at whichever commit the process dies", async () => {
       const crashes = await atEachCommit(async (crashAt) => {
-        const stage = await create(onTestFinished);
+        const cluster = await create(onTestFinished);
         let engine: Engine | null = null;
         const book = workflow("book", async (ctx) => {
           const child = await ctx.transaction("book", (tx: Tx) => {
@@ -267,24 +267,24 @@ describe.each(STAGES.filter(({ name }) => name !== "postgres" && name !== "redis
           const news = await ctx.awaitEvent("news");
           return [child, note.value, news.value];
         });
-        const client = await stage.engine({ workflows: [read, greet] });
+        const client = await cluster.engine({ workflows: [read, greet] });
         const run = await client.start(book, undefined);
-        const doomed = await stage.engine({ workflows: [book], crashAt });
+        const doomed = await cluster.engine({ workflows: [book], crashAt });
         engine = doomed;
-        await stage.world.advance("1 s");
-        engine = await stage.engine({ workflows: [book] });
-        expect(await stage.finish(run)).toEqual(["booked", "x", "y"]);
-        await stage.world.advance("2 s");
-        expect(await lines(stage, client)).toEqual(["a"]);
+        await cluster.world.advance("1 s");
+        engine = await cluster.engine({ workflows: [book] });
+        expect(await cluster.finish(run)).toEqual(["booked", "x", "y"]);
+        await cluster.world.advance("2 s");
+        expect(await lines(cluster, client)).toEqual(["a"]);
         const { items } = await client.list({ tag: "asked" });
         expect(items.map(({ status }) => status)).toEqual(["completed"]);
-        return stage.crashed(doomed);
+        return cluster.crashed(doomed);
       });
       expect(crashes).toBeGreaterThanOrEqual(2);
     });
 
     it("never happens when the body throws, and what can't be done takes the transaction with it", async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       let engine: Engine | null = null;
       const asked: Array<Promise<unknown>> = [];
       const book = workflow("book", async (ctx, bad: boolean) =>
@@ -302,19 +302,19 @@ describe.each(STAGES.filter(({ name }) => name !== "postgres" && name !== "redis
           { retry: false },
         ),
       );
-      engine = await stage.engine({ workflows: [book, greet, read] });
+      engine = await cluster.engine({ workflows: [book, greet, read] });
       const threw = await engine.start(book, false);
       const spoiled = await engine.start(book, true);
-      expect(await stage.failure(threw)).toMatchObject({ cause: { message: "no" } });
-      expect(await stage.failure(spoiled)).toMatchObject({ cause: { code: "PAYLOAD_UNSUPPORTED" } });
+      expect(await cluster.failure(threw)).toMatchObject({ cause: { message: "no" } });
+      expect(await cluster.failure(spoiled)).toMatchObject({ cause: { code: "PAYLOAD_UNSUPPORTED" } });
       expect(await asked[1]).toBe("PAYLOAD_UNSUPPORTED");
-      expect(await lines(stage, engine)).toEqual([]);
+      expect(await lines(cluster, engine)).toEqual([]);
       expect([await engine.get("g-false"), await engine.get("g-true")]).toEqual([null, null]);
     });
 
     it("is refused when its tx is none", async () => {
-      const stage = await create(onTestFinished);
-      const engine = await stage.engine({ workflows: [greet] });
+      const cluster = await create(onTestFinished);
+      const engine = await cluster.engine({ workflows: [greet] });
       const nothing = {} as Tx;
       const codes = ["TX_INVALID", "TX_UNSUPPORTED"];
       const error = await engine.start(greet, "ann", { tx: nothing }).catch((thrown: { code: string }) => thrown);
@@ -345,7 +345,7 @@ describe.each(TRANSACTIONAL)(
   "a transaction that waits, where the store runs such apart, on the store $name",
   ({ create }) => {
     it("keeps no other run from going on, and its own from nothing but being written", async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       let go: (value: string) => void = () => undefined;
       const gate = new Promise<string>((resolve) => {
         go = resolve;
@@ -354,17 +354,17 @@ describe.each(TRANSACTIONAL)(
         Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
       );
       const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
-      const engine = await stage.engine({ workflows: [slow, other], through: apart });
+      const engine = await cluster.engine({ workflows: [slow, other], through: apart });
       const run = await engine.start(slow, undefined);
-      await stage.world.settle();
-      expect(await stage.result(await engine.start(other, undefined))).toBe("done");
+      await cluster.world.settle();
+      expect(await cluster.result(await engine.start(other, undefined))).toBe("done");
       expect(await run.status()).toBe("running");
       go("slow");
-      expect(await stage.result(run)).toEqual(["slow", "quick"]);
+      expect(await cluster.result(run)).toEqual(["slow", "quick"]);
     });
 
     it("is tried again when it rejects", async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const flaky = workflow("flaky", async (ctx) =>
         ctx.transaction("wait", async (_tx, { attempt }) => {
           await Promise.resolve();
@@ -372,12 +372,12 @@ describe.each(TRANSACTIONAL)(
           return attempt;
         }),
       );
-      const engine = await stage.engine({ workflows: [flaky], through: apart });
-      expect(await stage.finish(await engine.start(flaky, undefined))).toBe(2);
+      const engine = await cluster.engine({ workflows: [flaky], through: apart });
+      expect(await cluster.finish(await engine.start(flaky, undefined))).toBe(2);
     });
 
     it("is waited for when the engine shuts down, and its run is given back after it", async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       let go: () => void = () => undefined;
       const gate = new Promise<void>((resolve) => {
         go = resolve;
@@ -386,43 +386,43 @@ describe.each(TRANSACTIONAL)(
         await ctx.transaction("wait", async () => gate);
         return ctx.step("after", () => "done");
       });
-      const engine = await stage.engine({ workflows: [slow], through: apart });
+      const engine = await cluster.engine({ workflows: [slow], through: apart });
       const run = await engine.start(slow, undefined);
-      await stage.world.settle();
+      await cluster.world.settle();
       const stopped = engine.shutdown({ drainMs: 1_000 });
-      await stage.world.advance("2 s");
+      await cluster.world.advance("2 s");
       go();
-      await stage.world.advance("10 s");
+      await cluster.world.advance("10 s");
       await stopped;
-      const heir = await stage.engine({ workflows: [slow], through: apart });
-      expect(await stage.finish(heir.run(run.id))).toBe("done");
+      const heir = await cluster.engine({ workflows: [slow], through: apart });
+      expect(await cluster.finish(heir.run(run.id))).toBe("done");
       expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
     });
   },
 );
 
-describe.each(STAGES.filter(({ transactions }) => transactions === "none"))(
+describe.each(TEST_STORES.filter(({ transactions }) => transactions === "none"))(
   "where the store $name has no transactions",
   ({ create }) => {
     it("one fails with a code, its body is not called, and the run goes on", async () => {
-      const stage = await create(onTestFinished);
+      const cluster = await create(onTestFinished);
       const bodies: string[] = [];
       const careful = workflow("careful", async (ctx) => {
         const failed = await ctx.transaction("book", () => void bodies.push("book")).catch((error) => error.code);
         return [failed, await ctx.step("else", () => "done")];
       });
-      const engine = await stage.engine({ workflows: [careful] });
-      expect(await stage.result(await engine.start(careful, undefined))).toEqual(["TX_UNSUPPORTED", "done"]);
+      const engine = await cluster.engine({ workflows: [careful] });
+      expect(await cluster.result(await engine.start(careful, undefined))).toEqual(["TX_UNSUPPORTED", "done"]);
       expect(bodies).toEqual([]);
     });
   },
 );
 
-describe.each(STAGES)("the store $name", ({ create, transactions }) => {
+describe.each(TEST_STORES)("the store $name", ({ create, transactions }) => {
   it("says how it has transactions", async () => {
-    const stage = await create(onTestFinished);
-    await stage.engine();
-    expect(stage.connect().transactions).toBe(transactions === "none" ? "batched" : transactions);
+    const cluster = await create(onTestFinished);
+    await cluster.engine();
+    expect(cluster.connect().transactions).toBe(transactions === "none" ? "batched" : transactions);
   });
 });
 
@@ -431,7 +431,7 @@ const UNSURE = TRANSACTIONAL.filter(({ name }) => name !== "memory");
 
 describe.each(UNSURE)("a transaction whose commit was answered to nobody, on the store $name", ({ create }) => {
   it("gives what is in the journal where its body was called again before the commit of the first call was seen", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     let calls = 0;
     const late = (store: Store): Store => {
       let isUnknown = true;
@@ -451,9 +451,9 @@ describe.each(UNSURE)("a transaction whose commit was answered to nobody, on the
       const call = await ctx.transaction("book", () => ++calls);
       return [call, await ctx.step("after", () => call)];
     });
-    const engine = await stage.engine({ workflows: [book], through: late });
+    const engine = await cluster.engine({ workflows: [book], through: late });
     const run = await engine.start(book, undefined);
-    expect(await stage.finish(run)).toEqual([1, 1]);
+    expect(await cluster.finish(run)).toEqual([1, 1]);
     expect(calls).toBe(2);
     expect((await run.journal()).map(({ value }) => value)).toEqual([1, 1]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { atEachCommit } from "../testing/at-each-commit.ts";
-import { STAGES } from "../testing/stages.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
 /** The same workflow in two versions; each says which it is, before and after a wait. */
@@ -14,17 +14,17 @@ function versions() {
   return { one: make(1), two: make(2) };
 }
 
-describe.each(STAGES)("workflow versions on $name", ({ create }) => {
+describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
   it("live side by side: each run stays on the version that it was started with", async () => {
-    const stage = await open();
+    const cluster = await open();
     const { one, two } = versions();
-    const engine = await stage.engine({ workflows: [one, two] });
+    const engine = await cluster.engine({ workflows: [one, two] });
     const runs = [await engine.start(one, "a"), await engine.start(two, "b")];
-    await stage.world.settle();
+    await cluster.world.settle();
     for (const run of runs) await run.send("go", null);
-    expect(await Promise.all(runs.map((run) => stage.result(run)))).toEqual(["a1 1", "b2 2"]);
+    expect(await Promise.all(runs.map((run) => cluster.result(run)))).toEqual(["a1 1", "b2 2"]);
     const rows = await Promise.all(runs.map(({ id }) => engine.get(id)));
     expect(rows.map((row) => [row?.workflow, row?.version])).toEqual([
       ["order", 1],
@@ -34,41 +34,41 @@ describe.each(STAGES)("workflow versions on $name", ({ create }) => {
 
   it("are kept over a crash at each commit", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
-      const stage = await open();
+      const cluster = await open();
       const { one, two } = versions();
-      const client = await stage.engine();
-      const engine = await stage.engine({ workflows: [one, two], crashAt });
+      const client = await cluster.engine();
+      const engine = await cluster.engine({ workflows: [one, two], crashAt });
       const runs = [await client.start(one, "a"), await client.start(two, "b")];
       for (const run of runs) await run.send("go", null);
-      await stage.world.advance("2 s");
-      if (stage.crashed(engine)) await stage.takeOver(engine, { workflows: [two, one] });
-      expect(await Promise.all(runs.map((run) => stage.finish(run)))).toEqual(["a1 1", "b2 2"]);
-      return stage.crashed(engine);
+      await cluster.world.advance("2 s");
+      if (cluster.crashed(engine)) await cluster.takeOver(engine, { workflows: [two, one] });
+      expect(await Promise.all(runs.map((run) => cluster.finish(run)))).toEqual(["a1 1", "b2 2"]);
+      return cluster.crashed(engine);
     });
     expect(crashes).toBeGreaterThan(2);
   });
 
   it("that no worker knows wait, and go on where they are known", async () => {
-    const stage = await open();
+    const cluster = await open();
     const { one, two } = versions();
-    const first = await stage.engine({ workflows: [one] });
+    const first = await cluster.engine({ workflows: [one] });
     const run = await first.start(one, "a");
-    await stage.world.settle();
-    const second = await stage.takeOver(first, { workflows: [two] });
+    await cluster.world.settle();
+    const second = await cluster.takeOver(first, { workflows: [two] });
     await second.run(run.id).send("go", null);
-    await stage.world.advance("1 minute");
+    await cluster.world.advance("1 minute");
     expect(await second.get(run.id)).toMatchObject({ status: "suspended", version: 1, owner: null });
     const started = await second.start(one, "c");
-    await stage.world.advance("1 minute");
+    await cluster.world.advance("1 minute");
     expect(await started.status()).toBe("pending");
-    const third = await stage.engine({ workflows: [one, two] });
+    const third = await cluster.engine({ workflows: [one, two] });
     await third.run(started.id).send("go", null);
-    expect(await stage.finish(third.run(run.id))).toBe("a1 1");
-    expect(await stage.finish(third.run(started.id))).toBe("c1 1");
+    expect(await cluster.finish(third.run(run.id))).toBe("a1 1");
+    expect(await cluster.finish(third.run(started.id))).toBe("c1 1");
   });
 
   it("of children and of continuations are those of the workflow that was given", async () => {
-    const stage = await open();
+    const cluster = await open();
     const { one, two } = versions();
     const parent = workflow("parent", async (ctx) => {
       const children = [await ctx.startChild(one, "x", { name: "x" }), await ctx.startChild(two, "y", { name: "y" })];
@@ -79,43 +79,43 @@ describe.each(STAGES)("workflow versions on $name", ({ create }) => {
     const counter = workflow("counter", async (ctx, input: number): Promise<string> => {
       return input < 2 ? await ctx.continueAs(input + 1) : await ctx.continueAs(next, input + 1);
     });
-    const engine = await stage.engine({ workflows: [parent, one, two, counter, next] });
-    expect(await stage.result(await engine.start(parent, undefined))).toEqual(["x1 1", "y2 2"]);
+    const engine = await cluster.engine({ workflows: [parent, one, two, counter, next] });
+    expect(await cluster.result(await engine.start(parent, undefined))).toEqual(["x1 1", "y2 2"]);
     const run = await engine.start(counter, 0);
-    expect(await stage.result(run)).toBe("two 3");
+    expect(await cluster.result(run)).toBe("two 3");
     expect(await engine.get(run.id)).toMatchObject({ version: 2, generation: 3 });
   });
 
   it("that a run is continued as go on elsewhere when they are not known here", async () => {
-    const stage = await open();
+    const cluster = await open();
     const next = workflow("counter", { version: 2 }, async (ctx, input: number) =>
       ctx.step("tell", () => `two ${input}`),
     );
     const first = workflow("counter", async (ctx, input: number): Promise<string> => await ctx.continueAs(next, input));
-    const here = await stage.engine({ workflows: [first] });
+    const here = await cluster.engine({ workflows: [first] });
     const run = await here.start(first, 1);
-    await stage.world.advance("1 minute");
+    await cluster.world.advance("1 minute");
     expect(await here.get(run.id)).toMatchObject({ version: 2, owner: null, status: "running", claims: 0 });
-    await stage.engine({ workflows: [next] });
-    expect(await stage.finish(run)).toBe("two 1");
+    await cluster.engine({ workflows: [next] });
+    expect(await cluster.finish(run)).toBe("two 1");
   });
 
   it("do not matter to who starts the same run again: it is the one that exists", async () => {
-    const stage = await open();
+    const cluster = await open();
     const { one, two } = versions();
-    const engine = await stage.engine({ workflows: [one, two] });
+    const engine = await cluster.engine({ workflows: [one, two] });
     await engine.start(one, "a", { id: "r" });
     const again = await engine.start(two, "a", { id: "r" });
     await again.send("go", null);
-    expect(await stage.result(again)).toBe("a1 1");
+    expect(await cluster.result(again)).toBe("a1 1");
   });
 });
 
 it("two workflows of one name and version are refused, and so is a version that is no whole number above 0", async () => {
-  const stage = await (STAGES[0] ?? expect.unreachable()).create(onTestFinished);
+  const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const { one, two } = versions();
   const twin = workflow("order", { version: 2 }, async () => "");
-  await expect(stage.engine({ workflows: [one, two, twin] })).rejects.toMatchObject({
+  await expect(cluster.engine({ workflows: [one, two, twin] })).rejects.toMatchObject({
     code: "WORKFLOW_DUPLICATE",
     message: expect.stringContaining("order and have version 2"),
   });

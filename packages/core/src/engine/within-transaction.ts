@@ -29,21 +29,21 @@ export async function submitWithin<O extends EnlistedOp>(
   tx: EngineTx,
   build: () => O,
 ): Promise<OutcomeOf<O>> {
-  const desk = scopeOf(tx);
+  const session = scopeOf(tx);
   try {
     const op = build();
-    return (await (desk === null ? apply(store, tx, op) : enlist(desk, log, op, store.now()))) as OutcomeOf<O>;
+    return (await (session === null ? apply(store, tx, op) : enlist(session, log, op, store.now()))) as OutcomeOf<O>;
   } catch (error) {
     // The body can't wait to hear of it: its transaction is not to be.
-    desk?.spoil(error);
+    session?.spoil(error);
     throw error;
   }
 }
 
-function enlist(desk: TransactionScope, log: Log, op: EnlistedOp, now: number): OutcomeOf<EnlistedOp> {
+function enlist(session: TransactionScope, log: Log, op: EnlistedOp, now: number): OutcomeOf<EnlistedOp> {
   const decision = decide(null, op, now);
   if (decision.kind === "outcome") return decision.outcome as OutcomeOf<EnlistedOp>;
-  void desk.enlist(decision.transition).then((answer) => {
+  void session.enlist(decision.transition).then((answer) => {
     if (answer.kind === "refused")
       log("warn", `${op.kind} inside a transaction was refused`, { reason: answer.reason });
   });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { textOf } from "./careful-read.ts";
 import { DURATION_MS_MAX, durationText, parseDuration } from "./duration.ts";
 import { PawlError } from "./errors.ts";
+import { textOf } from "./payload-values.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,5 +1,5 @@
-import { textOf } from "./careful-read.ts";
 import { PawlError } from "./errors.ts";
+import { textOf } from "./payload-values.ts";
 
 /** Milliseconds, a text such as `10 minutes` or `1h 30m`, or ISO 8601 such as `PT10S`. */
 export type Duration = number | string;

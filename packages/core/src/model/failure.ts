@@ -1,7 +1,5 @@
-import { ownKeys, ownProperty, read, textOf } from "./careful-read.ts";
-import { copyData } from "./data-copy.ts";
-import { objectKind } from "./object-kind.ts";
 import { DEPTH_MAX, isData } from "./payload-tree.ts";
+import { copyData, objectKind, ownKeys, ownProperty, read, textOf } from "./payload-values.ts";
 
 /** What was thrown, as data: what a journal keeps of an error, and what a replay makes one from. */
 export interface Failure {

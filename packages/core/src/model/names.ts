@@ -1,6 +1,6 @@
-import { textOf } from "./careful-read.ts";
 import { PawlError } from "./errors.ts";
 import { hash128 } from "./hash.ts";
+import { textOf } from "./payload-values.ts";
 
 /** Control characters and halves of surrogate pairs: not every store keeps them, and people don't see them. */
 const UNFIT = /[\p{Cc}\p{Surrogate}]/u;

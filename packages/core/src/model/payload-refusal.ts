@@ -1,6 +1,5 @@
-import { objectKind } from "./object-kind.ts";
-import { pathStep } from "./path-step.ts";
 import { DEPTH_MAX, hasOwnProperties, isData } from "./payload-tree.ts";
+import { objectKind, pathStep } from "./payload-values.ts";
 
 const PATH_CHARACTERS_MAX = 200;
 

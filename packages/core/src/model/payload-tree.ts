@@ -1,5 +1,5 @@
 import { bytes as bytesOf } from "./bytes.ts";
-import { objectKind } from "./object-kind.ts";
+import { objectKind } from "./payload-values.ts";
 
 /** How deep containers may lie in each other. A cycle is refused by this bound too, without a list of what was seen. */
 export const DEPTH_MAX = 500;

@@ -1,6 +1,6 @@
-import { textOf } from "./careful-read.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import { PawlError } from "./errors.ts";
+import { textOf } from "./payload-values.ts";
 
 /** When and how often a failed step body is tried again. */
 export interface RetryPolicy {

@@ -1,6 +1,5 @@
-import { read, textOf } from "./careful-read.ts";
 import { PawlError } from "./errors.ts";
-import { pathStep } from "./path-step.ts";
+import { pathStep, read, textOf } from "./payload-values.ts";
 
 /** The Standard Schema interface, version 1, as far as it is used here: zod, valibot, arktype and others have it. */
 export interface StandardSchema<Input = unknown, Output = Input> {

@@ -1,7 +1,12 @@
-import { type Act, type ActKind, actOf, actRecord } from "../model/act.ts";
 import { PawlError } from "../model/errors.ts";
 import { checkName } from "../model/names.ts";
 import type { RewriteOp } from "../model/op.ts";
+import {
+  type OperatorAction,
+  type OperatorActionKind,
+  operatorActionOf,
+  operatorRecord,
+} from "../model/operator-action.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
@@ -33,7 +38,7 @@ export interface Rewound {
 }
 
 /** What is written of an act: what was asked for, and what came of it. */
-export interface ActNote<Result> extends Act {
+export interface ActNote<Result> extends OperatorAction {
   readonly result: Result;
 }
 
@@ -54,23 +59,23 @@ export function actId(options: ActOptions, fresh: () => string): string {
 
 export function noteAct<Result>(
   codec: Codec,
-  kind: ActKind,
+  kind: OperatorActionKind,
   { id, target, result }: { readonly id: string; readonly target: string; readonly result: Result },
   options: ActOptions,
   at: number,
 ): NewRecord {
   const note: ActNote<Result> = { id, by: options.by ?? null, why: options.why ?? null, target, result };
-  return actRecord(kind, codec.encode(note, `act ${kind}`), { startedAt: at, at });
+  return operatorRecord(kind, codec.encode(note, `act ${kind}`), { startedAt: at, at });
 }
 
 /** What came of this very act, if it was done before. The same id for another act is a mistake. */
 export function actBefore<Result>(
   codec: Codec,
   records: readonly JournalRecord[],
-  { id, kind, target }: { readonly id: string; readonly kind: ActKind; readonly target: string },
+  { id, kind, target }: { readonly id: string; readonly kind: OperatorActionKind; readonly target: string },
 ): Result | null {
   for (const record of records) {
-    const done = actOf(record);
+    const done = operatorActionOf(record);
     if (done === null || done === "origin") continue;
     const note = codec.decode(record.payload) as ActNote<Result>;
     if (note.id !== id) continue;

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Ctx, checkReplay, type Engine, Loop, type ReplayFinding, type RunHandle, workflow } from "../index.ts";
 import { intercepted } from "../testing/intercepted.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORES } from "../testing/test-stores.ts";
 
 type Code = (ctx: Ctx) => Promise<unknown>;
 
@@ -316,55 +316,55 @@ const COMPATIBLE: readonly Change[] = [
   },
 ];
 
-async function suspendedRun(stage: Stage, { was, drive }: Change): Promise<void> {
+async function suspendedRun(cluster: TestCluster, { was, drive }: Change): Promise<void> {
   const flow = workflow("flow", was);
-  const engine = await stage.engine({ workflows: [flow, noop] });
+  const engine = await cluster.engine({ workflows: [flow, noop] });
   const run = await engine.start(flow, undefined, { id: "r" });
   await drive?.(run, engine);
-  await stage.world.settle();
-  await stage.world.advance("2 s");
+  await cluster.world.settle();
+  await cluster.world.advance("2 s");
 }
 
 /** Tries the code on a store that can only be read. */
-async function tryOut(stage: Stage, becomes: Code) {
+async function tryOut(cluster: TestCluster, becomes: Code) {
   const asked = new Set<string>();
-  const store = intercepted(stage.connect(), async (call, proceed) => {
+  const store = intercepted(cluster.connect(), async (call, proceed) => {
     asked.add(call.method);
     return await proceed();
   });
   const flow = workflow("flow", (ctx) => becomes(ctx));
-  const report = await checkReplay({ store, workflows: [flow, noop], world: stage.world });
+  const report = await checkReplay({ store, workflows: [flow, noop], world: cluster.world });
   expect([...asked].filter((method) => ["commit", "claim", "heartbeat", "retire", "prune"].includes(method))).toEqual(
     [],
   );
   return report;
 }
 
-describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create }) => {
   it.each(INCOMPATIBLE)("names the place: $name", async (change) => {
-    const stage = await create(onTestFinished);
-    await suspendedRun(stage, change);
-    const before = await stage.dump();
-    const { ok, checked, findings } = await tryOut(stage, change.becomes);
+    const cluster = await create(onTestFinished);
+    await suspendedRun(cluster, change);
+    const before = await cluster.dump();
+    const { ok, checked, findings } = await tryOut(cluster, change.becomes);
     expect({ ok, checked, findings: findings.length }).toEqual({ ok: false, checked: 1, findings: 1 });
     const { recorded, asked, ...exactly } = change.finds;
     expect(findings[0]).toMatchObject({ runId: "r", workflow: "flow", ...exactly });
     expect(findings[0]?.recorded).toMatch(recorded);
     expect(findings[0]?.asked).toMatch(asked);
-    expect(await stage.dump()).toBe(before);
+    expect(await cluster.dump()).toBe(before);
   });
 
   it.each(COMPATIBLE)("passes: $name", async (change) => {
-    const stage = await create(onTestFinished);
-    await suspendedRun(stage, change);
-    const before = await stage.dump();
-    const { ok, checked, findings } = await tryOut(stage, change.becomes);
+    const cluster = await create(onTestFinished);
+    await suspendedRun(cluster, change);
+    const before = await cluster.dump();
+    const { ok, checked, findings } = await tryOut(cluster, change.becomes);
     expect({ ok, checked, findings }).toEqual({ ok: true, checked: 1, findings: [] });
-    expect(await stage.dump()).toBe(before);
+    expect(await cluster.dump()).toBe(before);
   });
 
   it("has no effect: no body runs, and nothing is logged", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const effects: string[] = [];
     const flow = workflow("flow", async (ctx) => {
       ctx.log("from the workflow");
@@ -372,20 +372,20 @@ describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
       await ctx.listen("go");
       await ctx.step("b", () => effects.push("b"));
     });
-    const engine = await stage.engine({ workflows: [flow] });
+    const engine = await cluster.engine({ workflows: [flow] });
     await engine.start(flow, undefined);
     await engine.start(flow, undefined, { delay: "1 day" });
-    await stage.world.settle();
+    await cluster.world.settle();
     effects.length = 0;
-    const lines = stage.log.length;
-    const report = await checkReplay({ store: stage.connect(), workflows: [flow], world: stage.world });
+    const lines = cluster.log.length;
+    const report = await checkReplay({ store: cluster.connect(), workflows: [flow], world: cluster.world });
     expect(report).toMatchObject({ ok: true, checked: 2, open: 2 });
     expect(effects).toEqual([]);
-    expect(stage.log.length).toBe(lines);
+    expect(cluster.log.length).toBe(lines);
   });
 
   it("acquires no resource: what holds its place can be read and called", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const did: string[] = [];
     const flow = workflow("flow", async (ctx) => {
       const held = await ctx.resource("connection", {
@@ -399,24 +399,24 @@ describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
       await ctx.step("read", () => did.push(`read ${name}`));
       await ctx.listen("go");
     });
-    const engine = await stage.engine({ workflows: [flow] });
+    const engine = await cluster.engine({ workflows: [flow] });
     await engine.start(flow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     expect(did).toEqual(["acquired", "read orders", "released"]);
-    const report = await checkReplay({ store: stage.connect(), workflows: [flow], world: stage.world });
+    const report = await checkReplay({ store: cluster.connect(), workflows: [flow], world: cluster.world });
     expect(report).toMatchObject({ ok: true, checked: 1 });
     expect(did).toHaveLength(3);
   });
 
   it("tells of its progress, keeps no more findings than asked for, and takes a sample that is always the same", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const flow = workflow("flow", waits);
-    const engine = await stage.engine({ workflows: [flow, noop] });
+    const engine = await cluster.engine({ workflows: [flow, noop] });
     for (let n = 0; n < 60; n += 1) await engine.start(flow, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const other = workflow("flow", async (ctx) => ctx.step("z", () => 1));
     const check = (over: object) =>
-      checkReplay({ store: stage.connect(), workflows: [other], world: stage.world, ...over });
+      checkReplay({ store: cluster.connect(), workflows: [other], world: cluster.world, ...over });
     const progress: number[] = [];
     const seen: string[] = [];
     const report = await check({
@@ -439,18 +439,18 @@ describe.each(STAGES)("checking a replay, on the store $name", ({ create }) => {
   });
 
   it("says which versions lack their code, and counts runs of workflows that were not given", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const one = workflow("flow", { version: 1 }, waits);
     const other = workflow("other", waits);
-    const engine = await stage.engine({ workflows: [one, other] });
+    const engine = await cluster.engine({ workflows: [one, other] });
     await engine.start(one, undefined, { id: "r" });
     await engine.start(other, undefined);
-    await stage.world.settle();
+    await cluster.world.settle();
     const two = workflow("flow", { version: 2 }, waits);
-    const report = await checkReplay({ store: stage.connect(), workflows: [two], world: stage.world });
+    const report = await checkReplay({ store: cluster.connect(), workflows: [two], world: cluster.world });
     expect(report).toMatchObject({ ok: false, checked: 1, unknown: { other: 1 } });
     expect(report.findings[0]).toMatchObject({ runId: "r", kind: "version", recorded: "flow, version 1" });
-    const both = await checkReplay({ store: stage.connect(), workflows: [one, two], world: stage.world });
+    const both = await checkReplay({ store: cluster.connect(), workflows: [one, two], world: cluster.world });
     expect(both).toMatchObject({ ok: true, unknown: { other: 1 } });
   });
 });

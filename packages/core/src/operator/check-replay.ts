@@ -69,7 +69,7 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
   const config = resolveConfig({ ...options, log: () => undefined });
   const { clock } = config.world;
   if (options.keepOpen !== true) await store.open({ now: () => clock.now(), every: () => () => undefined });
-  const strays = trackUnhandledRejections(() => undefined);
+  const rejections = trackUnhandledRejections(() => undefined);
   try {
     const codec = plainCodec(options);
     const programs = new ProgramRegistry(workflows, { ...config, codec });
@@ -79,13 +79,18 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
       if (!known.has(run.workflow)) check.unknown(run.workflow);
       else if (isSampled(run.id, sample)) {
         if (check.checked >= limit) break;
-        const world = { codec, turns: config.world.turns, random: config.world.random, within: strays.within };
+        const world = {
+          codec,
+          eventLoop: config.world.eventLoop,
+          random: config.world.random,
+          watched: rejections.watched,
+        };
         check.found(await findIn({ store, programs, world }, run));
       }
     }
     return check.report();
   } finally {
-    strays.stop();
+    rejections.stop();
     if (options.keepOpen !== true) await store.close();
   }
 }

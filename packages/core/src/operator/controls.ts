@@ -56,7 +56,7 @@ export class Controls {
       throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
     if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
     await this.#withRun(id, "run.resumed", (run) => news.plain("run.resumed", run));
-    worker.kick();
+    worker.requestPoll();
   }
 
   /** Takes a run over. The owner is fenced by it; where that is this process, it lets go at once. */
@@ -68,7 +68,7 @@ export class Controls {
     const { submit, codec, worker } = this.#parts;
     const id = checkTarget(runId);
     const reason = failurePayload(codec, error, "reason");
-    const letGo = worker.grip(id);
+    const letGo = worker.capture(id);
     const answer = await submit({ kind, runId: id, opId: this.#opId(), reason });
     if (answer.kind === "notFound") throw runNotFound(id);
     if (answer.kind === "done" || answer.kind === "compensating") letGo(error);
@@ -78,7 +78,7 @@ export class Controls {
   /** Reads the run for those who listen, if somebody does. */
   async #withRun(runId: string, kind: EngineEventKind, tell: (run: Run) => void): Promise<void> {
     const { news, config } = this.#parts;
-    const run = news.hears(kind) ? await config.store.reader.get(runId) : null;
+    const run = news.hasListener(kind) ? await config.store.reader.get(runId) : null;
     if (run !== null) tell(run);
   }
 

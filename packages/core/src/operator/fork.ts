@@ -1,6 +1,6 @@
-import { actOf, actRecord } from "../model/act.ts";
 import { PawlError } from "../model/errors.ts";
 import { checkRunId } from "../model/names.ts";
+import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, NewRecord } from "../model/record.ts";
 import type { NewRun, Run } from "../model/run.ts";
@@ -81,10 +81,10 @@ function checkedInput(
 /** What the history was made by, so that it is replayed the same. The history of a fork has it from the first run on. */
 function withOrigin(codec: Codec, run: Run, records: readonly NewRecord[]): readonly NewRecord[] {
   const [first] = records;
-  if (first !== undefined && actOf(first) === "origin") return records;
+  if (first !== undefined && operatorActionOf(first) === "origin") return records;
   const origin: OriginOf = { run: run.id, generation: run.generation };
   const at = run.startedAt ?? run.createdAt;
-  return [actRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...records];
+  return [operatorRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...records];
 }
 
 function patchedRecords(

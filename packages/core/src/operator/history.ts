@@ -1,8 +1,8 @@
 import type { RunHandle } from "../engine/run-handle.ts";
 import { runNotFound } from "../engine/runs.ts";
-import type { ActKind } from "../model/act.ts";
 import { PawlError } from "../model/errors.ts";
 import { checkTarget } from "../model/names.ts";
+import type { OperatorActionKind } from "../model/operator-action.ts";
 import type { NewRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import type { Cut } from "../rules/cut-journal.ts";
@@ -75,7 +75,7 @@ export class History {
       throw new PawlError("RUN_EXISTS", `${what}; nothing was started`);
     }
     news.plain("run.started", run);
-    worker.kick();
+    worker.requestPoll();
     return runs.handle<Output>(run.id);
   }
 
@@ -99,7 +99,7 @@ export class History {
   /** Changes the journal of a run as `plan` says, under what was read of it; done again under the same id it answers as before. */
   async act<Result>(
     runId: string,
-    { kind, target }: { readonly kind: ActKind; readonly target: string },
+    { kind, target }: { readonly kind: OperatorActionKind; readonly target: string },
     options: ActOptions,
     plan: (loaded: WholeRun, id: string) => Promise<Planned<Result>>,
   ): Promise<Result> {
@@ -118,7 +118,7 @@ export class History {
       const { epoch } = loaded.run;
       // Each call is an op of its own: one that another call under the same id was faster than reads what that one did.
       const opId = config.world.random.id(config.store.now());
-      const letGo = worker.grip(run);
+      const letGo = worker.capture(run);
       const op = { kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts } as const;
       const outcome = await submit(restart === undefined ? op : { ...op, restart });
       if (outcome.kind === "notFound") throw runNotFound(run);
@@ -134,7 +134,7 @@ export class History {
   }
 
   async #planCut(
-    kind: ActKind,
+    kind: OperatorActionKind,
     { run }: WholeRun,
     cut: Cut,
     { id, target }: { readonly id: string; readonly target: string },
@@ -169,7 +169,7 @@ export class History {
 
   async #load(runId: string): Promise<WholeRun> {
     const { worker, config } = this.#parts;
-    const loaded = await worker.reaching(() => config.store.load(runId, 0));
+    const loaded = await worker.withRetry(() => config.store.load(runId, 0));
     if (loaded === null) throw runNotFound(runId);
     return wholeRun(loaded);
   }
@@ -178,21 +178,21 @@ export class History {
   async #hold(runId: string): Promise<void> {
     const { submit, worker, config } = this.#parts;
     const opId = config.world.random.id(config.store.now());
-    const letGo = worker.grip(runId);
+    const letGo = worker.capture(runId);
     await submit({ kind: "hold", runId, opId, forMs: HOLD_MS });
     letGo(new PawlError("OWNERSHIP_LOST", `the history of run ${runId} is about to be changed`));
   }
 
-  #reopened(run: Run, kind: ActKind, letGo: (reason: Error) => void): void {
+  #reopened(run: Run, kind: OperatorActionKind, letGo: (reason: Error) => void): void {
     const { worker, news } = this.#parts;
     const done = kind === "migrate" ? "migrated" : kind === "retry" ? "retried" : "rewound";
     letGo(new PawlError("OWNERSHIP_LOST", `run ${run.id} was ${done}: what this step brings is dropped`));
     news.plain("run.reopened", run);
-    worker.kick();
+    worker.requestPoll();
   }
 }
 
-function childOpen(kind: ActKind, runId: string, child: string): PawlError {
+function childOpen(kind: OperatorActionKind, runId: string, child: string): PawlError {
   return new PawlError(
     "CHILD_OPEN",
     `run ${runId} has ended, and its child ${child} is about to: ${kind} the run when the child has ended. Nothing was done`,

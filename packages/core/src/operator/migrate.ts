@@ -71,12 +71,12 @@ async function tried({ config, codec }: ControlParts, loaded: WholeRun): Promise
   const { run } = loaded;
   if (programs.of(run) === null)
     throw new PawlError("WORKFLOW_UNKNOWN", `this engine has no code for ${run.workflow} in version ${run.version}`);
-  const strays = trackUnhandledRejections(() => undefined);
+  const rejections = trackUnhandledRejections(() => undefined);
   try {
-    const { turns, random } = config.world;
-    return await tryOut(loaded, programs, { codec, turns, random, within: strays.within });
+    const { eventLoop, random } = config.world;
+    return await tryOut(loaded, programs, { codec, eventLoop: eventLoop, random, watched: rejections.watched });
   } finally {
-    strays.stop();
+    rejections.stop();
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { endExported, exportRun, importRun, type ProgramFactory, programWorkflow } from "../index.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../model/retry.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGE_PAIRS, STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORE_PAIRS, TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
 const SELDOM = { poll: "30 days", lease: "90 days" } as const;
@@ -62,27 +62,27 @@ const rounds = workflow("rounds", async (ctx, count: number) => {
   });
 });
 
-async function told(stage: Stage, engine: Awaited<ReturnType<Stage["engine"]>>): Promise<unknown> {
-  await stage.world.settle();
-  await stage.world.advance("20 days");
+async function told(cluster: TestCluster, engine: Awaited<ReturnType<TestCluster["engine"]>>): Promise<unknown> {
+  await cluster.world.settle();
+  await cluster.world.advance("20 days");
   const { status, output } = (await engine.get("r")) ?? {};
   return { status, output, journal: await engine.run("r").journal() };
 }
 
-describe.each(STAGE_PAIRS)("a run that is moved from $from.name to $to.name", ({ from, to }) => {
+describe.each(TEST_STORE_PAIRS)("a run that is moved from $from.name to $to.name", ({ from, to }) => {
   it("takes the state of a program that is data along, and needs no record before it", async () => {
-    const begun = async (starts: unknown[]): Promise<[Stage, Awaited<ReturnType<Stage["engine"]>>]> => {
-      const stage = await from.create(onTestFinished);
+    const begun = async (starts: unknown[]): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
+      const cluster = await from.create(onTestFinished);
       const flow = programWorkflow<number, number>("tally", tally(starts));
-      const engine = await stage.engine({ ...SELDOM, workflows: [flow] });
+      const engine = await cluster.engine({ ...SELDOM, workflows: [flow] });
       await engine.start(flow, 8, { id: "r" });
-      await stage.world.advance("4 days");
-      return [stage, engine];
+      await cluster.world.advance("4 days");
+      return [cluster, engine];
     };
     const stayed = await told(...(await begun([])));
     expect(stayed).toMatchObject({ status: "completed", output: 36 });
-    const [stage] = await begun([]);
-    const text = JSON.stringify(await exportRun(stage.connect(), "r", { clock: stage.world.clock }));
+    const [cluster] = await begun([]);
+    const text = JSON.stringify(await exportRun(cluster.connect(), "r", { clock: cluster.world.clock }));
     const starts: unknown[] = [];
     const other = await to.create(onTestFinished);
     await other.world.advance("4 days");
@@ -97,17 +97,17 @@ describe.each(STAGE_PAIRS)("a run that is moved from $from.name to $to.name", ({
   });
 
   it("keeps the numbers of its records, where a loop has dropped some", async () => {
-    const begun = async (): Promise<[Stage, Awaited<ReturnType<Stage["engine"]>>]> => {
-      const stage = await from.create(onTestFinished);
-      const engine = await stage.engine({ ...SELDOM, workflows: [rounds] });
+    const begun = async (): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
+      const cluster = await from.create(onTestFinished);
+      const engine = await cluster.engine({ ...SELDOM, workflows: [rounds] });
       await engine.start(rounds, 12, { id: "r" });
-      await stage.world.advance("5 days");
-      return [stage, engine];
+      await cluster.world.advance("5 days");
+      return [cluster, engine];
     };
     const stayed = await told(...(await begun()));
     expect(stayed).toMatchObject({ status: "completed", output: 12 });
-    const [stage] = await begun();
-    const exported = await exportRun(stage.connect(), "r", { clock: stage.world.clock });
+    const [cluster] = await begun();
+    const exported = await exportRun(cluster.connect(), "r", { clock: cluster.world.clock });
     const seqs = exported.runs[0]?.records.map(({ seq }) => seq) ?? [];
     expect(seqs.length).toBeLessThan(seqs.at(-1) ?? 0);
     const other = await to.create(onTestFinished);
@@ -119,7 +119,7 @@ describe.each(STAGE_PAIRS)("a run that is moved from $from.name to $to.name", ({
   });
 });
 
-describe.each(STAGES)("a run that was exported from $name", ({ create }) => {
+describe.each(TEST_STORES)("a run that was exported from $name", ({ create }) => {
   const bill = workflow("bill", async (ctx) => ctx.sleep("10 days"));
   const undone: string[] = [];
   const order = workflow("order", async (ctx) => {
@@ -130,42 +130,42 @@ describe.each(STAGES)("a run that was exported from $name", ({ create }) => {
   });
 
   it("is ended there: cancelled, undoing nothing, with an empty inbox and no dead letter; once", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ ...SELDOM, workflows: [order, bill] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ ...SELDOM, workflows: [order, bill] });
     await engine.start(order, undefined, { id: "o" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.pause("o");
     await engine.send("o", "other", "lies there", { onTargetTerminated: "deadLetter" });
-    const clock = { clock: stage.world.clock };
-    const exported = await exportRun(stage.connect(), "o", clock);
-    expect(await endExported(stage.connect(), JSON.stringify(exported), clock)).toEqual(["o", "o//bill"]);
-    expect(await endExported(stage.connect(), exported, clock)).toEqual([]);
+    const clock = { clock: cluster.world.clock };
+    const exported = await exportRun(cluster.connect(), "o", clock);
+    expect(await endExported(cluster.connect(), JSON.stringify(exported), clock)).toEqual(["o", "o//bill"]);
+    expect(await endExported(cluster.connect(), exported, clock)).toEqual([]);
     for (const id of ["o", "o//bill"]) {
       expect(await engine.get(id)).toMatchObject({ status: "cancelled", error: { code: "RUN_MOVED" } });
     }
-    await stage.world.advance("20 days");
+    await cluster.world.advance("20 days");
     expect(undone).toEqual([]);
     expect((await engine.deadLetters.list()).items).toEqual([]);
   });
 
   it("is not ended when something has happened to it since", async () => {
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ ...SELDOM, workflows: [order, bill] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ ...SELDOM, workflows: [order, bill] });
     await engine.start(order, undefined, { id: "o" });
-    await stage.world.settle();
-    const clock = { clock: stage.world.clock };
+    await cluster.world.settle();
+    const clock = { clock: cluster.world.clock };
     const ended = (exported: Awaited<ReturnType<typeof exportRun>>): Promise<unknown> =>
-      endExported(stage.connect(), exported, clock);
-    const first = await exportRun(stage.connect(), "o", clock);
+      endExported(cluster.connect(), exported, clock);
+    const first = await exportRun(cluster.connect(), "o", clock);
     await engine.pause("o");
     await expect(ended(first)).rejects.toMatchObject({ code: "RUN_GOES_ON" });
-    const paused = await exportRun(stage.connect(), "o", clock);
+    const paused = await exportRun(cluster.connect(), "o", clock);
     await engine.send("o", "approve", 1);
     await expect(ended(paused)).rejects.toMatchObject({ code: "RUN_GOES_ON" });
-    const below = await exportRun(stage.connect(), "o//bill", clock);
+    const below = await exportRun(cluster.connect(), "o//bill", clock);
     await expect(ended(below)).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await engine.resume("o");
-    await stage.world.advance("20 days");
+    await cluster.world.advance("20 days");
     expect(await engine.run("o").status()).toBe("completed");
     await expect(ended({ ...first, runs: first.runs.map((run) => ({ ...run, startId: "another" })) })).resolves.toEqual(
       [],

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CodecHook } from "../model/payload.ts";
-import type { Stage } from "../testing/stage.ts";
-import { STAGE_PAIRS, STAGES } from "../testing/stages.ts";
+import type { TestCluster } from "../testing/test-cluster.ts";
+import { TEST_STORE_PAIRS, TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 import { exportRun, importRun } from "./move-run.ts";
 import type { RunExport } from "./run-export.ts";
@@ -33,12 +33,12 @@ const order = workflow("order", async (ctx, input: { readonly cents: number; rea
 const INPUT = { cents: 499, since: new Date(0) };
 
 /** Lets what is to come happen, and gives the run as it is then. */
-async function finished(stage: Stage, engine: Awaited<ReturnType<Stage["engine"]>>): Promise<unknown> {
-  await stage.world.settle();
+async function finished(cluster: TestCluster, engine: Awaited<ReturnType<TestCluster["engine"]>>): Promise<unknown> {
+  await cluster.world.settle();
   await engine.send("o-1", "approve", { by: "ann" }, { id: "m-1" });
-  await stage.world.advance("1 hour");
+  await cluster.world.advance("1 hour");
   await engine.emit("price", 12, { id: "e-1" });
-  await stage.world.advance("3 hours");
+  await cluster.world.advance("3 hours");
   const run = await engine.get("o-1");
   const { status, output, createdAt, startedAt, endedAt, tags, generation } = run ?? {};
   const journal = await engine.run("o-1").journal();
@@ -46,57 +46,60 @@ async function finished(stage: Stage, engine: Awaited<ReturnType<Stage["engine"]
   return { status, output, createdAt, startedAt, endedAt, tags, generation, journal, below };
 }
 
-async function begun(stage: Stage): Promise<Awaited<ReturnType<Stage["engine"]>>> {
-  const engine = await stage.engine({ ...SELDOM, workflows: [order, child] });
+async function begun(cluster: TestCluster): Promise<Awaited<ReturnType<TestCluster["engine"]>>> {
+  const engine = await cluster.engine({ ...SELDOM, workflows: [order, child] });
   await engine.start(order, INPUT, { id: "o-1", tags: ["vip"] });
-  await stage.world.advance("10 minutes");
+  await cluster.world.advance("10 minutes");
   return engine;
 }
 
 describe("a run that is moved in the middle of its life", () => {
-  it.each(STAGE_PAIRS)("from $from.name ends on $to.name as one that stayed", async ({ from: home, to: abroad }) => {
-    const staying = await home.create(onTestFinished);
-    const stayed = await finished(staying, await begun(staying));
-    expect(stayed).toMatchObject({ status: "completed", output: { price: { value: 12 } } });
+  it.each(TEST_STORE_PAIRS)(
+    "from $from.name ends on $to.name as one that stayed",
+    async ({ from: home, to: abroad }) => {
+      const staying = await home.create(onTestFinished);
+      const stayed = await finished(staying, await begun(staying));
+      expect(stayed).toMatchObject({ status: "completed", output: { price: { value: 12 } } });
 
-    const from = await home.create(onTestFinished);
-    await begun(from);
-    const store = from.connect();
-    const text = JSON.stringify(await exportRun(store, "o-1", { clock: from.world.clock }));
+      const from = await home.create(onTestFinished);
+      await begun(from);
+      const store = from.connect();
+      const text = JSON.stringify(await exportRun(store, "o-1", { clock: from.world.clock }));
 
-    const to = await abroad.create(onTestFinished);
-    await to.world.advance("10 minutes");
-    const elsewhere = await to.engine({ ...SELDOM, workflows: [order, child] });
-    const target = to.connect();
-    const report = await importRun(target, text, { clock: to.world.clock });
-    expect(report).toEqual({ runId: "o-1", imported: ["o-1", "o-1//bill"], known: [] });
-    await elsewhere.recover();
-    expect(await finished(to, elsewhere)).toEqual(stayed);
-  });
+      const to = await abroad.create(onTestFinished);
+      await to.world.advance("10 minutes");
+      const elsewhere = await to.engine({ ...SELDOM, workflows: [order, child] });
+      const target = to.connect();
+      const report = await importRun(target, text, { clock: to.world.clock });
+      expect(report).toEqual({ runId: "o-1", imported: ["o-1", "o-1//bill"], known: [] });
+      await elsewhere.recover();
+      expect(await finished(to, elsewhere)).toEqual(stayed);
+    },
+  );
 });
 
-describe.each(STAGES)("exporting and importing, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ create }) => {
   it("keeps the status of runs that do not go on: ended, failed, cancelled, paused, not begun", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const flow = workflow("flow", async (ctx, how: string) => {
       if (how === "fail") throw new Error("no");
       if (how === "wait") await ctx.listen("never");
       return how;
     });
-    const engine = await stage.engine({ ...SELDOM, workflows: [flow] });
+    const engine = await cluster.engine({ ...SELDOM, workflows: [flow] });
     const ids = ["done", "fail", "wait", "hold", "later"];
     await engine.start(flow, "done", { id: "done" });
     await engine.start(flow, "fail", { id: "fail" });
     await engine.start(flow, "wait", { id: "wait" });
     await engine.start(flow, "wait", { id: "hold" });
     await engine.start(flow, "done", { id: "later", delay: "1 day" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.cancel("wait", "nobody comes");
     await engine.pause("hold", "for a while");
     const other = await create(onTestFinished);
     const client = await other.engine(SELDOM);
     for (const id of ids) {
-      const exported = await exportRun(stage.connect(), id, { clock: stage.world.clock });
+      const exported = await exportRun(cluster.connect(), id, { clock: cluster.world.clock });
       await importRun(other.connect(), JSON.stringify(exported), { clock: other.world.clock });
       const [before, after] = [await engine.get(id), await client.get(id)];
       expect(after).toMatchObject({ status: before?.status, output: before?.output, endedAt: before?.endedAt });
@@ -120,13 +123,13 @@ describe.each(STAGES)("exporting and importing, on the store $name", ({ create }
       await ctx.sleep("1 day");
       throw new Error(next.value);
     });
-    const stage = await create(onTestFinished);
-    const engine = await stage.engine({ ...SELDOM, workflows: [rounds] });
+    const cluster = await create(onTestFinished);
+    const engine = await cluster.engine({ ...SELDOM, workflows: [rounds] });
     await engine.start(rounds, 1, { id: "r" });
-    await stage.world.settle();
+    await cluster.world.settle();
     await engine.pause("r");
     await engine.send("r", "next", "enough");
-    const exported = await exportRun(stage.connect(), "r", { clock: stage.world.clock });
+    const exported = await exportRun(cluster.connect(), "r", { clock: cluster.world.clock });
     expect(exported.runs[0]).toMatchObject({ generation: 2, status: "paused", inbox: [{ name: "next" }] });
     const other = await create(onTestFinished);
     const heir = await other.engine({ ...SELDOM, workflows: [rounds] });
@@ -142,12 +145,12 @@ describe.each(STAGES)("exporting and importing, on the store $name", ({ create }
   });
 
   it("changes nothing when it is done again, or when another run has the id", async () => {
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => ctx.sleep("1 day"));
-    const engine = await stage.engine({ ...SELDOM, workflows: [nap] });
+    const engine = await cluster.engine({ ...SELDOM, workflows: [nap] });
     await engine.start(nap, undefined, { id: "n" });
-    await stage.world.settle();
-    const exported = await exportRun(stage.connect(), "n", { clock: stage.world.clock });
+    await cluster.world.settle();
+    const exported = await exportRun(cluster.connect(), "n", { clock: cluster.world.clock });
     const other = await create(onTestFinished);
     const heir = await other.engine({ ...SELDOM, workflows: [nap] });
     const options = { clock: other.world.clock };
@@ -174,16 +177,16 @@ describe.each(STAGES)("exporting and importing, on the store $name", ({ create }
         decode: (text) => changed(Buffer.from(text, "hex")).toString("utf8"),
       };
     };
-    const stage = await create(onTestFinished);
+    const cluster = await create(onTestFinished);
     const greet = workflow("greet", async (ctx, who: string) => {
       const text = await ctx.step("compose", () => ({ text: `hello ${who}`, at: new Date(7) }));
       await ctx.sleep("1 day");
       return text;
     });
-    const engine = await stage.engine({ ...SELDOM, workflows: [greet], codec: hook(5) });
+    const engine = await cluster.engine({ ...SELDOM, workflows: [greet], codec: hook(5) });
     await engine.start(greet, "ann", { id: "g" });
-    await stage.world.settle();
-    const exported = await exportRun(stage.connect(), "g", { codec: hook(5), clock: stage.world.clock });
+    await cluster.world.settle();
+    const exported = await exportRun(cluster.connect(), "g", { codec: hook(5), clock: cluster.world.clock });
     expect(exported.runs[0]?.input).toBe("ann");
     const other = await create(onTestFinished);
     const heir = await other.engine({ ...SELDOM, workflows: [greet], codec: hook(9) });
@@ -232,19 +235,19 @@ describe("what claims to be an exported run", () => {
   ];
 
   it.each(bad)("is refused: %s", async (_, exported) => {
-    const [kind] = STAGES;
-    const stage = await kind?.create(onTestFinished);
-    await stage?.engine(SELDOM);
-    const store = stage?.connect();
+    const [kind] = TEST_STORES;
+    const cluster = await kind?.create(onTestFinished);
+    await cluster?.engine(SELDOM);
+    const store = cluster?.connect();
     if (store === undefined) throw new Error("there is no store");
     await expect(importRun(store, exported as RunExport, KEPT)).rejects.toMatchObject({ code: "EXPORT_INVALID" });
   });
 
   it("is refused where an id can't be one", async () => {
-    const [kind] = STAGES;
-    const stage = await kind?.create(onTestFinished);
-    await stage?.engine(SELDOM);
-    const store = stage?.connect();
+    const [kind] = TEST_STORES;
+    const cluster = await kind?.create(onTestFinished);
+    await cluster?.engine(SELDOM);
+    const store = cluster?.connect();
     if (store === undefined) throw new Error("there is no store");
     const exported = { ...good, runs: [{ ...run, id: "" }] } as RunExport;
     await expect(importRun(store, exported, KEPT)).rejects.toMatchObject({ code: "ID_INVALID" });

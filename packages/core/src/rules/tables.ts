@@ -262,7 +262,7 @@ export interface Heartbeat {
   /** How many runs of dead workers were freed. */
   readonly freed: number;
   /** As `held`. */
-  readonly held: readonly HeldRun[];
+  readonly owned: readonly OwnedRun[];
   /** As `nextDueAt`, of the `workflows` of this call. */
   readonly nextDueAt: number | null;
   /** When the first of the other workers is taken for dead if it says nothing. Past: one is, and more of its runs are to be freed. */
@@ -270,7 +270,7 @@ export interface Heartbeat {
 }
 
 /** A run that a worker owns and that is `running`. */
-export interface HeldRun {
+export interface OwnedRun {
   readonly id: string;
   readonly epoch: number;
 }

@@ -9,22 +9,22 @@ import type { SessionState } from "./session-state.ts";
  * to hand to the program, so that a run without a body at work rests. `over`: it has no limits any more.
  */
 export function checkLimits(
-  desk: SessionState,
+  session: SessionState,
   now: () => number,
   phase: "working" | "idle" | "over",
 ): PawlError | null {
-  const { open, steps, draft, standstill, limits } = desk;
+  const { open, steps, pending, progress, limits } = session;
   if (phase === "over") open.limitAt = null;
   if (phase === "over" || limits === null) return null;
   const rests = phase === "idle" && !steps.busy && open.size > 0;
-  const restingSince = rests ? standstill.at(draft).since : null;
-  const { error, warnings, nextAt } = limits.look({ now: now(), restingSince, records: draft.count });
+  const restingSince = rests ? progress.at(pending).since : null;
+  const { error, warnings, nextAt } = limits.look({ now: now(), restingSince, records: pending.count });
   open.limitAt = error === null ? nextAt : null;
   if (error !== null) return error;
   for (const warning of warnings) {
     limits.given(warning);
-    standstill.keptOver(draft, () => draft.record(warningRecord(warning, draft.at)));
-    draft.announce();
+    progress.keptOver(pending, () => pending.record(warningRecord(warning, pending.at)));
+    pending.requestCommit();
   }
   return null;
 }

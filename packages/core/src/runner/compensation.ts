@@ -18,7 +18,7 @@ export interface Undone extends Stop {
 
 export interface CompensationParts {
   readonly host: Pick<ProgramHost, "runId" | "now">;
-  readonly desk: SessionState;
+  readonly state: SessionState;
   readonly issue: (command: Command) => void;
   readonly undoChild: (child: ChildUndo) => Promise<string | null>;
 }
@@ -42,7 +42,7 @@ export class Compensation {
   readonly #failures: RollbackFailure[] = [];
   /** The run that undoes a child is started, and is to be waited for. */
   #started: WaitCommand | null = null;
-  #isOver = false;
+  #hasEnded = false;
 
   constructor(parts: CompensationParts, stop: Stop) {
     this.#parts = parts;
@@ -51,18 +51,18 @@ export class Compensation {
 
   /** How the run ends; null while there is something left to undo. */
   get undone(): Undone | null {
-    return this.#isOver ? { kind: "undone", ...this.#stop, failures: this.#failures } : null;
+    return this.#hasEnded ? { kind: "undone", ...this.#stop, failures: this.#failures } : null;
   }
 
   /** Asks for what comes next, unless something is under way. The code may not say any more how it is undone. */
-  ask(): PawlError | null {
-    const { desk, issue, host } = this.#parts;
-    if (desk.open.size > 0) return null;
+  nextCommand(): PawlError | null {
+    const { state: session, issue, host } = this.#parts;
+    if (session.open.size > 0) return null;
     const started = this.#started;
     this.#started = null;
-    const done = started === null ? desk.undo.takeNewest() : null;
+    const done = started === null ? session.undo.takeNewest() : null;
     if (started !== null) issue(started);
-    else if (done === null) this.#isOver = true;
+    else if (done === null) this.#hasEnded = true;
     else if (done.kind === "child") issue(this.#start(done));
     else if (done.rollback === null) return divergedAtRollback(host.runId, done);
     else issue(this.#rollback(done, done.rollback));
@@ -70,7 +70,7 @@ export class Compensation {
   }
 
   #rollback({ location, payload }: StepDone, { run, ...policy }: StepRollback): StepCommand {
-    const { codec } = this.#parts.desk;
+    const { codec } = this.#parts.state;
     const body = async (info: StepInfo): Promise<void> => {
       await run(codec.decode(payload), info);
     };

@@ -27,20 +27,20 @@ export interface Completed {
 
 /** Completions on their way from the world to the program: recorded first, handed over in the order of their seq. */
 export class Completions {
-  readonly #draft: PendingAppend;
+  readonly #pending: PendingAppend;
   readonly #listener: Pick<SessionStateListener, "onAdded">;
   /** The next, and those after it: mostly there is one. */
   #next: Completed | null = null;
   #queue: Completed[] | null = null;
   /** What came while nothing may be recorded. */
-  #kept: Array<() => void> | null = null;
-  #firmSeq: number;
+  #buffered: Array<() => void> | null = null;
+  #mustBeDurableSeq: number;
   #bytes = 0;
 
-  constructor(draft: PendingAppend, listener: Pick<SessionStateListener, "onAdded">) {
-    this.#draft = draft;
+  constructor(pending: PendingAppend, listener: Pick<SessionStateListener, "onAdded">) {
+    this.#pending = pending;
     this.#listener = listener;
-    this.#firmSeq = draft.seq;
+    this.#mustBeDurableSeq = pending.seq;
   }
 
   get size(): number {
@@ -48,8 +48,8 @@ export class Completions {
   }
 
   /** The newest record that step bodies have to wait for. */
-  get firmSeq(): number {
-    return this.#firmSeq;
+  get mustBeDurableSeq(): number {
+    return this.#mustBeDurableSeq;
   }
 
   /** What the program got in payloads. */
@@ -69,34 +69,34 @@ export class Completions {
   }
 
   /** Completions that come are not recorded until `letGo`. */
-  keepBack(): void {
-    this.#kept ??= [];
+  buffer(): void {
+    this.#buffered ??= [];
   }
 
   /** Whether something has come that is not recorded yet. */
-  get keepsBack(): boolean {
-    return this.#kept !== null && this.#kept.length > 0;
+  get hasBuffered(): boolean {
+    return this.#buffered !== null && this.#buffered.length > 0;
   }
 
-  letGo(): void {
-    const kept = this.#kept ?? [];
-    this.#kept = null;
+  flush(): void {
+    const kept = this.#buffered ?? [];
+    this.#buffered = null;
     for (const add of kept) add();
   }
 
   /** Completions whose records are durable already. */
   adopt(completed: readonly Completed[]): void {
     for (const each of completed) this.#enqueue(each);
-    this.#firmSeq = this.#draft.seq;
+    this.#mustBeDurableSeq = this.#pending.seq;
     this.#listener.onAdded();
   }
 
   add(command: Command, end: CommandEnd, body?: StepAttempt): void {
-    if (this.#kept !== null) {
-      this.#keep(command, end, body);
+    if (this.#buffered !== null) {
+      this.#addBuffered(command, end, body);
       return;
     }
-    const { seq, at } = this.#draft.record({
+    const { seq, at } = this.#pending.record({
       seq: 0,
       location: command.location,
       kind: command.record,
@@ -109,24 +109,24 @@ export class Completions {
     });
     this.#enqueue({ kind: "completed", command, completion: end.completion, payload: end.payload, seq, at });
     this.#bytes += end.payload?.length ?? 0;
-    if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#draft.undo("some");
-    if (command.record === "checkpoint") this.#draft.undo("none");
-    if (isFirm(command)) this.#firm(seq);
+    if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#pending.undo("some");
+    if (command.record === "checkpoint") this.#pending.undo("none");
+    if (needsCommit(command)) this.#requireDurable(seq);
     this.#listener.onAdded();
   }
 
   /** Apart, so that only what is kept back needs a scope of its own. */
-  #keep(command: Command, end: CommandEnd, body?: StepAttempt): void {
-    this.#kept?.push(() => this.add(command, end, body));
+  #addBuffered(command: Command, end: CommandEnd, body?: StepAttempt): void {
+    this.#buffered?.push(() => this.add(command, end, body));
   }
 
   /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
   addRetry(step: StepCommand, payload: Payload, body: StepAttempt): void {
-    if (this.#kept !== null) {
-      this.#kept.push(() => this.addRetry(step, payload, body));
+    if (this.#buffered !== null) {
+      this.#buffered.push(() => this.addRetry(step, payload, body));
       return;
     }
-    const { seq } = this.#draft.record({
+    const { seq } = this.#pending.record({
       seq: 0,
       location: step.location,
       kind: "retry",
@@ -137,15 +137,15 @@ export class Completions {
       at: 0,
       detail: String(step.retryAt),
     });
-    this.#firm(seq);
+    this.#requireDurable(seq);
     this.#listener.onAdded();
   }
 
   /** The program is stopped: nothing that undoes what it did begins before that is durable. */
   addStop(stop: Stop): void {
-    const { seq } = this.#draft.record({ ...compensateRecord(0, stop, this.#draft.at) });
-    this.#draft.undo("underWay");
-    this.#firm(seq);
+    const { seq } = this.#pending.record({ ...compensateRecord(0, stop, this.#pending.at) });
+    this.#pending.undo("underWay");
+    this.#requireDurable(seq);
   }
 
   #enqueue(completed: Completed): void {
@@ -157,14 +157,14 @@ export class Completions {
     }
   }
 
-  #firm(seq: number): void {
-    this.#firmSeq = seq;
-    this.#draft.announce();
+  #requireDurable(seq: number): void {
+    this.#mustBeDurableSeq = seq;
+    this.#pending.requestCommit();
   }
 }
 
 /** A mark or an ephemeral record is written with whatever comes next; nothing waits for it. A checkpoint holds for all after it. */
-function isFirm(command: Command): boolean {
+function needsCommit(command: Command): boolean {
   if (command.kind === "mark") return command.record === "checkpoint";
   return command.kind !== "step" || !command.ephemeral;
 }

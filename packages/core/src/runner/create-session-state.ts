@@ -24,20 +24,20 @@ export function createSessionState(
   const { seq } = newest;
   // The history of a fork is older than the fork.
   const at = Math.max(newest.at, begunAt);
-  const trail = new LoopRecords();
+  const loopRecords = new LoopRecords();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
-  const draft = new PendingAppend(world.now, listener, trail, { seq, at, undo: run.undo, count });
+  const pending = new PendingAppend(world.now, listener, loopRecords, { seq, at, undo: run.undo, count });
   const policy = world.policyOf(run);
   const { edition, turnedAt } = editionOf(loaded, snapshot);
   return {
-    draft,
+    pending,
     open: new OpenCommands(run.inboxLast),
-    completions: new Completions(draft, listener),
+    completions: new Completions(pending, listener),
     steps: new StepRunner(world, { id: run.id, durableSeq: seq }, listener),
     codec: world.codec,
-    trail,
+    loopRecords,
     undo: new UndoLog(),
-    standstill: new ProgressClock(waitSinceProgress(run, records), seq),
+    progress: new ProgressClock(waitSinceProgress(run, records), seq),
     edition,
     turnedAt,
     limits:

@@ -27,24 +27,24 @@ const NONE: readonly WaitCommand[] = [];
  *    when it is told of the wait, so a wait that it does not know of is told of before it is over.
  */
 export class DeadlineAppend {
-  readonly #desk: SessionState;
-  readonly #hasCome: (at: number) => boolean;
+  readonly #state: SessionState;
+  readonly #hasPassed: (at: number) => boolean;
   /** Due, and not yet put to the store. */
   #due: readonly WaitCommand[] = NONE;
   /** Due, and the store has not looked for their events: it has when it is told of the waits as of this change of them. */
-  #untold: Map<WaitCommand, number> | null = null;
-  #asked: readonly Ended[] | null = null;
+  #unregistered: Map<WaitCommand, number> | null = null;
+  #sent: readonly Ended[] | null = null;
   /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
-  #behind = false;
+  #inboxStale = false;
 
-  constructor(desk: SessionState, hasCome: (at: number) => boolean) {
-    this.#desk = desk;
-    this.#hasCome = hasCome;
+  constructor(session: SessionState, hasCome: (at: number) => boolean) {
+    this.#state = session;
+    this.#hasPassed = hasCome;
   }
 
   /** Whether the store has been asked and has not answered. */
-  get underWay(): boolean {
-    return this.#asked !== null;
+  get inFlight(): boolean {
+    return this.#sent !== null;
   }
 
   /** Whether there is something to put to the store. */
@@ -53,55 +53,55 @@ export class DeadlineAppend {
   }
 
   /** Whether something has come that is not known here. */
-  get behind(): boolean {
-    return this.#behind;
+  get inboxStale(): boolean {
+    return this.#inboxStale;
   }
 
   /** Whether a wait is due that the store has to be told of first. */
-  get hasUntold(): boolean {
-    return this.#untold !== null;
+  get hasUnregisteredWait(): boolean {
+    return this.#unregistered !== null;
   }
 
   /** What the inbox holds is known again. */
   caughtUp(): void {
-    this.#behind = false;
+    this.#inboxStale = false;
   }
 
   /**
    * Looks for deadlines that have come; true if there is one to put to the store. A sleep is over at once where that is
    * certain; steps whose back-off is over begin.
    */
-  look(now: number): boolean {
-    const { open, steps, completions } = this.#desk;
-    if (this.#behind) return false;
+  findDue(now: number): boolean {
+    const { open, steps, completions } = this.#state;
+    if (this.#inboxStale) return false;
     const found = [...this.#due];
-    const untold = this.#untold;
-    this.#untold = null;
+    const untold = this.#unregistered;
+    this.#unregistered = null;
     for (let due = open.takeDue(now); due !== null; due = open.takeDue(now)) {
       if (due.kind === "step") {
         due.retryAt = 0;
-        steps.hold(due, completions.firmSeq);
-      } else if (due.arms.length === 0 && this.#hasCome(due.until ?? 0)) {
+        steps.schedule(due, completions.mustBeDurableSeq);
+      } else if (due.arms.length === 0 && this.#hasPassed(due.until ?? 0)) {
         open.endWait(due, []);
         completions.add(due, deadlineEnd(due));
       } else {
         found.push(due);
       }
     }
-    this.#due = found.length === 0 ? NONE : this.#toldOf(found, untold);
+    this.#due = found.length === 0 ? NONE : this.#registered(found, untold);
     return this.#due.length > 0;
   }
 
   /** The question, as an append. While it is under way completions that come are kept back. */
   takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
-    const { open, draft, completions } = this.#desk;
-    const due = this.#toldOf(this.#due, this.#untold);
+    const { open, pending, completions } = this.#state;
+    const due = this.#registered(this.#due, this.#unregistered);
     this.#due = NONE;
     if (due.length === 0) return null;
-    const { at } = draft;
-    const asked = due.map((wait, index) => this.#ended(wait, draft.seq + 1 + index, at));
-    this.#asked = asked;
-    completions.keepBack();
+    const { at } = pending;
+    const asked = due.map((wait, index) => this.#ended(wait, pending.seq + 1 + index, at));
+    this.#sent = asked;
+    completions.buffer();
     return {
       kind: "append",
       runId,
@@ -115,7 +115,7 @@ export class DeadlineAppend {
       state: {
         status: "running",
         // As of the records before these: the program has not heard of them, and may wait for something else when it has.
-        wait: open.toWait({ since: at, seq: draft.seq }, new Set(due)),
+        wait: open.waitRow({ since: at, seq: pending.seq }, new Set(due)),
         inboxSeen: open.inboxSeen,
       },
       undo: null,
@@ -127,12 +127,12 @@ export class DeadlineAppend {
 
   /** It is so, and durable: the program hears of it. */
   accepted(): void {
-    const { open, draft, completions } = this.#desk;
-    const asked = this.#asked ?? [];
-    this.#asked = null;
+    const { open, pending, completions } = this.#state;
+    const asked = this.#sent ?? [];
+    this.#sent = null;
     for (const { wait, entries, record } of asked) {
       open.endWait(wait, entries);
-      draft.adopt(record);
+      pending.addCommitted(record);
     }
     completions.adopt(
       asked.map(
@@ -146,35 +146,35 @@ export class DeadlineAppend {
         }),
       ),
     );
-    completions.letGo();
+    completions.flush();
   }
 
   /** The moment was wrong: the waits are open as they were. */
   refused(reason: "inbox" | "early"): void {
-    const { open, completions } = this.#desk;
-    for (const { wait } of this.#asked ?? []) open.waitAgain(wait);
-    this.#asked = null;
-    this.#behind = reason === "inbox";
-    completions.letGo();
+    const { open, completions } = this.#state;
+    for (const { wait } of this.#sent ?? []) open.waitAgain(wait);
+    this.#sent = null;
+    this.#inboxStale = reason === "inbox";
+    completions.flush();
   }
 
   /** Those that are open and that the store knows of; the others are due again when it does. */
-  #toldOf(due: readonly WaitCommand[], untold: ReadonlyMap<WaitCommand, number> | null): readonly WaitCommand[] {
-    const { open } = this.#desk;
+  #registered(due: readonly WaitCommand[], untold: ReadonlyMap<WaitCommand, number> | null): readonly WaitCommand[] {
+    const { open } = this.#state;
     return due.filter((wait) => {
       if (!open.has(wait)) return false;
       const change = untold?.get(wait) ?? open.waits.changes;
-      if (!isForEvent(wait) || open.told >= change) return true;
-      this.#untold ??= new Map();
-      this.#untold.set(wait, change);
+      if (!isForEvent(wait) || open.knownToStore >= change) return true;
+      this.#unregistered ??= new Map();
+      this.#unregistered.set(wait, change);
       open.waitAgain(wait);
       return false;
     });
   }
 
   #ended(wait: WaitCommand, seq: number, at: number): Ended {
-    const entries = wait.many ? this.#desk.open.entriesFor(wait) : [];
-    const end = wait.many ? completionOfWait(this.#desk.codec, wait, entries) : deadlineEnd(wait);
+    const entries = wait.many ? this.#state.open.entriesFor(wait) : [];
+    const end = wait.many ? completionOfWait(this.#state.codec, wait, entries) : deadlineEnd(wait);
     const { outcome, payload, detail } = end;
     const { location, record: kind, issuedAt: startedAt } = wait;
     return {

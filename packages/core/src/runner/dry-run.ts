@@ -22,10 +22,10 @@ export type DryRunResult =
 
 export interface DryRunServices {
   readonly codec: Codec;
-  readonly turns: EventLoop;
+  readonly eventLoop: EventLoop;
   readonly random: Random;
   /** Calls user code so that what goes astray in it ends no process. */
-  within(runId: string, call: () => void): void;
+  watched(runId: string, call: () => void): void;
 }
 
 /** Before every time at which something may be due. */
@@ -45,19 +45,19 @@ export function dryRun(world: DryRunServices, loaded: Loaded, createProgram: Pro
     const askRest = (): void => {
       if (isAsked || isOver) return;
       isAsked = true;
-      world.turns.atRest(rest);
+      world.eventLoop.whenIdle(rest);
     };
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    const inert = inertWorld(world);
+    const inert = inertServices(world);
     const nothing = (): void => undefined;
-    const listener = { onFilled: nothing, onAdded: askRest, onTried: nothing, onTransaction: nothing };
-    const desk = createSessionState(inert, loaded, snapshot, listener);
+    const listener = { onFilled: nothing, onAdded: askRest, onAttemptEnd: nothing, onTransaction: nothing };
+    const session = createSessionState(inert, loaded, snapshot, listener);
     // No body begins: the run may be another's, now as ever.
-    desk.steps.doubt();
+    session.steps.requireOwnershipCheck();
     const { signal } = new AbortController();
     const owner = { signal, wake: askRest };
-    const course = new ProgramDriver(
-      { owner, desk, world: inert, run: factsOf(loaded.run) },
+    const driver = new ProgramDriver(
+      { owner, state: session, services: inert, run: factsOf(loaded.run) },
       loaded,
       snapshot,
       createProgram,
@@ -68,9 +68,9 @@ export function dryRun(world: DryRunServices, loaded: Loaded, createProgram: Pro
     };
     const rest = (): void => {
       isAsked = false;
-      if (isOver || !course.isEquipped) return;
+      if (isOver || !driver.resourcesReady) return;
       try {
-        const result = moved(course, desk.open.byLocation, --movesLeft);
+        const result = moved(driver, session.open.byLocation, --movesLeft);
         if (result === null) askRest();
         else over(result);
       } catch (error) {
@@ -78,14 +78,14 @@ export function dryRun(world: DryRunServices, loaded: Loaded, createProgram: Pro
         reject(error);
       }
     };
-    world.within(loaded.run.id, () => course.start(loaded.run.input));
+    world.watched(loaded.run.id, () => driver.start(loaded.run.input));
     askRest();
   });
 }
 
 /** Moves the program on once; null: it goes on. */
-function moved(course: ProgramDriver, open: OpenCommandView, movesLeft: number): DryRunResult | null {
-  const move = course.move();
+function moved(driver: ProgramDriver, open: OpenCommandView, movesLeft: number): DryRunResult | null {
+  const move = driver.step();
   switch (move.kind) {
     case "handed":
       return movesLeft > 0 ? null : { kind: "asks", open };
@@ -101,36 +101,36 @@ function moved(course: ProgramDriver, open: OpenCommandView, movesLeft: number):
         ? { kind: "ended", ending: move.ending as Ending }
         : { kind: "undoing" };
     case "idle":
-      return course.undoes ? { kind: "undoing" } : { kind: "asks", open };
+      return driver.isCompensating ? { kind: "undoing" } : { kind: "asks", open };
   }
 }
 
-function inertWorld({ codec, turns, random, within }: DryRunServices): SessionServices {
+function inertServices({ codec, eventLoop, random, watched }: DryRunServices): SessionServices {
   const nothing = (): void => undefined;
   const never = (): (() => void) => nothing;
   return {
     now: () => NEVER,
-    hasCome: () => false,
+    hasPassed: () => false,
     policyOf: () => null,
     clock: { now: () => NEVER, wakeAt: never },
-    turns,
+    eventLoop,
     random,
     codec,
     log: nothing,
     releases: null,
-    within,
-    beside: (runId, call) => {
-      within(runId, call);
+    watched,
+    unwatched: (runId, call) => {
+      watched(runId, call);
       return nothing;
     },
     wakeAt: never,
-    behind: nothing,
+    reloadInbox: nothing,
     enlist: nothing,
     committed: nothing,
-    woke: nothing,
-    rested: nothing,
+    unparked: nothing,
+    parked: nothing,
     ended: nothing,
-    lost: nothing,
+    appendRefused: nothing,
     undoChild: async () => null,
   };
 }

@@ -27,82 +27,82 @@ const TOLD: ExclusiveAnswer = { kind: "durable", rowTold: true };
 
 /** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
 export class ExclusiveAppends {
-  readonly #desk: SessionState;
-  readonly #world: SessionServices;
+  readonly #state: SessionState;
+  readonly #services: SessionServices;
   readonly #sleeper: { wake(): void };
   /** Each is made with the first: many runs wait for a message alone. */
-  #timeUp: DeadlineAppend | null = null;
-  #appointment: SingleTimer | null = null;
+  #deadlines: DeadlineAppend | null = null;
+  #timer: SingleTimer | null = null;
   #transactions: TransactionAppend | null = null;
 
-  constructor(desk: SessionState, world: SessionServices, sleeper: { wake(): void }) {
-    this.#desk = desk;
-    this.#world = world;
+  constructor(session: SessionState, world: SessionServices, sleeper: { wake(): void }) {
+    this.#state = session;
+    this.#services = world;
     this.#sleeper = sleeper;
   }
 
   /** Whether the store has been asked and has not answered. */
-  get underWay(): boolean {
-    return (this.#timeUp?.underWay ?? false) || (this.#transactions?.underWay ?? false);
+  get inFlight(): boolean {
+    return (this.#deadlines?.inFlight ?? false) || (this.#transactions?.inFlight ?? false);
   }
 
   /** Whether there is something to put to the store. */
   get waiting(): boolean {
-    return (this.#timeUp?.waiting ?? false) || (this.#transactions?.waiting ?? false);
+    return (this.#deadlines?.waiting ?? false) || (this.#transactions?.waiting ?? false);
   }
 
   /** Whether something has come that is not known here. */
-  get behind(): boolean {
-    return this.#timeUp?.behind ?? false;
+  get inboxStale(): boolean {
+    return this.#deadlines?.inboxStale ?? false;
   }
 
   /** Whether a wait is due that the store has to be told of first. */
-  get hasUntold(): boolean {
-    return this.#timeUp?.hasUntold ?? false;
+  get hasUnregisteredWait(): boolean {
+    return this.#deadlines?.hasUnregisteredWait ?? false;
   }
 
   /** Has the session woken at the next deadline; not while the store is being told of one that has come. */
   watchDeadlines(): void {
-    this.#wakeAt(this.hasUntold ? null : this.#desk.open.until);
+    this.#wakeAt(this.hasUnregisteredWait ? null : this.#state.open.nextDeadline);
   }
 
   /** Others see to the deadlines, or nobody. */
-  leaveDeadlines(): void {
+  unwatchDeadlines(): void {
     this.#wakeAt(null);
   }
 
   /** What the inbox holds is known again. */
   caughtUp(): void {
-    this.#timeUp?.caughtUp();
+    this.#deadlines?.caughtUp();
   }
 
   /** Looks for deadlines that have come; true if there is one to put to the store. */
-  look(now: number): boolean {
-    this.#timeUp ??= new DeadlineAppend(this.#desk, this.#world.hasCome);
-    return this.#timeUp.look(now);
+  findDue(now: number): boolean {
+    this.#deadlines ??= new DeadlineAppend(this.#state, this.#services.hasPassed);
+    return this.#deadlines.findDue(now);
   }
 
   /** A body that the store runs. */
   add(body: StepAttempt): void {
-    this.#transactions ??= new TransactionAppend(this.#desk, this.#world);
+    this.#transactions ??= new TransactionAppend(this.#state, this.#services);
     this.#transactions.add(body);
   }
 
   takeOp(run: RunFacts): AppendOp | null {
-    return this.#timeUp?.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
+    return this.#deadlines?.takeOp(run) ?? this.#transactions?.takeOp(run) ?? null;
   }
 
   answered(outcome: Outcomes["append"]): ExclusiveAnswer {
-    const timeUp = this.#timeUp?.underWay === true ? this.#timeUp : null;
+    const timeUp = this.#deadlines?.inFlight === true ? this.#deadlines : null;
     const rowTold = timeUp !== null;
     switch (outcome.kind) {
       case "appended":
-        if (outcome.again && this.#transactions?.isUnsure) return { kind: "lost", reason: "unsure" };
+        if (outcome.again && this.#transactions?.mayHaveCommitted) return { kind: "lost", reason: "unsure" };
         timeUp?.accepted();
-        if (this.#transactions?.underWay) this.#transactions.accepted();
+        if (this.#transactions?.inFlight) this.#transactions.accepted();
         return rowTold ? TOLD : DURABLE;
       case "threw":
-        this.#transactions?.threw(outcome.error);
+        this.#transactions?.failed(outcome.error);
         return { kind: "failed" };
       case "lost":
         if (timeUp === null || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
@@ -112,7 +112,7 @@ export class ExclusiveAppends {
   }
 
   #wakeAt(at: number | null): void {
-    if (at !== null) this.#appointment ??= new SingleTimer(this.#world, this.#sleeper);
-    this.#appointment?.set(at);
+    if (at !== null) this.#timer ??= new SingleTimer(this.#services, this.#sleeper);
+    this.#timer?.set(at);
   }
 }

@@ -8,10 +8,10 @@ it("what is no program's own is no history of it: acts and warnings that are to 
     record(2, { kind: "warning", location: "~maxRunDuration" }),
     record(3, { kind: "operator", location: "~" }),
   ]);
-  expect(cursor.goesOn("")).toBe(true);
+  expect(cursor.continues("")).toBe(true);
   cursor.advance();
-  expect([cursor.goesOn(""), cursor.done]).toEqual([false, false]);
+  expect([cursor.continues(""), cursor.done]).toEqual([false, false]);
   cursor.advance();
   cursor.advance();
-  expect([cursor.goesOn(""), cursor.done]).toEqual([false, true]);
+  expect([cursor.continues(""), cursor.done]).toEqual([false, true]);
 });

@@ -98,7 +98,7 @@ export class JournalCursor implements JournalAhead {
     return last !== undefined && last.location === location && last.kind === kind;
   }
 
-  goesOn(prefix: string): boolean {
+  continues(prefix: string): boolean {
     return prefix === "" ? this.#asksForMore() : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
   }
 

@@ -148,17 +148,17 @@ export class ProgressClock {
     this.#seq = seq;
   }
 
-  at(draft: PendingAppend): LastProgress {
-    if (this.#since === null || this.#seq !== draft.seq) this.#since = draft.at;
-    this.#seq = draft.seq;
+  at(pending: PendingAppend): LastProgress {
+    if (this.#since === null || this.#seq !== pending.seq) this.#since = pending.at;
+    this.#seq = pending.seq;
     return { since: this.#since, seq: this.#seq };
   }
 
   /** What is recorded here brings the run no further. */
-  keptOver(draft: PendingAppend, record: () => void): void {
-    const stood = this.#seq === draft.seq;
+  keptOver(pending: PendingAppend, record: () => void): void {
+    const stood = this.#seq === pending.seq;
     record();
-    if (stood) this.#seq = draft.seq;
+    if (stood) this.#seq = pending.seq;
   }
 }
 

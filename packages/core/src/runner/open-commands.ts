@@ -24,7 +24,7 @@ export class OpenCommands {
   /** When the run's limits have to be looked at. */
   limitAt: number | null = null;
   /** The change of the waits as of which the store has them all: it has looked for their events, and tells when one comes. */
-  told = -1;
+  knownToStore = -1;
 
   constructor(inboxSeen: number) {
     this.#inboxSeen = inboxSeen;
@@ -50,7 +50,7 @@ export class OpenCommands {
   }
 
   /** The next deadline: of a command, or of the run's limits. */
-  get until(): number | null {
+  get nextDeadline(): number | null {
     const at = this.#deadlines?.earliest() ?? null;
     if (this.limitAt === null) return at;
     return at === null ? this.limitAt : Math.min(at, this.limitAt);
@@ -105,14 +105,14 @@ export class OpenCommands {
   }
 
   /** What the store holds of the inbox; gives what was not seen before. */
-  news(run: Run, inbox: readonly InboxEntry[]): readonly InboxEntry[] {
+  unseen(run: Run, inbox: readonly InboxEntry[]): readonly InboxEntry[] {
     const fresh = inbox.filter((entry) => entry.n > this.#inboxSeen);
     this.#inboxSeen = Math.max(this.#inboxSeen, run.inboxLast);
     return fresh;
   }
 
   /** Whether the entries follow the newest that was looked at; then they count as looked at. */
-  follows(entries: readonly InboxEntry[]): boolean {
+  acceptIfNext(entries: readonly InboxEntry[]): boolean {
     if (entries[0]?.n !== this.#inboxSeen + 1) return false;
     this.#inboxSeen += entries.length;
     return true;
@@ -120,7 +120,7 @@ export class OpenCommands {
 
   /** Whom something reaches the store has as a waiter no longer. */
   arrive(entries: readonly InboxEntry[]): void {
-    this.told = -1;
+    this.knownToStore = -1;
     this.#waits.arrive(entries);
   }
 
@@ -152,13 +152,13 @@ export class OpenCommands {
   }
 
   /** What the store has to know to wake the run, without the waits that are about to end. */
-  toWait(stand: LastProgress, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
-    return this.#waits.toWait(this.until, stand, without);
+  waitRow(stand: LastProgress, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+    return this.#waits.waitRow(this.nextDeadline, stand, without);
   }
 
   /** As `toWait`, of a run that does nothing else: each open step waits for its next try. */
-  toRest(stand: LastProgress): Wait {
-    const wait = this.toWait(stand) ?? { ...NO_WAIT, until: this.until, ...stand };
+  parkedRow(stand: LastProgress): Wait {
+    const wait = this.waitRow(stand) ?? { ...NO_WAIT, until: this.nextDeadline, ...stand };
     if (this.#waits.size === this.#byLocation.size) return wait;
     const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
     const retries = steps.slice(0, WAIT_OPEN_MAX - wait.open.length).map(retryWait);

@@ -130,14 +130,14 @@ describe("the waits of a run", () => {
     const waits = new OpenWaits();
     for (let n = 0; n < 25; n += 1) waits.add(wait([n % 2 === 0 ? "even" : "odd"]));
     waits.add(wait([], { arms: [{ kind: "event", topic: "t", as: "t" }] }));
-    expect(waits.toWait(7, { since: 3, seq: 0 }, new Set())).toMatchObject({
+    expect(waits.waitRow(7, { since: 3, seq: 0 }, new Set())).toMatchObject({
       messages: ["even", "odd"],
       topics: ["t"],
       children: false,
       until: 7,
       openCount: 26,
     });
-    expect(waits.toWait(null, { since: 3, seq: 0 }, new Set())?.open).toHaveLength(20);
+    expect(waits.waitRow(null, { since: 3, seq: 0 }, new Set())?.open).toHaveLength(20);
   });
 
   it("lose no entry and give none twice, in whatever order waits and entries come", () => {

@@ -104,7 +104,7 @@ export class OpenWaits {
   }
 
   /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
-  toWait(until: number | null, { since, seq }: LastProgress, without: ReadonlySet<WaitCommand>): Wait | null {
+  waitRow(until: number | null, { since, seq }: LastProgress, without: ReadonlySet<WaitCommand>): Wait | null {
     if (this.size === without.size) return null;
     const waits = [...this.#all()].filter((wait) => !without.has(wait));
     const messages = new Set<string>();

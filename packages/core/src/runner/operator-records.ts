@@ -1,4 +1,4 @@
-import { actOf, turns } from "../model/act.ts";
+import { changesCourse, operatorActionOf } from "../model/operator-action.ts";
 import type { Codec } from "../model/payload.ts";
 import type { JournalRecord, Records } from "../model/record.ts";
 import type { RunFacts } from "../model/run.ts";
@@ -22,7 +22,7 @@ export interface OriginOf {
 /** A run whose history was copied is replayed as the run that it was copied from. */
 export function originOf(codec: Codec, run: RunFacts, records: Records): Origin {
   const first = records.at(0);
-  if (first === undefined || actOf(first) !== "origin") {
+  if (first === undefined || operatorActionOf(first) !== "origin") {
     return { seed: null, at: run.startedAt ?? run.createdAt };
   }
   return { seed: seedOf(codec.decode(first.payload) as OriginOf), at: first.startedAt };
@@ -51,7 +51,7 @@ export function editionOf({ records, acts }: Pick<Loaded, "records" | "acts">, s
 }
 
 /** Where in its journal a program is, and at what time. */
-export interface Place {
+export interface JournalPosition {
   readonly seq: number;
   readonly at: number;
 }
@@ -60,7 +60,7 @@ export interface Place {
  * Goes past the acts that come next: the program has the time of the last that sent it another way. Where loops have dropped
  * records before an act, it does not come next.
  */
-export function skipOperatorRecords(cursor: JournalCursor, place: Place): Place {
+export function skipOperatorRecords(cursor: JournalCursor, place: JournalPosition): JournalPosition {
   let { seq, at } = place;
   for (let record = cursor.next; record !== null && record.kind === "operator"; record = cursor.next) {
     if (record.seq !== seq + 1) break;
@@ -72,6 +72,6 @@ export function skipOperatorRecords(cursor: JournalCursor, place: Place): Place 
 }
 
 function isTurn(record: JournalRecord): boolean {
-  const act = actOf(record);
-  return act !== null && turns(act);
+  const act = operatorActionOf(record);
+  return act !== null && changesCourse(act);
 }

@@ -17,8 +17,8 @@ type Gathered = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 export class PendingAppend {
   readonly #now: () => number;
   readonly #listener: Pick<SessionStateListener, "onFilled">;
-  readonly #trail: LoopRecords;
-  #announced = false;
+  readonly #loopRecords: LoopRecords;
+  #commitRequested = false;
   #seq: number;
   #lastAt: number;
   /** Null: nothing has gathered, as in hot runs, which are many. */
@@ -26,28 +26,28 @@ export class PendingAppend {
   /** Those of what is gathered, by what they are about. */
   #documents: Map<string, DocumentChange> | null = null;
   /** What the row says once everything is committed. */
-  #undoRow: Undo;
+  #undoState: Undo;
   #count: number;
 
   /** The listener is told when there is something that is to be committed, once until it is taken. */
   constructor(
     now: () => number,
     listener: Pick<SessionStateListener, "onFilled">,
-    trail: LoopRecords,
+    loopRecords: LoopRecords,
     last: { readonly seq: number; readonly at: number; readonly undo: Undo; readonly count: number },
   ) {
     this.#now = now;
     this.#listener = listener;
-    this.#trail = trail;
+    this.#loopRecords = loopRecords;
     this.#seq = last.seq;
     this.#lastAt = last.at;
-    this.#undoRow = last.undo;
+    this.#undoState = last.undo;
     this.#count = last.count;
   }
 
   /** Whether it waits to be taken. */
-  get announced(): boolean {
-    return this.#announced;
+  get commitRequested(): boolean {
+    return this.#commitRequested;
   }
 
   get holdsRecords(): boolean {
@@ -78,16 +78,16 @@ export class PendingAppend {
     record.at = this.#lastAt;
     const gathered = this.#gather();
     gathered.records = withItem(gathered.records, record);
-    this.#trail.note(record);
+    this.#loopRecords.note(record);
     return record;
   }
 
   /** A record that was committed in an append of its own. */
-  adopt(record: JournalRecord): void {
+  addCommitted(record: JournalRecord): void {
     this.#seq = record.seq;
     this.#count += 1;
     this.#lastAt = record.at;
-    this.#trail.note(record);
+    this.#loopRecords.note(record);
   }
 
   /** Records to be dropped with this append. */
@@ -98,7 +98,7 @@ export class PendingAppend {
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
-  take(entry: number): void {
+  consumeEntry(entry: number): void {
     const gathered = this.#gather();
     gathered.taken = withItem(gathered.taken, entry);
   }
@@ -117,34 +117,34 @@ export class PendingAppend {
 
   state(state: RunState): void {
     this.#gather().state = state;
-    this.announce();
+    this.requestCommit();
   }
 
   /** What the run has to undo once all this is committed. */
   undo(undo: Undo): void {
-    if (undo !== this.#undoRow) this.#gather().undo = undo;
-    this.#undoRow = undo;
+    if (undo !== this.#undoState) this.#gather().undo = undo;
+    this.#undoState = undo;
   }
 
   /** What an append of its own has made of the row. */
   adoptUndo(undo: Undo): void {
-    this.#undoRow = undo;
+    this.#undoState = undo;
   }
 
-  get undoRow(): Undo {
-    return this.#undoRow;
+  get undoState(): Undo {
+    return this.#undoState;
   }
 
   /** What is gathered is to be committed now; without it, it goes with whatever comes next. */
-  announce(): void {
-    if (this.#announced) return;
-    this.#announced = true;
+  requestCommit(): void {
+    if (this.#commitRequested) return;
+    this.#commitRequested = true;
     this.#listener.onFilled();
   }
 
   /** Everything gathered, as one op; null if there is nothing. */
   takeOp(runId: string, epoch: number): AppendOp | null {
-    this.#announced = false;
+    this.#commitRequested = false;
     const gathered = this.#gathered;
     if (gathered === null) return null;
     const documents = this.#documents;

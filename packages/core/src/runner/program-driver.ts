@@ -33,8 +33,8 @@ export class ProgramDriver implements ProgramHost {
   readonly run: RunFacts;
   readonly runId: string;
   readonly #owner: DriverOwner;
-  readonly #desk: SessionState;
-  readonly #world: SessionServices;
+  readonly #state: SessionState;
+  readonly #services: SessionServices;
   readonly #createProgram: ProgramFactory;
   /** Of the run that the history was copied from; null: it is the run's own. */
   readonly #seed: string | null;
@@ -48,29 +48,29 @@ export class ProgramDriver implements ProgramHost {
   #ending: Ending | null = null;
   /** The run is to be cancelled when its program has come to where the journal ends; until then the cancel stays in its inbox. */
   #cancel: Pick<InboxEntry, "n" | "value"> | null = null;
-  #undoing: Compensation | null = null;
+  #compensation: Compensation | null = null;
   #deliveredSeq: number;
   #now: number;
 
   constructor(parts: ProgramDriverParts, loaded: Loaded, snapshot: Snapshot | null, createProgram: ProgramFactory) {
     this.#owner = parts.owner;
-    this.#desk = parts.desk;
-    this.#world = parts.world;
+    this.#state = parts.state;
+    this.#services = parts.services;
     this.run = parts.run;
     this.runId = parts.run.id;
     this.#snapshot = snapshot;
-    const origin = originOf(parts.desk.codec, parts.run, loaded.records);
+    const origin = originOf(parts.state.codec, parts.run, loaded.records);
     this.#seed = origin.seed;
     this.#cursor = new JournalCursor(loaded.records);
     this.#deliveredSeq = snapshot?.seq ?? parts.run.baseSeq;
     this.#now = snapshot?.at ?? origin.at;
-    this.#passActs();
+    this.#skipOperatorRecords();
     if (this.#cursor.done) this.#cursor = JOURNAL_END;
     this.#createProgram = createProgram;
   }
 
   get edition(): number {
-    return this.#desk.edition;
+    return this.#state.edition;
   }
 
   get seed(): string {
@@ -83,8 +83,8 @@ export class ProgramDriver implements ProgramHost {
   }
 
   /** Whether the program is stopped, and what it did is undone. */
-  get undoes(): boolean {
-    return this.#undoing !== null;
+  get isCompensating(): boolean {
+    return this.#compensation !== null;
   }
 
   get live(): boolean {
@@ -100,7 +100,7 @@ export class ProgramDriver implements ProgramHost {
   }
 
   start(input: Payload): void {
-    this.#createProgram(this).start(this.#desk.codec.decode(input), this.#snapshot);
+    this.#createProgram(this).start(this.#state.codec.decode(input), this.#snapshot);
     // Of it nothing but the tries of steps is asked for later.
     if (this.#snapshot !== null) this.#snapshot = { ...this.#snapshot, state: null };
   }
@@ -110,55 +110,55 @@ export class ProgramDriver implements ProgramHost {
   }
 
   encode(value: unknown, what: string): Payload {
-    return this.#desk.codec.encode(value, what);
+    return this.#state.codec.encode(value, what);
   }
 
-  close(path: string, reason: Error): void {
-    if (this.#undoing === null)
-      cancelCommandsUnder(this.#desk, path, reason, this.live ? null : this.#cursor.passedOver);
+  cancelUnder(path: string, reason: Error): void {
+    if (this.#compensation === null)
+      cancelCommandsUnder(this.#state, path, reason, this.live ? null : this.#cursor.passedOver);
   }
 
-  passOver(location: string, kind: RecordKind): void {
+  skip(location: string, kind: RecordKind): void {
     if (!this.live) this.#cursor.passedOver.remove(location, kind);
   }
 
-  loopBegins(loop: string): ResumePoint | null {
-    return resumeLoop(this.#desk.trail, this.#cursor, loop);
+  loopStarts(loop: string): ResumePoint | null {
+    return resumeLoop(this.#state.loopRecords, this.#cursor, loop);
   }
 
   loopEnds(loop: string): void {
-    this.#desk.trail.close(loop);
+    this.#state.loopRecords.close(loop);
   }
 
   keptFrom(loop: string): number {
-    return this.#desk.undo.keptFrom(loop);
+    return this.#state.undo.keptFrom(loop);
   }
 
   issue(command: Command): void {
-    if (this.#isOver) return;
-    this.#desk.open.add(command);
+    if (this.#hasEnded) return;
+    this.#state.open.add(command);
     if (command.kind === "step" && this.#snapshot !== null)
       Object.assign(command, this.#snapshot.retries[command.location]);
     if (this.live) {
       this.#add(command);
-      createDocuments(this.#desk.draft, command);
+      createDocuments(this.#state.pending, command);
     }
     this.#owner.wake();
   }
 
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
-    if (this.#isOver) return;
-    markDocument(this.#desk.draft, { mark: { kind, id, attributes } }, this.live);
+    if (this.#hasEnded) return;
+    markDocument(this.#state.pending, { mark: { kind, id, attributes } }, this.live);
   }
 
-  hold(request: ResourceRequest): void {
-    if (this.#isOver) return;
-    this.#resources ??= new Resources(this.#world, this.run, () => this.#owner.wake());
+  acquire(request: ResourceRequest): void {
+    if (this.#hasEnded) return;
+    this.#resources ??= new Resources(this.#services, this.run, () => this.#owner.wake());
     this.#resources.add(request);
   }
 
   /** Whether the program is to be moved on now. One that lacks a resource for good fails where its journal ends. */
-  get isEquipped(): boolean {
+  get resourcesReady(): boolean {
     if (this.#resources === null) return true;
     if (!this.#resources.look()) return false;
     const { failure: error } = this.#resources;
@@ -167,99 +167,99 @@ export class ProgramDriver implements ProgramHost {
   }
 
   /** The run is not worked on any more, or not for now: it holds no resource. */
-  letGo(): void {
+  releaseResources(): void {
     this.#resources?.letGo();
   }
 
   finish(ending: Ending): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.#ending = ending;
     this.#owner.wake();
   }
 
   snapshot(state: unknown): void {
-    if (!this.live || this.#isOver) return;
-    keepSnapshot(this.#desk, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
+    if (!this.live || this.#hasEnded) return;
+    keepSnapshot(this.#state, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
   }
 
   /** Stops the program, if there is or may be something to undo: false, if there is not. One that is stopped already is not stopped again. */
   cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
-    if (this.#desk.draft.undoRow === "none" && !this.#desk.completions.keepsBack) return false;
+    if (this.#state.pending.undoState === "none" && !this.#state.completions.hasBuffered) return false;
     this.#cancel = cancel;
     return true;
   }
 
   /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
-  look(phase: "working" | "idle"): boolean {
+  checkLimits(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
-    const isOver = this.#isOver || this.#cancel !== null;
-    const error = checkLimits(this.#desk, this.#world.now, isOver ? "over" : phase);
+    const isOver = this.#hasEnded || this.#cancel !== null;
+    const error = checkLimits(this.#state, this.#services.now, isOver ? "over" : phase);
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }
 
   /** Hands the next record to the program, if it is of a step that went well, as most are; false: `move` is to look. */
-  feed(): boolean {
-    if (this.live || this.#isOver || this.#resources !== null) return false;
-    const next = replayStep(this.#cursor, this.#desk);
+  replayStep(): boolean {
+    if (this.live || this.#hasEnded || this.#resources !== null) return false;
+    const next = replayStep(this.#cursor, this.#state);
     if (next === null) return false;
-    this.#hand(next);
+    this.#deliver(next);
     return true;
   }
 
   /** Moves the program on by one completion, if there is one. The program is at rest. */
-  move(): DriveResult {
-    const error = this.#undoing?.ask() ?? null;
+  step(): DriveResult {
+    const error = this.#compensation?.nextCommand() ?? null;
     if (error !== null) return { kind: "diverged", error };
     if (!this.#cursor.done) return this.#replay();
     if (!this.live) {
       this.#cursor = JOURNAL_END;
-      this.#fresh = [...this.#desk.open.byLocation.values()];
-      for (const command of this.#fresh) createDocuments(this.#desk.draft, command);
+      this.#fresh = [...this.#state.open.byLocation.values()];
+      for (const command of this.#fresh) createDocuments(this.#state.pending, command);
     }
-    this.look("working");
-    if (this.#fresh !== null) this.#admit(this.#fresh);
+    this.checkLimits("working");
+    if (this.#fresh !== null) this.#execute(this.#fresh);
     const end = this.#end();
     if (end !== null) return end;
-    const next = takeNextCompletion(this.#desk);
-    return next === null ? IDLE : this.#hand(next);
+    const next = takeNextCompletion(this.#state);
+    return next === null ? IDLE : this.#deliver(next);
   }
 
   /** At its end a program has its last posts made; nobody waits for a step or a message any more. */
-  #admit(fresh: readonly Command[]): void {
+  #execute(fresh: readonly Command[]): void {
     this.#fresh = null;
-    const isEnding = this.#ending !== null && this.#undoing === null;
+    const isEnding = this.#ending !== null && this.#compensation === null;
     const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    executeCommands(this.#desk, asked, this.#world.now);
+    executeCommands(this.#state, asked, this.#services.now);
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
   #end(): DriveResult | null {
-    if (this.#undoing !== null) {
-      const { undone } = this.#undoing;
+    if (this.#compensation !== null) {
+      const { undone } = this.#compensation;
       return undone === null ? null : { kind: "ended", ending: undone };
     }
     if (this.#ending === null && this.#cancel === null) return null;
-    takeAll(this.#desk);
-    const end = endOrCompensate(this.#desk, this.runId, this.#ending, this.#cancel);
+    takeAll(this.#state);
+    const end = endOrCompensate(this.#state, this.runId, this.#ending, this.#cancel);
     return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
   }
 
   /** The program gets nothing any more, and what it did is undone. */
   #stop(stop: Stop, isFresh: boolean): DriveResult {
-    const { draft, open, completions } = this.#desk;
+    const { pending, open, completions } = this.#state;
     open.closeAll();
     this.#fresh = null;
     if (isFresh) {
-      draft.post({ kind: "closeChildren", of: this.runId, reason: null, at: draft.at });
+      pending.post({ kind: "closeChildren", of: this.runId, reason: null, at: pending.at });
       completions.addStop(stop);
     }
     const issue = (command: Command): void => {
       open.add(command);
       if (this.live) this.#add(command);
     };
-    const { undoChild } = this.#world;
-    this.#undoing = new Compensation({ host: this, desk: this.#desk, issue, undoChild }, stop);
+    const { undoChild } = this.#services;
+    this.#compensation = new Compensation({ host: this, state: this.#state, issue, undoChild }, stop);
     return { kind: "stopped", isFresh };
   }
 
@@ -268,30 +268,30 @@ export class ProgramDriver implements ProgramHost {
     else this.#fresh.push(fresh);
   }
 
-  get #isOver(): boolean {
-    return this.#ending !== null || this.#undoing !== null;
+  get #hasEnded(): boolean {
+    return this.#ending !== null || this.#compensation !== null;
   }
 
   /** Feeds the next record to the program, which must have asked for it. */
   #replay(): DriveResult {
-    const over = this.#undoing === null ? this.#ending !== null : this.#undoing.undone !== null;
-    const next = replayNext(this.runId, this.#cursor, this.#desk, over);
-    if (next === null) return this.move();
+    const over = this.#compensation === null ? this.#ending !== null : this.#compensation.undone !== null;
+    const next = replayNext(this.runId, this.#cursor, this.#state, over);
+    if (next === null) return this.step();
     if (next.kind === "stop") return this.#stop(next.stop, false);
-    return next.kind === "diverged" ? next : this.#hand(next);
+    return next.kind === "diverged" ? next : this.#deliver(next);
   }
 
-  #hand({ command, completion, seq, at }: Completed): DriveResult {
-    this.#desk.open.close(command);
+  #deliver({ command, completion, seq, at }: Completed): DriveResult {
+    this.#state.open.close(command);
     this.#now = at;
     this.#deliveredSeq = seq;
-    if (!this.#cursor.done) this.#passActs();
-    deliverCompletion(this.#world, this.runId, command, completion);
+    if (!this.#cursor.done) this.#skipOperatorRecords();
+    deliverCompletion(this.#services, this.runId, command, completion);
     return HANDED;
   }
 
   /** What the program asks for next, it asks for after the acts that follow what it was handed. */
-  #passActs(): void {
+  #skipOperatorRecords(): void {
     if (this.#cursor.next?.kind !== "operator") return;
     const { seq, at } = skipOperatorRecords(this.#cursor, { seq: this.#deliveredSeq, at: this.#now });
     this.#deliveredSeq = seq;
@@ -301,8 +301,8 @@ export class ProgramDriver implements ProgramHost {
 
 export interface ProgramDriverParts {
   readonly owner: DriverOwner;
-  readonly desk: SessionState;
-  readonly world: SessionServices;
+  readonly state: SessionState;
+  readonly services: SessionServices;
   readonly run: RunFacts;
 }
 
@@ -331,14 +331,14 @@ export function deliverCompletion(
 
 /** Apart, so that only a failure needs a scope of its own. */
 function failIn(world: SessionServices, runId: string, command: Command, completion: Completion): void {
-  world.within(runId, () => command.settle(completion));
+  world.watched(runId, () => command.settle(completion));
 }
 
 /** The next completion. What was recorded for a branch that has lost its race since then is dropped. */
 export function takeNextCompletion({ completions, open, undo }: SessionState): Completed | null {
   let next = completions.take();
   for (; next !== null; next = completions.take()) {
-    undo.note(next);
+    undo.add(next);
     if (open.holds(next.command)) break;
   }
   return next;
@@ -346,19 +346,19 @@ export function takeNextCompletion({ completions, open, undo }: SessionState): C
 
 /** The program hears of nothing any more; what is recorded has happened all the same. */
 export function takeAll({ completions, undo }: SessionState): void {
-  for (let next = completions.take(); next !== null; next = completions.take()) undo.note(next);
+  for (let next = completions.take(); next !== null; next = completions.take()) undo.add(next);
 }
 
 /** What becomes of a program that has come to its end, or is to be cancelled: it ends, or is stopped and what it did is undone. */
 export function endOrCompensate(
-  { undo, codec, draft }: SessionState,
+  { undo, codec, pending }: SessionState,
   runId: string,
   asked: Ending | null,
   cancel: Pick<InboxEntry, "n" | "value"> | null,
 ): Extract<DriveResult, { kind: "ended" }> | { readonly kind: "stop"; readonly stop: Stop } | null {
   if (asked === null) {
     if (cancel === null) return null;
-    draft.take(cancel.n);
+    pending.consumeEntry(cancel.n);
     return { kind: "stop", stop: { end: "cancelled", reason: cancel.value } };
   }
   const ending = undo.size === 0 ? asked : keepable(codec, runId, asked);
@@ -369,13 +369,13 @@ export function endOrCompensate(
 
 /** Ends the command at a path, or else everything under it. In a replay, which has a `passedOver`, what the journal still holds of it is passed over. */
 export function cancelCommandsUnder(
-  desk: SessionState,
+  session: SessionState,
   path: string,
   reason: Error,
   passedOver: SkippedRecords | null,
 ): void {
-  const { open, steps, trail, undo } = desk;
-  trail.closeUnder(path);
+  const { open, steps, loopRecords, undo } = session;
+  loopRecords.closeUnder(path);
   const closed = open.closeUnder(path);
   if (closed.length === 0) return;
   steps.drop(new Set(closed), reason);
@@ -385,45 +385,45 @@ export function cancelCommandsUnder(
 }
 
 /** A loop begins where its journal says that it had come to; the rounds before that are passed over. */
-export function resumeLoop(trail: LoopRecords, cursor: JournalCursor, loop: string): ResumePoint | null {
+export function resumeLoop(loopRecords: LoopRecords, cursor: JournalCursor, loop: string): ResumePoint | null {
   const point = cursor.resumePoint(loop);
-  trail.open(loop);
+  loopRecords.open(loop);
   if (point?.kind === "round") cursor.passedOver.begin(loop, point.round);
   if (point?.kind === "over") cursor.passedOver.begin(loop, Number.POSITIVE_INFINITY);
   return point;
 }
 
 /** A command takes effect: the documents that it comes with are written with it. */
-export function createDocuments(draft: PendingAppend, command: Command): void {
+export function createDocuments(pending: PendingAppend, command: Command): void {
   if (command.kind !== "wait" || command.documents === undefined) return;
-  for (const create of command.documents) draft.document({ create });
-  draft.announce();
+  for (const create of command.documents) pending.document({ create });
+  pending.requestCommit();
 }
 
 /** In a replay it waits for whatever is written next: most often it was written before. */
-export function markDocument(draft: PendingAppend, change: DocumentChange, isLive: boolean): void {
-  draft.document(change);
-  if (isLive) draft.announce();
+export function markDocument(pending: PendingAppend, change: DocumentChange, isLive: boolean): void {
+  pending.document(change);
+  if (isLive) pending.requestCommit();
 }
 
 /** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. Only those that do ask for the time. */
-export function executeCommands(desk: SessionState, fresh: readonly Command[], now: () => number): void {
-  const { open, completions, steps, draft, codec } = desk;
+export function executeCommands(session: SessionState, fresh: readonly Command[], now: () => number): void {
+  const { open, completions, steps, pending, codec } = session;
   for (const command of fresh) {
     if (!open.holds(command)) continue;
     if (command.kind === "mark") {
-      mark(desk, command);
+      mark(session, command);
     } else if (command.kind === "post") {
       const { detail } = command;
       const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
-      draft.post(madeAt(command.post, draft.at));
+      pending.post(madeAt(command.post, pending.at));
       completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
     } else if (command.kind === "wait") {
       open.wait(command);
     } else if (command.retryAt > 0 && command.retryAt > now()) {
       open.retry(command);
     } else {
-      steps.hold(command, completions.firmSeq);
+      steps.schedule(command, completions.mustBeDurableSeq);
     }
   }
 }
@@ -433,10 +433,10 @@ function madeAt(post: Post, at: number): Post {
   return post.kind === "start" ? { ...post, run: { ...post.run, createdAt: at } } : post;
 }
 
-function mark({ completions, draft, trail, codec }: SessionState, command: MarkCommand): void {
+function mark({ completions, pending, loopRecords, codec }: SessionState, command: MarkCommand): void {
   const { detail, trim } = command;
   const { payload, value } = codec.roundTrip(command.value, `value of ${command.location}`);
-  if (trim !== null) draft.trim(trail.drop(trim.loop, trim.below));
+  if (trim !== null) pending.trim(loopRecords.drop(trim.loop, trim.below));
   completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
 }
 

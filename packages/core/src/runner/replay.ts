@@ -22,17 +22,17 @@ export interface Stopped {
 }
 
 /** The completion that the next record holds, if that is of a step that went well and leaves nothing to undo; null: `replayNext` is to look. */
-export function replayStep(cursor: JournalCursor, desk: SessionState): Completed | null {
+export function replayStep(cursor: JournalCursor, session: SessionState): Completed | null {
   const record = cursor.next;
   if (record === null || record.kind !== "step" || record.outcome !== "ok" || record.detail !== null) return null;
-  const command = desk.open.byLocation.get(record.location);
+  const command = session.open.byLocation.get(record.location);
   if (command === undefined || command.kind !== "step" || command.record !== "step") return null;
   if ((command.rollback ?? null) !== null) return null;
   cursor.advance();
-  desk.trail.note(record);
-  desk.completions.replayed(record.payload);
+  session.loopRecords.note(record);
+  session.completions.replayed(record.payload);
   const { payload, seq, at } = record;
-  const completion: Completion = { outcome: "ok", value: desk.codec.decode(payload), detail: null };
+  const completion: Completion = { outcome: "ok", value: session.codec.decode(payload), detail: null };
   return { kind: "completed", command, completion, payload, seq, at };
 }
 
@@ -44,14 +44,14 @@ export function replayStep(cursor: JournalCursor, desk: SessionState): Completed
 export function replayNext(
   runId: string,
   cursor: JournalCursor,
-  desk: SessionState,
+  session: SessionState,
   over: boolean,
 ): Completed | Diverged | Stopped | null {
-  const { open, completions, codec, trail, undo } = desk;
+  const { open, completions, codec, loopRecords, undo } = session;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator" || record.kind === "warning") {
       const warning = warningOf(record);
-      if (warning !== null) desk.limits?.given(warning);
+      if (warning !== null) session.limits?.given(warning);
       cursor.advance();
       continue;
     }
@@ -62,7 +62,7 @@ export function replayNext(
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
       if (cursor.passedOver.covers(record)) {
-        trail.note(record);
+        loopRecords.note(record);
         undo.passed(record);
         cursor.advance();
         continue;
@@ -71,7 +71,7 @@ export function replayNext(
       return { kind: "diverged", error };
     }
     cursor.advance();
-    trail.note(record);
+    loopRecords.note(record);
     completions.replayed(record.payload);
     if (record.kind === "retry" && command.kind === "step") {
       command.attempts = record.attempts;
@@ -80,7 +80,7 @@ export function replayNext(
       const { payload, seq, at } = record;
       const completion = completionOf(codec, record);
       const completed: Completed = { kind: "completed", command, completion, payload, seq, at };
-      undo.note(completed);
+      undo.add(completed);
       if (!over) return completed;
       open.close(command);
     }

@@ -142,7 +142,7 @@ export class Resources {
   /** User code, so that what goes astray in it is known to belong to the run. */
   #call(call: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#world.within(this.#run.id, () => {
+      this.#world.watched(this.#run.id, () => {
         try {
           resolve(call());
         } catch (error) {

@@ -22,20 +22,20 @@ export interface RunSession {
   /** The newest inbox entry that it knows of. */
   readonly inboxSeen: number;
   /** The next deadline among its open commands, by the store's clock. */
-  readonly until: number | null;
-  readonly resting: boolean;
+  readonly nextDeadline: number | null;
+  readonly isParked: boolean;
   /** Whether it is not known if the run is this worker's still. */
-  readonly doubted: boolean;
+  readonly ownershipUnknown: boolean;
   /** What it may hold of payloads, estimated. */
   readonly bytes: number;
   /** Whether it undoes what the run did. */
-  readonly undoes: boolean;
+  readonly isCompensating: boolean;
   /** How it ended, once `ended` was called. */
-  readonly end: RunState | null;
+  readonly endState: RunState | null;
   /** Begins, with the run's input and what lies in its inbox. */
   start(loaded: Loaded): void;
   /** The run may be another's by now: no body begins until it was read. */
-  doubt(): void;
+  requireOwnershipCheck(): void;
   /** The run is this worker's, and this is what the store holds of it. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
   /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */
@@ -54,7 +54,7 @@ export interface RunSession {
   appended(outcome: Outcomes["append"]): void;
 }
 
-/** A session, as the course of its program sees it. */
+/** A session, as the driver of its program sees it. */
 export interface DriverOwner {
   /** Aborted when the run ends, or is worked on here no longer. */
   readonly signal: AbortSignal;
@@ -75,47 +75,47 @@ export interface SessionServices {
   /** The store's clock. */
   now(): number;
   /** Whether a deadline that has come by `now` is certain to have come by the clock that the store compares it with. */
-  hasCome(at: number): boolean;
+  hasPassed(at: number): boolean;
   /** The limits of a run; null: none. */
   policyOf(run: Run): RunPolicy | null;
   readonly clock: Clock;
-  readonly turns: EventLoop;
+  readonly eventLoop: EventLoop;
   readonly random: Random;
   readonly codec: Codec;
   readonly log: Log;
   /** Null: resources are neither acquired nor released, and have no value. */
   readonly releases: ResourceReleases | null;
   /** Calls user code so that what goes astray in it is known to belong to the run. */
-  within(runId: string, call: () => void): void;
+  watched(runId: string, call: () => void): void;
   /** As `within`, for code that is to be fast: what goes astray beside it may be taken for its own, until the returned function is called. */
-  beside(runId: string, call: () => void): () => void;
+  unwatched(runId: string, call: () => void): () => void;
   /** Calls back when the store's clock has come to a time; the returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
   /** Something has come for the session's run that it does not know of. */
-  behind(session: RunSession): void;
+  reloadInbox(session: RunSession): void;
   /** The session has something to add to its run. */
   enlist(session: RunSession): void;
   /** What the session had to add is durable. */
   committed(session: RunSession, op: AppendOp): void;
   /** The session works again after it had rested. */
-  woke(session: RunSession): void;
+  unparked(session: RunSession): void;
   /** The session rests, durably, until something arrives or `session.until` comes. */
-  rested(session: RunSession): void;
+  parked(session: RunSession): void;
   /** The run's end, or its continuation as a fresh generation, is durable. */
   ended(session: RunSession): void;
   /** Starts the run that undoes what a child did, once; gives its id, null if there is nothing to undo. */
   undoChild(child: ChildUndo): Promise<string | null>;
   /** What the session last added was refused: it is to be forgotten. */
-  lost(session: RunSession, reason: LostReason): void;
+  appendRefused(session: RunSession, reason: LostReason): void;
 }
 
-/** Who hears of what happens at a desk: its session. */
+/** Who hears of what happens at a session: its session. */
 export interface SessionStateListener {
   /** There is something to be committed. */
   onFilled(): void;
   /** A completion is recorded. */
   onAdded(): void;
-  onTried(body: StepAttempt, end: AttemptResult): void;
+  onAttemptEnd(body: StepAttempt, end: AttemptResult): void;
   /** A body that the store runs: `took` or `threw` of its steps tells how that ended. */
   onTransaction(body: StepAttempt): void;
 }

@@ -12,11 +12,11 @@ export interface SessionState {
   readonly open: OpenCommands;
   readonly completions: Completions;
   readonly steps: StepRunner;
-  readonly draft: PendingAppend;
+  readonly pending: PendingAppend;
   readonly codec: Codec;
-  readonly trail: LoopRecords;
+  readonly loopRecords: LoopRecords;
   readonly undo: UndoLog;
-  readonly standstill: ProgressClock;
+  readonly progress: ProgressClock;
   /** Null: the run has none. */
   readonly limits: Limits | null;
   /** How often operators have sent the run another way. */

@@ -16,7 +16,7 @@ import { StoredState } from "./stored-state.ts";
 import { completionOfWait } from "./wait-completion.ts";
 
 /** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
-type Phase = "working" | "resting" | "done" | "gone";
+type Phase = "working" | "parked" | "done" | "gone";
 
 /**
  * Interprets one run and knows no other. Its program's way is the course's matter (`ProgramDriver.1` and `.2`).
@@ -30,29 +30,29 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
   readonly runId: string;
   readonly run: RunFacts;
-  readonly #world: SessionServices;
-  readonly #desk: SessionState;
-  readonly #course: ProgramDriver;
-  readonly #row = new StoredState();
-  readonly #own: ExclusiveAppends;
+  readonly #services: SessionServices;
+  readonly #state: SessionState;
+  readonly #driver: ProgramDriver;
+  readonly #stored = new StoredState();
+  readonly #exclusive: ExclusiveAppends;
   /** What is called when the program has come to rest; null where none is asked for: hot runs are many. */
-  #rest: (() => void) | null = null;
+  #idle: (() => void) | null = null;
   #phase: Phase = "working";
-  #restAsked = false;
-  end: RunState | null = null;
+  #idleRequested = false;
+  endState: RunState | null = null;
   #sent: AppendOp | null = null;
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
 
   constructor(world: SessionServices, loaded: Loaded, createProgram: ProgramFactory) {
-    this.#world = world;
+    this.#services = world;
     this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
     const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    this.#desk = createSessionState(world, loaded, snapshot, this);
-    this.#own = new ExclusiveAppends(this.#desk, world, this);
-    this.#course = new ProgramDriver(
-      { owner: this, desk: this.#desk, world, run: this.run },
+    this.#state = createSessionState(world, loaded, snapshot, this);
+    this.#exclusive = new ExclusiveAppends(this.#state, world, this);
+    this.#driver = new ProgramDriver(
+      { owner: this, state: this.#state, services: world, run: this.run },
       loaded,
       snapshot,
       createProgram,
@@ -60,31 +60,31 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   get seq(): number {
-    return this.#desk.draft.seq;
+    return this.#state.pending.seq;
   }
 
   get inboxSeen(): number {
-    return this.#desk.open.inboxSeen;
+    return this.#state.open.inboxSeen;
   }
 
-  get until(): number | null {
-    return this.#desk.open.until;
+  get nextDeadline(): number | null {
+    return this.#state.open.nextDeadline;
   }
 
-  get resting(): boolean {
-    return this.#phase === "resting";
+  get isParked(): boolean {
+    return this.#phase === "parked";
   }
 
-  get doubted(): boolean {
-    return this.#desk.steps.doubted;
+  get ownershipUnknown(): boolean {
+    return this.#state.steps.ownershipUnknown;
   }
 
-  get undoes(): boolean {
-    return this.#desk.draft.undoRow === "underWay";
+  get isCompensating(): boolean {
+    return this.#state.pending.undoState === "underWay";
   }
 
   get bytes(): number {
-    return this.#desk.completions.bytes;
+    return this.#state.completions.bytes;
   }
 
   get signal(): AbortSignal {
@@ -93,63 +93,63 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   onFilled(): void {
-    this.#world.enlist(this);
+    this.#services.enlist(this);
   }
 
   onAdded(): void {
-    this.#askRest();
+    this.#requestIdle();
   }
 
-  onTried(body: StepAttempt, end: AttemptResult): void {
-    if (!this.#over) recordAttempt(this.#desk, body, end);
+  onAttemptEnd(body: StepAttempt, end: AttemptResult): void {
+    if (!this.#hasEnded) recordAttempt(this.#state, body, end);
   }
 
   onTransaction(body: StepAttempt): void {
-    this.#own.add(body);
+    this.#exclusive.add(body);
   }
 
   start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
-    this.#desk.open.arrive(inbox);
-    this.#unwatched = startProgram(this.#world, this.#course, run.input);
-    this.#askRest();
+    this.#state.open.arrive(inbox);
+    this.#unwatched = startProgram(this.#services, this.#driver, run.input);
+    this.#requestIdle();
   }
 
-  doubt(): void {
-    this.#desk.steps.doubt();
+  requireOwnershipCheck(): void {
+    this.#state.steps.requireOwnershipCheck();
   }
 
   refresh(run: Run, inbox: readonly InboxEntry[]): void {
-    if (this.#over) return;
-    this.#desk.steps.trust();
-    this.#arrive(this.#desk.open.news(run, inbox));
+    if (this.#hasEnded) return;
+    this.#state.steps.ownershipConfirmed();
+    this.#arrive(this.#state.open.unseen(run, inbox));
   }
 
   receive(entries: readonly InboxEntry[]): boolean {
-    if (this.#over) return true;
-    if (!this.#desk.open.follows(entries)) return false;
+    if (this.#hasEnded) return true;
+    if (!this.#state.open.acceptIfNext(entries)) return false;
     this.#arrive(entries);
     return true;
   }
 
   wake(): void {
-    if (this.#over) return;
-    if (this.#phase === "resting") {
+    if (this.#hasEnded) return;
+    if (this.#phase === "parked") {
       this.#phase = "working";
-      this.#row.woken();
-      this.#world.woke(this);
+      this.#stored.markWoken();
+      this.#services.unparked(this);
     }
-    this.#askRest();
+    this.#requestIdle();
   }
 
   release(): void {
-    if (!this.#over) this.#endAs({ status: "released", at: this.#desk.draft.at });
+    if (!this.#hasEnded) this.#endAs({ status: "released", at: this.#state.pending.at });
   }
 
   abandon(reason: Error): void {
     this.evict();
     this.#abort(reason);
-    this.#course.letGo();
+    this.#driver.releaseResources();
   }
 
   evict(): void {
@@ -158,187 +158,188 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   takeAppend(): AppendOp | null {
-    if (this.#phase === "gone" || this.#own.underWay) return null;
+    if (this.#phase === "gone" || this.#exclusive.inFlight) return null;
     this.#sent =
-      this.#desk.draft.takeOp(this.runId, this.run.epoch) ?? (this.#over ? null : this.#own.takeOp(this.run));
-    this.#row.sent(this.#sent?.state ?? null);
+      this.#state.pending.takeOp(this.runId, this.run.epoch) ??
+      (this.#hasEnded ? null : this.#exclusive.takeOp(this.run));
+    this.#stored.sent(this.#sent?.state ?? null);
     return this.#sent;
   }
 
   appended(outcome: Outcomes["append"]): void {
     if (this.#phase === "gone") return;
     // What was gathered while an append was under way by itself was not taken.
-    if (this.#own.underWay && this.#desk.draft.announced) this.#world.enlist(this);
-    const answer = this.#own.answered(outcome);
+    if (this.#exclusive.inFlight && this.#state.pending.commitRequested) this.#services.enlist(this);
+    const answer = this.#exclusive.answered(outcome);
     if (answer.kind === "durable") {
-      if (answer.rowTold) this.#row.adopt(this.#desk);
-      this.#durable();
+      if (answer.rowTold) this.#stored.adopt(this.#state);
+      this.#onDurable();
     } else if (answer.kind === "behind") {
       this.#catchUp();
     } else if (answer.kind === "early") {
-      this.#world.wakeAt(this.#world.now() + EARLY_MS, () => this.wake());
+      this.#services.wakeAt(this.#services.now() + EARLY_MS, () => this.wake());
     } else if (answer.kind === "lost") {
-      this.#world.lost(this, answer.reason);
+      this.#services.appendRefused(this, answer.reason);
     }
   }
 
   #arrive(news: readonly InboxEntry[]): void {
     if (this.#cancelledBy(news)) return;
-    this.#desk.open.arrive(news);
-    this.#own.caughtUp();
-    this.#row.woken();
+    this.#state.open.arrive(news);
+    this.#exclusive.caughtUp();
+    this.#stored.markWoken();
     this.wake();
   }
 
   /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
   #catchUp(): void {
-    if (this.#over || !this.#own.behind) return;
-    this.#world.behind(this);
-    this.#world.wakeAt(this.#world.now() + BEHIND_MS, () => this.#catchUp());
+    if (this.#hasEnded || !this.#exclusive.inboxStale) return;
+    this.#services.reloadInbox(this);
+    this.#services.wakeAt(this.#services.now() + BEHIND_MS, () => this.#catchUp());
   }
 
-  get #over(): boolean {
+  get #hasEnded(): boolean {
     return this.#phase === "gone" || this.#phase === "done";
   }
 
   /** What was sent is durable. */
-  #durable(): void {
+  #onDurable(): void {
     const op = this.#sent;
     this.#sent = null;
-    if (op !== null) this.#world.committed(this, op);
+    if (op !== null) this.#services.committed(this, op);
     if (this.#phase === "done") {
-      if (op?.state !== this.end) return;
+      if (op?.state !== this.endState) return;
       this.#unwatched?.();
-      this.#world.ended(this);
+      this.#services.ended(this);
       return;
     }
-    this.#desk.steps.durable(op?.records.at(-1)?.seq ?? 0);
-    if (this.#own.waiting) this.#desk.draft.announce();
-    this.#row.stored(op?.state ?? null, this.#desk);
-    if (this.#own.hasUntold) this.wake();
-    if (!this.#restAsked) this.#restIfStill();
+    this.#state.steps.onDurable(op?.records.at(-1)?.seq ?? 0);
+    if (this.#exclusive.waiting) this.#state.pending.requestCommit();
+    this.#stored.stored(op?.state ?? null, this.#state);
+    if (this.#exclusive.hasUnregisteredWait) this.wake();
+    if (!this.#idleRequested) this.#parkIfIdle();
   }
 
   /** Its row says that it rests. One that was woken for nothing while that was written has nothing more to write. */
-  #restIfStill(): void {
-    if (this.#phase !== "working" || !this.#row.rests(this.#desk)) return;
-    this.#phase = "resting";
-    this.#rest = null;
-    this.#course.letGo();
-    this.#world.rested(this);
+  #parkIfIdle(): void {
+    if (this.#phase !== "working" || !this.#stored.isParked(this.#state)) return;
+    this.#phase = "parked";
+    this.#idle = null;
+    this.#driver.releaseResources();
+    this.#services.parked(this);
   }
 
-  #askRest(): void {
-    if (this.#restAsked) return;
-    this.#restAsked = true;
-    this.#world.turns.atRest(this.#rest ?? this.#makeRest());
+  #requestIdle(): void {
+    if (this.#idleRequested) return;
+    this.#idleRequested = true;
+    this.#services.eventLoop.whenIdle(this.#idle ?? this.#createIdleCallback());
   }
 
   /** Apart, so that only a session that asks for the first time needs a scope for it. */
-  #makeRest(): () => void {
-    const rest = (): void => this.#atRest();
-    this.#rest = rest;
+  #createIdleCallback(): () => void {
+    const rest = (): void => this.#onIdle();
+    this.#idle = rest;
     return rest;
   }
 
   /** The program has come to rest: the one place from which it is moved on. */
-  #atRest(): void {
-    this.#restAsked = false;
-    if (this.#phase === "working" && this.#course.feed()) this.#askRest();
-    else this.#moveOn();
+  #onIdle(): void {
+    this.#idleRequested = false;
+    if (this.#phase === "working" && this.#driver.replayStep()) this.#requestIdle();
+    else this.#drive();
   }
 
-  #moveOn(): void {
-    if (this.#over || this.#own.underWay) return;
-    if (!this.#course.isEquipped) {
+  #drive(): void {
+    if (this.#hasEnded || this.#exclusive.inFlight) return;
+    if (!this.#driver.resourcesReady) {
       // A rest that was about to be written would be one that nothing ends.
-      this.#row.tell(this.#desk, true);
+      this.#stored.update(this.#state, true);
       return;
     }
-    const move = this.#course.move();
+    const move = this.#driver.step();
     switch (move.kind) {
       case "handed":
-        this.#askRest();
+        this.#requestIdle();
         return;
       case "ended":
-        this.#endAs(endState(this.#world.codec, move.ending, this.runId, this.#desk.draft));
+        this.#endAs(endState(this.#services.codec, move.ending, this.runId, this.#state.pending));
         return;
       case "stopped":
         this.#abort(droppedWith(this.runId, "undoes what it did"));
-        if (move.isFresh) this.#row.stopped(this.#desk);
-        this.#askRest();
+        if (move.isFresh) this.#stored.stopped(this.#state);
+        this.#requestIdle();
         return;
       case "diverged":
-        this.#endAs(pausedState(this.#world, this.runId, move.error));
+        this.#endAs(pausedState(this.#services, this.runId, move.error));
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
-        if (findWorkOrPark(this.#desk, this.#own, this.#course, this.#row, this.#world.now)) this.#moveOn();
-        else this.#restIfStill();
+        if (findWorkOrPark(this.#state, this.#exclusive, this.#driver, this.#stored, this.#services.now)) this.#drive();
+        else this.#parkIfIdle();
     }
   }
 
   #cancelledBy(news: readonly InboxEntry[]): boolean {
     const cancel = news.find((entry) => entry.kind === "cancel");
-    if (cancel === undefined || this.#course.cancel(cancel)) return false;
-    this.#desk.draft.take(cancel.n);
-    this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#desk.draft.at });
+    if (cancel === undefined || this.#driver.cancel(cancel)) return false;
+    this.#state.pending.consumeEntry(cancel.n);
+    this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#state.pending.at });
     return true;
   }
 
   #endAs(state: RunState): void {
     this.#phase = "done";
-    this.end = state;
-    this.#desk.draft.state(state);
-    this.#course.letGo();
-    if (this.#desk.steps.busy || this.#controller !== null) this.#abort(droppedWith(this.runId, `is ${state.status}`));
+    this.endState = state;
+    this.#state.pending.state(state);
+    this.#driver.releaseResources();
+    if (this.#state.steps.busy || this.#controller !== null) this.#abort(droppedWith(this.runId, `is ${state.status}`));
   }
 
   #abort(reason: Error): void {
-    this.#own.leaveDeadlines();
-    this.#desk.steps.abort(reason);
+    this.#exclusive.unwatchDeadlines();
+    this.#state.steps.abort(reason);
     this.#controller?.abort(reason);
   }
 }
 
 /** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
 export function findWorkOrPark(
-  desk: SessionState,
+  session: SessionState,
   own: ExclusiveAppends,
-  course: ProgramDriver,
+  driver: ProgramDriver,
   row: StoredState,
   now: () => number,
 ): boolean {
-  const found = findWork(desk, own, now);
+  const found = findWork(session, own, now);
   if (found !== "nothing") return found === "completions";
-  if (course.look("idle")) return true;
-  row.tell(desk);
+  if (driver.checkLimits("idle")) return true;
+  row.update(session);
   // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-  if (desk.steps.busy || desk.open.size === 0) own.watchDeadlines();
-  else own.leaveDeadlines();
+  if (session.steps.busy || session.open.size === 0) own.watchDeadlines();
+  else own.unwatchDeadlines();
   return false;
 }
 
 /** Looks for what has come and what is due: completions are to be handed to the program, the store is to be asked whether a deadline has come, or there is nothing. */
 export function findWork(
-  desk: SessionState,
+  session: SessionState,
   own: ExclusiveAppends,
   now: () => number,
 ): "completions" | "deadlines" | "nothing" {
-  const { completions, draft, open } = desk;
-  matchInbox(desk);
+  const { completions, pending, open } = session;
+  matchInbox(session);
   if (completions.size > 0) return "completions";
-  const due = open.hasDeadlines && own.look(now());
-  if (due) draft.announce();
+  const due = open.hasDeadlines && own.findDue(now());
+  if (due) pending.requestCommit();
   // A step that was tried again may have ended at once.
   if (completions.size > 0) return "completions";
   return due ? "deadlines" : "nothing";
 }
 
 /** Ends the waits that the inbox can end. */
-export function matchInbox({ open, draft, completions, codec }: SessionState): void {
+export function matchInbox({ open, pending, completions, codec }: SessionState): void {
   for (let match = open.takeMatch(); match !== null; match = open.takeMatch()) {
-    for (const entry of match.entries) draft.take(entry.n);
+    for (const entry of match.entries) pending.consumeEntry(entry.n);
     completions.add(match.wait, completionOfWait(codec, match.wait, match.entries));
   }
 }
@@ -347,9 +348,9 @@ export function matchInbox({ open, draft, completions, codec }: SessionState): v
 const WATCHED_RECORDS_MAX = 1_000;
 
 /** Starts the program; gives what is to be called when code that is not watched is over, null where it is watched. */
-export function startProgram(world: SessionServices, course: ProgramDriver, input: Payload): (() => void) | null {
-  const start = (): void => course.start(input);
-  if (course.recordsLeft > WATCHED_RECORDS_MAX) return world.beside(course.runId, start);
-  world.within(course.runId, start);
+export function startProgram(world: SessionServices, driver: ProgramDriver, input: Payload): (() => void) | null {
+  const start = (): void => driver.start(input);
+  if (driver.recordsLeft > WATCHED_RECORDS_MAX) return world.unwatched(driver.runId, start);
+  world.watched(driver.runId, start);
   return null;
 }

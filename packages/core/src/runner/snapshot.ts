@@ -27,13 +27,13 @@ export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): 
 
 /** Has a snapshot written with what is to be committed next. */
 export function keepSnapshot(
-  { open, draft, codec, limits, turnedAt }: SessionState,
+  { open, pending, codec, limits, turnedAt }: SessionState,
   runId: string,
   place: Pick<Snapshot, "seq" | "at" | "edition" | "state">,
 ): void {
   const retries = openRetries(open.byLocation.values());
   const warned = limits === null ? {} : { warned: limits.warned };
-  draft.document(writeSnapshot(codec, runId, { ...place, turnedAt, retries, ...warned }));
+  pending.document(writeSnapshot(codec, runId, { ...place, turnedAt, retries, ...warned }));
 }
 
 export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {

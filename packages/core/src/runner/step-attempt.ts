@@ -14,8 +14,8 @@ export type AttemptResult =
   | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
 
 export interface StepAttemptListener {
-  returned(body: StepAttempt, value: unknown): void;
-  threw(body: StepAttempt, error: unknown): void;
+  attemptSucceeded(body: StepAttempt, value: unknown): void;
+  attemptFailed(body: StepAttempt, error: unknown): void;
 }
 
 /** One try of a step body. What it brings after it was aborted counts for nothing. */
@@ -52,19 +52,19 @@ export class StepAttempt implements StepInfo {
     try {
       const value = this.step.body(this);
       if (!isThenable(value)) {
-        if (this.#finish()) listener.returned(this, value);
+        if (this.#finish()) listener.attemptSucceeded(this, value);
         return;
       }
       value.then(
         (result) => {
-          if (this.#finish()) listener.returned(this, result);
+          if (this.#finish()) listener.attemptSucceeded(this, result);
         },
         (error: unknown) => {
-          if (this.#finish()) listener.threw(this, error);
+          if (this.#finish()) listener.attemptFailed(this, error);
         },
       );
     } catch (error) {
-      if (this.#finish()) listener.threw(this, error);
+      if (this.#finish()) listener.attemptFailed(this, error);
     }
   }
 

@@ -23,7 +23,7 @@ const HOPELESS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** A step whose body starts when everything up to `afterSeq` is durable. */
-interface Held {
+interface ScheduledStep {
   readonly step: StepCommand;
   readonly afterSeq: number;
 }
@@ -36,20 +36,20 @@ interface Held {
  * 3. What a body brings after it was aborted is dropped.
  */
 export class StepRunner implements StepAttemptListener {
-  readonly #world: SessionServices;
+  readonly #services: SessionServices;
   readonly #runId: string;
-  readonly #listener: Pick<SessionStateListener, "onTried" | "onTransaction">;
-  #held: SmallSet<Held> = null;
-  #bodies: SmallSet<StepAttempt> = null;
+  readonly #listener: Pick<SessionStateListener, "onAttemptEnd" | "onTransaction">;
+  #scheduled: SmallSet<ScheduledStep> = null;
+  #attempts: SmallSet<StepAttempt> = null;
   #durableSeq: number;
-  #doubted = false;
+  #ownershipUnknown = false;
 
   constructor(
     world: SessionServices,
     run: { readonly id: string; readonly durableSeq: number },
-    listener: Pick<SessionStateListener, "onTried" | "onTransaction">,
+    listener: Pick<SessionStateListener, "onAttemptEnd" | "onTransaction">,
   ) {
-    this.#world = world;
+    this.#services = world;
     this.#runId = run.id;
     this.#durableSeq = run.durableSeq;
     this.#listener = listener;
@@ -57,65 +57,66 @@ export class StepRunner implements StepAttemptListener {
 
   /** Whether a body runs or is about to. */
   get busy(): boolean {
-    return this.#bodies !== null || this.#held !== null;
+    return this.#attempts !== null || this.#scheduled !== null;
   }
 
-  get doubted(): boolean {
-    return this.#doubted;
+  get ownershipUnknown(): boolean {
+    return this.#ownershipUnknown;
   }
 
-  doubt(): void {
-    this.#doubted = true;
+  requireOwnershipCheck(): void {
+    this.#ownershipUnknown = true;
   }
 
-  trust(): void {
-    if (!this.#doubted) return;
-    this.#doubted = false;
-    this.durable(this.#durableSeq);
+  ownershipConfirmed(): void {
+    if (!this.#ownershipUnknown) return;
+    this.#ownershipUnknown = false;
+    this.onDurable(this.#durableSeq);
   }
 
   /** Starts the step's body when everything up to `afterSeq` is durable. */
-  hold(step: StepCommand, afterSeq: number): void {
-    if (afterSeq <= this.#durableSeq && !this.#doubted) this.#start(step);
-    else this.#held = withMember(this.#held, { step, afterSeq });
+  schedule(step: StepCommand, afterSeq: number): void {
+    if (afterSeq <= this.#durableSeq && !this.#ownershipUnknown) this.#start(step);
+    else this.#scheduled = withMember(this.#scheduled, { step, afterSeq });
   }
 
-  durable(seq: number): void {
+  onDurable(seq: number): void {
     this.#durableSeq = Math.max(this.#durableSeq, seq);
-    for (let next = firstOf(this.#held); next !== null; next = firstOf(this.#held)) {
-      if (next.afterSeq > this.#durableSeq || this.#doubted) return;
-      this.#held = withoutMember(this.#held, next);
+    for (let next = firstOf(this.#scheduled); next !== null; next = firstOf(this.#scheduled)) {
+      if (next.afterSeq > this.#durableSeq || this.#ownershipUnknown) return;
+      this.#scheduled = withoutMember(this.#scheduled, next);
       this.#start(next.step);
     }
   }
 
   /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
   drop(steps: ReadonlySet<Command>, reason: Error): void {
-    for (const held of membersOf(this.#held)) if (steps.has(held.step)) this.#held = withoutMember(this.#held, held);
-    for (const body of membersOf(this.#bodies)) {
+    for (const held of membersOf(this.#scheduled))
+      if (steps.has(held.step)) this.#scheduled = withoutMember(this.#scheduled, held);
+    for (const body of membersOf(this.#attempts)) {
       if (!steps.has(body.step)) continue;
-      this.#bodies = withoutMember(this.#bodies, body);
+      this.#attempts = withoutMember(this.#attempts, body);
       body.abort(reason);
     }
   }
 
   abort(reason: Error): void {
-    this.#held = null;
-    const bodies = membersOf(this.#bodies);
-    this.#bodies = null;
+    this.#scheduled = null;
+    const bodies = membersOf(this.#attempts);
+    this.#attempts = null;
     for (const body of bodies) body.abort(reason);
   }
 
   #start(step: StepCommand): void {
-    const body = new StepAttempt(this.#runId, step, this.#world.now());
-    this.#bodies = withMember(this.#bodies, body);
+    const body = new StepAttempt(this.#runId, step, this.#services.now());
+    this.#attempts = withMember(this.#attempts, body);
     if (step.timeoutMs !== null) this.#limit(body, step.timeoutMs);
-    if (step.transact === undefined) this.#world.within(this.#runId, () => body.run(this));
+    if (step.transact === undefined) this.#services.watched(this.#runId, () => body.run(this));
     else this.#listener.onTransaction(body);
   }
 
   #limit(body: StepAttempt, timeoutMs: number): void {
-    const { clock } = this.#world;
+    const { clock } = this.#services;
     body.limit(
       (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
       () => this.#timedOut(body, timeoutMs),
@@ -131,10 +132,10 @@ export class StepRunner implements StepAttemptListener {
     return error;
   }
 
-  returned(body: StepAttempt, value: unknown): void {
+  attemptSucceeded(body: StepAttempt, value: unknown): void {
     let kept: { readonly payload: Payload; readonly value: unknown };
     try {
-      kept = this.#world.codec.roundTrip(value, `output of step ${body.step.location}`);
+      kept = this.#services.codec.roundTrip(value, `output of step ${body.step.location}`);
     } catch (error) {
       // The effect has happened; trying again would bring the same value.
       this.#fail(body, error, false, "critical");
@@ -147,15 +148,15 @@ export class StepRunner implements StepAttemptListener {
 
   /** Whether the body's try has not ended. */
   has(body: StepAttempt): boolean {
-    return hasMember(this.#bodies, body);
+    return hasMember(this.#attempts, body);
   }
 
   /** The store has run the body, and its record is durable. */
-  took(body: StepAttempt): void {
-    this.#bodies = withoutMember(this.#bodies, body);
+  committedByStore(body: StepAttempt): void {
+    this.#attempts = withoutMember(this.#attempts, body);
   }
 
-  threw(body: StepAttempt, error: unknown): void {
+  attemptFailed(body: StepAttempt, error: unknown): void {
     const code = (error as { code?: unknown } | null | undefined)?.code;
     const critical = code === "CRITICAL" || (body.step.transact !== undefined && HOPELESS.has(code));
     if (critical) this.#fail(body, error, false, "critical");
@@ -166,13 +167,13 @@ export class StepRunner implements StepAttemptListener {
   #fail(body: StepAttempt, thrown: unknown, mayRetry: boolean, kind: StepFailureKind): void {
     const { step, attempt } = body;
     const failure = toFailure(thrown);
-    const payload = failurePayload(this.#world.codec, thrown, `failure of step ${step.location}`);
+    const payload = failurePayload(this.#services.codec, thrown, `failure of step ${step.location}`);
     if (mayRetry && attempt < step.retry.maxAttempts && this.#wantsRetry(step, toError(failure), attempt)) {
-      const delayMs = retryDelayMs(step.retry, attempt, this.#world.random.next());
-      this.#end(body, { kind: "retry", payload, retryAt: this.#world.now() + delayMs });
+      const delayMs = retryDelayMs(step.retry, attempt, this.#services.random.next());
+      this.#end(body, { kind: "retry", payload, retryAt: this.#services.now() + delayMs });
       return;
     }
-    const error = toError(this.#world.codec.decode(payload) as Failure);
+    const error = toError(this.#services.codec.decode(payload) as Failure);
     this.#end(body, {
       kind: "completed",
       outcome: "failed",
@@ -187,7 +188,7 @@ export class StepRunner implements StepAttemptListener {
     try {
       return step.shouldRetry(error, attempt);
     } catch (thrown) {
-      this.#world.log("warn", "shouldRetry threw; the step is not tried again", {
+      this.#services.log("warn", "shouldRetry threw; the step is not tried again", {
         run: this.#runId,
         step: step.location,
         error: String(thrown),
@@ -198,7 +199,7 @@ export class StepRunner implements StepAttemptListener {
 
   #end(body: StepAttempt, end: AttemptResult): void {
     if (!this.has(body)) return;
-    this.#bodies = withoutMember(this.#bodies, body);
-    this.#listener.onTried(body, end);
+    this.#attempts = withoutMember(this.#attempts, body);
+    this.#listener.onAttemptEnd(body, end);
   }
 }

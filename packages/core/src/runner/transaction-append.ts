@@ -8,7 +8,7 @@ import type { SessionState } from "./session-state.ts";
 import { isThenable, type StepAttempt } from "./step-attempt.ts";
 
 /** A body on its way to the store, and the record that it completes there. */
-interface Asked {
+interface SentTransaction {
   readonly body: StepAttempt;
   readonly record: RecordDraft;
   completion: Completion;
@@ -27,27 +27,27 @@ const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
  *    before it was not. Where that can't be known, the journal is read for it.
  */
 export class TransactionAppend {
-  readonly #desk: SessionState;
-  readonly #world: Pick<SessionServices, "within">;
+  readonly #state: SessionState;
+  readonly #services: Pick<SessionServices, "watched">;
   #queue: StepAttempt[] = [];
-  #asked: Asked | null = null;
+  #sent: SentTransaction | null = null;
 
-  constructor(desk: SessionState, world: Pick<SessionServices, "within">) {
-    this.#desk = desk;
-    this.#world = world;
+  constructor(session: SessionState, world: Pick<SessionServices, "watched">) {
+    this.#state = session;
+    this.#services = world;
   }
 
   /** Whether the store has been asked and has not answered. */
-  get underWay(): boolean {
-    return this.#asked !== null;
+  get inFlight(): boolean {
+    return this.#sent !== null;
   }
 
   /**
    * Whether a record that is there already may be of another call than the last. The answer to the first may have been lost, and
    * the body called again before its commit was to be seen.
    */
-  get isUnsure(): boolean {
-    return this.#asked !== null && this.#asked.calls > 1;
+  get mayHaveCommitted(): boolean {
+    return this.#sent !== null && this.#sent.calls > 1;
   }
 
   /** Whether there is something to put to the store. */
@@ -57,18 +57,23 @@ export class TransactionAppend {
 
   add(body: StepAttempt): void {
     this.#queue.push(body);
-    this.#desk.draft.announce();
+    this.#state.pending.requestCommit();
   }
 
   /** The next body, as an append. While it is under way completions that come are kept back. */
   takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
-    const { draft, completions, steps } = this.#desk;
+    const { pending, completions, steps } = this.#state;
     this.#queue = this.#queue.filter((body) => steps.has(body));
     const body = this.#queue.shift();
     if (body === undefined) return null;
-    const asked: Asked = { body, record: recordOf(body, draft.seq + 1, draft.at), completion: NOTHING, calls: 0 };
-    this.#asked = asked;
-    completions.keepBack();
+    const asked: SentTransaction = {
+      body,
+      record: recordOf(body, pending.seq + 1, pending.at),
+      completion: NOTHING,
+      calls: 0,
+    };
+    this.#sent = asked;
+    completions.buffer();
     return {
       kind: "append",
       runId,
@@ -89,44 +94,44 @@ export class TransactionAppend {
 
   /** It is done, and durable: the program hears of it. */
   accepted(): void {
-    const { draft, completions, steps } = this.#desk;
-    const asked = this.#asked;
-    this.#asked = null;
+    const { pending, completions, steps } = this.#state;
+    const asked = this.#sent;
+    this.#sent = null;
     if (asked === null) return;
     const { body, record, completion } = asked;
     const { payload, seq, at } = record;
-    draft.adopt(record);
-    if (isUndoable(body)) draft.adoptUndo("some");
+    pending.addCommitted(record);
+    if (isUndoable(body)) pending.adoptUndo("some");
     if (steps.has(body)) {
-      steps.took(body);
+      steps.committedByStore(body);
       completions.replayed(payload);
       completions.adopt([{ kind: "completed", command: body.step, completion, payload, seq, at }]);
     }
-    completions.letGo();
+    completions.flush();
   }
 
   /** Nothing has happened: it is tried again, or fails, as any step. */
-  threw(error: unknown): void {
-    const { completions, steps } = this.#desk;
-    const body = this.#asked?.body;
-    this.#asked = null;
-    completions.letGo();
-    if (body !== undefined && steps.has(body)) steps.threw(body, error);
+  failed(error: unknown): void {
+    const { completions, steps } = this.#state;
+    const body = this.#sent?.body;
+    this.#sent = null;
+    completions.flush();
+    if (body !== undefined && steps.has(body)) steps.attemptFailed(body, error);
   }
 
-  #run(asked: Asked, tx: unknown): void | Promise<void> {
+  #run(asked: SentTransaction, tx: unknown): void | Promise<void> {
     const { step } = asked.body;
     asked.calls += 1;
     let value: unknown;
-    this.#world.within(asked.body.runId, () => {
+    this.#services.watched(asked.body.runId, () => {
       value = step.transact?.(tx, asked.body);
     });
     if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(asked, result));
     this.#complete(asked, value);
   }
 
-  #complete(asked: Asked, value: unknown): void {
-    const kept = this.#desk.codec.roundTrip(value, `output of transaction ${asked.record.location}`);
+  #complete(asked: SentTransaction, value: unknown): void {
+    const kept = this.#state.codec.roundTrip(value, `output of transaction ${asked.record.location}`);
     asked.record.payload = kept.payload;
     asked.completion = { outcome: "ok", value: kept.value, detail: asked.record.detail };
   }

@@ -34,7 +34,7 @@ export class UndoLog {
   }
 
   /** A completion that is recorded. */
-  note({ command, completion, payload, seq }: Completed): void {
+  add({ command, completion, payload, seq }: Completed): void {
     if (command.kind === "mark" && command.record === "checkpoint") this.#done = null;
     if (completion.outcome !== "ok") return;
     this.#add(command, { payload, seq, detail: completion.detail });

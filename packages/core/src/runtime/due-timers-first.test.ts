@@ -7,8 +7,8 @@ import { TimerQueue } from "./timer-queue.ts";
 function manualTurns(): EventLoop & { end(): void } {
   let asked: Array<() => void> = [];
   return {
-    atRest: (callback) => callback(),
-    atTurnEnd: (callback) => asked.push(callback),
+    whenIdle: (callback) => callback(),
+    afterTurn: (callback) => asked.push(callback),
     end() {
       const callbacks = asked;
       asked = [];
@@ -21,41 +21,41 @@ describe("the end of a turn, where deadlines go first", () => {
   it("comes as ever when nothing is due", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
-    const turns = manualTurns();
-    agenda.wakeAt(10, () => called.push("deadline"));
-    dueTimersFirst(turns, agenda).atTurnEnd(() => called.push("end"));
-    turns.end();
+    const timers = new TimerQueue(clock, 1);
+    const eventLoop = manualTurns();
+    timers.wakeAt(10, () => called.push("deadline"));
+    dueTimersFirst(eventLoop, timers).afterTurn(() => called.push("end"));
+    eventLoop.end();
     expect(called).toEqual(["end"]);
   });
 
   it("is put off by a turn when something is due, and no further", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
-    const turns = manualTurns();
-    for (const at of [10, 20]) agenda.wakeAt(at, () => called.push(`deadline ${at}`));
-    dueTimersFirst(turns, agenda).atTurnEnd(() => called.push("end"));
+    const timers = new TimerQueue(clock, 1);
+    const eventLoop = manualTurns();
+    for (const at of [10, 20]) timers.wakeAt(at, () => called.push(`deadline ${at}`));
+    dueTimersFirst(eventLoop, timers).afterTurn(() => called.push("end"));
     clock.set(10);
-    turns.end();
+    eventLoop.end();
     expect(called).toEqual(["deadline 10"]);
     clock.set(20);
-    turns.end();
+    eventLoop.end();
     expect(called).toEqual(["deadline 10", "end"]);
     clock.fire();
     expect(called).toEqual(["deadline 10", "end", "deadline 20"]);
   });
 
-  it("brings nothing of an agenda that was cleared", () => {
+  it("brings nothing of an timers that was cleared", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
-    const turns = manualTurns();
-    agenda.wakeAt(10, () => called.push("deadline"));
-    agenda.clear();
-    dueTimersFirst(turns, agenda).atTurnEnd(() => called.push("end"));
+    const timers = new TimerQueue(clock, 1);
+    const eventLoop = manualTurns();
+    timers.wakeAt(10, () => called.push("deadline"));
+    timers.clear();
+    dueTimersFirst(eventLoop, timers).afterTurn(() => called.push("end"));
     clock.set(10);
-    turns.end();
+    eventLoop.end();
     expect(called).toEqual(["end"]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeTurns, systemTurns, taskTurns } from "./event-loop.ts";
+import { nodeEventLoop, systemEventLoop, taskEventLoop } from "./event-loop.ts";
 
 const hops = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i += 1) await null;
@@ -7,14 +7,14 @@ const hops = async (count: number): Promise<void> => {
 const turnEnd = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe.each([
-  ["brought about in one tick", nodeTurns()],
-  ["waited for, a tick each", nodeTurns(null)],
-  ["waited for where the platform's means do nothing", nodeTurns(() => undefined)],
-])("rest, %s,", (_, turns) => {
+  ["brought about in one tick", nodeEventLoop()],
+  ["waited for, a tick each", nodeEventLoop(null)],
+  ["waited for where the platform's means do nothing", nodeEventLoop(() => undefined)],
+])("rest, %s,", (_, eventLoop) => {
   it("comes after every promise continuation that is under way, however long the chains", async () => {
     const order: string[] = [];
     void hops(1_000).then(() => order.push("long chain"));
-    turns.atRest(() => order.push("rest"));
+    eventLoop.whenIdle(() => order.push("rest"));
     void hops(3).then(() => order.push("short chain"));
     await turnEnd();
     expect(order).toEqual(["short chain", "long chain", "rest"]);
@@ -22,7 +22,7 @@ describe.each([
 
   it("comes after continuations that continuations have begun", async () => {
     const order: string[] = [];
-    turns.atRest(() => order.push("rest"));
+    eventLoop.whenIdle(() => order.push("rest"));
     void (async () => {
       await null;
       void Promise.all([hops(50), hops(70)]).then(async () => {
@@ -37,19 +37,19 @@ describe.each([
   it("comes before the end of the turn and before any timer or I/O", async () => {
     const order: string[] = [];
     setImmediate(() => order.push("check phase"));
-    turns.atTurnEnd(() => order.push("turn end"));
+    eventLoop.afterTurn(() => order.push("turn end"));
     await hops(5);
-    turns.atRest(() => order.push("rest"));
+    eventLoop.whenIdle(() => order.push("rest"));
     await turnEnd();
     expect(order).toEqual(["rest", "check phase", "turn end"]);
   });
 
   it("asked for at rest comes at the next rest, after what the first has set in motion", async () => {
     const order: string[] = [];
-    turns.atRest(() => {
+    eventLoop.whenIdle(() => {
       order.push("first");
       void hops(20).then(() => order.push("moved"));
-      turns.atRest(() => order.push("second"));
+      eventLoop.whenIdle(() => order.push("second"));
     });
     await turnEnd();
     expect(order).toEqual(["first", "moved", "second"]);
@@ -57,9 +57,9 @@ describe.each([
 
   it("asked for at rest by several comes for none of them before the next rest", async () => {
     const order: string[] = [];
-    turns.atRest(() => {
+    eventLoop.whenIdle(() => {
       void hops(20).then(() => order.push("moved"));
-      for (const name of ["a", "b", "c"]) turns.atRest(() => order.push(name));
+      for (const name of ["a", "b", "c"]) eventLoop.whenIdle(() => order.push(name));
     });
     await turnEnd();
     expect(order).toEqual(["moved", "a", "b", "c"]);
@@ -68,10 +68,10 @@ describe.each([
   it("lets what the first have set in motion go on before the last of many is called", async () => {
     const order: string[] = [];
     for (let n = 0; n < 40; n += 1) {
-      turns.atRest(() => {
+      eventLoop.whenIdle(() => {
         order.push(`called ${n}`);
         void hops(20).then(() => order.push(`moved ${n}`));
-        if (n === 1) turns.atRest(() => order.push("asked meanwhile"));
+        if (n === 1) eventLoop.whenIdle(() => order.push("asked meanwhile"));
       });
     }
     await turnEnd();
@@ -88,7 +88,7 @@ describe.each([
       const order: string[] = [];
       await new Promise<void>((resolve) => {
         from(() => {
-          turns.atRest(() => {
+          eventLoop.whenIdle(() => {
             order.push("rest");
             resolve();
           });
@@ -103,7 +103,7 @@ describe.each([
     const order: string[] = [];
     const again = (left: number): void => {
       void hops(3).then(() => order.push(`moved ${left}`));
-      if (left > 0) turns.atRest(() => again(left - 1));
+      if (left > 0) eventLoop.whenIdle(() => again(left - 1));
     };
     again(1_000);
     await turnEnd();
@@ -115,11 +115,11 @@ describe.each([
     const listeners = process.listeners("uncaughtException").slice(0, -1);
     for (const listener of listeners) process.off("uncaughtException", listener);
     const order: string[] = [];
-    turns.atRest(() => {
-      turns.atRest(() => order.push("asked by the one that throws"));
+    eventLoop.whenIdle(() => {
+      eventLoop.whenIdle(() => order.push("asked by the one that throws"));
       throw new Error("thrown");
     });
-    for (const name of ["a", "b"]) turns.atRest(() => order.push(name));
+    for (const name of ["a", "b"]) eventLoop.whenIdle(() => order.push(name));
     expect(await thrown).toEqual(new Error("thrown"));
     await turnEnd();
     for (const listener of listeners) process.on("uncaughtException", listener);
@@ -128,25 +128,25 @@ describe.each([
 
   it("keeps the order in which it was asked for", async () => {
     const order: number[] = [];
-    for (let n = 0; n < 5; n += 1) turns.atRest(() => order.push(n));
+    for (let n = 0; n < 5; n += 1) eventLoop.whenIdle(() => order.push(n));
     await turnEnd();
     expect(order).toEqual([0, 1, 2, 3, 4]);
   });
 });
 
-describe("the turns of a browser", () => {
-  const tasks = taskTurns();
+describe("the eventLoop of a browser", () => {
+  const tasks = taskEventLoop();
 
   it.skipIf("deno" in process.versions)(
-    "rest comes after every promise continuation, and the end of the turn after every rest that was asked for (not on Deno, whose ports deliver between continuations: there the turns are Node's)",
+    "rest comes after every promise continuation, and the end of the turn after every rest that was asked for (not on Deno, whose ports deliver between continuations: there the eventLoop are Node's)",
     async () => {
       const order: string[] = [];
       await new Promise<void>((resolve) => {
-        tasks.atTurnEnd(() => {
+        tasks.afterTurn(() => {
           order.push("turn end");
           resolve();
         });
-        tasks.atRest(() => {
+        tasks.whenIdle(() => {
           order.push("rest");
           void hops(20).then(() => order.push("moved"));
         });
@@ -160,7 +160,7 @@ describe("the turns of a browser", () => {
     const order: string[] = [];
     await new Promise<void>((resolve) => {
       setImmediate(() => order.push("check phase"));
-      systemTurns().atTurnEnd(resolve);
+      systemEventLoop().afterTurn(resolve);
     });
     expect(order).toEqual(["check phase"]);
   });

@@ -4,26 +4,28 @@ import type { TimerQueue } from "./timer-queue.ts";
 /** How work is spread over the event loop. */
 export interface EventLoop {
   /** Calls back when all promise continuations that are under way have come to rest, before any I/O. */
-  atRest(callback: () => void): void;
+  whenIdle(callback: () => void): void;
   /** Calls back at the end of this turn of the event loop, after whatever else became ready in it. */
-  atTurnEnd(callback: () => void): void;
+  afterTurn(callback: () => void): void;
 }
 
 /** Resolves at the end of this turn of the event loop. */
-export function turnEnd(turns: EventLoop): Promise<void> {
-  return new Promise((resolve) => turns.atTurnEnd(resolve));
+export function turnEnd(eventLoop: EventLoop): Promise<void> {
+  return new Promise((resolve) => eventLoop.afterTurn(resolve));
 }
 
-/** The turns of the platform that this is: Node's, or a browser's. */
-export function systemTurns(): EventLoop {
-  return typeof nodeProcess?.nextTick === "function" && typeof setImmediate === "function" ? nodeTurns() : taskTurns();
+/** The eventLoop of the platform that this is: Node's, or a browser's. */
+export function systemEventLoop(): EventLoop {
+  return typeof nodeProcess?.nextTick === "function" && typeof setImmediate === "function"
+    ? nodeEventLoop()
+    : taskEventLoop();
 }
 
 /**
  * The loop of a browser or a worker. A task runs when the microtask queue is empty: that is rest. Tasks by messages come at once,
  * where timers are held back.
  */
-export function taskTurns(): EventLoop {
+export function taskEventLoop(): EventLoop {
   const waiting: Array<() => void> = [];
   const { port1, port2 } = new MessageChannel();
   const post = (): void => port2.postMessage(null);
@@ -38,7 +40,7 @@ export function taskTurns(): EventLoop {
     if (waiting.length === 1) post();
   };
   // The end of the turn lies after whatever had asked for rest before it, and what came of that.
-  return { atRest: later, atTurnEnd: (callback) => later(() => later(callback)) };
+  return { whenIdle: later, afterTurn: (callback) => later(() => later(callback)) };
 }
 
 /** Cheaper than `queueMicrotask`, which makes a resource for each call. */
@@ -52,7 +54,7 @@ const AT_ONCE = 16;
  * asked before it. The end of the turn is the check phase. A replay asks for rest at every record, mostly alone: who asks
  * when nobody waits has a place of its own. The others stand in line, and who asks meanwhile makes the next line.
  */
-export function nodeTurns(platformSettle: Settle | null = nodeSettle()): EventLoop {
+export function nodeEventLoop(platformSettle: Settle | null = nodeSettle()): EventLoop {
   const { nextTick } = process;
   /** Undefined: it is not known yet whether the platform's settles. */
   let settle: Settle | null | undefined;
@@ -90,7 +92,7 @@ export function nodeTurns(platformSettle: Settle | null = nodeSettle()): EventLo
     if (settle === null) return;
     for (settle(); hasWaiting(); settle()) callNext();
   };
-  const rest = ofNobody(() => {
+  const rest = withoutContext(() => {
     try {
       callAll();
     } finally {
@@ -106,19 +108,19 @@ export function nodeTurns(platformSettle: Settle | null = nodeSettle()): EventLo
     void RESOLVED.then(tick);
   };
   return {
-    atRest(callback) {
+    whenIdle(callback) {
       if (hasWaiting()) asked.push(callback);
       else first = callback;
       come();
     },
-    atTurnEnd(callback) {
+    afterTurn(callback) {
       setImmediate(callback);
     },
   };
 }
 
 /** The call, made for none of the runs that asked for it: rejections come to light in it that are somebody else's. */
-function ofNobody(call: () => void): () => void {
+function withoutContext(call: () => void): () => void {
   const hooks = builtinModule<typeof import("node:async_hooks")>("node:async_hooks");
   if (hooks === null) return call;
   const scope = new hooks.AsyncResource("pawl rest");
@@ -155,12 +157,12 @@ export function settles(settle: Settle): boolean {
  * Turns whose end is put off, once, when deadlines have come meanwhile: what waits for them goes on before whoever waits for
  * the end of the turn keeps the loop busy, as a commit does.
  */
-export function dueTimersFirst(turns: EventLoop, agenda: TimerQueue): EventLoop {
+export function dueTimersFirst(eventLoop: EventLoop, timers: TimerQueue): EventLoop {
   return {
-    atRest: (callback) => turns.atRest(callback),
-    atTurnEnd: (callback) =>
-      turns.atTurnEnd(() => {
-        if (agenda.catchUp()) turns.atTurnEnd(callback);
+    whenIdle: (callback) => eventLoop.whenIdle(callback),
+    afterTurn: (callback) =>
+      eventLoop.afterTurn(() => {
+        if (timers.catchUp()) eventLoop.afterTurn(callback);
         else callback();
       }),
   };

@@ -44,9 +44,9 @@ describe("an agenda", () => {
   it("calls at each time, in order, with one timer armed at a time", () => {
     const clock = new VirtualClock(0);
     const count = counted(clock);
-    const agenda = new TimerQueue(count.clock, 1);
+    const timers = new TimerQueue(count.clock, 1);
     const called: string[] = [];
-    for (const at of [500, 100, 300, 100, 200]) agenda.wakeAt(at, () => called.push(`${at}@${clock.now()}`));
+    for (const at of [500, 100, 300, 100, 200]) timers.wakeAt(at, () => called.push(`${at}@${clock.now()}`));
     runTo(clock, 1_000);
     expect(called).toEqual(["100@100", "100@100", "200@200", "300@300", "500@500"]);
     expect(count.most).toBe(1);
@@ -55,9 +55,9 @@ describe("an agenda", () => {
 
   it("calls nothing early, and what lies within the resolution together", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 50);
+    const timers = new TimerQueue(clock, 50);
     const called: number[] = [];
-    for (const at of [1, 49, 50, 51, 100]) agenda.wakeAt(at, () => called.push(clock.now() - at));
+    for (const at of [1, 49, 50, 51, 100]) timers.wakeAt(at, () => called.push(clock.now() - at));
     runTo(clock, 200);
     expect(called.every((late) => late >= 0 && late < 50)).toBe(true);
     expect(called).toHaveLength(5);
@@ -65,12 +65,12 @@ describe("an agenda", () => {
 
   it("does not call what was cancelled, whenever that was", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
-    const first = agenda.wakeAt(10, () => called.push("first"));
-    const other = agenda.wakeAt(20, () => called.push("other"));
-    agenda.wakeAt(20, () => other());
-    agenda.wakeAt(30, () => called.push("last"));
+    const first = timers.wakeAt(10, () => called.push("first"));
+    const other = timers.wakeAt(20, () => called.push("other"));
+    timers.wakeAt(20, () => other());
+    timers.wakeAt(30, () => called.push("last"));
     first();
     first();
     runTo(clock, 100);
@@ -79,9 +79,9 @@ describe("an agenda", () => {
 
   it("calls all for one time once, but for those that were cancelled", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
-    const cancels = Array.from({ length: 500 }, (_, n) => agenda.wakeAt(10, () => called.push(n)));
+    const cancels = Array.from({ length: 500 }, (_, n) => timers.wakeAt(10, () => called.push(n)));
     for (const [n, cancel] of cancels.entries()) if (n % 3 === 0) cancel();
     runTo(clock, 10);
     called.sort((a, b) => a - b);
@@ -90,40 +90,40 @@ describe("an agenda", () => {
 
   it("calls what is asked for when all else for that time was cancelled, or called", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
-    agenda.wakeAt(5, () => called.push("early"));
-    for (const cancel of [1, 2, 3].map(() => agenda.wakeAt(10, () => called.push("cancelled")))) cancel();
+    timers.wakeAt(5, () => called.push("early"));
+    for (const cancel of [1, 2, 3].map(() => timers.wakeAt(10, () => called.push("cancelled")))) cancel();
     runTo(clock, 7);
-    agenda.wakeAt(10, () => {
+    timers.wakeAt(10, () => {
       called.push("first");
-      agenda.wakeAt(10, () => called.push("second"));
+      timers.wakeAt(10, () => called.push("second"));
     });
     runTo(clock, 10);
-    agenda.wakeAt(10, () => called.push("third"));
+    timers.wakeAt(10, () => called.push("third"));
     runTo(clock, 10);
     expect(called).toEqual(["early", "first", "second", "third"]);
   });
 
   it("takes what is asked for while it calls", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
     const again = (): void => {
       called.push(clock.now());
-      if (called.length < 4) agenda.wakeAt(clock.now() + 10, again);
+      if (called.length < 4) timers.wakeAt(clock.now() + 10, again);
     };
-    agenda.wakeAt(10, again);
-    agenda.wakeAt(5, () => agenda.wakeAt(7, () => called.push(7)));
+    timers.wakeAt(10, again);
+    timers.wakeAt(5, () => timers.wakeAt(7, () => called.push(7)));
     runTo(clock, 100);
     expect(called).toEqual([7, 10, 20, 30]);
   });
 
   it("calls what came due while the clock leapt, in order", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
-    for (const at of [30, 10, 20]) agenda.wakeAt(at, () => called.push(at));
+    for (const at of [30, 10, 20]) timers.wakeAt(at, () => called.push(at));
     clock.set(1_000);
     runTo(clock, 1_000);
     expect(called).toEqual([10, 20, 30]);
@@ -131,14 +131,14 @@ describe("an agenda", () => {
 
   it("one that throws keeps none of the others from its time", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
-    agenda.wakeAt(10, () => called.push("first"));
-    agenda.wakeAt(10, () => {
+    timers.wakeAt(10, () => called.push("first"));
+    timers.wakeAt(10, () => {
       throw new Error("thrown");
     });
-    agenda.wakeAt(10, () => called.push("third"))();
-    agenda.wakeAt(10, () => called.push("last"));
+    timers.wakeAt(10, () => called.push("third"))();
+    timers.wakeAt(10, () => called.push("last"));
     expect(() => runTo(clock, 10)).toThrow("thrown");
     runTo(clock, 20);
     expect(called).toEqual(["first", "last"]);
@@ -146,15 +146,15 @@ describe("an agenda", () => {
 
   it("calls nothing any more when it is cleared", () => {
     const clock = new VirtualClock(0);
-    const agenda = new TimerQueue(clock, 1);
+    const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
-    agenda.wakeAt(10, () => {
+    timers.wakeAt(10, () => {
       called.push(10);
-      agenda.clear();
+      timers.clear();
     });
-    agenda.wakeAt(20, () => called.push(20));
+    timers.wakeAt(20, () => called.push(20));
     runTo(clock, 15);
-    agenda.wakeAt(30, () => called.push(30));
+    timers.wakeAt(30, () => called.push(30));
     runTo(clock, 100);
     expect(called).toEqual([10]);
   });

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 
-interface AppointmentInAgenda {
+interface Timer {
   /** Null once it was called or cancelled: nothing that it held is kept until its time. */
   callback: (() => void) | null;
 }
@@ -9,7 +9,7 @@ interface AppointmentInAgenda {
 /** Appointments for one time that were made one after the other: many runs that sleep until then are one thing to look for. */
 interface Group {
   readonly at: number;
-  readonly appointments: AppointmentInAgenda[];
+  readonly timers: Timer[];
   /** How many are neither called nor cancelled. */
   open: number;
 }
@@ -18,7 +18,7 @@ interface Group {
 const GROUP_MAX = 64;
 
 function callAll(group: Group): void {
-  for (const appointment of group.appointments) {
+  for (const appointment of group.timers) {
     const { callback } = appointment;
     if (callback === null) continue;
     appointment.callback = null;
@@ -49,9 +49,9 @@ export class TimerQueue implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
-    const appointment: AppointmentInAgenda = { callback };
+    const appointment: Timer = { callback };
     const group = this.#groupAt(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs);
-    group.appointments.push(appointment);
+    group.timers.push(appointment);
     this.#arm();
     return () => {
       if (appointment.callback === null) return;
@@ -88,11 +88,11 @@ export class TimerQueue implements Clock {
   /** The group that one more appointment is in. One in which none is open any more may be looked for no more. */
   #groupAt(at: number): Group {
     const latest = this.#latest;
-    if (latest?.at === at && latest.open > 0 && latest.appointments.length < GROUP_MAX) {
+    if (latest?.at === at && latest.open > 0 && latest.timers.length < GROUP_MAX) {
       latest.open += 1;
       return latest;
     }
-    const group: Group = { at, appointments: [], open: 1 };
+    const group: Group = { at, timers: [], open: 1 };
     this.#deadlines.add(at, group);
     this.#latest = group;
     return group;
@@ -103,10 +103,10 @@ export class TimerQueue implements Clock {
     if (at === null || at >= this.#armedAt) return;
     this.#disarm?.();
     this.#armedAt = at;
-    this.#disarm = this.#clock.wakeAt(at, () => this.#ring());
+    this.#disarm = this.#clock.wakeAt(at, () => this.#fire());
   }
 
-  #ring(): void {
+  #fire(): void {
     this.#disarm = null;
     if (this.#armedAt === Number.NEGATIVE_INFINITY) return;
     this.#armedAt = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { nodeTurns } from "./event-loop.ts";
+import { nodeEventLoop } from "./event-loop.ts";
 import { trackUnhandledRejections, type UnhandledRejections } from "./unhandled-rejections.ts";
 
 type Listener = (...args: unknown[]) => void;
@@ -9,7 +9,7 @@ const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
 let told: unknown[] = [];
 /** Once each: with `--unhandled-rejections=strict` a rejection comes as an exception by itself, too. */
 let uncaught = new Set<unknown>();
-let strays: UnhandledRejections;
+let rejections: UnhandledRejections;
 
 // The test runner listens, too, and would take the rejections for its own.
 beforeEach(() => {
@@ -21,11 +21,11 @@ beforeEach(() => {
   }
   [told, uncaught] = [[], new Set()];
   process.on("uncaughtException", (error) => uncaught.add(error.message));
-  strays = trackUnhandledRejections((runId, error) => told.push([runId, (error as Error).message]));
+  rejections = trackUnhandledRejections((runId, error) => told.push([runId, (error as Error).message]));
 });
 
 afterEach(() => {
-  strays.stop();
+  rejections.stop();
   for (const event of EVENTS) process.removeAllListeners(event);
   for (const [event, listener] of removed.splice(0)) process.on(event, listener);
 });
@@ -38,9 +38,9 @@ async function stray(message: string): Promise<void> {
 }
 
 describe("a rejection that nobody handles", () => {
-  it("in code that is watched is told of with its run, also when it comes turns later", async () => {
-    strays.within("a", () => void stray("of a"));
-    strays.within("b", () => void stray("of b"));
+  it("in code that is watched is told of with its run, also when it comes eventLoop later", async () => {
+    rejections.watched("a", () => void stray("of a"));
+    rejections.watched("b", () => void stray("of b"));
     await turn();
     await turn();
     expect(told).toEqual([
@@ -57,20 +57,20 @@ describe("a rejection that nobody handles", () => {
   });
 
   it("of what was made before anything was watched is nobody's, also where it comes to light in the rest that a run asked for", async () => {
-    const turns = nodeTurns();
+    const eventLoop = nodeEventLoop();
     let reject = (_: Error): void => undefined;
     void new Promise((_, fail) => {
       reject = fail;
     });
-    strays.within("a", () => turns.atRest(() => reject(new Error("of nobody"))));
+    rejections.watched("a", () => eventLoop.whenIdle(() => reject(new Error("of nobody"))));
     await turn();
     await turn();
     expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);
   });
 
   it("that is not known to be anybody's is taken for one of the code that is not watched, while that is at work", async () => {
-    strays.within("watched", () => void stray("of watched"));
-    const over = strays.beside("long", () => void stray("of long"));
+    rejections.watched("watched", () => void stray("of watched"));
+    const over = rejections.unwatched("long", () => void stray("of long"));
     await turn();
     await turn();
     expect(told).toEqual([
@@ -86,7 +86,7 @@ describe("a rejection that nobody handles", () => {
 
   it("is told to nobody who has stopped", async () => {
     const others = trackUnhandledRejections(() => told.push("others"));
-    others.beside("long", () => undefined);
+    others.unwatched("long", () => undefined);
     others.stop();
     void stray("of nobody");
     await turn();

@@ -1,33 +1,33 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { builtinModule, nodeProcess } from "./platform.ts";
 
-interface Place {
+interface RunContext {
   readonly runId: string;
   readonly onStray: (runId: string, error: unknown) => void;
 }
 
 /** Which run the user code at hand works for. One for all engines of the process: the listener below has to be the only one of ours. */
-const place: AsyncLocalStorage<Place> | null = createPlace();
+const place: AsyncLocalStorage<RunContext> | null = createPlace();
 /** Where code is at work that is not watched, the latest last. */
-const unwatched = new Set<Place>();
+const unwatched = new Set<RunContext>();
 let users = 0;
 
 /** Knows which run a piece of user code works for, so that a rejection that nobody handles is told of with its run and ends no process. */
 export interface UnhandledRejections {
   /** Calls user code and watches it, and everything that comes of it. */
-  within(runId: string, call: () => void): void;
+  watched(runId: string, call: () => void): void;
   /**
    * Calls user code without watching it, which makes promises cost half as much. Until the returned function is called, a
    * rejection that is not known to be anybody's is taken for one of the run's.
    */
-  beside(runId: string, call: () => void): () => void;
+  unwatched(runId: string, call: () => void): () => void;
   stop(): void;
 }
 
-export type CatchStrays = (onStray: (runId: string, error: unknown) => void) => UnhandledRejections;
+export type TrackRejections = (onStray: (runId: string, error: unknown) => void) => UnhandledRejections;
 
 /** Listens from the first call of user code on: a process that makes none is not touched. */
-export function trackUnhandledRejections(onStray: Place["onStray"]): UnhandledRejections {
+export function trackUnhandledRejections(onStray: RunContext["onStray"]): UnhandledRejections {
   let state: "idle" | "listening" | "stopped" = "idle";
   const listen = (): void => {
     if (state !== "idle") return;
@@ -36,12 +36,12 @@ export function trackUnhandledRejections(onStray: Place["onStray"]): UnhandledRe
     users += 1;
   };
   return {
-    within(runId, call) {
+    watched(runId, call) {
       listen();
       if (place === null) call();
       else place.run({ runId, onStray }, call);
     },
-    beside(runId, call) {
+    unwatched(runId, call) {
       listen();
       const there = { runId, onStray };
       unwatched.add(there);
@@ -63,9 +63,9 @@ export function trackUnhandledRejections(onStray: Place["onStray"]): UnhandledRe
 }
 
 /** Where the platform can't tell, a rejection that nobody handles is the platform's to tell of. */
-function createPlace(): AsyncLocalStorage<Place> | null {
+function createPlace(): AsyncLocalStorage<RunContext> | null {
   const hooks = builtinModule<typeof import("node:async_hooks")>("node:async_hooks");
-  return hooks === null ? null : new hooks.AsyncLocalStorage<Place>();
+  return hooks === null ? null : new hooks.AsyncLocalStorage<RunContext>();
 }
 
 function caught(error: unknown): void {

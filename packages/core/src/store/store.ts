@@ -3,7 +3,7 @@ import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { Answer, StoredDocument, Transition, Wake } from "../model/transition.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
 
 /**
  * Where rows live. A store applies; it decides nothing.
@@ -57,12 +57,12 @@ export interface Store {
    */
   claim(request: ClaimRequest): Promise<readonly Run[]>;
   /** The runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
-  due(worker: string, limit: number): Promise<readonly DueRun[]>;
+  dueRuns(worker: string, limit: number): Promise<readonly DueRun[]>;
   /**
    * The runs that `worker` owns and that are `running`, with their epochs. Changes nothing. What the worker does not know of
    * (the answer to its claim was lost) it learns here, and what it has lost is missing.
    */
-  held(worker: string): Promise<readonly HeldRun[]>;
+  ownedRunning(worker: string): Promise<readonly OwnedRun[]>;
   /** The earliest `wakeAt` among the runs that `worker` owns, or that nobody owns and that are of `workflows`; null if none has one. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
   /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */

@@ -1,11 +1,11 @@
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
 import { atEachCommit } from "./at-each-commit.ts";
-import type { Stage } from "./stage.ts";
-import type { StageKind } from "./stages.ts";
+import type { TestCluster } from "./test-cluster.ts";
+import type { TestStore } from "./test-stores.ts";
 
 /** Runs a workflow to its end with a crash at each of its commits, and looks at what came of it. */
 export async function crashEverywhere(
-  create: () => ReturnType<StageKind["create"]>,
+  create: () => ReturnType<TestStore["create"]>,
   make: () => {
     readonly workflow: Workflow<unknown, unknown>;
     readonly ran: string[];
@@ -15,26 +15,26 @@ export async function crashEverywhere(
     readonly output: unknown;
     readonly ran: readonly string[];
     readonly journal: readonly string[];
-    readonly stage: Stage;
+    readonly cluster: TestCluster;
   }) => void | Promise<void>,
-  during?: (stage: Stage, runId: string) => Promise<void>,
+  during?: (cluster: TestCluster, runId: string) => Promise<void>,
 ): Promise<number> {
   return await atEachCommit(async (crashAt) => {
-    const stage = await create();
+    const cluster = await create();
     const { workflow: made, ran, children = [] } = make();
     const workflows = [made, ...children];
-    const client = await stage.engine();
+    const client = await cluster.engine();
     const run = await client.start(made, undefined, { id: "r" });
-    const doomed = await stage.engine({ workflows, crashAt });
-    await during?.(stage, run.id);
+    const doomed = await cluster.engine({ workflows, crashAt });
+    await during?.(cluster, run.id);
     let replaced = false;
-    const output = await stage.finish(run, async () => {
-      if (replaced || !stage.crashed(doomed)) return;
+    const output = await cluster.finish(run, async () => {
+      if (replaced || !cluster.crashed(doomed)) return;
       replaced = true;
-      await stage.engine({ workflows });
+      await cluster.engine({ workflows });
     });
     const journal = (await run.journal()).map((record) => record.location);
-    await look({ output, ran, journal, stage });
-    return stage.crashed(doomed);
+    await look({ output, ran, journal, cluster });
+    return cluster.crashed(doomed);
   });
 }

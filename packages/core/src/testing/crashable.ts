@@ -44,14 +44,14 @@ export function crashable(store: Store, at: CrashAt | null = null): Crashable {
     get commits() {
       return commits;
     },
-    inWorld({ clock, random, turns }) {
+    inWorld({ clock, random, eventLoop: turns }) {
       const alive = (callback: () => void) => (): void => (crashed ? undefined : callback());
       return {
         random,
         clock: { now: () => clock.now(), wakeAt: (at, callback) => clock.wakeAt(at, alive(callback)) },
-        turns: {
-          atRest: (callback) => turns.atRest(alive(callback)),
-          atTurnEnd: (callback) => turns.atTurnEnd(alive(callback)),
+        eventLoop: {
+          whenIdle: (callback) => turns.whenIdle(alive(callback)),
+          afterTurn: (callback) => turns.afterTurn(alive(callback)),
         },
       };
     },

@@ -39,8 +39,8 @@ export function intercepted(store: Store, intercept: Intercept): Store {
       ? {}
       : { readClock: () => through("readClock", () => store.readClock?.() ?? Promise.reject(new Error("gone"))) }),
     claim: (request) => through("claim", () => store.claim(request)),
-    due: (worker, limit) => through("due", () => store.due(worker, limit)),
-    held: (worker) => through("held", () => store.held(worker)),
+    dueRuns: (worker, limit) => through("dueRuns", () => store.dueRuns(worker, limit)),
+    ownedRunning: (worker) => through("ownedRunning", () => store.ownedRunning(worker)),
     nextDueAt: (worker, workflows) => through("nextDueAt", () => store.nextDueAt(worker, workflows)),
     load: (runId, afterSeq) => through("load", () => store.load(runId, afterSeq)),
     heartbeat: (...args) => through("heartbeat", () => store.heartbeat(...args)),

@@ -9,8 +9,8 @@ import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Loaded } from "../store/store.ts";
 import type { AnyWorkflow, Workflow } from "../workflow/ctx.ts";
-import { programSettings } from "./program-through.ts";
 import { virtualWorld } from "./virtual-world.ts";
+import { programSettings } from "./wrapped-program.ts";
 
 /** Where code comes to that is fed a journal from before. */
 export interface ReplayedJournal {
@@ -47,7 +47,7 @@ export async function replayJournal<Input, Output>(
     if (program === null) throw new PawlError("WORKFLOW_UNKNOWN", `there is no code for workflow ${any.name}`);
     const { codec } = settings;
     const rehearsed = await dryRun(
-      { codec, turns: world.turns, random: world.random, within: strays.within },
+      { codec, eventLoop: world.eventLoop, random: world.random, watched: strays.watched },
       loaded,
       program,
     );

@@ -11,14 +11,14 @@ import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow, SendOptions, Workflow } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import { programSettings, workflowThrough } from "./program-through.ts";
-import { type StandIns, withStandIn } from "./stand-ins.ts";
+import { type StepStubs, withStub } from "./step-stubs.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
+import { programSettings, wrapWorkflow } from "./wrapped-program.ts";
 
 export interface TestEngineOptions extends Omit<EngineOptions, "store" | "world" | "workflows"> {
   readonly workflows: readonly AnyWorkflow[];
   /** In place of step bodies, by the name of the step or by its location. */
-  readonly steps?: StandIns;
+  readonly steps?: StepStubs;
   /** The time at which it begins. Default: the beginning of 2024, UTC. */
   readonly now?: Date | number;
   /** Another seed, other ids. */
@@ -79,11 +79,11 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   const world = virtualWorld({ ...startAt, ...(seed === undefined ? {} : { seed }) });
   const settings = { log: () => undefined, ...ALONE, ...rest, store: memoryStore(), world };
   const bodies = new Bodies(world);
-  const through = { issue: (command: Command) => bodies.watched(withStandIn(command, steps)) };
+  const through = { issue: (command: Command) => bodies.watched(withStub(command, steps)) };
   const forPrograms = programSettings(settings);
   const engine = await createEngine({
     ...settings,
-    workflows: workflows.map((workflow) => workflowThrough(workflow, forPrograms, through)),
+    workflows: workflows.map((workflow) => wrapWorkflow(workflow, forPrograms, through)),
   });
   return new EngineInTest(engine, world, bodies);
 }

@@ -1,7 +1,7 @@
 import type { World } from "../engine/config.ts";
 import { type Duration, parseDuration } from "../model/duration.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type EventLoop, nodeTurns } from "../runtime/event-loop.ts";
+import { type EventLoop, nodeEventLoop } from "../runtime/event-loop.ts";
 import { seededRandom } from "../runtime/random.ts";
 
 /** 2024-01-01T00:00:00Z. */
@@ -92,7 +92,7 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
   };
   return {
     clock,
-    turns,
+    eventLoop: turns,
     random: seededRandom(options.seed ?? 1),
     now: () => clock.now(),
     hold: () => turns.hold(),
@@ -111,23 +111,23 @@ export function virtualWorld(options: { readonly now?: number; readonly seed?: n
 
 /** Node's turns, counted: so that it is known when nobody waits for one. */
 class CountedTurns implements EventLoop {
-  readonly #turns = nodeTurns();
+  readonly #turns = nodeEventLoop();
   #asked = 0;
   #held = 0;
   /** Those who wait for what is under way outside. */
   readonly #waiting = new Set<() => void>();
 
-  atRest(callback: () => void): void {
+  whenIdle(callback: () => void): void {
     this.#asked += 1;
-    this.#turns.atRest(() => {
+    this.#turns.whenIdle(() => {
       this.#asked -= 1;
       callback();
     });
   }
 
-  atTurnEnd(callback: () => void): void {
+  afterTurn(callback: () => void): void {
     this.#asked += 1;
-    this.#turns.atTurnEnd(() => {
+    this.#turns.afterTurn(() => {
       this.#asked -= 1;
       callback();
     });

@@ -1,5 +1,5 @@
-import { actOf, actRecord } from "../model/act.ts";
 import type { Op, OutcomeOf } from "../model/op.ts";
+import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
 import type { Codec } from "../model/payload.ts";
 import { compensateRecord, type NewRecord } from "../model/record.ts";
 import type { NewRun } from "../model/run.ts";
@@ -46,10 +46,10 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: C
 function withOrigin(codec: Codec, { run, records }: Loaded): readonly NewRecord[] {
   const copied = Array.from(records, withoutSeq);
   const first = records.at(0);
-  if (first !== undefined && actOf(first) === "origin") return copied;
+  if (first !== undefined && operatorActionOf(first) === "origin") return copied;
   const origin: OriginOf = { run: run.id, generation: run.generation };
   const at = run.startedAt ?? run.createdAt;
-  return [actRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...copied];
+  return [operatorRecord("origin", codec.encode(origin, "origin"), { startedAt: at, at }), ...copied];
 }
 
 function withoutSeq({ seq: _, ...record }: NewRecord & { readonly seq: number }): NewRecord {

@@ -13,9 +13,9 @@ import type { SessionPool } from "./session-pool.ts";
 export interface ClaimedRunsParts {
   readonly config: Pick<EngineConfig, "log" | "store">;
   readonly codec: Codec;
-  readonly news: EventPublisher;
+  readonly events: EventPublisher;
   readonly sessions: SessionPool;
-  readonly workshop: SessionLoader;
+  readonly loader: SessionLoader;
   readonly coordinator: Coordinator;
   /** There is room for a suspect again. */
   readonly onCleared: () => void;
@@ -40,14 +40,14 @@ export class ClaimedRuns {
   }
 
   claimed(runs: readonly Run[]): void {
-    const { news, sessions, workshop } = this.#parts;
+    const { events: news, sessions, loader } = this.#parts;
     for (const run of runs) {
       // The answer to a claim may come after the run was found to be held: then its session is the one of this claim.
       if (sessions.get(run.id)?.run.epoch === run.epoch) continue;
-      workshop.forget(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
+      loader.discard(run.id, new PawlError("OWNERSHIP_LOST", `run ${run.id} was claimed anew`));
       news.plain("run.claimed", run);
       if (run.claims > SUSPECT_CLAIMS) this.#suspects.add(run.id);
-      workshop.arrived(run.id);
+      loader.reload(run.id);
     }
   }
 
@@ -58,14 +58,14 @@ export class ClaimedRuns {
   }
 
   /** What the store says that this worker holds: a suspect that is not among it keeps nobody from being taken. */
-  holds(held: ReadonlyArray<{ readonly id: string }>): void {
+  keepSuspects(held: ReadonlyArray<{ readonly id: string }>): void {
     const ids = new Set(held.map(({ id }) => id));
     for (const runId of [...this.#suspects]) if (!ids.has(runId)) this.cleared(runId);
   }
 
   /** Lets go of a run that this worker does not know the workflow, or the version, of: who knows it may claim it. */
-  giveBack(run: Run): void {
-    const { config, news, coordinator } = this.#parts;
+  release(run: Run): void {
+    const { config, events: news, coordinator } = this.#parts;
     const { id: runId, epoch, status, turn, parent, undo, workflow, version } = run;
     config.log("info", "a run goes on where its workflow is known", { run: runId, workflow, version });
     const op: AppendOp = {
@@ -97,8 +97,8 @@ export class ClaimedRuns {
   }
 
   /** Fails a run that no worker can bring forward. */
-  park(run: Run, error: unknown): void {
-    const { config, codec, news, coordinator } = this.#parts;
+  failRun(run: Run, error: unknown): void {
+    const { config, codec, events: news, coordinator } = this.#parts;
     const failure = failurePayload(codec, error, `failure of run ${run.id}`);
     const op = { kind: "fail", runId: run.id, opId: `fail:${run.id}:${run.epoch}`, epoch: run.epoch, failure } as const;
     void coordinator.submit(op).then(

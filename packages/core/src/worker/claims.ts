@@ -36,7 +36,7 @@ export class ClaimScheduler {
   }
 
   /** Gives how many were taken. `isBehind`: there was more to take than room for it. */
-  async take(limit: number, isBehind: boolean): Promise<number> {
+  async claim(limit: number, isBehind: boolean): Promise<number> {
     if (limit <= 0 || this.#settings.workflows.length === 0) return 0;
     this.#owed = isBehind ? this.#owed + limit * NEWEST_SHARE : 0;
     const newest = Math.floor(this.#owed);

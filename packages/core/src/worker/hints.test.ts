@@ -8,14 +8,14 @@ function heeded(hint: Hint): readonly string[] {
   handleHint(hint, {
     worker: "w",
     sessions: new Map([
-      ["resting", { resting: true }],
-      ["working", { resting: false }],
+      ["resting", { isParked: true }],
+      ["working", { isParked: false }],
     ]),
-    workshop: {
-      expects: (runId) => runId === "expected",
-      arrived: (runId) => void done.push(`read ${runId}`),
+    loader: {
+      isStarting: (runId) => runId === "expected",
+      reload: (runId) => void done.push(`read ${runId}`),
     },
-    ownership: { kick: () => void done.push("look") },
+    loop: { requestPoll: () => void done.push("look") },
   });
   return done;
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { NewRun } from "../model/run.ts";
 import { PendingStarts } from "./start-queue.ts";
 
-const SLOT = { give: () => undefined };
+const SLOT = { release: () => undefined };
 
 function runOf(id: string): NewRun {
   return { id } as NewRun;
@@ -35,9 +35,9 @@ it("a call counts for itself: one that comes later does not stand for one that t
 it("that the worker holds what it has created, and what waits to begin, is no sign of it; that it was taken over is", () => {
   const expected = new PendingStarts();
   const call = expected.add(runOf("r"), SLOT);
-  expect(expected.waits("r", 1)).toBe(false);
+  expect(expected.isWaiting("r", 1)).toBe(false);
   call.isCreated = true;
-  expect([expected.waits("r", 1), expected.waits("r", 2)]).toEqual([true, false]);
+  expect([expected.isWaiting("r", 1), expected.isWaiting("r", 2)]).toEqual([true, false]);
   expected.drop("r");
-  expect(expected.waits("r", 1)).toBe(false);
+  expect(expected.isWaiting("r", 1)).toBe(false);
 });

@@ -53,16 +53,16 @@ const TIDY_POLLS = 60;
 const TIDY_MAX = 200;
 const TIDY_AGAIN_MS = 200;
 
-export interface TidyingParts {
+export interface RetentionLoopParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly retention: Retention;
   /** Null: the store was not reached. */
-  readonly reaching: (call: () => Promise<Pruned>) => Promise<Pruned | null>;
+  readonly withRetry: (call: () => Promise<Pruned>) => Promise<Pruned | null>;
   readonly stopped: () => boolean;
 }
 
-export function tidyEveryMs(pollMs: number): number {
+export function retentionIntervalMs(pollMs: number): number {
   return Math.max(TIDY_MS, TIDY_POLLS * pollMs);
 }
 
@@ -71,23 +71,23 @@ export function tidyEveryMs(pollMs: number): number {
  * more, soon again.
  */
 export class RetentionLoop {
-  readonly #parts: TidyingParts;
-  #underWay = false;
+  readonly #parts: RetentionLoopParts;
+  #pruning = false;
 
-  constructor(parts: TidyingParts) {
+  constructor(parts: RetentionLoopParts) {
     this.#parts = parts;
   }
 
   async tick(): Promise<void> {
-    if (this.#underWay) return;
-    const { store, clock, retention, reaching, stopped } = this.#parts;
-    this.#underWay = true;
+    if (this.#pruning) return;
+    const { store, clock, retention, withRetry: reaching, stopped } = this.#parts;
+    this.#pruning = true;
     const pruned = await reaching(() => pruneOnce(store, retention, TIDY_MAX));
     const again = (): void => {
-      this.#underWay = false;
+      this.#pruning = false;
       if (!stopped()) void this.tick();
     };
     if (pruned?.done === false) clock.wakeAt(clock.now() + TIDY_AGAIN_MS, again);
-    else this.#underWay = false;
+    else this.#pruning = false;
   }
 }

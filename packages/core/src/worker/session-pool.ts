@@ -4,14 +4,14 @@ export interface SessionPoolLimits {
   /** Sessions that work at a time. */
   readonly workingMax: number;
   /** Resting sessions that stay in memory. */
-  readonly restingMax: number;
+  readonly parkedMax: number;
   /** What resting sessions may hold in payload bytes, estimated. */
-  readonly restingBytesMax: number;
+  readonly parkedBytesMax: number;
 }
 
 /** A slot that is kept for a session until it works, or until it is clear that it won't. */
 export interface Slot {
-  give(): void;
+  release(): void;
 }
 
 /**
@@ -22,19 +22,19 @@ export interface Slot {
  */
 export class SessionPool {
   readonly #limits: SessionPoolLimits;
-  readonly #appoint: (at: number, wake: () => void) => () => void;
+  readonly #wakeAt: (at: number, wake: () => void) => () => void;
   readonly #onEvicted: (runId: string) => void;
   readonly #all = new Map<string, RunSession>();
   /** In the order in which they came to rest, each with what cancels its appointment. */
-  readonly #resting = new Map<RunSession, (() => void) | null>();
-  readonly #turns: Array<(slot: Slot) => void> = [];
-  readonly #onGiven = (): void => {
-    this.#kept -= 1;
+  readonly #parked = new Map<RunSession, (() => void) | null>();
+  readonly #slotQueue: Array<(slot: Slot) => void> = [];
+  readonly #onReleased = (): void => {
+    this.#reserved -= 1;
     this.#next();
   };
-  #restingBytes = 0;
+  #parkedBytes = 0;
   #working = 0;
-  #kept = 0;
+  #reserved = 0;
 
   /** `appoint` calls back when the store's clock has come to a time. */
   constructor(
@@ -43,7 +43,7 @@ export class SessionPool {
     onEvicted: (runId: string) => void,
   ) {
     this.#limits = limits;
-    this.#appoint = appoint;
+    this.#wakeAt = appoint;
     this.#onEvicted = onEvicted;
   }
 
@@ -57,7 +57,7 @@ export class SessionPool {
 
   /** Slots that nobody has and nobody waits for. */
   get room(): number {
-    return Math.max(0, this.#free - this.#turns.length);
+    return Math.max(0, this.#free - this.#slotQueue.length);
   }
 
   get(runId: string): RunSession | undefined {
@@ -69,26 +69,26 @@ export class SessionPool {
   }
 
   /** Keeps a slot for a session that is about to work; null if there is none. */
-  keep(): Slot | null {
+  reserveSlot(): Slot | null {
     return this.room > 0 ? this.#slot() : null;
   }
 
   /** Calls with a slot: now, or when one is given back. */
-  whenRoom(call: (slot: Slot) => void): void {
+  withSlot(call: (slot: Slot) => void): void {
     if (this.#free > 0) call(this.#slot());
-    else this.#turns.push(call);
+    else this.#slotQueue.push(call);
   }
 
   /** Calls `wake`, which makes a resting session work: now, or when there is a slot for it. */
-  wakeWhenRoom(wake: () => void): void {
+  wakeWithSlot(wake: () => void): void {
     if (this.#free > 0) {
       wake();
       return;
     }
-    this.#turns.push((slot) => {
+    this.#slotQueue.push((slot) => {
       // The slot is given back when the session has its own: else the next in turn would get it too.
       wake();
-      slot.give();
+      slot.release();
     });
   }
 
@@ -97,18 +97,18 @@ export class SessionPool {
     this.#working += 1;
   }
 
-  woke(session: RunSession): void {
-    if (this.#unrest(session)) this.#working += 1;
+  unpark(session: RunSession): void {
+    if (this.#removeParked(session)) this.#working += 1;
   }
 
   /** Gives its slot back, and has it woken at its deadline. Those that have rested longest are forgotten for it. */
-  rested(session: RunSession): void {
-    const { until } = session;
-    this.#resting.set(session, until === null ? null : this.#appoint(until, () => this.#due(session)));
-    this.#restingBytes += session.bytes;
+  park(session: RunSession): void {
+    const { nextDeadline: until } = session;
+    this.#parked.set(session, until === null ? null : this.#wakeAt(until, () => this.#wakeParked(session)));
+    this.#parkedBytes += session.bytes;
     this.#working -= 1;
-    while (this.#resting.size > this.#limits.restingMax || this.#restingBytes > this.#limits.restingBytesMax) {
-      const oldest = this.#resting.keys().next().value;
+    while (this.#parked.size > this.#limits.parkedMax || this.#parkedBytes > this.#limits.parkedBytesMax) {
+      const oldest = this.#parked.keys().next().value;
       if (oldest === undefined) break;
       this.remove(oldest);
       oldest.evict();
@@ -120,49 +120,49 @@ export class SessionPool {
   remove(session: RunSession): void {
     if (this.#all.get(session.runId) !== session) return;
     this.#all.delete(session.runId);
-    if (this.#unrest(session)) return;
+    if (this.#removeParked(session)) return;
     this.#working -= 1;
     this.#next();
   }
 
-  #due(session: RunSession): void {
-    if (!session.resting) return;
-    this.wakeWhenRoom(() => session.wake());
+  #wakeParked(session: RunSession): void {
+    if (!session.isParked) return;
+    this.wakeWithSlot(() => session.wake());
   }
 
-  #unrest(session: RunSession): boolean {
-    const cancel = this.#resting.get(session);
+  #removeParked(session: RunSession): boolean {
+    const cancel = this.#parked.get(session);
     if (cancel === undefined) return false;
-    this.#resting.delete(session);
-    this.#restingBytes -= session.bytes;
+    this.#parked.delete(session);
+    this.#parkedBytes -= session.bytes;
     cancel?.();
     return true;
   }
 
   get #free(): number {
-    return this.#limits.workingMax - this.#working - this.#kept;
+    return this.#limits.workingMax - this.#working - this.#reserved;
   }
 
   #slot(): Slot {
-    this.#kept += 1;
-    return new KeptSlot(this.#onGiven);
+    this.#reserved += 1;
+    return new ReservedSlot(this.#onReleased);
   }
 
   #next(): void {
-    while (this.#free > 0 && this.#turns.length > 0) this.#turns.shift()?.(this.#slot());
+    while (this.#free > 0 && this.#slotQueue.length > 0) this.#slotQueue.shift()?.(this.#slot());
   }
 }
 
-class KeptSlot implements Slot {
-  #onGiven: (() => void) | null;
+class ReservedSlot implements Slot {
+  #onReleased: (() => void) | null;
 
   constructor(onGiven: () => void) {
-    this.#onGiven = onGiven;
+    this.#onReleased = onGiven;
   }
 
-  give(): void {
-    const onGiven = this.#onGiven;
-    this.#onGiven = null;
+  release(): void {
+    const onGiven = this.#onReleased;
+    this.#onReleased = null;
     onGiven?.();
   }
 }

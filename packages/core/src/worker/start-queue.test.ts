@@ -9,13 +9,13 @@ function setUp() {
   const store = { busy: 0 };
   const beginnings = new StartQueue({
     room: () => 2 - store.busy,
-    turns: { atTurnEnd: (callback) => void turnEnds.push(callback) },
-    begin: ({ run }) => told.push(run.id),
-    onAllBegun: () => told.push("all"),
+    eventLoop: { afterTurn: (callback) => void turnEnds.push(callback) },
+    start: ({ run }) => told.push(run.id),
+    onAllStarted: () => told.push("all"),
   });
   const add = (...ids: string[]): void => {
     for (const id of ids) {
-      const slot = { give: () => told.push(`slot of ${id}`) };
+      const slot = { release: () => told.push(`slot of ${id}`) };
       beginnings.add({ run: { id } as NewRun, isCreated: true, slot });
     }
   };
@@ -48,12 +48,12 @@ describe("runs that were created here", () => {
     add("a", "b");
     endTurn();
     expect(told).toEqual([]);
-    beginnings.committed();
+    beginnings.onCommitted();
     endTurn();
     endTurn();
     expect(told).toEqual(["a", "slot of a"]);
-    beginnings.committed();
-    beginnings.committed();
+    beginnings.onCommitted();
+    beginnings.onCommitted();
     endTurn();
     endTurn();
     expect(told).toEqual(["a", "slot of a", "b", "slot of b", "all"]);

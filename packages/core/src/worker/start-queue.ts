@@ -3,13 +3,13 @@ import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Slot } from "./session-pool.ts";
 
-export interface BeginningsParts {
+export interface StartQueueParts {
   /** How many more runs the store has time for: none or less, where those that are under way keep it busy. */
   readonly room: () => number;
-  readonly turns: Pick<EventLoop, "atTurnEnd">;
-  readonly begin: (beginning: PendingStart) => void;
+  readonly eventLoop: Pick<EventLoop, "afterTurn">;
+  readonly start: (beginning: PendingStart) => void;
   /** None waits any more. */
-  readonly onAllBegun: () => void;
+  readonly onAllStarted: () => void;
 }
 
 /**
@@ -21,15 +21,15 @@ export interface BeginningsParts {
  *    long, keep none from beginning.
  */
 export class StartQueue {
-  readonly #parts: BeginningsParts;
+  readonly #parts: StartQueueParts;
   #waiting: PendingStart[] = [];
   /** How many have begun in this turn: whether they have something to commit is known at its end. */
   #fresh = 0;
   /** How many begin at the end of this turn, whatever room there is. */
-  #least = 0;
-  #isComing = false;
+  #startMin = 0;
+  #isArmed = false;
 
-  constructor(parts: BeginningsParts) {
+  constructor(parts: StartQueueParts) {
     this.#parts = parts;
   }
 
@@ -38,46 +38,46 @@ export class StartQueue {
   }
 
   add(beginning: PendingStart): void {
-    this.#comeAtTurnEnd();
+    this.#armTurnEnd();
     if (!this.isEmpty || this.#parts.room() <= this.#fresh) {
       this.#waiting.push(beginning);
       return;
     }
     this.#fresh += 1;
-    this.#begin(beginning);
+    this.#start(beginning);
   }
 
   /** There was a commit. */
-  committed(): void {
+  onCommitted(): void {
     if (this.isEmpty) return;
-    this.#least = 1;
-    this.#comeAtTurnEnd();
+    this.#startMin = 1;
+    this.#armTurnEnd();
   }
 
-  #comeAtTurnEnd(): void {
-    if (this.#isComing) return;
-    this.#isComing = true;
-    this.#parts.turns.atTurnEnd(() => {
-      this.#isComing = false;
-      this.#turnEnds();
+  #armTurnEnd(): void {
+    if (this.#isArmed) return;
+    this.#isArmed = true;
+    this.#parts.eventLoop.afterTurn(() => {
+      this.#isArmed = false;
+      this.#onTurnEnd();
     });
   }
 
-  #turnEnds(): void {
+  #onTurnEnd(): void {
     const room = this.#parts.room();
-    const count = Math.max(this.#least, room);
+    const count = Math.max(this.#startMin, room);
     this.#fresh = 0;
-    this.#least = 0;
+    this.#startMin = 0;
     if (this.isEmpty) return;
-    for (const beginning of this.#waiting.splice(0, count)) this.#begin(beginning);
-    if (this.isEmpty) this.#parts.onAllBegun();
+    for (const beginning of this.#waiting.splice(0, count)) this.#start(beginning);
+    if (this.isEmpty) this.#parts.onAllStarted();
     // Those that have begun now may have nothing to commit for long; if they have, there is a commit to come.
-    else if (room > 0) this.#comeAtTurnEnd();
+    else if (room > 0) this.#armTurnEnd();
   }
 
-  #begin(beginning: PendingStart): void {
-    this.#parts.begin(beginning);
-    beginning.slot.give();
+  #start(beginning: PendingStart): void {
+    this.#parts.start(beginning);
+    beginning.slot.release();
   }
 }
 
@@ -112,7 +112,7 @@ export class PendingStarts {
    * Whether what this worker holds of the run is what waits here to begin: that is no sign of anything else. One whose creation is not
    * answered is to be taken up: the answer may be long in coming.
    */
-  waits(runId: string, epoch: number): boolean {
+  isWaiting(runId: string, epoch: number): boolean {
     return epoch === FIRST_EPOCH && this.#latest.get(runId)?.isCreated === true;
   }
 

@@ -61,15 +61,15 @@ describe("the store's time", () => {
     await world.advance("10 ms");
     await answer(1_010);
     clock.ticks = 10;
-    expect(time.hasCome(1_019)).toBe(true);
-    expect(time.hasCome(1_020)).toBe(false);
+    expect(time.hasPassed(1_019)).toBe(true);
+    expect(time.hasPassed(1_020)).toBe(false);
     sleep(1_019);
     await world.advance("9 ms");
     expect(called).toEqual([1_010, 1_019]);
     expect(asked()).toBe(1);
     clock.ticks = 1_000;
-    expect(time.hasCome(1_019)).toBe(true);
-    expect(time.hasCome(1_020)).toBe(false);
+    expect(time.hasPassed(1_019)).toBe(true);
+    expect(time.hasPassed(1_020)).toBe(false);
   });
 
   it("does not go on by a clock that can be set", async () => {
@@ -79,8 +79,8 @@ describe("the store's time", () => {
     await world.advance("10 ms");
     await answer(1_010);
     await world.leap(10);
-    expect(time.hasCome(1_010)).toBe(true);
-    expect(time.hasCome(1_011)).toBe(false);
+    expect(time.hasPassed(1_010)).toBe(true);
+    expect(time.hasPassed(1_011)).toBe(false);
   });
 
   it("is told to nobody who waits no more", async () => {

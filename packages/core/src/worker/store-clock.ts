@@ -29,13 +29,13 @@ export class StoreClock {
   readonly #wakeBy: Clock["wakeAt"];
   readonly #ticks: () => number | null;
   #waiting: Waiting[] = [];
-  #asking = false;
+  #querying = false;
   /** The latest time that the store has said it to be. */
-  #said = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
   /** When that was heard, by the clock that nobody sets. */
-  #heardAt: number | null = null;
+  #receivedAt: number | null = null;
   /** The latest time that was certain. */
-  #reached = Number.NEGATIVE_INFINITY;
+  #passedUntil = Number.NEGATIVE_INFINITY;
 
   /** `ticks` are of a clock that nobody sets, in ms; null: there is none. */
   constructor(store: Store, clock: TimerQueue, ticks: () => number | null) {
@@ -46,14 +46,15 @@ export class StoreClock {
   }
 
   /** Whether the time is over for certain, where `now` says that it is. */
-  readonly hasCome = (at: number): boolean => this.#store.exactClock || at <= this.#reached || at <= this.#reckon();
+  readonly hasPassed = (at: number): boolean =>
+    this.#store.exactClock || at <= this.#passedUntil || at <= this.#extrapolate();
 
   /** Calls back when a deadline has come, for certain where the store can say it in time. */
   readonly wakeAt = (at: number, callback: () => void): (() => void) => {
     if (this.#store.exactClock || this.#store.readClock === undefined) return this.#wakeBy(at, callback);
     let waits = true;
     const cancel = this.#wakeBy(at, () => {
-      if (this.hasCome(at)) {
+      if (this.hasPassed(at)) {
         callback();
         return;
       }
@@ -63,7 +64,7 @@ export class StoreClock {
           if (waits) callback();
         },
       });
-      if (!this.#asking) void this.#ask();
+      if (!this.#querying) void this.#query();
     });
     return () => {
       waits = false;
@@ -71,38 +72,38 @@ export class StoreClock {
     };
   };
 
-  async #ask(): Promise<void> {
-    this.#asking = true;
+  async #query(): Promise<void> {
+    this.#querying = true;
     // All that are due at one time have come by then.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const asked = this.#waiting;
       this.#waiting = [];
-      await waitAtMost(this.#clock, SAYING_MS_MAX, this.#hear());
+      await waitAtMost(this.#clock, SAYING_MS_MAX, this.#readClock());
       // The answer may be for those as well that came while it was on its way.
-      const reached = this.#reckon();
+      const reached = this.#extrapolate();
       const more = this.#waiting.filter(({ at }) => at <= reached);
       this.#waiting = this.#waiting.filter(({ at }) => at > reached);
       for (const { call } of [...asked, ...more]) call();
     }
-    this.#asking = false;
+    this.#querying = false;
   }
 
-  async #hear(): Promise<void> {
+  async #readClock(): Promise<void> {
     const asked = Promise.resolve(this.#store.readClock?.());
     // One that can't say it is told the deadlines, and what is wrong with it is seen then.
-    const said = await asked.then((present) => present ?? this.#said).catch(() => this.#said);
-    if (said <= this.#said) return;
-    this.#said = said;
-    this.#heardAt = this.#ticks();
+    const said = await asked.then((present) => present ?? this.#reportedAt).catch(() => this.#reportedAt);
+    if (said <= this.#reportedAt) return;
+    this.#reportedAt = said;
+    this.#receivedAt = this.#ticks();
   }
 
   /** The time that the store's clock has come to by now, for certain. */
-  #reckon(): number {
+  #extrapolate(): number {
     const now = this.#ticks();
-    const passedMs = now === null || this.#heardAt === null ? 0 : now - this.#heardAt;
+    const passedMs = now === null || this.#receivedAt === null ? 0 : now - this.#receivedAt;
     const passedThereMs = passedMs > TOLD_MS_MAX ? 0 : passedMs * PACE_MIN;
-    this.#reached = Math.max(this.#reached, this.#said + passedThereMs);
-    return this.#reached;
+    this.#passedUntil = Math.max(this.#passedUntil, this.#reportedAt + passedThereMs);
+    return this.#passedUntil;
   }
 }

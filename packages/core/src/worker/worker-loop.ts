@@ -1,11 +1,11 @@
-import type { HeldRun } from "../rules/tables.ts";
+import type { OwnedRun } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import type { DueRun } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
-import { type Retention, RetentionLoop, tidyEveryMs } from "./retention-loop.ts";
+import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
 
 export interface WorkerLoopSettings extends ClaimSettings {
   /** How long a worker that says nothing is taken for alive. */
@@ -25,18 +25,18 @@ const CLOCK_SLACK_MS = 50;
 
 export interface WorkerLoopParts extends ClaimParts {
   readonly clock: Clock;
-  readonly turns: EventLoop;
+  readonly eventLoop: EventLoop;
   readonly log: Log;
   /** Makes a call until it reaches the store, by the storage retry policy. */
-  readonly reaching: <T>(call: () => Promise<T>) => Promise<T>;
+  readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can work on. */
   readonly room: () => number;
   /** Runs that this worker owns are due, or something has come for them. */
   readonly onDue: (runs: readonly DueRun[]) => void;
   /** The worker was taken for dead: it may have lost any of its runs. What it holds is told next. */
-  readonly onLapsed: () => void;
+  readonly onLeaseLost: () => void;
   /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */
-  readonly onHeld: (held: readonly HeldRun[]) => void;
+  readonly onOwned: (held: readonly OwnedRun[]) => void;
 }
 
 export interface Round {
@@ -57,16 +57,16 @@ export class WorkerLoop {
   readonly #settings: WorkerLoopSettings;
   readonly #parts: WorkerLoopParts;
   readonly #claims: ClaimScheduler;
-  readonly #tidying: RetentionLoop;
+  readonly #retention: RetentionLoop;
   #started = false;
   #stopped = false;
-  #holding = false;
-  #looking = false;
+  #claimsPaused = false;
+  #claiming = false;
   #polling = false;
-  #lookAgain = false;
-  #kicked = false;
-  #wantsRoom = false;
-  #beatenAt = 0;
+  #claimAgain = false;
+  #pollRequested = false;
+  #hasBacklog = false;
+  #heartbeatAt = 0;
   /** When its lease is over, at the latest, if no other beat is answered. */
   #leaseUntil = 0;
   #cancelDue: (() => void) | null = null;
@@ -76,60 +76,60 @@ export class WorkerLoop {
     this.#settings = settings;
     this.#parts = parts;
     this.#claims = new ClaimScheduler(settings, parts);
-    this.#tidying = new RetentionLoop({
+    this.#retention = new RetentionLoop({
       store: parts.store,
       clock: parts.clock,
       retention: settings.retention,
-      reaching: (call) => this.#reaching("prune", call),
+      withRetry: (call) => this.#reaching("prune", call),
       stopped: () => this.#stopped,
     });
   }
 
   /** Whether there was more to claim than room for it. */
-  get wantsRoom(): boolean {
-    return this.#wantsRoom;
+  get hasBacklog(): boolean {
+    return this.#hasBacklog;
   }
 
   /** Begins; asked again, it says what the worker can run by then, and looks for it. */
   async start(): Promise<void> {
-    if (this.#started) await this.beat();
+    if (this.#started) await this.heartbeat();
     else await this.#begin();
-    this.kick();
+    this.requestPoll();
   }
 
   async #begin(): Promise<void> {
-    const { store, reaching, clock } = this.#parts;
+    const { store, withRetry: reaching, clock } = this.#parts;
     const { worker, leaseMs, pollMs, workflows } = this.#settings;
     const { nextExpiryAt } = await reaching(() => {
-      this.#beatenAt = clock.now();
+      this.#heartbeatAt = clock.now();
       return store.heartbeat(worker, leaseMs, workflows);
     });
-    this.#leaseUntil = Math.max(this.#leaseUntil, this.#beatenAt + leaseMs);
+    this.#leaseUntil = Math.max(this.#leaseUntil, this.#heartbeatAt + leaseMs);
     if (this.#started) return;
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
-    this.#every(tidyEveryMs(pollMs), () => this.#tidying.tick());
+    this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
     this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
   }
 
   /** Looks at the end of this turn, if the worker has said that it lives: it does when there is anything that it could run. */
-  kick(): void {
-    if (this.#kicked || this.#stopped || !this.#started) return;
-    this.#kicked = true;
-    this.#parts.turns.atTurnEnd(() => {
-      this.#kicked = false;
-      void this.look();
+  requestPoll(): void {
+    if (this.#pollRequested || this.#stopped || !this.#started) return;
+    this.#pollRequested = true;
+    this.#parts.eventLoop.afterTurn(() => {
+      this.#pollRequested = false;
+      void this.claimRound();
     });
   }
 
   /** No more claims; beats go on. */
-  hold(): void {
-    this.#holding = true;
+  pauseClaims(): void {
+    this.#claimsPaused = true;
   }
 
-  unhold(): void {
-    this.#holding = false;
-    this.kick();
+  resumeClaims(): void {
+    this.#claimsPaused = false;
+    this.requestPoll();
   }
 
   stop(): void {
@@ -142,28 +142,34 @@ export class WorkerLoop {
   async retire(): Promise<void> {
     this.stop();
     if (!this.#started) return;
-    const { store, reaching } = this.#parts;
+    const { store, withRetry: reaching } = this.#parts;
     await this.#reaching("retire", () => reaching(() => store.retire(this.#settings.worker)));
   }
 
   /** Says that the worker lives; frees runs of those who don't. */
-  async beat(): Promise<number> {
+  async heartbeat(): Promise<number> {
     return (
       (await this.#reaching("heartbeat", async () => {
-        const { store, clock, onLapsed, onHeld } = this.#parts;
+        const { store, clock, onLeaseLost: onLapsed, onOwned: onHeld } = this.#parts;
         const { worker, leaseMs, workflows } = this.#settings;
         const askedAt = clock.now();
-        this.#beatenAt = askedAt;
+        this.#heartbeatAt = askedAt;
         const lookedAt = store.now();
-        const { alive, freed, held, nextDueAt, nextExpiryAt } = await store.heartbeat(worker, leaseMs, workflows);
+        const {
+          alive,
+          freed,
+          owned: held,
+          nextDueAt,
+          nextExpiryAt,
+        } = await store.heartbeat(worker, leaseMs, workflows);
         if (this.#stopped) return 0;
-        if (this.#isOver) this.kick();
+        if (this.#leaseExpired) this.requestPoll();
         this.#leaseUntil = Math.max(this.#leaseUntil, askedAt + leaseMs);
         if (!alive) onLapsed();
         onHeld(held);
         this.#expect(nextDueAt, lookedAt);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);
-        if (freed > 0) this.kick();
+        if (freed > 0) this.requestPoll();
         return freed;
       })) ?? 0
     );
@@ -172,8 +178,8 @@ export class WorkerLoop {
   /** A beat, where the next tick would be too late for one; its answer tells what a poll asks for. Else a poll. */
   #tick(): Promise<unknown> {
     const { pollMs, leaseMs } = this.#settings;
-    const isLast = this.#parts.clock.now() - this.#beatenAt + pollMs > leaseMs / BEATS;
-    return isLast ? this.beat() : this.#poll();
+    const isLast = this.#parts.clock.now() - this.#heartbeatAt + pollMs > leaseMs / BEATS;
+    return isLast ? this.heartbeat() : this.#poll();
   }
 
   /**
@@ -183,7 +189,7 @@ export class WorkerLoop {
   async #poll(): Promise<void> {
     const { store } = this.#parts;
     const { worker, workflows } = this.#settings;
-    if (this.#stopped || this.#holding || this.#looking || this.#polling) return;
+    if (this.#stopped || this.#claimsPaused || this.#claiming || this.#polling) return;
     this.#polling = true;
     await this.#reaching("poll", async () => {
       const lookedAt = store.now();
@@ -194,8 +200,8 @@ export class WorkerLoop {
 
   /** Looks at what is due when it is. What was so when the store was asked is looked at now. */
   #expect(dueAt: number | null, askedAt: number): void {
-    if (dueAt !== null && dueAt <= askedAt) this.kick();
-    else if (!this.#looking) this.#armDue(dueAt);
+    if (dueAt !== null && dueAt <= askedAt) this.requestPoll();
+    else if (!this.#claiming) this.#armDue(dueAt);
   }
 
   /** A worker that is taken for dead before the next beat leaves its runs then, not when that beat comes. */
@@ -206,31 +212,33 @@ export class WorkerLoop {
     if (this.#stopped || expiryAt === null) return;
     const inMs = expiryAt - store.now() + (store.exactClock ? 0 : CLOCK_SLACK_MS);
     if (inMs < this.#settings.leaseMs / BEATS) {
-      this.#cancelExpiry = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => void this.beat());
+      this.#cancelExpiry = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => void this.heartbeat());
     }
   }
 
   /** Claims what there is room for, and hears what is due. */
-  async look(): Promise<Round> {
-    if (this.#stopped || this.#holding || this.#isOver) return { claimed: 0, due: 0 };
-    if (this.#looking) {
-      this.#lookAgain = true;
+  async claimRound(): Promise<Round> {
+    if (this.#stopped || this.#claimsPaused || this.#leaseExpired) return { claimed: 0, due: 0 };
+    if (this.#claiming) {
+      this.#claimAgain = true;
       return { claimed: 0, due: 0 };
     }
-    this.#looking = true;
+    this.#claiming = true;
     const round = await this.#reaching("claim", () => this.#round());
-    this.#looking = false;
+    this.#claiming = false;
     // The claim may have been granted and its answer lost.
     if (round === null && !this.#stopped)
-      await this.#reaching("held", async () => this.#parts.onHeld(await this.#parts.store.held(this.#settings.worker)));
-    if (this.#lookAgain) {
-      this.#lookAgain = false;
-      this.kick();
+      await this.#reaching("ownedRunning", async () =>
+        this.#parts.onOwned(await this.#parts.store.ownedRunning(this.#settings.worker)),
+      );
+    if (this.#claimAgain) {
+      this.#claimAgain = false;
+      this.requestPoll();
     }
     return round ?? { claimed: 0, due: 0 };
   }
 
-  get #isOver(): boolean {
+  get #leaseExpired(): boolean {
     return this.#parts.clock.now() >= this.#leaseUntil;
   }
 
@@ -238,13 +246,13 @@ export class WorkerLoop {
     const { store, room, onDue } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
     const lookedAt = store.now();
-    const due = await store.due(worker, claimMax);
+    const due = await store.dueRuns(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
     onDue(due);
     const limit = Math.min(room(), claimMax);
-    const claimed = await this.#claims.take(limit, this.#wantsRoom);
-    this.#wantsRoom = claimed === limit || limit <= 0;
-    if (this.#wantsRoom && room() > 0) this.#lookAgain = true;
+    const claimed = await this.#claims.claim(limit, this.#hasBacklog);
+    this.#hasBacklog = claimed === limit || limit <= 0;
+    if (this.#hasBacklog && room() > 0) this.#claimAgain = true;
     const dueAt = await store.nextDueAt(worker, workflows);
     // What was due when the worker looked waits for room, not for time.
     this.#armDue(dueAt !== null && dueAt <= lookedAt ? null : dueAt);
@@ -259,7 +267,7 @@ export class WorkerLoop {
     if (this.#stopped || at === null) return;
     const inMs = at - store.now();
     if (inMs < this.#settings.pollMs)
-      this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.kick());
+      this.#cancelDue = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => this.requestPoll());
   }
 
   #every(ms: number, work: () => Promise<unknown>): void {

@@ -35,17 +35,17 @@ export class Worker {
   readonly id: string;
   readonly coordinator: Coordinator;
   readonly clock: TimerQueue;
-  readonly expected = new PendingStarts();
+  readonly pendingStarts = new PendingStarts();
   readonly #config: EngineConfig;
   readonly #codec: Codec;
-  readonly #news: EventPublisher;
+  readonly #events: EventPublisher;
   readonly #programs: ProgramRegistry;
   readonly #sessions: SessionPool;
-  readonly #workshop: SessionLoader;
+  readonly #loader: SessionLoader;
   readonly #committer: Committer;
-  readonly #ownership: WorkerLoop;
-  readonly #strays: UnhandledRejections;
-  readonly #intake: ClaimedRuns;
+  readonly #loop: WorkerLoop;
+  readonly #rejections: UnhandledRejections;
+  readonly #claimedRuns: ClaimedRuns;
   readonly #releases: ResourceReleases;
   #unwatch: (() => void) | null = null;
   #stopping = false;
@@ -55,262 +55,272 @@ export class Worker {
     const { world, log } = config;
     this.#config = config;
     this.#codec = codec;
-    this.#news = news;
+    this.#events = news;
     this.id = world.random.id(world.clock.now());
     this.clock = new TimerQueue(world.clock, config.timerResolutionMs);
     const around = sessionServices(config, this.clock, codec);
     this.#sessions = new SessionPool(
-      { workingMax: config.concurrency, restingMax: config.hotRuns, restingBytesMax: config.hotBytes },
+      { workingMax: config.concurrency, parkedMax: config.hotRuns, parkedBytesMax: config.hotBytes },
       around.appoint,
       (runId) => {
         this.coordinator.disown(runId);
         // Where none stays, the store's deadlines are the only ones there are.
-        if (config.hotRuns === 0) this.#ownership.kick();
+        if (config.hotRuns === 0) this.#loop.requestPoll();
       },
     );
     this.#programs = new ProgramRegistry(config.workflows.values(), { ...config, codec, log }, config.policy);
-    this.#strays = world.catchStrays((runId, error) => {
+    this.#rejections = world.trackRejections((runId, error) => {
       log("error", "a rejection in a run's code was handled by nobody", { run: runId, error: String(error) });
       news.event({ kind: "unhandledRejection", runId, error });
     });
-    const { committer, coordinator } = this.#createStorage();
+    const { committer, coordinator } = this.#createCoordinator();
     this.#committer = committer;
     this.coordinator = coordinator;
     this.#releases = new ResourceReleases(log, (failure) => news.event({ kind: "resource.releaseFailed", ...failure }));
-    this.#ownership = this.#createOwnership();
-    this.#workshop = new SessionLoader(
+    this.#loop = this.#createLoop();
+    this.#loader = new SessionLoader(
       {
         worker: this.id,
         programs: this.#programs,
         sessions: this.#sessions,
-        expected: this.expected,
+        pendingStarts: this.pendingStarts,
         log,
         load: (runId, afterSeq) => config.store.load(runId, afterSeq),
         room: () => this.coordinator.room,
-        onAllBegun: () => this.#freed(),
+        onAllStarted: () => this.#freed(),
         own: (view) => this.coordinator.own(view),
         disown: (runId) => {
           this.coordinator.disown(runId);
-          this.#intake.cleared(runId);
+          this.#claimedRuns.cleared(runId);
         },
         onLost: (run, reason) => news.event({ kind: "run.lost", runId: run.id, workflow: run.workflow, reason }),
-        refuses: (run) => poisonOf(run, config.claimsMax),
-        onHopeless: (run, error) => this.#intake.park(run, error),
-        onUnknown: (run) => this.#intake.giveBack(run),
+        rejectionOf: (run) => poisonOf(run, config.claimsMax),
+        onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
+        onUnknownWorkflow: (run) => this.#claimedRuns.release(run),
       },
-      this.#sessionWorld(around),
+      this.#sessionServices(around),
     );
-    this.#intake = new ClaimedRuns({
+    this.#claimedRuns = new ClaimedRuns({
       config,
       codec,
-      news,
+      events: news,
       sessions: this.#sessions,
-      workshop: this.#workshop,
+      loader: this.#loader,
       coordinator: this.coordinator,
-      onCleared: () => this.#ownership.kick(),
+      onCleared: () => this.#loop.requestPoll(),
     });
   }
 
   /** Keeps a slot for a run that is about to be started; null if it can't be worked on here at once. */
-  keepSlot(workflow: WorkflowRef): Slot | null {
-    return this.#stopping || !this.#programs.has(workflow) ? null : this.#sessions.keep();
+  reserveSlot(workflow: WorkflowRef): Slot | null {
+    return this.#stopping || !this.#programs.has(workflow) ? null : this.#sessions.reserveSlot();
   }
 
   /** Whether this process hears of the run's end by itself. One that rests may be ended by others, who tell nobody. */
-  hears(runId: string): boolean {
-    return this.#sessions.get(runId)?.resting === false || this.expected.has(runId);
+  isLocal(runId: string): boolean {
+    return this.#sessions.get(runId)?.isParked === false || this.pendingStarts.has(runId);
   }
 
   async start(): Promise<void> {
-    const heeding = { worker: this.id, sessions: this.#sessions, workshop: this.#workshop, ownership: this.#ownership };
-    this.#unwatch = this.#config.store.watch((hint) => handleHint(hint, heeding));
-    if (this.#programs.refs.length > 0) await this.#ownership.start();
+    const handlers = { worker: this.id, sessions: this.#sessions, loader: this.#loader, loop: this.#loop };
+    this.#unwatch = this.#config.store.watch((hint) => handleHint(hint, handlers));
+    if (this.#programs.refs.length > 0) await this.#loop.start();
   }
 
   /** Works on runs of this workflow too, from here on. */
   async register(workflow: Parameters<ProgramRegistry["add"]>[0]): Promise<void> {
     this.#programs.add(workflow);
-    await this.#ownership.start();
+    await this.#loop.start();
   }
 
   /** Interprets a run that was created a moment ago with this worker as its owner. */
-  take(beginning: PendingStart): void {
-    this.#workshop.take(beginning);
+  enqueueStart(beginning: PendingStart): void {
+    this.#loader.enqueueStart(beginning);
   }
 
   /** Makes a call until it reaches the store; a caller is told if it does not. */
-  reaching<T>(call: () => Promise<T>): Promise<T> {
-    return this.#committer.answering(call);
+  withRetry<T>(call: () => Promise<T>): Promise<T> {
+    return this.#committer.retryingForCaller(call);
   }
 
   /** Asks for work now: a run may have become claimable. */
-  kick(): void {
-    this.#ownership.kick();
+  requestPoll(): void {
+    this.#loop.requestPoll();
   }
 
   async recover(): Promise<{ readonly freed: number; readonly claimed: number; readonly due: number }> {
-    const freed = await this.#ownership.beat();
-    return { freed, ...(await this.#ownership.look()) };
+    const freed = await this.#loop.heartbeat();
+    return { freed, ...(await this.#loop.claimRound()) };
   }
 
   /**
    * Before a call to this very process takes a run over from outside. What is given lets go of what the process has of the run
    * by then, and of nothing that it has claimed since: the answer to the call may be late.
    */
-  grip(runId: string): (reason: Error) => void {
+  capture(runId: string): (reason: Error) => void {
     const session = this.#sessions.get(runId);
     return (reason) => {
-      this.expected.drop(runId);
-      if (session !== undefined && this.#sessions.get(runId) === session) this.#workshop.forget(runId, reason);
+      this.pendingStarts.drop(runId);
+      if (session !== undefined && this.#sessions.get(runId) === session) this.#loader.discard(runId, reason);
     };
   }
 
   /** Stops claiming, waits until nothing works or time is up, gives back what still does. */
   async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    this.#ownership.hold();
+    this.#loop.pauseClaims();
     this.#unwatch?.();
-    if (!this.#workshop.isIdle) {
+    if (!this.#loader.isIdle) {
       await waitAtMost(this.clock, drainMs, new Promise<void>((resolve) => this.#idle.push(resolve)));
     }
-    this.#workshop.close();
-    for (const session of this.#sessions.all()) if (!session.resting) session.release();
+    this.#loader.close();
+    for (const session of this.#sessions.all()) if (!session.isParked) session.release();
     // A store that does not answer must not keep the process: what is not given back is free when the lease is over.
     await waitAtMost(this.clock, Math.max(drainMs, GIVE_BACK_MS), this.coordinator.drained());
-    this.#workshop.forgetAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
+    this.#loader.discardAll(new PawlError("ENGINE_STOPPED", "the engine is shut down"));
     await waitAtMost(this.clock, GIVE_BACK_MS, this.#releases.ended());
-    await waitAtMost(this.clock, GIVE_BACK_MS, this.#ownership.retire());
+    await waitAtMost(this.clock, GIVE_BACK_MS, this.#loop.retire());
     this.clock.clear();
-    this.#strays.stop();
+    this.#rejections.stop();
   }
 
-  #createStorage(): Storage {
+  #createCoordinator(): CommitPath {
     return createCoordinator(this.#config, this.clock, {
       onDown: (error) => {
-        this.#ownership.hold();
-        this.#news.event({ kind: "store.down", error });
+        this.#loop.pauseClaims();
+        this.#events.event({ kind: "store.down", error });
       },
       onUp: () => {
-        if (!this.#stopping) this.#ownership.unhold();
-        this.#news.event({ kind: "store.up" });
+        if (!this.#stopping) this.#loop.resumeClaims();
+        this.#events.event({ kind: "store.up" });
       },
-      onWakes: (wakes) => this.#woken(wakes),
-      onAnswered: () => this.#workshop.committed(),
+      onWakes: (wakes) => this.#wakeRuns(wakes),
+      onAnswered: () => this.#loader.onCommitted(),
       onBroken: (error) => this.#broken(error),
     });
   }
 
-  #createOwnership(): WorkerLoop {
+  #createLoop(): WorkerLoop {
     const { store, world, log, leaseMs, pollMs, retention } = this.#config;
     return new WorkerLoop(
       { worker: this.id, workflows: this.#programs.refs, leaseMs, pollMs, claimMax: CLAIM_MAX, retention },
       {
         store,
-        reaching: (call) => this.#committer.reaching(call),
+        withRetry: (call) => this.#committer.retrying(call),
         clock: this.clock,
-        turns: world.turns,
+        eventLoop: world.eventLoop,
         log,
         room: () => this.#sessions.room,
-        suspectRoom: () => this.#intake.suspectRoom,
-        onClaimed: (runs) => this.#intake.claimed(runs),
-        onDue: (runs) => this.#workshop.due(runs),
-        onHeld: (held) => {
-          this.coordinator.reached();
-          this.#intake.holds(held);
-          this.#workshop.reconcile(held);
+        suspectRoom: () => this.#claimedRuns.suspectRoom,
+        onClaimed: (runs) => this.#claimedRuns.claimed(runs),
+        onDue: (runs) => this.#loader.wakeDue(runs),
+        onOwned: (held) => {
+          this.coordinator.markUp();
+          this.#claimedRuns.keepSuspects(held);
+          this.#loader.reconcile(held);
         },
-        onLapsed: () => this.#lapsed(),
+        onLeaseLost: () => this.#onLeaseLost(),
       },
     );
   }
 
-  #sessionWorld(around: ReturnType<typeof sessionServices>): SessionServices {
+  #sessionServices(around: ReturnType<typeof sessionServices>): SessionServices {
     const { store } = this.#config;
     return {
       ...around,
       policyOf: (run) => this.#programs.policyOf(run),
       releases: this.#releases,
-      behind: (session) => this.#workshop.arrived(session.runId),
-      within: this.#strays.within,
-      beside: this.#strays.beside,
+      reloadInbox: (session) => this.#loader.reload(session.runId),
+      watched: this.#rejections.watched,
+      unwatched: this.#rejections.unwatched,
       enlist: (session) => this.coordinator.enlist(session),
       committed: (session, op) => {
-        this.#intake.cleared(session.runId);
-        this.#news.records(session.run, op);
+        this.#claimedRuns.cleared(session.runId);
+        this.#events.records(session.run, op);
       },
-      woke: (session) => {
-        this.#sessions.woke(session);
-        this.#news.plain("run.woken", session.run);
+      unparked: (session) => {
+        this.#sessions.unpark(session);
+        this.#events.plain("run.woken", session.run);
       },
-      rested: (session) => this.#rested(session),
+      parked: (session) => this.#parked(session),
       ended: (session) => this.#ended(session),
-      lost: (session, reason) => this.#workshop.lost(session, reason),
+      appendRefused: (session, reason) => this.#loader.onAppendRefused(session, reason),
       undoChild: (child) => startUndoRun({ store, codec: this.#codec, ops: this.coordinator }, child),
     };
   }
 
-  #woken(wakes: readonly Wake[]): void {
+  #wakeRuns(wakes: readonly Wake[]): void {
     for (const wake of wakes) {
-      if (wake.owner === this.id) this.#workshop.woken(wake);
-      else if (wake.owner === null) this.#ownership.kick();
+      if (wake.owner === this.id) this.#loader.wake(wake);
+      else if (wake.owner === null) this.#loop.requestPoll();
     }
   }
 
-  #rested(session: RunSession): void {
-    this.#sessions.rested(session);
-    this.#news.plain("run.suspended", session.run);
+  #parked(session: RunSession): void {
+    this.#sessions.park(session);
+    this.#events.plain("run.suspended", session.run);
     this.#freed();
   }
 
   #ended(session: RunSession): void {
-    const { run, end } = session;
+    const { run, endState: end } = session;
     this.#sessions.remove(session);
     this.coordinator.disown(run.id);
     this.#freed();
     if (end === null) return;
-    this.#news.left(run, end, session.undoes);
-    if (end.status === "continued") this.#workshop.arrived(run.id);
+    this.#events.turnEnded(run, end, session.isCompensating);
+    if (end.status === "continued") this.#loader.reload(run.id);
   }
 
   /** A slot is free: those who wait for the end of work, and runs that nobody owns, hear of it. */
   #freed(): void {
-    if (this.#workshop.isIdle) for (const resolve of this.#idle.splice(0)) resolve();
-    if (this.#ownership.wantsRoom) this.#ownership.kick();
+    if (this.#loader.isIdle) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#loop.hasBacklog) this.#loop.requestPoll();
   }
 
-  #lapsed(): void {
+  #onLeaseLost(): void {
     this.#config.log("warn", "this worker was silent for longer than its lease: it looks which runs it has still", {
       worker: this.id,
       runs: this.#sessions.size,
     });
-    this.#news.event({ kind: "worker.lapsed", worker: this.id });
-    this.#workshop.lapsed();
-    this.#ownership.kick();
+    this.#events.event({ kind: "worker.lapsed", worker: this.id });
+    this.#loader.onLeaseLost();
+    this.#loop.requestPoll();
   }
 
   #broken(error: unknown): void {
     this.#config.log("error", "the engine stopped before it could write a wrong state", { error: String(error) });
-    this.#ownership.stop();
-    this.#workshop.forgetAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
-    this.#news.event({ kind: "engine.broken", error });
+    this.#loop.stop();
+    this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
+    this.#events.event({ kind: "engine.broken", error });
   }
 }
 
-type Surroundings = Pick<
+type SharedServices = Pick<
   SessionServices,
-  "now" | "hasCome" | "clock" | "turns" | "random" | "codec" | "log" | "wakeAt"
+  "now" | "hasPassed" | "clock" | "eventLoop" | "random" | "codec" | "log" | "wakeAt"
 > & {
   /** Calls back when a deadline has come, for certain where the store can say it in time. */
   readonly appoint: StoreClock["wakeAt"];
 };
 
-/** What surrounds all sessions, whatever worker they have: clocks, turns, chance, the log. */
-export function sessionServices({ store, world, log }: EngineConfig, clock: TimerQueue, codec: Codec): Surroundings {
+/** What surrounds all sessions, whatever worker they have: clocks, eventLoop, chance, the log. */
+export function sessionServices({ store, world, log }: EngineConfig, clock: TimerQueue, codec: Codec): SharedServices {
   const now = (): number => store.now();
-  const { turns, random } = world;
+  const { eventLoop, random } = world;
   const ticks = (): number | null => world.clock.ticks?.() ?? null;
-  const { hasCome, wakeAt: appoint } = new StoreClock(store, clock, ticks);
-  return { now, hasCome, clock, turns, random, codec, log, wakeAt: wakeBy(clock, now), appoint };
+  const { hasPassed: hasCome, wakeAt: appoint } = new StoreClock(store, clock, ticks);
+  return {
+    now,
+    hasPassed: hasCome,
+    clock,
+    eventLoop: eventLoop,
+    random,
+    codec,
+    log,
+    wakeAt: wakeBy(clock, now),
+    appoint,
+  };
 }
 
 /**
@@ -320,7 +330,7 @@ export function sessionServices({ store, world, log }: EngineConfig, clock: Time
 const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 500 };
 
 /** A worker's way to its store. */
-export interface Storage {
+export interface CommitPath {
   readonly committer: Committer;
   readonly coordinator: Coordinator;
 }
@@ -335,36 +345,36 @@ export function createCoordinator(
     readonly onAnswered: () => void;
     readonly onBroken: (error: unknown) => void;
   },
-): Storage {
+): CommitPath {
   const { onDown, onUp, ...rest } = hooks;
   const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
-  const turns = dueTimersFirst(world.turns, clock);
+  const eventLoop = dueTimersFirst(world.eventLoop, clock);
   const { batchMax = LIMITS.batchMax, busyMax = LIMITS.busyMax } = store;
   const limits = { ...LIMITS, batchMax, busyMax };
-  const coordinator = new Coordinator({ store, committer, turns, limits, ...rest });
+  const coordinator = new Coordinator({ store, committer, eventLoop, limits, ...rest });
   return { committer, coordinator };
 }
 
 export interface HintHandlers {
   readonly worker: string;
-  readonly sessions: { get(runId: string): Pick<RunSession, "resting"> | undefined };
-  readonly workshop: {
+  readonly sessions: { get(runId: string): Pick<RunSession, "isParked"> | undefined };
+  readonly loader: {
     /** Whether this worker is about to begin the run. */
-    expects(runId: string): boolean;
+    isStarting(runId: string): boolean;
     /** Reads what has come for a run that this worker owns. */
-    arrived(runId: string): void;
+    reload(runId: string): void;
   };
   /** Looks for whatever is due. */
-  readonly ownership: { kick(): void };
+  readonly loop: { requestPoll(): void };
 }
 
 /**
  * What a hint means to a worker. Where the store tells who owns a run, what has come for a hot one is read without asking what is
  * due, and what others own is theirs to see. What a worker has in its hands it needs no hint for.
  */
-export function handleHint({ runIds, owners }: Hint, { worker, sessions, workshop, ownership }: HintHandlers): void {
+export function handleHint({ runIds, owners }: Hint, { worker, sessions, loader, loop }: HintHandlers): void {
   if (runIds === null) {
-    ownership.kick();
+    loop.requestPoll();
     return;
   }
   let looks = false;
@@ -373,9 +383,9 @@ export function handleHint({ runIds, owners }: Hint, { worker, sessions, worksho
     const owner = owners?.[index];
     index += 1;
     const session = sessions.get(runId);
-    if (workshop.expects(runId)) continue;
-    if (owner === worker && session !== undefined) workshop.arrived(runId);
-    else if (owner === worker || ((owner === undefined || owner === null) && session?.resting !== false)) looks = true;
+    if (loader.isStarting(runId)) continue;
+    if (owner === worker && session !== undefined) loader.reload(runId);
+    else if (owner === worker || ((owner === undefined || owner === null) && session?.isParked !== false)) looks = true;
   }
-  if (looks) ownership.kick();
+  if (looks) loop.requestPoll();
 }

@@ -26,7 +26,7 @@ export interface ProgramHost {
   now(): number;
   issue(command: Command): void;
   /** Acquires a resource before the program gets anything else; it is held whenever the run is worked on. */
-  hold(request: ResourceRequest): void;
+  acquire(request: ResourceRequest): void;
   /** The program is over. What it issues after that is ignored. */
   finish(ending: Ending): void;
   /**
@@ -44,14 +44,14 @@ export interface ProgramHost {
   /** A value as posts hold it; `what` says in an error which one it is. */
   encode(value: unknown, what: string): Payload;
   /** Ends the command at a path, or else everything under it: bodies are told so, waits are over, and what still comes for it is dropped. */
-  close(path: string, reason: Error): void;
+  cancelUnder(path: string, reason: Error): void;
   /** A loop begins. In replay: with which round; null: the first. The rounds before it are passed over. */
-  loopBegins(loop: string): ResumePoint | null;
+  loopStarts(loop: string): ResumePoint | null;
   loopEnds(loop: string): void;
   /** The first round of a loop in which something was done that may have to be undone; infinite: none. */
   keptFrom(loop: string): number;
   /** Records of `kind` at `location`, and all under it, are passed over: the code does not ask for them any more. */
-  passOver(location: string, kind: RecordKind): void;
+  skip(location: string, kind: RecordKind): void;
 }
 
 /** A look at the records that are still to be replayed. */
@@ -59,7 +59,7 @@ export interface JournalAhead {
   /** Whether a record of this kind lies at this location. */
   holds(location: string, kind: RecordKind): boolean;
   /** Whether a record lies in the scope whose locations begin with this prefix. */
-  goesOn(prefix: string): boolean;
+  continues(prefix: string): boolean;
 }
 
 /** A loop goes on with a round whose state is in the journal, or is over and gives what it gave. */

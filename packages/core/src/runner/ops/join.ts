@@ -45,7 +45,7 @@ export async function race<const All extends Branches<Ctx>>(
         if (loser === winner) continue;
         const reason = new PawlError("RACE_LOST", `branch ${loser} of race ${name} has lost to ${winner}`);
         line.end(reason);
-        branch.host.close(path, reason);
+        branch.host.cancelUnder(path, reason);
         for (const [location, runId] of line.children) cancelChild(branch, location, runId, reason);
       }
       resolve({ winner, value } as RaceResult<All>);

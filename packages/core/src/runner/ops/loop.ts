@@ -29,7 +29,7 @@ export async function loop<State, Value>(
 ): Promise<Value> {
   const history = checkHistory(options);
   const location = nextLocation(branch.scope, history.name);
-  const point = branch.host.loopBegins(location);
+  const point = branch.host.loopStarts(location);
   if (point?.kind === "over") return await ended<Value>(branch, location);
   const isPlain = !("state" in options);
   const run = options.run as LoopOptions<Ctx, State, Value>["run"];
@@ -61,7 +61,7 @@ async function goRound<Result>(
   const inner = { ...branchAt(branch, path), line };
   const result = await run(inner.createCtx(inner));
   line.end(ROUND_OVER);
-  branch.host.close(path, ROUND_OVER);
+  branch.host.cancelUnder(path, ROUND_OVER);
   return result;
 }
 

@@ -13,7 +13,7 @@ export async function resource<Value>(
   const retry = options.retry === undefined ? branch.retry : resolveRetry(options.retry, DEFAULT_RETRY);
   const release = (options.release ?? dispose) as (value: unknown) => unknown;
   return await new Promise((resolve) => {
-    branch.host.hold({
+    branch.host.acquire({
       name: checked,
       acquire: options.acquire,
       release,

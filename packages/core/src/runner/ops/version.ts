@@ -19,7 +19,7 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
   }
   const { host, scope } = branch;
   const location = nextLocation(scope, checkName(name, "name of version"));
-  if (!host.ahead.holds(location, "version") && host.ahead.goesOn("")) return FIRST;
+  if (!host.ahead.holds(location, "version") && host.ahead.continues("")) return FIRST;
   const version = await mark(branch, { record: "version", location, value: latest, detail: null });
   if (version <= latest) return version;
   throw new PawlError(
@@ -30,5 +30,5 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
 
 /** What was here is not asked for any more; runs that have it in their journal go past it. */
 export function removed(branch: Branch, name: string, kind: RecordKind): void {
-  branch.host.passOver(nextLocation(branch.scope, checkName(name, "name of what was removed")), kind);
+  branch.host.skip(nextLocation(branch.scope, checkName(name, "name of what was removed")), kind);
 }

@@ -102,12 +102,12 @@ export class KvStore implements Store {
     return this.#write((store) => store.claim(request));
   }
 
-  due(worker: string, limit: number): Promise<readonly DueRun[]> {
-    return this.#read((store) => store.due(worker, limit));
+  dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
+    return this.#read((store) => store.dueRuns(worker, limit));
   }
 
-  held(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
-    return this.#read((store) => store.held(worker));
+  ownedRunning(worker: string): Promise<ReadonlyArray<{ readonly id: string; readonly epoch: number }>> {
+    return this.#read((store) => store.ownedRunning(worker));
   }
 
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {

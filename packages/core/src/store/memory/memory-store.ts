@@ -6,7 +6,7 @@ import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
 import { isWorking } from "../../rules/run-head.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest, Tables } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { MemoryTables } from "./memory-tables.ts";
@@ -62,17 +62,17 @@ export class ProcessStore implements MemoryStore {
     return claimRuns(this.#batch(), request);
   }
 
-  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+  async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
     return this.#tables.runs.queues
       .due(worker, this.now(), limit)
       .map((cell) => ({ id: cell.head.id, inboxLast: cell.head.inboxLast }));
   }
 
-  async held(worker: string): Promise<readonly HeldRun[]> {
+  async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
     return this.#held(worker);
   }
 
-  #held(worker: string): readonly HeldRun[] {
+  #held(worker: string): readonly OwnedRun[] {
     const owned = this.#tables.runs.ownedBy(worker, Number.POSITIVE_INFINITY);
     return owned.filter((head) => isWorking(this.#tables, head)).map(({ id, epoch }) => ({ id, epoch }));
   }
@@ -93,7 +93,7 @@ export class ProcessStore implements MemoryStore {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     return {
       ...heartbeat(this.#batch(), worker, leaseMs, workflows),
-      held: this.#held(worker),
+      owned: this.#held(worker),
       nextDueAt: this.#tables.runs.queues.nextAt(worker, workflows ?? []),
       nextExpiryAt: this.#tables.workers.nextExpiryAt(worker),
     };

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { type PostgresTx, workflow } from "../../index.ts";
 import { freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
-import { Stage } from "../../testing/stage.ts";
 import { storeContract } from "../../testing/store-contract/index.ts";
+import { TestCluster } from "../../testing/test-cluster.ts";
 import { transactionPooler } from "../../testing/transaction-pooler.ts";
 import { createPool } from "./driver.ts";
 import { postgresStore } from "./index.ts";
@@ -45,7 +45,7 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
   describe("an engine on PostgreSQL through a pooler", () => {
     it("does all that it does without: steps, messages, events, children, transactions, and going on after a crash", async () => {
       const { schema, dispose } = await fixture.schema();
-      const stage = new Stage({ connect: () => storeOf(schema), dispose, isRemote: true });
+      const stage = new TestCluster({ connect: () => storeOf(schema), dispose, isRemote: true });
       onTestFinished(() => stage.close());
       const leaf = workflow("leaf", async (ctx, n: number) => ctx.step("double", () => 2 * n));
       const root = workflow("root", async (ctx) => {

@@ -4,7 +4,7 @@ import { distinctWorkflows, type WorkflowRef } from "../../model/workflow-ref.ts
 import { applyTransition } from "../../rules/apply.ts";
 import { endPending } from "../../rules/apply-event.ts";
 import type { Batch } from "../../rules/batch.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
@@ -142,14 +142,14 @@ export class PostgresStore implements Store {
     return runs;
   }
 
-  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+  async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
     const values = [this.#fixedNow(), toColumn(worker), limit];
     const rows = (await this.#database.call(STORE_SQL.due, values)) as [string, number][] | null;
     return (rows ?? []).map(([id, inboxLast]) => ({ id: fromColumn(id), inboxLast }));
   }
 
-  async held(worker: string): Promise<readonly HeldRun[]> {
-    return heldOf(await this.#database.call(STORE_SQL.held, [toColumn(worker)]));
+  async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
+    return heldOf(await this.#database.call(STORE_SQL.owned, [toColumn(worker)]));
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -165,11 +165,15 @@ export class PostgresStore implements Store {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
     const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
-    const { now, held, ...rest } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & {
+    const {
+      now,
+      owned: held,
+      ...rest
+    } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & {
       readonly now: number;
     };
     this.#clock?.heard(now);
-    return { ...rest, held: heldOf(held) };
+    return { ...rest, owned: heldOf(held) };
   }
 
   async retire(worker: string): Promise<void> {

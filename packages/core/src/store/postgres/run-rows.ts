@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { Parent, Run, Wait } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { runOf } from "../../rules/run-head.ts";
-import type { EventRow, HeldRun, LetterRow, RunHead } from "../../rules/tables.ts";
+import type { EventRow, LetterRow, OwnedRun, RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn } from "../text-column.ts";
 import type { KnownRun } from "./known-rows.ts";
 
@@ -281,6 +281,6 @@ export function documentOf(row: DocumentColumns): StoredDocument {
   };
 }
 
-export function heldOf(rows: unknown): readonly HeldRun[] {
+export function heldOf(rows: unknown): readonly OwnedRun[] {
   return ((rows ?? []) as [string, number][]).map(([id, epoch]) => ({ id: fromColumn(id), epoch }));
 }

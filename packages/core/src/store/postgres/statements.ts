@@ -1,4 +1,4 @@
-import { heldSql, nextDueSql } from "./schema/ownership.ts";
+import { nextDueSql, ownedSql } from "./schema/ownership.ts";
 import { ENTRY_JSON, RECORD_JSON } from "./schema/reads.ts";
 import { chunkOf } from "./schema/row-json.ts";
 
@@ -19,7 +19,7 @@ export const STORE_SQL = {
   prune: "SELECT @.prune_1($1, $2, $3, $4, $5)::text AS json",
   due: `SELECT json_agg(json_build_array(r.id, r.inbox_last) ORDER BY r.wake_at, r.n)::text AS json FROM (
     SELECT * FROM @.runs q WHERE q.owner = $2 AND q.wake_at <= ${PRESENT} ORDER BY q.wake_at, q.n LIMIT $3) AS r`,
-  held: `SELECT (${heldSql("$1")})::text AS json`,
+  owned: `SELECT (${ownedSql("$1")})::text AS json`,
   nextDueAt: `SELECT (${nextDueSql("$1", "$2::text[], $3::integer[]")})::text AS json`,
   expired: `SELECT json_agg(e.id)::text AS json FROM (SELECT q.id FROM @.events q WHERE q.pending AND q.expire_at <= ${PRESENT}
     ORDER BY q.expire_at, q.n LIMIT $2) AS e`,

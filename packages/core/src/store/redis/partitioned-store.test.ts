@@ -233,10 +233,10 @@ it.skipIf(ADDRESS === undefined)(
     const waits = { ...suspended({ topics: [topic] }), inboxSeen: run?.inboxLast ?? 0 };
     await store.commit([append("r", { epoch: run?.epoch ?? 0, turn: 1, state: waits })]);
     await store.commit([post(event(topic, "e1"))]);
-    expect(await store.due("w", 1)).toEqual([]);
+    expect(await store.dueRuns("w", 1)).toEqual([]);
     await store.commit([post(event(topic, "e2"))]);
     expect((await store.reader.inbox("r")).map(({ id }) => id)).toEqual(["event:e1", "event:e2"]);
-    expect(await store.due("w", 1)).toMatchObject([{ id: "r" }]);
+    expect(await store.dueRuns("w", 1)).toMatchObject([{ id: "r" }]);
   },
 );
 

@@ -1,7 +1,7 @@
 import type { Run } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
@@ -110,12 +110,12 @@ export class PartitionedStore implements Store {
     return claimed;
   }
 
-  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
-    return (await this.#everywhere((partition) => partition.due(worker, limit))).flat().slice(0, limit);
+  async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
+    return (await this.#everywhere((partition) => partition.dueRuns(worker, limit))).flat().slice(0, limit);
   }
 
-  async held(worker: string): Promise<readonly HeldRun[]> {
-    return (await this.#everywhere((partition) => partition.held(worker))).flat();
+  async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
+    return (await this.#everywhere((partition) => partition.ownedRunning(worker))).flat();
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -133,7 +133,7 @@ export class PartitionedStore implements Store {
     return {
       alive: beats.every(({ alive }) => alive),
       freed: beats.reduce((sum, { freed }) => sum + freed, 0),
-      held: beats.flatMap(({ held }) => held),
+      owned: beats.flatMap(({ owned: held }) => held),
       nextDueAt: earliest(beats.map(({ nextDueAt }) => nextDueAt)),
       nextExpiryAt: earliest(beats.map(({ nextExpiryAt }) => nextExpiryAt)),
     };

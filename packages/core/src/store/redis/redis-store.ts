@@ -2,7 +2,7 @@ import { PawlError } from "../../model/errors.ts";
 import { isTerminal, type Run, STATUSES } from "../../model/run.ts";
 import type { Answer, Transition, Wake } from "../../model/transition.ts";
 import { distinctWorkflows, type WorkflowRef, workflowKey } from "../../model/workflow-ref.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
@@ -163,13 +163,13 @@ export class RedisStore implements Store {
     return runs.map(readRun);
   }
 
-  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+  async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
     const reply = await this.#timed(this.#read("due", [toWire(worker), String(limit)]));
     const [, due] = reply as [number, readonly (readonly [string, number])[]];
     return due.map(([id, inboxLast]) => ({ id: fromWire(id), inboxLast }));
   }
 
-  async held(worker: string): Promise<readonly HeldRun[]> {
+  async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
     return heldOf((await this.#read("held", [toWire(worker)])) as HeldReply);
   }
 
@@ -203,7 +203,7 @@ export class RedisStore implements Store {
     return {
       alive: alive === 1,
       freed,
-      held: heldOf(held),
+      owned: heldOf(held),
       nextDueAt: due === null ? null : Number(due),
       nextExpiryAt: expiry === null ? null : Number(expiry),
     };
@@ -271,7 +271,7 @@ export class RedisStore implements Store {
   }
 }
 
-function heldOf(reply: HeldReply): readonly HeldRun[] {
+function heldOf(reply: HeldReply): readonly OwnedRun[] {
   return reply.map(([id, epoch]) => ({ id: fromWire(id), epoch }));
 }
 

@@ -5,7 +5,7 @@ import type {
   ClaimableQuery,
   EndedQuery,
   HeadDraft,
-  HeldRun,
+  OwnedRun,
   RunHead,
   RunTable,
 } from "../../rules/tables.ts";
@@ -202,7 +202,7 @@ export class SqliteRunTable implements RunTable {
       .map(({ id, inboxLast }) => ({ id: fromColumn(id), inboxLast }));
   }
 
-  held(worker: string): readonly HeldRun[] {
+  held(worker: string): readonly OwnedRun[] {
     const rows = this.#sql.held.all(toColumn(worker)) as { readonly id: string; readonly epoch: number }[];
     return rows.map(({ id, epoch }) => ({ id: fromColumn(id), epoch }));
   }

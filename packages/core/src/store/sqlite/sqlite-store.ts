@@ -5,7 +5,7 @@ import { applyTransition } from "../../rules/apply.ts";
 import { Batch } from "../../rules/batch.ts";
 import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
-import type { ClaimRequest, Heartbeat, HeldRun, Pruned, PruneRequest } from "../../rules/tables.ts";
+import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import { BatchRolledBack } from "./errors.ts";
@@ -81,11 +81,11 @@ export class SqliteStore implements Store {
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
   }
 
-  async due(worker: string, limit: number): Promise<readonly DueRun[]> {
+  async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
     return this.#file.read((tables) => tables.runs.due(worker, this.now(), limit));
   }
 
-  async held(worker: string): Promise<readonly HeldRun[]> {
+  async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
     return this.#file.glance((tables) => tables.runs.held(worker));
   }
 
@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
     const now = this.now();
     return this.#file.write((tables) => ({
       ...heartbeat(new Batch(tables, now), worker, leaseMs, workflows),
-      held: tables.runs.held(worker),
+      owned: tables.runs.held(worker),
       nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
       nextExpiryAt: tables.workers.nextExpiryAt(worker),
     }));

@@ -3,17 +3,17 @@ import { hash32 } from "../../model/hash.ts";
 import { isThenable } from "../../runner/step-attempt.ts";
 import { seededSequence } from "../../runtime/random.ts";
 import type { Command, StepCommand } from "../../workflow/command.ts";
-import { stepName } from "../stand-ins.ts";
+import { stepName } from "../step-stubs.ts";
 import type { ExploreWorld } from "./explore-world.ts";
-import type { Notes } from "./notes.ts";
-import type { Attribution, Place } from "./place.ts";
 import type { Process } from "./process.ts";
+import type { RunObservations } from "./run-observations.ts";
 import { type BodyFault, IN_ORDER, type Schedule } from "./schedule.ts";
+import type { Attribution, UserCodeLocation } from "./user-code-location.ts";
 
 export interface BodiesParts {
   readonly world: ExploreWorld;
   readonly schedule: Schedule;
-  readonly notes: Notes;
+  readonly notes: RunObservations;
   readonly whose: Attribution;
   /** Whether a body that runs again gets the same randomness. */
   readonly isPinned: boolean;
@@ -65,7 +65,7 @@ export class Bodies {
     return this.#parts.whose.at(this.#place(location), call);
   }
 
-  #run(process: Process, body: Notes["bodies"][number], call: () => unknown): unknown {
+  #run(process: Process, body: RunObservations["bodies"][number], call: () => unknown): unknown {
     const { notes, world } = this.#parts;
     const { location } = body;
     this.#failFor(location);
@@ -128,7 +128,7 @@ export class Bodies {
     throw new CriticalError(`${said(location)} is made to fail`);
   }
 
-  #place(location: string, count = 1): Place {
+  #place(location: string, count = 1): UserCodeLocation {
     const { world, notes, isPinned } = this.#parts;
     const random = seededSequence(hash32(`${location} ${isPinned ? 1 : count}`));
     return {

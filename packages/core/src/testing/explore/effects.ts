@@ -1,5 +1,5 @@
 import type { Codec } from "../../model/payload.ts";
-import { currentPlace } from "./place.ts";
+import { currentLocation } from "./user-code-location.ts";
 
 /** What step bodies do to the world, as a test has it: fakes that begin anew for each schedule, and can be looked at. */
 export interface Effects {
@@ -45,13 +45,13 @@ export function effectLog(): EffectLog {
   return {
     happened(what, { key, stays = false } = {}) {
       const again = isKnown("do", key);
-      currentPlace()?.note(again ? `${what}: known by its key, so nothing happens` : what);
+      currentLocation()?.note(again ? `${what}: known by its key, so nothing happens` : what);
       if (!again) entries.push({ what, stays });
     },
     undone(what, { key } = {}) {
       const again = isKnown("undo", key);
       const index = entries.findLastIndex((entry) => entry.what === what);
-      currentPlace()?.note(`${what} is taken back${again ? ": known by its key, so nothing happens" : ""}`);
+      currentLocation()?.note(`${what} is taken back${again ? ": known by its key, so nothing happens" : ""}`);
       if (again) return;
       if (index >= 0) entries.splice(index, 1);
       else entries.push({ what: `${what}, taken back once too often`, stays: false });

@@ -1,14 +1,14 @@
 import { PawlError } from "../../model/errors.ts";
+import { checkRun, type Measure } from "./check-run.ts";
 import { effectTexts } from "./effects.ts";
 import type { ExploreOptions } from "./explore-options.ts";
 import { type Fact, FIXES, type Finding, type FindingKind } from "./finding.ts";
-import { judge, type Measure } from "./judge.ts";
-import type { Played } from "./notes.ts";
-import { type Attribution, followed, guessed } from "./place.ts";
-import { coursesOf, crashes, drawn, singleFaults } from "./plan.ts";
-import { type PlayOptions, play, type Subject } from "./play.ts";
+import { crashes, drawn, interleavingsOf, singleFaults } from "./plan.ts";
 import { reportText } from "./report-text.ts";
-import { type Course, courseKey, type Fault, IN_ORDER, type Schedule } from "./schedule.ts";
+import type { ScheduleResult } from "./run-observations.ts";
+import { type RunScheduleOptions, runSchedule, type Subject } from "./run-schedule.ts";
+import { type Fault, IN_ORDER, type Interleaving, interleavingKey, type Schedule } from "./schedule.ts";
+import { type Attribution, inferredAttribution, trackedAttribution } from "./user-code-location.ts";
 
 export interface ExploreReport {
   /** How many were played, those that made findings small among them. */
@@ -18,7 +18,7 @@ export interface ExploreReport {
   readonly text: string;
 }
 
-const CALM: Course = { kind: "calm" };
+const CALM: Interleaving = { kind: "calm" };
 /** More would be read by nobody. */
 const FINDINGS_MAX = 12;
 
@@ -36,10 +36,10 @@ const CAUSES: Partial<Record<FindingKind, readonly FindingKind[]>> = {
 export class Exploration {
   readonly #subject: Subject;
   readonly #options: Omit<ExploreOptions<never>, "compare"> & { readonly compare?: (output: never) => unknown };
-  readonly #bases = new Map<string, Played>();
+  readonly #bases = new Map<string, ScheduleResult>();
   readonly #findings = new Map<string, Finding>();
   /** Guessed until there is a doubt: then the schedule at hand is played again, and it and all others are followed. */
-  #whose: Attribution = guessed((rejected) => this.#doubt(rejected));
+  #whose: Attribution = inferredAttribution((rejected) => this.#doubt(rejected));
   #doubted: unknown[] | null = null;
   #played = 0;
   #initial: readonly string[] = [];
@@ -79,7 +79,7 @@ export class Exploration {
     const calm = await this.#play({ course: CALM, faults: [] });
     if (calm.status === null)
       throw new PawlError("RUN_WAITS", `${calm.sentence}. It can't be explored: give what it waits for in \`sends\``);
-    this.#bases.set(courseKey(CALM), calm);
+    this.#bases.set(interleavingKey(CALM), calm);
     const again = await this.#play({ course: CALM, faults: [] });
     const slow = await this.#play({ course: CALM, faults: [{ kind: "order", seed: IN_ORDER }] });
     this.#isRandom = again.outcome !== calm.outcome;
@@ -93,7 +93,7 @@ export class Exploration {
     const faults = [...singleFaults(calm)];
     const first = faults.filter(({ kind }) => kind !== "error" && kind !== "delay" && kind !== "clockJump");
     yield* on(CALM, first.slice(0, Math.ceil(first.length / 2)));
-    const courses = coursesOf(calm);
+    const courses = interleavingsOf(calm);
     for (const course of courses) yield { course, faults: [] };
     yield* on(CALM, first.slice(Math.ceil(first.length / 2)));
     for (const course of courses) {
@@ -109,8 +109,8 @@ export class Exploration {
     yield* drawn(seed, bases);
   }
 
-  async #base(course: Course): Promise<Played> {
-    const key = courseKey(course);
+  async #base(course: Interleaving): Promise<ScheduleResult> {
+    const key = interleavingKey(course);
     const known = this.#bases.get(key);
     if (known !== undefined) return known;
     const played = await this.#play({ course, faults: [] });
@@ -137,14 +137,14 @@ export class Exploration {
     const base = await this.#base(schedule.course);
     const played = isBase ? base : await this.#play(schedule);
     const calm = schedule.course.kind === "calm" && isBase ? null : await this.#base(CALM);
-    const facts = judge(schedule, played, this.#measure(isBase ? null : base, calm));
+    const facts = checkRun(schedule, played, this.#measure(isBase ? null : base, calm));
     if (!facts.some(({ kind }) => kind === "result")) return facts;
     // A body that ran again may have drawn another number. That is no fault: with the same one the result has to be the same.
-    const pinned = judge(schedule, await this.#play(schedule, { isPinned: true }), this.#measure(base, calm));
+    const pinned = checkRun(schedule, await this.#play(schedule, { isPinned: true }), this.#measure(base, calm));
     return pinned.some(({ kind }) => kind === "result") ? facts : facts.filter(({ kind }) => kind !== "result");
   }
 
-  #measure(base: Played | null, calm: Played | null): Measure {
+  #measure(base: ScheduleResult | null, calm: ScheduleResult | null): Measure {
     const { allOrNothing = null, mayFail = [], compare = null } = this.#options;
     return {
       codec: this.#subject.settings.codec,
@@ -173,15 +173,15 @@ export class Exploration {
     return { ...fact, fix: FIXES[fact.kind], schedule: small, story: notes.story };
   }
 
-  async #play(schedule: Schedule, options: Omit<PlayOptions, "whose"> = {}): Promise<Played> {
+  async #play(schedule: Schedule, options: Omit<RunScheduleOptions, "whose"> = {}): Promise<ScheduleResult> {
     this.#played += 1;
-    const played = await play(this.#subject, schedule, { ...options, whose: this.#whose });
+    const played = await runSchedule(this.#subject, schedule, { ...options, whose: this.#whose });
     const rejected = this.#doubted;
     if (rejected === null) return played;
     this.#doubted = null;
     this.#whose.end();
-    this.#whose = followed();
-    const again = await play(this.#subject, schedule, { ...options, whose: this.#whose });
+    this.#whose = trackedAttribution();
+    const again = await runSchedule(this.#subject, schedule, { ...options, whose: this.#whose });
     // What is not the workflow's goes its usual way.
     if (again.notes.unhandled.length === 0) for (const error of rejected) void Promise.reject(error);
     return again;
@@ -192,6 +192,6 @@ export class Exploration {
   }
 }
 
-function on(course: Course, faults: readonly Fault[]): readonly Schedule[] {
+function on(course: Interleaving, faults: readonly Fault[]): readonly Schedule[] {
   return faults.map((fault) => ({ course, faults: [fault] }));
 }

@@ -1,12 +1,12 @@
 import type { EngineOptions } from "../../engine/config.ts";
 import { memoryStore } from "../../store/memory/memory-store.ts";
 import type { AnyWorkflow, Workflow } from "../../workflow/ctx.ts";
-import { programSettings } from "../program-through.ts";
-import type { StandIns } from "../stand-ins.ts";
-import type { ClientScript } from "./client-acts.ts";
+import type { StepStubs } from "../step-stubs.ts";
+import { programSettings } from "../wrapped-program.ts";
+import type { ClientScript } from "./client-actions.ts";
 import type { Effects } from "./effects.ts";
-import type { Subject } from "./play.ts";
 import { SETTINGS } from "./process.ts";
+import type { Subject } from "./run-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
 export interface ExploreOptions<Output = unknown> extends Pick<EngineOptions, "codec" | "propagateChildFailures"> {
@@ -23,7 +23,7 @@ export interface ExploreOptions<Output = unknown> extends Pick<EngineOptions, "c
   /** Other workflows that it starts. */
   readonly workflows?: readonly AnyWorkflow[];
   /** In place of step bodies, by name or location. */
-  readonly steps?: StandIns;
+  readonly steps?: StepStubs;
   /** Locations of steps whose failure may come to nothing. */
   readonly mayFail?: readonly string[];
   /** Whether a run that fails is to leave no effect. Default: if one of its steps has a rollback. */

@@ -1,5 +1,5 @@
 import type { World } from "../../engine/config.ts";
-import { type EventLoop, nodeTurns } from "../../runtime/event-loop.ts";
+import { type EventLoop, nodeEventLoop } from "../../runtime/event-loop.ts";
 import { type Random, seededRandom } from "../../runtime/random.ts";
 import { type VirtualClock, virtualClock } from "../virtual-world.ts";
 
@@ -19,7 +19,7 @@ const PATIENCE_MS = 250;
 export class ExploreWorld implements World {
   readonly clock: VirtualClock = virtualClock();
   readonly random: Random = seededRandom(1);
-  readonly turns: EventLoop;
+  readonly eventLoop: EventLoop;
   readonly #ends: Array<() => void> = [];
   #resting = 0;
   #held = 0;
@@ -27,16 +27,16 @@ export class ExploreWorld implements World {
 
   constructor() {
     // A tick each: `settle` asks in ticks, too, and one that served all who ask would never end.
-    const node = nodeTurns(null);
-    this.turns = {
-      atRest: (callback) => {
+    const node = nodeEventLoop(null);
+    this.eventLoop = {
+      whenIdle: (callback) => {
         this.#resting += 1;
-        node.atRest(() => {
+        node.whenIdle(() => {
           this.#resting -= 1;
           callback();
         });
       },
-      atTurnEnd: (callback) => this.#ends.push(callback),
+      afterTurn: (callback) => this.#ends.push(callback),
     };
   }
 

@@ -6,9 +6,9 @@ import { workflow } from "../../workflow/workflow.ts";
 import { effectLog } from "./effects.ts";
 import { type ExploreError, explore } from "./explore.ts";
 import { type ExploreOptions, subjectOf } from "./explore-options.ts";
-import { followed } from "./place.ts";
 import { drawn } from "./plan.ts";
-import { play } from "./play.ts";
+import { runSchedule } from "./run-schedule.ts";
+import { trackedAttribution } from "./user-code-location.ts";
 
 const ON_NODE = !("bun" in process.versions || "deno" in process.versions);
 const SOME = { schedules: 100 } as const;
@@ -66,8 +66,12 @@ describe("exploring a workflow", () => {
   it("draws other schedules with another seed", async () => {
     const drawing = async (seed: number): Promise<readonly unknown[]> => {
       const one = workflow("one", async (ctx) => ctx.step("one", () => 1));
-      const whose = followed();
-      const played = await play(subjectOf(one, undefined, {}), { course: { kind: "calm" }, faults: [] }, { whose });
+      const whose = trackedAttribution();
+      const played = await runSchedule(
+        subjectOf(one, undefined, {}),
+        { course: { kind: "calm" }, faults: [] },
+        { whose },
+      );
       whose.end();
       const schedules = drawn(seed, [{ course: { kind: "calm" }, played }]);
       return Array.from({ length: 20 }, () => schedules.next().value);

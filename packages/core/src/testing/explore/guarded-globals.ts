@@ -1,6 +1,6 @@
 import { builtinModule } from "../../runtime/platform.ts";
-import { currentPlace, type Place } from "./place.ts";
-import { bytesFor, filledFor, intFor, uuidFor } from "./place-random.ts";
+import { bytesFor, filledFor, intFor, uuidFor } from "./location-random.ts";
+import { currentLocation, type UserCodeLocation } from "./user-code-location.ts";
 
 /** A global function, and how it is put back. */
 interface Guard {
@@ -49,8 +49,8 @@ export function guardGlobals(): () => void {
 }
 
 /** The place of the code that called, if it is one whose calls count. */
-function callersPlace(): Place | undefined {
-  const place = currentPlace();
+function callersPlace(): UserCodeLocation | undefined {
+  const place = currentLocation();
   if (place?.kind !== "code") return place;
   const frames = stackHere().split("\n").slice(1);
   const caller = frames.find((frame) => !frame.includes("guarded-globals"));
@@ -73,7 +73,7 @@ function guarded<Args extends readonly unknown[], Value>(
   owner: object | null | undefined,
   name: string,
   says: string,
-  inBody: ((place: Place, ...args: Args) => Value | undefined) | null = null,
+  inBody: ((place: UserCodeLocation, ...args: Args) => Value | undefined) | null = null,
 ): Guard {
   return {
     install() {

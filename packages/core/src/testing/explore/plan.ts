@@ -1,8 +1,8 @@
 import { seededSequence } from "../../runtime/random.ts";
-import type { Played } from "./notes.ts";
-import type { Course, Fault, Schedule } from "./schedule.ts";
+import type { ScheduleResult } from "./run-observations.ts";
+import type { Fault, Interleaving, Schedule } from "./schedule.ts";
 
-const CALM: Course = { kind: "calm" };
+const CALM: Interleaving = { kind: "calm" };
 const JUMP_MS = 10_000;
 const SKEW_MS = 3_000;
 const ORDERS = 20;
@@ -10,17 +10,17 @@ const ORDERS = 20;
 const DRAWN_MAX = 3;
 
 /** The courses that the workflow can take. */
-export function coursesOf(calm: Played): readonly Course[] {
+export function interleavingsOf(calm: ScheduleResult): readonly Interleaving[] {
   const steps = [...new Set(calm.notes.bodies.map(({ location }) => location))];
   const rests = Array.from({ length: calm.notes.rests }, (_, index) => index + 1);
   return [
-    ...steps.map((step): Course => ({ kind: "fail", step })),
-    ...rests.map((rest): Course => ({ kind: "cancel", rest })),
+    ...steps.map((step): Interleaving => ({ kind: "fail", step })),
+    ...rests.map((rest): Interleaving => ({ kind: "cancel", rest })),
   ];
 }
 
 /** Every single fault of a course, those first that are found to tell most. */
-export function* singleFaults({ notes }: Played): Generator<Fault> {
+export function* singleFaults({ notes }: ScheduleResult): Generator<Fault> {
   yield* crashes(notes);
   for (const [index, { isRetried }] of notes.bodies.entries())
     if (isRetried) for (const ran of [true, false]) yield { kind: "flake", body: index + 1, ran };
@@ -39,7 +39,7 @@ export function* singleFaults({ notes }: Played): Generator<Fault> {
 }
 
 /** A crash at every call of the store and at every boundary of a step. */
-export function* crashes({ bodies, calls }: Played["notes"]): Generator<Fault> {
+export function* crashes({ bodies, calls }: ScheduleResult["notes"]): Generator<Fault> {
   for (let body = 1; body <= bodies.length; body += 1) {
     yield { kind: "crashInStep", body, ran: true };
     yield { kind: "crashInStep", body, ran: false };
@@ -53,7 +53,7 @@ export function* crashes({ bodies, calls }: Played["notes"]): Generator<Fault> {
 /** Schedules without end, each with some faults, drawn by a seed. */
 export function* drawn(
   seed: number,
-  bases: ReadonlyArray<{ readonly course: Course; readonly played: Played }>,
+  bases: ReadonlyArray<{ readonly course: Interleaving; readonly played: ScheduleResult }>,
 ): Generator<Schedule> {
   const next = seededSequence(seed);
   const below = (bound: number): number => Math.floor(next() * bound);

@@ -5,9 +5,9 @@ import type { AnyWorkflow } from "../../workflow/ctx.ts";
 import type { StoreCall } from "../intercepted.ts";
 import type { ExploreWorld } from "./explore-world.ts";
 import { type Caller, faultyStore } from "./faulty-store.ts";
-import type { Notes } from "./notes.ts";
-import type { Attribution, Place } from "./place.ts";
+import type { RunObservations } from "./run-observations.ts";
 import type { CallFault, Fault, Schedule } from "./schedule.ts";
+import type { Attribution, UserCodeLocation } from "./user-code-location.ts";
 
 const DAY_MS = 86_400_000;
 /** Longer than workflows sleep: beats and polls would be timers like any other. */
@@ -27,10 +27,10 @@ export interface ProcessParts {
   readonly world: ExploreWorld;
   readonly store: Store;
   readonly schedule: Schedule;
-  readonly notes: Notes;
+  readonly notes: RunObservations;
   readonly whose: Attribution;
   /** Where user code is at work that is neither a workflow's function nor a body. */
-  readonly elsewhere: Place;
+  readonly elsewhere: UserCodeLocation;
   /** The store's clock is set. */
   setClock(ms: number): void;
 }
@@ -147,13 +147,13 @@ export class Process implements Caller {
         now: () => world.clock.now() + skewMs,
         wakeAt: (at, callback) => world.clock.wakeAt(at - skewMs, alive(callback)),
       },
-      turns: {
-        atRest: (callback) => world.turns.atRest(alive(callback)),
-        atTurnEnd: (callback) => world.turns.atTurnEnd(alive(callback)),
+      eventLoop: {
+        whenIdle: (callback) => world.eventLoop.whenIdle(alive(callback)),
+        afterTurn: (callback) => world.eventLoop.afterTurn(alive(callback)),
       },
-      catchStrays: () => ({
-        within: (runId, call) => strays.within(runId, () => whose.at(elsewhere, call)),
-        beside: (runId, call) => strays.beside(runId, () => whose.at(elsewhere, call)),
+      trackRejections: () => ({
+        watched: (runId, call) => strays.watched(runId, () => whose.at(elsewhere, call)),
+        unwatched: (runId, call) => strays.unwatched(runId, () => whose.at(elsewhere, call)),
         stop: () => undefined,
       }),
     };

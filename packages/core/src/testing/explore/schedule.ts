@@ -39,14 +39,14 @@ export type LastingFault =
 export type Fault = CallFault | BodyFault | LastingFault;
 
 /** What is meant to happen: everything goes well, a step fails for good, or the run is cancelled at one of its rests. */
-export type Course =
+export type Interleaving =
   | { readonly kind: "calm" }
   | { readonly kind: "fail"; readonly step: string }
   | { readonly kind: "cancel"; readonly rest: number };
 
 /** One way in which a run of the workflow may go. Plain data: kept in a test, it is played again. */
 export interface Schedule {
-  readonly course: Course;
+  readonly course: Interleaving;
   readonly faults: readonly Fault[];
 }
 
@@ -70,6 +70,6 @@ export function takesTime({ faults }: Schedule): boolean {
   return faults.some(({ kind }) => TAKES_TIME.has(kind));
 }
 
-export function courseKey(course: Course): string {
+export function interleavingKey(course: Interleaving): string {
   return JSON.stringify(course);
 }

@@ -266,12 +266,12 @@ export const claimCases: readonly Case[] = [
       await t.applied(append("ended", { state: completed() }));
       await t.applied(append("lost", { state: { status: "released", at: T0 } }), create("claimed"));
       await t.claim("v");
-      t.expect(await t.store.held("w")).toEqual([{ id: "running", epoch: 1 }]);
-      t.expect(await t.store.held("v")).toEqual([
+      t.expect(await t.store.ownedRunning("w")).toEqual([{ id: "running", epoch: 1 }]);
+      t.expect(await t.store.ownedRunning("v")).toEqual([
         { id: "lost", epoch: 2 },
         { id: "claimed", epoch: 2 },
       ]);
-      t.expect(await t.store.held("nobody")).toEqual([]);
+      t.expect(await t.store.ownedRunning("nobody")).toEqual([]);
     },
   },
   {

@@ -53,7 +53,7 @@ export const messageCases: readonly Case[] = [
           ],
         },
       ]);
-      t.expect(await t.store.due("w", 10)).toEqual([{ id: "r", inboxLast: 2 }]);
+      t.expect(await t.store.dueRuns("w", 10)).toEqual([{ id: "r", inboxLast: 2 }]);
     },
   },
   {

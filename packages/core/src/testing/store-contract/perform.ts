@@ -1,6 +1,6 @@
 import type { Run } from "../../model/run.ts";
 import { type WholeRun, wholeRun } from "../../operator/action.ts";
-import type { HeldRun } from "../../rules/tables.ts";
+import type { OwnedRun } from "../../rules/tables.ts";
 import type { Store } from "../../store/store.ts";
 import { workflows } from "./builders.ts";
 import type { StoreAction } from "./store-actions.ts";
@@ -13,15 +13,15 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
     case "claim":
       return store.claim(action.request);
     case "heartbeat":
-      return sortedHeld(await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other")));
+      return sortedOwned(await store.heartbeat(action.worker, action.leaseMs, workflows("order", "other")));
     case "retire":
       return store.retire(action.worker);
     case "prune":
       return store.prune(action.request);
     case "look":
-      return sortedHeld({
-        held: await store.held(action.worker),
-        due: await store.due(action.worker, 100),
+      return sortedOwned({
+        owned: await store.ownedRunning(action.worker),
+        due: await store.dueRuns(action.worker, 100),
         next: await store.nextDueAt(action.worker, workflows("order", "other")),
       });
     case "pass":
@@ -30,8 +30,8 @@ export async function perform(store: Store, action: StoreAction): Promise<unknow
 }
 
 /** In which order they are told is nobody's business. */
-function sortedHeld<Answer extends { readonly held: readonly HeldRun[] }>(answer: Answer): Answer {
-  return { ...answer, held: [...answer.held].sort((left, right) => (left.id < right.id ? -1 : 1)) };
+function sortedOwned<Answer extends { readonly owned: readonly OwnedRun[] }>(answer: Answer): Answer {
+  return { ...answer, owned: [...answer.owned].sort((left, right) => (left.id < right.id ? -1 : 1)) };
 }
 
 interface RunDump {

@@ -92,7 +92,7 @@ export class Trial {
 
   /** The ids of what is due. */
   async due(worker: string, limit: number): Promise<string[]> {
-    return (await this.store.due(worker, limit)).map(({ id }) => id);
+    return (await this.store.dueRuns(worker, limit)).map(({ id }) => id);
   }
 
   claim(worker: string, limit = 10, workflows = ORDER): Promise<readonly Run[]> {

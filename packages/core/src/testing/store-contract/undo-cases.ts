@@ -24,10 +24,10 @@ export const undoCases: readonly Case[] = [
       await t.owned("r");
       await t.applied(append("r", { records: [record(1)], undo: "underWay", state: running }));
       t.expect(await t.run("r")).toMatchObject({ undo: "underWay", status: "compensating", owner: "w" });
-      t.expect(await t.store.held("w")).toEqual([{ id: "r", epoch: 1 }]);
+      t.expect(await t.store.ownedRunning("w")).toEqual([{ id: "r", epoch: 1 }]);
       await t.applied(append("r", { turn: 2, state: suspended({ until: T0 + 9 }) }));
       t.expect(await t.run("r")).toMatchObject({ status: "compensating", wakeAt: T0 + 9, claims: 0 });
-      t.expect(await t.store.held("w")).toEqual([]);
+      t.expect(await t.store.ownedRunning("w")).toEqual([]);
       t.expect(await t.store.nextDueAt("w", [])).toBe(T0 + 9);
       t.expect(await t.store.reader.count({ status: ["compensating"] })).toBe(1);
       t.expect(await t.store.reader.count({ status: ["running", "suspended"] })).toBe(0);
@@ -49,7 +49,7 @@ export const undoCases: readonly Case[] = [
       t.world.advance(60_000);
       t.expect(await t.claimIds("v")).toEqual(["rests"]);
       t.expect(await t.run("rests")).toMatchObject({ owner: "v", status: "compensating", wait: null, wakeAt: null });
-      t.expect((await t.store.held("v")).map(({ id }) => id)).toEqual(["works", "rests"]);
+      t.expect((await t.store.ownedRunning("v")).map(({ id }) => id)).toEqual(["works", "rests"]);
     },
   },
   {

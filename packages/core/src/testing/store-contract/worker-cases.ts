@@ -71,13 +71,13 @@ export const workerCases: readonly Case[] = [
   {
     name: "a heartbeat tells what its worker holds, when something is due, and when another worker's time is over",
     run: async (t) => {
-      const alone = { alive: false, freed: 0, held: [], nextDueAt: null, nextExpiryAt: null };
+      const alone = { alive: false, freed: 0, owned: [], nextDueAt: null, nextExpiryAt: null };
       t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual(alone);
       await t.owned("busy");
       await t.waiting("resting", { until: T0 + 70 });
       await t.applied(create("later", { startAt: T0 + 60 }));
       t.expect(await t.store.heartbeat("v", 50)).toEqual({ ...alone, nextExpiryAt: T0 + 100 });
-      const seen = { alive: true, freed: 0, held: [{ id: "busy", epoch: 1 }], nextExpiryAt: T0 + 50 };
+      const seen = { alive: true, freed: 0, owned: [{ id: "busy", epoch: 1 }], nextExpiryAt: T0 + 50 };
       t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual({ ...seen, nextDueAt: T0 + 60 });
       t.expect(await t.store.heartbeat("w", 100)).toEqual({ ...seen, nextDueAt: T0 + 70 });
     },
@@ -88,7 +88,7 @@ export const workerCases: readonly Case[] = [
       await t.store.heartbeat("w", 100);
       await t.owned("r");
       t.world.advance(100);
-      const seen = { alive: false, freed: 1, held: [], nextDueAt: T0 + 100, nextExpiryAt: null };
+      const seen = { alive: false, freed: 1, owned: [], nextDueAt: T0 + 100, nextExpiryAt: null };
       t.expect(await t.store.heartbeat("v", 100, ORDER)).toEqual(seen);
       t.world.advance(100);
       t.expect(await t.store.heartbeat("v", 100, ORDER)).toEqual({ ...seen, freed: 0 });

@@ -54,7 +54,7 @@ export const WORKER_SQL = `${FREE}${claimSql("claim_1", "longest", "sought")}${B
 
 /** What a worker asks at each beat and poll. `worker` and `workflows` are how the statement around it names them. */
 
-export function heldSql(worker: string): string {
+export function ownedSql(worker: string): string {
   return `SELECT json_agg(json_build_array(r.id, r.epoch) ORDER BY r.n) FROM @.runs r
     WHERE r.owner = ${worker} AND (r.status = 'running' OR r.status = 'compensating' AND r.wait IS NULL)`;
 }
@@ -73,15 +73,15 @@ CREATE FUNCTION @.beat_2(p_now bigint, p_worker text, p_lease bigint, p_workflow
 DECLARE
   present bigint := ${NOW_SQL};
   beaten json;
-  held json;
+  owned json;
   due bigint;
   expiry bigint;
 BEGIN
   beaten := @.beat_1(present, p_worker, p_lease, p_workflows, p_max);
-  held := (${heldSql("p_worker")});
+  owned := (${ownedSql("p_worker")});
   due := (${nextDueSql("p_worker", "p_names, p_versions")});
   expiry := (SELECT min(w.expires_at) FROM @.workers w WHERE w.id <> p_worker);
-  RETURN json_build_object('alive', beaten->'alive', 'freed', beaten->'freed', 'now', present, 'held', held, 'nextDueAt', due,
+  RETURN json_build_object('alive', beaten->'alive', 'freed', beaten->'freed', 'now', present, 'owned', owned, 'nextDueAt', due,
     'nextExpiryAt', expiry);
 END $body$;
 `;
@@ -130,7 +130,7 @@ DECLARE
   expires bigint;
   freed bigint := 0;
   dead text;
-  held json;
+  owned json;
   due bigint;
   expiry bigint;
 BEGIN${ORPHANS}
@@ -144,10 +144,10 @@ BEGIN${ORPHANS}
     freed := freed + @.free_5(present, dead, p_max - freed);
     DELETE FROM @.workers w WHERE w.id = dead AND NOT EXISTS (SELECT 1 FROM @.runs r WHERE r.owner = dead);
   END LOOP;
-  held := (${heldSql("p_worker")});
+  owned := (${ownedSql("p_worker")});
   due := (${nextDueSql("p_worker", "p_names, p_versions")});
   expiry := (SELECT min(w.expires_at) FROM @.workers w WHERE w.id <> p_worker);
-  RETURN json_build_object('alive', coalesce(expires > present, false), 'freed', freed, 'now', present, 'held', held,
+  RETURN json_build_object('alive', coalesce(expires > present, false), 'freed', freed, 'now', present, 'owned', owned,
     'nextDueAt', due, 'nextExpiryAt', expiry);
 END $body$;
 `;

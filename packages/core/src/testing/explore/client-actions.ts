@@ -3,24 +3,24 @@ import { type Duration, parseDuration } from "../../model/duration.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../../workflow/messages.ts";
 import type { VirtualClock } from "../virtual-world.ts";
-import type { Notes } from "./notes.ts";
+import type { RunObservations } from "./run-observations.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** A message to the run, or an event, at a time after its start. */
-export type ClientAct =
+export type ClientAction =
   | { readonly message: string | MessageType<unknown>; readonly value?: unknown; readonly after?: Duration }
   | { readonly event: string | TopicType<unknown>; readonly value?: unknown; readonly after?: Duration };
 
-export type ClientScript = readonly ClientAct[];
+export type ClientScript = readonly ClientAction[];
 
 /** What comes for a run from outside. */
-export class ClientActs {
+export class ClientActions {
   readonly #client: Engine;
   readonly #start: () => Promise<unknown>;
-  readonly #notes: Notes;
+  readonly #notes: RunObservations;
   readonly #times: number;
   /** The earliest last. */
-  readonly #left: Array<{ readonly at: number; readonly id: string; readonly act: ClientAct }>;
+  readonly #left: Array<{ readonly at: number; readonly id: string; readonly act: ClientAction }>;
 
   constructor(
     client: Engine,
@@ -30,7 +30,7 @@ export class ClientActs {
       script,
     }: { readonly workflow: AnyWorkflow; readonly input: unknown; readonly script: ClientScript },
     { faults }: Schedule,
-    notes: Notes,
+    notes: RunObservations,
     clock: VirtualClock,
   ) {
     this.#client = client;
@@ -68,11 +68,11 @@ export class ClientActs {
   }
 }
 
-function afterMs({ after = 0 }: ClientAct): number {
+function afterMs({ after = 0 }: ClientAction): number {
   return parseDuration(after, "after");
 }
 
-function describedAct(act: ClientAct): string {
+function describedAct(act: ClientAction): string {
   if ("message" in act) return `message ${typeof act.message === "string" ? act.message : act.message.message}`;
   return `event ${typeof act.event === "string" ? act.event : act.event.topic}`;
 }

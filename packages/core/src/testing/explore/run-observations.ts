@@ -1,21 +1,21 @@
 import type { Payload, Status } from "../../model/run.ts";
 
 /** Something that is not the same in every replay, asked for in a workflow's function. */
-export interface Strayed {
+export interface UnhandledRejection {
   readonly what: string;
   /** The last thing that the function had got before. */
   readonly after: string | null;
 }
 
 /** A body that was about to run. */
-export interface BodyNote {
+export interface BodyObservation {
   readonly location: string;
   /** Whether it is tried again when it throws, whatever it throws. */
   readonly isRetried: boolean;
 }
 
 /** What came of a schedule. */
-export interface Played {
+export interface ScheduleResult {
   /** Null: it has not ended, and nothing more can come. */
   readonly status: Status | null;
   readonly outcome: Payload;
@@ -23,23 +23,23 @@ export interface Played {
   readonly sentence: string;
   readonly effects: readonly string[];
   readonly leftovers: readonly string[];
-  readonly notes: Notes;
+  readonly notes: RunObservations;
 }
 
 /** What is written down while a schedule is played. */
-export class Notes {
+export class RunObservations {
   calls = 0;
   rests = 0;
   hasRollback = false;
   hasCheckpoint = false;
-  readonly bodies: BodyNote[] = [];
+  readonly bodies: BodyObservation[] = [];
   /** How often the body at each location ran. */
   readonly ran = new Map<string, number>();
   /** Everything that was asked for, by location. */
   readonly issued = new Set<string>();
   /** Steps whose failure is a value to the code. */
   readonly tried = new Set<string>();
-  readonly strayed: Strayed[] = [];
+  readonly strayed: UnhandledRejection[] = [];
   readonly unawaited = new Set<string>();
   /** Effects of a workflow's function itself. */
   readonly outside = new Set<string>();

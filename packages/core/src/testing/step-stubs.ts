@@ -2,10 +2,10 @@ import { segmentName } from "../model/location.ts";
 import type { Command, StepCommand, StepInfo } from "../workflow/command.ts";
 
 /** In place of a step's body. */
-export type StandIn = (info: StepInfo) => unknown;
+export type StepStub = (info: StepInfo) => unknown;
 
 /** By the name of a step, or by its location where two steps have one name. */
-export type StandIns = Readonly<Record<string, StandIn>>;
+export type StepStubs = Readonly<Record<string, StepStub>>;
 
 /** The name that a step was given in the code: the last of its location, without the number of its repetition. */
 export function stepName(location: string): string {
@@ -13,18 +13,18 @@ export function stepName(location: string): string {
 }
 
 /** The command with the body that stands in for its own, if there is one. */
-export function withStandIn(command: Command, standIns: StandIns): Command {
+export function withStub(command: Command, stubs: StepStubs): Command {
   if (command.kind !== "step") return command;
-  const body = standInOf(standIns, command.location);
+  const body = stubOf(stubs, command.location);
   if (body === null) return command;
   const { transact: _, ...rest } = command;
   const replaced: StepCommand = { ...rest, body };
   return replaced;
 }
 
-function standInOf(standIns: StandIns, location: string): StandIn | null {
+function stubOf(stubs: StepStubs, location: string): StepStub | null {
   for (const name of [location, stepName(location)]) {
-    const body = Object.hasOwn(standIns, name) ? standIns[name] : undefined;
+    const body = Object.hasOwn(stubs, name) ? stubs[name] : undefined;
     if (body !== undefined) return body;
   }
   return null;

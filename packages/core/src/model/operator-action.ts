@@ -5,10 +5,10 @@ import type { Payload } from "./run.ts";
  * What somebody did to a run's history from outside. `origin` begins the journal of a run that has its history from another
  * run: it says whose.
  */
-export type ActKind = "rewind" | "retry" | "fork" | "migrate" | "origin";
+export type OperatorActionKind = "rewind" | "retry" | "fork" | "migrate" | "origin";
 
 /** An act, as its record tells it. */
-export interface Act {
+export interface OperatorAction {
   /** Says which call it was: the same call again is answered as before. */
   readonly id: string;
   readonly by: string | null;
@@ -21,8 +21,8 @@ export interface Act {
 const ACT_LOCATION = "~";
 
 /** The record of an act. Its detail is the kind, so that a replay needs not read its payload. */
-export function actRecord(
-  kind: ActKind,
+export function operatorRecord(
+  kind: OperatorActionKind,
   payload: Payload,
   times: { readonly startedAt: number; readonly at: number },
 ): NewRecord {
@@ -30,14 +30,14 @@ export function actRecord(
 }
 
 /** The kind of act that a record tells of; null: it tells of something else. */
-export function actOf({ kind, detail }: Pick<JournalRecord, "kind" | "detail">): ActKind | null {
-  return kind === "operator" ? (detail as ActKind) : null;
+export function operatorActionOf({ kind, detail }: Pick<JournalRecord, "kind" | "detail">): OperatorActionKind | null {
+  return kind === "operator" ? (detail as OperatorActionKind) : null;
 }
 
 /**
  * Whether the program goes other ways from the act on: what it asks for then is not what it asked for before, and its time is
  * the act's.
  */
-export function turns(kind: ActKind): boolean {
+export function changesCourse(kind: OperatorActionKind): boolean {
   return kind === "rewind" || kind === "retry" || kind === "fork";
 }

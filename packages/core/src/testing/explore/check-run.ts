@@ -2,16 +2,16 @@ import { type Failure, toError } from "../../model/failure.ts";
 import type { Codec } from "../../model/payload.ts";
 import { said } from "./bodies.ts";
 import type { Fact } from "./finding.ts";
-import type { Played } from "./notes.ts";
+import type { ScheduleResult } from "./run-observations.ts";
 import { type Schedule, takesTime } from "./schedule.ts";
 
 /** What a play is measured by. */
 export interface Measure {
   readonly codec: Codec;
   /** The play of the same course without faults; null: this is it. */
-  readonly base: Played | null;
+  readonly base: ScheduleResult | null;
   /** The play in which nothing goes wrong; null: this is it. */
-  readonly calm: Played | null;
+  readonly calm: ScheduleResult | null;
   /** What there was before the run. */
   readonly initial: readonly string[];
   /** Whether the output says how long something took, or when it was. */
@@ -25,7 +25,7 @@ export interface Measure {
 }
 
 /** What is wrong, as one play shows it. */
-export function judge(schedule: Schedule, played: Played, measure: Measure): readonly Fact[] {
+export function checkRun(schedule: Schedule, played: ScheduleResult, measure: Measure): readonly Fact[] {
   const { base } = measure;
   const direct = [...inCode(played), ...swallowed(schedule, played, measure), ...left(schedule, played, measure)];
   if (base === null) return direct;
@@ -33,7 +33,7 @@ export function judge(schedule: Schedule, played: Played, measure: Measure): rea
   return [...direct, ...(parted === null ? effectsBeside(base, played) : [parted])];
 }
 
-function inCode({ notes }: Played): readonly Fact[] {
+function inCode({ notes }: ScheduleResult): readonly Fact[] {
   return [
     ...notes.strayed.map(({ what, after }): Fact => {
       const where = after === null ? "at its beginning" : `after ${after}`;
@@ -52,7 +52,7 @@ function inCode({ notes }: Played): readonly Fact[] {
 }
 
 /** The end is another than it is without the faults. */
-function partedFrom(base: Played, schedule: Schedule, played: Played, measure: Measure): Fact | null {
+function partedFrom(base: ScheduleResult, schedule: Schedule, played: ScheduleResult, measure: Measure): Fact | null {
   if (played.status === null) {
     if (base.status === null) return null;
     return { kind: "stuck", subject: "the run", message: `the run does not come to its end: ${played.sentence}` };
@@ -69,12 +69,12 @@ function partedFrom(base: Played, schedule: Schedule, played: Played, measure: M
     : { kind: "result", subject: "the result", message };
 }
 
-function outputText({ outcome }: Played, { codec, project }: Measure): string | null {
+function outputText({ outcome }: ScheduleResult, { codec, project }: Measure): string | null {
   return project === null ? outcome : codec.encode(project(codec.decode(outcome)), "what is compared");
 }
 
 /** The same effects, each as often as without the faults. */
-function effectsBeside(base: Played, played: Played): readonly Fact[] {
+function effectsBeside(base: ScheduleResult, played: ScheduleResult): readonly Fact[] {
   const more = without(played.effects, base.effects);
   const less = without(base.effects, played.effects);
   if (more.length === 0 && less.length === 0) return [];
@@ -92,7 +92,7 @@ function effectsBeside(base: Played, played: Played): readonly Fact[] {
 /** A step failed for good, and all went on as if it had not. */
 function swallowed(
   { course, faults }: Schedule,
-  played: Played,
+  played: ScheduleResult,
   { calm, mayFail, isRandom, ...rest }: Measure,
 ): readonly Fact[] {
   if (course.kind !== "fail" || faults.length > 0 || calm === null || played.status !== "completed" || isRandom)
@@ -107,7 +107,7 @@ function swallowed(
 }
 
 /** A run that failed, or was cancelled, and undoes things, is to leave nothing. */
-function left({ course, faults }: Schedule, played: Played, measure: Measure): readonly Fact[] {
+function left({ course, faults }: Schedule, played: ScheduleResult, measure: Measure): readonly Fact[] {
   const { calm, initial, allOrNothing } = measure;
   if (course.kind === "calm" || faults.length > 0 || (played.status !== "failed" && played.status !== "cancelled"))
     return [];
@@ -130,7 +130,7 @@ function without(items: readonly string[], others: readonly string[]): readonly 
 
 const TEXT_MAX = 200;
 
-function describedEnd({ status, outcome }: Played, codec: Codec): string {
+function describedEnd({ status, outcome }: ScheduleResult, codec: Codec): string {
   if (status !== "completed") {
     const value = outcome === null ? null : toError(codec.decode(outcome) as Failure);
     return value === null ? String(status) : `${status} (${value.message})`;

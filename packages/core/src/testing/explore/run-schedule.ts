@@ -5,16 +5,16 @@ import { memoryStore } from "../../store/memory/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { Command } from "../../workflow/command.ts";
 import type { AnyWorkflow } from "../../workflow/ctx.ts";
-import { workflowThrough } from "../program-through.ts";
-import { type StandIns, withStandIn } from "../stand-ins.ts";
+import { type StepStubs, withStub } from "../step-stubs.ts";
+import { wrapWorkflow } from "../wrapped-program.ts";
 import { Bodies } from "./bodies.ts";
-import { ClientActs, type ClientScript } from "./client-acts.ts";
+import { ClientActions, type ClientScript } from "./client-actions.ts";
 import { type Effects, effectTexts } from "./effects.ts";
 import { ExploreWorld, turn } from "./explore-world.ts";
-import { Notes, type Played } from "./notes.ts";
-import type { Attribution, Place } from "./place.ts";
 import { Process, SETTINGS } from "./process.ts";
+import { RunObservations, type ScheduleResult } from "./run-observations.ts";
 import type { Fault, Schedule } from "./schedule.ts";
+import type { Attribution, UserCodeLocation } from "./user-code-location.ts";
 import { type CtxWatch, watchedCtx } from "./watched-ctx.ts";
 
 /** What is explored. */
@@ -24,12 +24,12 @@ export interface Subject {
   /** All that may run, with the workflow itself. */
   readonly workflows: readonly AnyWorkflow[];
   readonly settings: ProgramSettings;
-  readonly steps: StandIns;
+  readonly steps: StepStubs;
   readonly effects: Effects | null;
   readonly script: ClientScript;
 }
 
-export interface PlayOptions {
+export interface RunScheduleOptions {
   readonly whose: Attribution;
   /** Whether a story is written. */
   readonly told?: boolean;
@@ -58,7 +58,11 @@ const ROUNDS_MAX = 20_000;
 const PROCESSES_MAX = 100;
 
 /** Plays one schedule from the start of the run to its end. */
-export async function play(subject: Subject, schedule: Schedule, options: PlayOptions): Promise<Played> {
+export async function runSchedule(
+  subject: Subject,
+  schedule: Schedule,
+  options: RunScheduleOptions,
+): Promise<ScheduleResult> {
   subject.effects?.reset();
   const performance = new Performance(subject, schedule, options);
   return await performance.run();
@@ -69,7 +73,7 @@ class Performance {
   readonly #schedule: Schedule;
   readonly #world = new ExploreWorld();
   readonly #store: Store = memoryStore();
-  readonly #notes: Notes;
+  readonly #notes: RunObservations;
   readonly #bodies: Bodies;
   readonly #whose: Attribution;
   #processes: Process[] = [];
@@ -79,19 +83,19 @@ class Performance {
   #nudges = 0;
   readonly #isDeaf: boolean;
 
-  constructor(subject: Subject, schedule: Schedule, { whose, told = false, isPinned = false }: PlayOptions) {
+  constructor(subject: Subject, schedule: Schedule, { whose, told = false, isPinned = false }: RunScheduleOptions) {
     this.#subject = subject;
     this.#schedule = schedule;
     this.#isDeaf = schedule.faults.some(({ kind }) => DEAFENS.has(kind));
-    this.#notes = new Notes({ told });
+    this.#notes = new RunObservations({ told });
     this.#whose = whose;
     this.#bodies = new Bodies({ world: this.#world, schedule, notes: this.#notes, whose, isPinned });
   }
 
-  async run(): Promise<Played> {
+  async run(): Promise<ScheduleResult> {
     const client = await this.#client();
     this.#launch();
-    const acts = new ClientActs(client, this.#subject, this.#schedule, this.#notes, this.#world.clock);
+    const acts = new ClientActions(client, this.#subject, this.#schedule, this.#notes, this.#world.clock);
     acts.start();
     const run = await this.#drive(client, acts);
     // Rejections that nobody handles are told of at the end of a turn, and others want to live.
@@ -101,7 +105,7 @@ class Performance {
   }
 
   /** Until the run has ended or nothing more can come. */
-  async #drive(client: Engine, acts: ClientActs): Promise<Run | null> {
+  async #drive(client: Engine, acts: ClientActions): Promise<Run | null> {
     const { clock } = this.#world;
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       await this.#world.settle();
@@ -187,16 +191,20 @@ class Performance {
   }
 
   async #client(): Promise<Engine> {
-    const { clock, random, turns } = this.#world;
+    const { clock, random, eventLoop: turns } = this.#world;
     const storeClock = { now: () => clock.now() + this.#storeMs, wakeAt: clock.wakeAt.bind(clock) };
-    return await createEngine({ ...SETTINGS, store: this.#store, world: { clock: storeClock, random, turns } });
+    return await createEngine({
+      ...SETTINGS,
+      store: this.#store,
+      world: { clock: storeClock, random, eventLoop: turns },
+    });
   }
 
   #through(workflow: AnyWorkflow, process: Process): AnyWorkflow {
     const { settings, steps } = this.#subject;
     const askedOf = new Map<string, Map<symbol, string>>();
     const watched = { ...workflow, run: this.#watchedCode(workflow, askedOf) };
-    return workflowThrough(watched, settings, {
+    return wrapWorkflow(watched, settings, {
       issue: (command) => this.#issue(command, process, steps),
       finish: ({ kind }, { runId }) => {
         if (kind === "completed")
@@ -205,12 +213,12 @@ class Performance {
     });
   }
 
-  #issue(command: Command, process: Process, steps: StandIns): Command {
+  #issue(command: Command, process: Process, steps: StepStubs): Command {
     const { location } = command;
     this.#notes.issued.add(location);
     if (this.#issuesTried) this.#notes.tried.add(location);
     if (command.kind === "step" && command.rollback) this.#notes.hasRollback = true;
-    const through = this.#bodies.through(withStandIn(command, steps), process);
+    const through = this.#bodies.through(withStub(command, steps), process);
     const settle: Command["settle"] = (completion) => {
       this.#notes.last = location;
       command.settle(completion);
@@ -245,7 +253,7 @@ class Performance {
     }
   }
 
-  #place(kind: "code" | "other"): Place {
+  #place(kind: "code" | "other"): UserCodeLocation {
     const notes = this.#notes;
     return {
       kind,
@@ -261,7 +269,7 @@ class Performance {
     };
   }
 
-  async #played(client: Engine, run: Run | null): Promise<Played> {
+  async #played(client: Engine, run: Run | null): Promise<ScheduleResult> {
     const { effects } = this.#subject;
     const hasEnded = run !== null && (isTerminal(run.status) || run.status === "paused");
     const sentence = run === null || hasEnded ? "" : (await client.explain(RUN_ID)).sentence;

@@ -11,7 +11,7 @@ import type { Ending, JournalAhead, ProgramHost, ResumePoint } from "../workflow
 import type { ResourceRequest } from "../workflow/resource.ts";
 
 /** What stands between programs and the sessions that interpret them. */
-export interface Through {
+export interface ProgramWrapper {
   /** A command on its way to the session; what is given is issued in its place. */
   issue(command: Command, host: ProgramHost): Command;
   /** The program is over. */
@@ -19,7 +19,7 @@ export interface Through {
 }
 
 /** The same workflow, code or program: what its runs ask for goes through `through`. */
-export function workflowThrough(workflow: AnyWorkflow, settings: ProgramSettings, through: Through): AnyWorkflow {
+export function wrapWorkflow(workflow: AnyWorkflow, settings: ProgramSettings, through: ProgramWrapper): AnyWorkflow {
   const create = codeProgram(workflow, settings);
   return { ...workflow, program: (host) => create(new HostThrough(host, through)) };
 }
@@ -34,9 +34,9 @@ export function programSettings(options: EngineOptions): ProgramSettings {
 
 class HostThrough implements ProgramHost {
   readonly #host: ProgramHost;
-  readonly #through: Through;
+  readonly #through: ProgramWrapper;
 
-  constructor(host: ProgramHost, through: Through) {
+  constructor(host: ProgramHost, through: ProgramWrapper) {
     this.#host = host;
     this.#through = through;
   }
@@ -68,8 +68,8 @@ class HostThrough implements ProgramHost {
   issue(command: Command): void {
     this.#host.issue(this.#through.issue(command, this.#host));
   }
-  hold(request: ResourceRequest): void {
-    this.#host.hold(request);
+  acquire(request: ResourceRequest): void {
+    this.#host.acquire(request);
   }
   finish(ending: Ending): void {
     this.#through.finish?.(ending, this.#host);
@@ -84,11 +84,11 @@ class HostThrough implements ProgramHost {
   encode(value: unknown, what: string): Payload {
     return this.#host.encode(value, what);
   }
-  close(path: string, reason: Error): void {
-    this.#host.close(path, reason);
+  cancelUnder(path: string, reason: Error): void {
+    this.#host.cancelUnder(path, reason);
   }
-  loopBegins(loop: string): ResumePoint | null {
-    return this.#host.loopBegins(loop);
+  loopStarts(loop: string): ResumePoint | null {
+    return this.#host.loopStarts(loop);
   }
   loopEnds(loop: string): void {
     this.#host.loopEnds(loop);
@@ -96,7 +96,7 @@ class HostThrough implements ProgramHost {
   keptFrom(loop: string): number {
     return this.#host.keptFrom(loop);
   }
-  passOver(location: string, kind: RecordKind): void {
-    this.#host.passOver(location, kind);
+  skip(location: string, kind: RecordKind): void {
+    this.#host.skip(location, kind);
   }
 }

@@ -10,11 +10,11 @@ import { intercepted } from "./intercepted.ts";
 import { type VirtualWorld, virtualWorld } from "./virtual-world.ts";
 
 /** Data of its own, and stores over it: each as another process would have it. */
-export interface StageStore {
+export interface ClusterStore {
   connect(): Store;
   /** Whether its answers come from outside this process. */
   readonly isRemote?: boolean;
-  /** For every engine of the stage that does not say otherwise. */
+  /** For every engine of the cluster that does not say otherwise. */
   readonly engine?: Pick<EngineOptions, "hotRuns">;
   dispose?(): Promise<void>;
 }
@@ -51,16 +51,16 @@ function awaited(store: Store, world: VirtualWorld): Store {
 }
 
 /** One world, one database, and the engines that work on it: to be crashed, stopped and started again. */
-export class Stage {
+export class TestCluster {
   readonly world: VirtualWorld = virtualWorld();
   readonly log: LogLine[] = [];
-  readonly #data: StageStore;
+  readonly #data: ClusterStore;
   readonly #engines = new Map<Engine, Crashable>();
   readonly #clients: Client[] = [];
   /** Every connection; a process that has crashed closes none. */
   readonly #stores: Store[] = [];
 
-  constructor(data: StageStore) {
+  constructor(data: ClusterStore) {
     this.#data = data;
   }
 

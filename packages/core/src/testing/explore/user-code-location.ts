@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { trackUnhandledRejections, type UnhandledRejections } from "../../runtime/unhandled-rejections.ts";
 
 /** Where user code is at work: in a workflow's function, in the body of a step, or in what else an engine calls. */
-export interface Place {
+export interface UserCodeLocation {
   readonly kind: "code" | "body" | "other";
   /** Time, as it is there. */
   now(): number;
@@ -18,28 +18,28 @@ export interface Place {
 
 /** How it is known at which place a call is made. */
 export interface Attribution {
-  at<Value>(place: Place, call: () => Value): Value;
+  at<Value>(place: UserCodeLocation, call: () => Value): Value;
   readonly strays: UnhandledRejections;
   end(): void;
 }
 
-const places = new AsyncLocalStorage<Place>();
+const places = new AsyncLocalStorage<UserCodeLocation>();
 let followers = 0;
 /** The body that is at work, as far as its first wait. */
-let running: Place | undefined;
+let running: UserCodeLocation | undefined;
 /** Told when a call is made and it is not known where. */
 const doubts = new Set<(rejected: readonly unknown[]) => void>();
 
-export function currentPlace(): Place | undefined {
+export function currentLocation(): UserCodeLocation | undefined {
   return places.getStore() ?? running ?? (doubts.size === 0 ? undefined : DOUBTFUL);
 }
 
 /** Code is followed through all that it waits for. It is exact; and where the platform does it by hooks, promises cost much more. */
-export function followed(): Attribution {
+export function trackedAttribution(): Attribution {
   followers += 1;
   return {
     at: (place, call) => places.run(place, call),
-    strays: trackUnhandledRejections((_, error) => currentPlace()?.unhandled(error)),
+    strays: trackUnhandledRejections((_, error) => currentLocation()?.unhandled(error)),
     end() {
       this.strays.stop();
       followers -= 1;
@@ -49,9 +49,9 @@ export function followed(): Attribution {
 }
 
 /** A body is known as far as its first wait. Any other call, and a rejection that nobody handles, is in doubt. */
-export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attribution {
+export function inferredAttribution(onDoubt: (rejected: readonly unknown[]) => void): Attribution {
   const strays = trackUnhandledRejections((_, error) => onDoubt([error]));
-  const over = strays.beside("explored", () => undefined);
+  const over = strays.unwatched("explored", () => undefined);
   doubts.add(onDoubt);
   return {
     at: (place, call) => (place.kind === "body" ? asFarAsItsFirstWait(place, call) : call()),
@@ -65,15 +65,15 @@ export function guessed(onDoubt: (rejected: readonly unknown[]) => void): Attrib
 }
 
 const UNWATCHED: UnhandledRejections = {
-  within: (_, call) => call(),
-  beside(_, call) {
+  watched: (_, call) => call(),
+  unwatched(_, call) {
     call();
     return () => undefined;
   },
   stop: () => undefined,
 };
 
-function asFarAsItsFirstWait<Value>(place: Place, call: () => Value): Value {
+function asFarAsItsFirstWait<Value>(place: UserCodeLocation, call: () => Value): Value {
   const before = running;
   running = place;
   try {
@@ -83,7 +83,7 @@ function asFarAsItsFirstWait<Value>(place: Place, call: () => Value): Value {
   }
 }
 
-const DOUBTFUL: Place = {
+const DOUBTFUL: UserCodeLocation = {
   kind: "code",
   now: () => 0,
   random: () => 0,
