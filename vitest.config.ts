@@ -17,12 +17,17 @@ export default defineConfig({
       { find: /^pawl\/redis$/, replacement: source("store/redis/index.ts") },
       { find: /^pawl\/testing$/, replacement: source("testing/index.ts") },
       { find: /^@pawl\/bpmn$/, replacement: source("index.ts", "bpmn") },
+      {
+        find: /^pawl-test-shared\/(.*)$/,
+        replacement: fileURLToPath(new URL("./test/shared/src/$1.ts", import.meta.url)),
+      },
     ],
   },
   test: {
     include: [
       "packages/*/src/**/*.test.ts",
-      "{sim,chaos,conformance,oracle,bench,examples,lint}/src/**/*.test.ts",
+      "test/*/src/**/*.test.ts",
+      "{bench,examples}/src/**/*.test.ts",
       "scripts/**/*.test.ts",
     ],
     globalSetup: ["scripts/test-redis.mjs", "scripts/test-postgres.mjs"],

@@ -16,6 +16,8 @@ import { readModule } from "./syntax.mjs";
  */
 
 const CORE = "packages/core/src/";
+/** Folders of the root that hold packages; each other folder of the root is one package. */
+const GROUPS = ["packages", "test"];
 const STORE_INTERFACE = ["store/store.ts", "store/store-error.ts"];
 
 /** By folder of the core; `.` holds the files that wire the parts and make the public API. @type {Readonly<Record<string, Layer>>} */
@@ -177,10 +179,10 @@ function layerOf(path) {
   return inside.includes("/") ? inside.slice(0, inside.indexOf("/")) : ".";
 }
 
-/** `packages/core`, `sim`, … @param {string} path */
+/** `packages/core`, `test/sim`, `scripts`, … @param {string} path */
 function packageOf(path) {
   const folders = path.split("/").slice(0, -1);
-  return folders.slice(0, folders[0] === "packages" || folders[0] === "apps" ? 2 : 1).join("/");
+  return folders.slice(0, GROUPS.includes(folders[0] ?? "") ? 2 : 1).join("/");
 }
 
 /** @param {File} file @returns {readonly Finding[]} */

@@ -116,8 +116,8 @@ describe("modules from elsewhere", () => {
 
   test("the other packages see the core by its three entries only", () => {
     const text = `import "pawl"; import "pawl/sqlite"; import "pawl/testing"; import "node:fs"; import "zod";`;
-    expect(findings({ "sim/src/a.ts": text })).toEqual([]);
-    expect(findings({ "sim/src/a.ts": `import "pawl/dist/engine.js";` })).toHaveLength(1);
+    expect(findings({ "test/sim/src/a.ts": text })).toEqual([]);
+    expect(findings({ "test/sim/src/a.ts": `import "pawl/dist/engine.js";` })).toHaveLength(1);
     const reached = { "bench/src/a.ts": `import "../../${core}/engine.ts";`, [`${core}/engine.ts`]: "" };
     expect(findings(reached)).toEqual([
       `bench/src/a.ts:1 imports ../../${core}/engine.ts: another package is imported by its name`,
@@ -127,31 +127,41 @@ describe("modules from elsewhere", () => {
 
 describe("circles", () => {
   test("of two and of three files are found once", () => {
-    const two = { "sim/src/a.ts": `import "./b.ts";`, "sim/src/b.ts": `import "./a.ts";` };
-    expect(findings(two)).toEqual(["sim/src/b.ts:1 closes a circle: sim/src/a.ts → sim/src/b.ts → sim/src/a.ts"]);
-    const three = { ...two, "sim/src/b.ts": `import "./c.ts";`, "sim/src/c.ts": `import type {} from "./a.ts";` };
+    const two = { "test/sim/src/a.ts": `import "./b.ts";`, "test/sim/src/b.ts": `import "./a.ts";` };
+    expect(findings(two)).toEqual([
+      "test/sim/src/b.ts:1 closes a circle: test/sim/src/a.ts → test/sim/src/b.ts → test/sim/src/a.ts",
+    ]);
+    const three = {
+      ...two,
+      "test/sim/src/b.ts": `import "./c.ts";`,
+      "test/sim/src/c.ts": `import type {} from "./a.ts";`,
+    };
     expect(findings(three)).toHaveLength(1);
   });
 
   test("a file that many import is none", () => {
     const text = `import "./d.ts";`;
-    const diamond = { "sim/src/a.ts": `import "./b.ts"; import "./c.ts";`, "sim/src/b.ts": text, "sim/src/c.ts": text };
-    expect(findings({ ...diamond, "sim/src/d.ts": "export {};" })).toEqual([]);
+    const diamond = {
+      "test/sim/src/a.ts": `import "./b.ts"; import "./c.ts";`,
+      "test/sim/src/b.ts": text,
+      "test/sim/src/c.ts": text,
+    };
+    expect(findings({ ...diamond, "test/sim/src/d.ts": "export {};" })).toEqual([]);
   });
 });
 
 describe("exports", () => {
   test("a default export is found, except in a configuration", () => {
-    expect(findings({ "sim/src/a.ts": "export default 1;" })).toHaveLength(1);
-    expect(findings({ "sim/src/a.ts": "const a = 1; export { a as default };" })).toHaveLength(1);
+    expect(findings({ "test/sim/src/a.ts": "export default 1;" })).toHaveLength(1);
+    expect(findings({ "test/sim/src/a.ts": "const a = 1; export { a as default };" })).toHaveLength(1);
     expect(findings({ "vitest.config.ts": "export default 1;" })).toEqual([]);
   });
 
   test.each([`export { x } from "./b.ts";`, `export * from "./b.ts";`, `import { x } from "./b.ts"; export { x };`])(
     "%s is for an entry only",
     (text) => {
-      const b = { "sim/src/b.ts": "export const x = 1;", [`${core}/b.ts`]: "export const x = 1;" };
-      expect(findings({ "sim/src/index.ts": text, ...b })).toHaveLength(1);
+      const b = { "test/sim/src/b.ts": "export const x = 1;", [`${core}/b.ts`]: "export const x = 1;" };
+      expect(findings({ "test/sim/src/index.ts": text, ...b })).toHaveLength(1);
       expect(findings({ [`${core}/index.ts`]: text, ...b })).toHaveLength(text.includes("*") ? 1 : 0);
     },
   );

@@ -21,7 +21,7 @@ import { FAULTS, startUnruly } from "./unruly-proxy.mjs";
  * @property {() => Promise<unknown>} stop
  */
 
-const PROGRAM = join(ROOT, "chaos", "dist", "main.js");
+const PROGRAM = join(ROOT, "test", "chaos", "dist", "main.js");
 /** Between two kills of the server, and how long it stays down. */
 const GAP_MS = { least: 1_000, most: 4_000 };
 const DOWN_MS = { least: 0, most: 700 };

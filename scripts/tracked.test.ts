@@ -31,8 +31,8 @@ describe("the check of tracked files", () => {
 
   test("finds a comment that switches a check off, except in tests", () => {
     const line = ["// biome", "ignore lint: no"].join("-");
-    expect(findings(line, "sim/src/made-up.ts")).toEqual(["1 switches a check off"]);
-    expect(findings(line, "sim/src/made-up.test.ts")).toEqual([]);
+    expect(findings(line, "test/sim/src/made-up.ts")).toEqual(["1 switches a check off"]);
+    expect(findings(line, "test/sim/src/made-up.test.ts")).toEqual([]);
   });
 
   test("reads text files only", () => {

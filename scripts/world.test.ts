@@ -45,7 +45,7 @@ describe("the outside-world check", () => {
       "packages/core/src/runtime/clock.ts",
       "packages/core/src/testing/made-up.ts",
       "packages/core/src/rules/made-up.test.ts",
-      "sim/src/made-up.ts",
+      "test/sim/src/made-up.ts",
     ]) {
       expect(findings("Date.now()", path)).toEqual([]);
     }

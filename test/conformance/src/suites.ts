@@ -1,0 +1,17 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Where the shared test models lie: `PAWL_CONFORMANCE`, or beside the repository; null: they are not here. */
+export function suiteFolder(name: string): string | null {
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const places = [
+    process.env.PAWL_CONFORMANCE,
+    join(root, "../shared/conformance"),
+    join(root, "../../shared/conformance"),
+  ];
+  for (const place of places) {
+    if (place !== undefined && existsSync(join(place, name))) return join(place, name);
+  }
+  return null;
+}

@@ -1,0 +1,94 @@
+import type { ConsumePolicy, LeftoverPolicy } from "pawl";
+import type { Chance } from "pawl-test-shared/chance";
+import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
+
+/** Names of messages for single receives; those for counted ones are others, so that a message that lies there is never rightly left lying. */
+export const MESSAGES = ["ma", "mb", "mc"] as const;
+export const MESSAGES_COUNTED = ["na", "nb"] as const;
+export const TOPICS = ["ta", "tb"] as const;
+export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broadcast", "deadLetter"];
+
+/** Of what programs are made: of what the kernel alone offers, or of everything. */
+export type Kinds = "kernel" | "all";
+
+/** A program under way. */
+export interface Growing {
+  readonly chance: Chance;
+  readonly kinds: Kinds;
+  readonly runCount: number;
+  /** Programs that children may run: those made before. */
+  readonly below: number;
+  names: number;
+}
+
+export function stepNode(growing: Growing): StepNode {
+  const { chance } = growing;
+  const timed = chance.roll(0.12);
+  return {
+    kind: "step",
+    name: name(growing, "s"),
+    failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
+    maxAttempts: chance.between(1, 4),
+    critical: chance.roll(0.1),
+    timeoutMs: timed ? chance.pick([50, 800]) : null,
+    retryOnTimeout: chance.roll(0.5),
+    slow: timed && chance.roll(0.5),
+    ephemeral: chance.roll(0.15),
+    asResult: chance.roll(0.3),
+    poison: false,
+    rollback: growing.kinds === "kernel" ? null : rollback(chance),
+  };
+}
+
+function rollback(chance: Chance): StepNode["rollback"] {
+  if (!chance.roll(0.4)) return null;
+  return { failures: chance.roll(0.3) ? chance.between(1, 3) : 0, maxAttempts: chance.between(1, 3) };
+}
+
+export function transactionNode(growing: Growing): TransactionNode {
+  const { chance } = growing;
+  const failures = chance.roll(0.3) ? chance.between(1, 3) : 0;
+  return { kind: "transaction", name: name(growing, "d"), failures, maxAttempts: chance.between(1, 4) };
+}
+
+export function selectNode(growing: Growing, depth: number): SelectNode {
+  const { chance } = growing;
+  const withChild = depth > 0 && growing.below > 0 && chance.roll(0.4);
+  const topic = chance.roll(0.5) ? chance.pick(TOPICS) : null;
+  const afterMs = chance.roll(0.6) ? chance.pick([0, 50, 900, 3000]) : null;
+  const needed = !withChild && topic === null && afterMs === null;
+  return {
+    kind: "select",
+    name: name(growing, "x"),
+    message: needed || chance.roll(0.6) ? chance.pick(MESSAGES) : null,
+    topic,
+    program: withChild ? chance.between(0, growing.below - 1) : null,
+    afterMs,
+  };
+}
+
+export function childNode(growing: Growing): ProgramNode {
+  const { chance } = growing;
+  if (growing.below === 0) return stepNode(growing);
+  const node: ChildNode = {
+    kind: "child",
+    name: name(growing, "c"),
+    program: chance.between(0, growing.below - 1),
+    mode: chance.weighted({ await: 6, quiet: 2, detached: 3 }),
+    onClose: chance.pick(["cancel", "abandon"] as const),
+  };
+  return node;
+}
+
+export function timeout(chance: Chance): number | null {
+  return chance.roll(0.55) ? chance.pick([0, 1, 60, 700, 3000]) : null;
+}
+
+export function consume(chance: Chance): ConsumePolicy {
+  return chance.weighted({ one: 6, all: 4 });
+}
+
+export function name(growing: Growing, letter: string): string {
+  growing.names += 1;
+  return `${letter}${growing.names}`;
+}

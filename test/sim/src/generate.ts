@@ -1,0 +1,165 @@
+import { Chance } from "pawl-test-shared/chance";
+import {
+  CALL_FAULTS,
+  type Case,
+  type ClientAction,
+  type FaultKind,
+  type OperatorAct,
+  type RunPlan,
+  SMALL_FAULTS,
+  type Swarm,
+  WORLD_FAULTS,
+} from "./case.ts";
+import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
+import { programs } from "./generate-program.ts";
+import type { Program } from "./program.ts";
+
+/** A case from a seed: the same one each time. */
+export function generateCase(seed: number, kinds: Kinds = "all"): Case {
+  const chance = new Chance(seed);
+  const runCount = chance.between(2, 5);
+  const poisoned = chance.roll(0.08);
+  const made = programs(chance, { runCount, poisoned, kinds });
+  // A run that ends its workers needs time to be claimed often enough.
+  const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
+  const runs = runPlans(chance, made, runCount, chaosMs);
+  return {
+    seed,
+    programs: made.list,
+    runs,
+    actions: clientActions(chance, { runs, chaosMs, kinds }),
+    workers: chance.between(2, 4),
+    settings: {
+      leaseMs: poisoned ? 1500 : chance.pick([1500, 3000]),
+      pollMs: chance.pick([400, 1000]),
+      concurrency: chance.pick([1, 2, 3, 100]),
+      hotRuns: chance.pick([1, 2, 100]),
+      claimsMax: poisoned ? chance.between(1, 3) : 1000,
+      ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
+    },
+    swarm: { ...swarm(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },
+    chaosMs,
+    changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
+    partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
+    forced: null,
+  };
+}
+
+const NO_LIMITS = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
+
+function limits(chance: Chance): Pick<Case["settings"], "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords"> {
+  return {
+    maxRunDuration: chance.roll(0.08) ? chance.between(3, 15) * 1000 : null,
+    maxSuspendDuration: chance.roll(0.1) ? chance.between(1, 6) * 1000 : null,
+    maxJournalRecords: chance.roll(0.08) ? chance.between(4, 30) : null,
+  };
+}
+
+function runPlans(
+  chance: Chance,
+  made: { readonly list: readonly Program[]; readonly roots: readonly number[] },
+  count: number,
+  chaosMs: number,
+): RunPlan[] {
+  return Array.from({ length: count }, (_, index) => ({
+    id: `r${index}`,
+    program: made.roots[index] ?? 0,
+    atMs: chance.between(0, Math.floor(chaosMs / 2)),
+    delayMs: chance.roll(0.15) ? chance.between(1, 2000) : 0,
+    twice: chance.roll(0.2),
+    watched: chance.roll(0.6),
+  }));
+}
+
+const KERNEL_ACTIONS = {
+  send: 50,
+  emit: 40,
+  cancel: 9,
+  pause: 7,
+  resume: 2,
+  rewind: 0,
+  retry: 0,
+  fork: 0,
+  migrate: 0,
+  prune: 0,
+  letter: 0,
+};
+const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7, migrate: 7, prune: 6, letter: 6 };
+
+function whereTo(chance: Chance): Pick<OperatorAct, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
+  return {
+    where: chance.next(),
+    bySeq: chance.roll(0.5),
+    atEnd: chance.roll(0.3),
+    children: chance.weighted({ cancel: 2, detach: 1 }),
+    messages: chance.weighted({ redeliver: 2, drop: 1 }),
+  };
+}
+
+function clientActions(
+  chance: Chance,
+  { runs, chaosMs, kinds }: { readonly runs: readonly RunPlan[]; readonly chaosMs: number; readonly kinds: Kinds },
+): ClientAction[] {
+  const actions: ClientAction[] = [];
+  for (let count = chance.between(3, 14); count > 0; count -= 1) {
+    const run = chance.between(0, runs.length - 1);
+    const atMs = chance.between(0, chaosMs);
+    const id = `m${count}`;
+    const twice = chance.roll(0.25);
+    const kind = chance.weighted(kinds === "kernel" ? KERNEL_ACTIONS : ACTIONS);
+    if (kind === "send") {
+      actions.push({
+        kind,
+        run,
+        message: chance.pick([...MESSAGES, ...MESSAGES_COUNTED]),
+        id,
+        atMs,
+        policy: chance.pick(POLICIES),
+        twice,
+      });
+    } else if (kind === "emit") {
+      const deliver = chance.weighted({ all: 6, afterCreate: 2, afterWait: 2 });
+      actions.push({
+        kind,
+        topic: chance.pick(TOPICS),
+        id: `e${count}`,
+        atMs,
+        deliver,
+        consume: chance.weighted({ one: 6, all: 4 }),
+        twice,
+      });
+    } else if (kind === "cancel" || kind === "pause" || kind === "resume") {
+      actions.push({ kind, run, atMs });
+      if (kind === "pause") actions.push({ kind: "resume", run, atMs: atMs + chance.between(1, 3000) });
+    } else {
+      actions.push({ kind, run, atMs, id: `a${count}`, twice, ...whereTo(chance) });
+    }
+  }
+  return actions;
+}
+
+type LaterFaults = Pick<Swarm, "lateAnswer" | "passedOver">;
+
+const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0 };
+
+/** By a chance of its own: where there are none, a seed is the case that it was before there were any. */
+function laterFaults(seed: number): LaterFaults {
+  const chance = new Chance(~seed);
+  return {
+    lateAnswer: chance.roll(0.4) ? 0 : chance.pick([0.03, 0.1, 0.3]),
+    passedOver: chance.roll(0.7) ? 0 : chance.pick([0.03, 0.2]),
+  };
+}
+
+/** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
+function swarm(chance: Chance): Omit<Swarm, keyof LaterFaults> {
+  const rates: Partial<Record<FaultKind, number>> = {};
+  for (const kind of CALL_FAULTS)
+    if (kind !== "lateAnswer") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
+  for (const kind of WORLD_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
+  rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
+  for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);
+  rates.hintLost = chance.roll(0.5) ? 0 : chance.pick([0.2, 1]);
+  rates.skew = chance.roll(0.5) ? 0 : 2000;
+  return rates as Swarm;
+}

@@ -1,0 +1,111 @@
+import type { EngineMutant } from "./engine-mutant.ts";
+
+/** Guards of joins, races, loops, scopes and code that changes under runs. */
+export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
+  {
+    name: "the first failure ends a join",
+    file: "runner/ops/join.js",
+    find: "await Promise.allSettled(begun.map(({ path, run }) => called(run, branchAt(branch, path))));",
+    replace:
+      "(await Promise.all(begun.map(({ path, run }) => called(run, branchAt(branch, path))))).map((value) => ({ status: 'fulfilled', value }));",
+    breaks: "a join never short-circuits",
+  },
+  {
+    name: "a failure wins a race",
+    file: "runner/ops/join.js",
+    find: "(error) => failed(key, error));",
+    replace: "(error) => won(key, error));",
+    breaks: "the first success wins",
+  },
+  {
+    name: "what a loser has open stays open",
+    file: "runner/ops/join.js",
+    find: "branch.host.cancelUnder(path, reason);",
+    replace: "",
+    breaks: "what comes late for a loser is dropped",
+  },
+  {
+    name: "replay stops at the records of a loser",
+    file: "runner/program-driver.js",
+    find: "passedOver.close(location);",
+    replace: "void location;",
+    breaks: "I7 replay is deterministic",
+  },
+  {
+    name: "a round too many is dropped",
+    file: "runner/loop-records.js",
+    find: "if (round >= below)",
+    replace: "if (round > below)",
+    breaks: "I1 what is dropped is never needed again",
+  },
+  {
+    name: "rounds are not dropped",
+    file: "rules/apply.js",
+    find: "for (const range of append.trim) tables.journal.trim(head, range);",
+    replace: "",
+    breaks: "the journal of a loop is bounded",
+  },
+  {
+    name: "rounds from before a crash are not dropped",
+    file: "runner/replay.js",
+    find: "loopRecords.note(record); completions.replayed(record.payload);",
+    replace: "completions.replayed(record.payload);",
+    breaks: "the journal of a loop is bounded",
+  },
+  {
+    name: "a loop begins anew after a crash",
+    file: "runner/ops/loop.js",
+    find: "let round = point?.round ?? 0;",
+    replace: "let round = 0;",
+    breaks: "a loop resumes at the stored round",
+  },
+  {
+    name: "a loop resumes with the state it began with",
+    file: "runner/ops/loop.js",
+    find: 'state = await mark(branch, { record: "loop", location:',
+    replace: 'await mark(branch, { record: "loop", location:',
+    breaks: "a loop resumes with the stored state",
+  },
+  {
+    name: "a loop drops rounds before its state is kept",
+    file: "runner/ops/loop.js",
+    find: "detail: String(begin),",
+    replace: "detail: String(0),",
+    breaks: "I1 what is dropped is never needed again",
+  },
+  {
+    name: "replay stops at the rounds of a loop that is over",
+    file: "runner/program-driver.js",
+    find: "cursor.passedOver.begin(loop, Number.POSITIVE_INFINITY);",
+    replace: "{}",
+    breaks: "I7 replay is deterministic",
+  },
+  {
+    name: "a run with history gets the latest version",
+    file: "runner/ops/version.js",
+    find: 'host.ahead.continues(""))',
+    replace: "false)",
+    breaks: "a run with history keeps its version",
+  },
+  {
+    name: "a version is not noted",
+    file: "runner/ops/version.js",
+    find: 'await mark(branch, { record: "version", location, value: latest, detail: null });',
+    replace: "latest;",
+    breaks: "a run keeps the version it was given",
+  },
+  {
+    name: "what was removed is not passed over",
+    file: "runner/program-driver.js",
+    find: "this.#cursor.passedOver.remove(location, kind);",
+    replace: "{}",
+    breaks: "I7 a run goes past what was removed",
+  },
+  {
+    name: "a scope does not say what failed",
+    file: "runner/ops/scope.js",
+    find: 'if (ofSteps.has(error)) return "step";',
+    replace: "",
+    breaks: "the failure of a scope is a value",
+  },
+];

@@ -1,0 +1,47 @@
+import { builtPackage, runMutants } from "pawl-test-shared/mutants";
+import type { Failure, Job } from "./job.ts";
+import { MUTANTS } from "./mutants.ts";
+import type { SimOptions } from "./options.ts";
+import { Pool } from "./pool.ts";
+import { printProgress } from "./progress.ts";
+import { REGRESSIONS, regressionJobs } from "./regressions.ts";
+
+const SEEDS_MAX = 1000;
+const CHUNK = 10;
+
+/** Plants each bug in a copy of the engine and searches a seed that finds it. */
+export function runEngineMutants({ only, workers, from }: SimOptions): Promise<boolean> {
+  return runMutants({
+    mutants: MUTANTS,
+    only,
+    built: builtPackage("core"),
+    seeds: SEEDS_MAX + REGRESSIONS.length,
+    firstFailure: async (dist, mutant) => {
+      printProgress(mutant.name);
+      const failure = await firstFailure(dist, workers, from);
+      if (failure === null) return null;
+      return { seed: failure.plan.seed, found: `${failure.violation.invariant} (${mutant.breaks})` };
+    },
+  });
+}
+
+/** Each mutant gets new processes, because a planted bug may leave a process unusable. */
+async function firstFailure(dist: string, workers: number, from: number): Promise<Failure | null> {
+  const pool = new Pool(workers);
+  let first: Failure | null = null;
+  try {
+    await pool.run(jobs(dist, from), ({ failures }) => {
+      for (const failure of failures) if (first === null || failure.plan.seed < first.plan.seed) first = failure;
+      return first === null ? "on" : "enough";
+    });
+  } finally {
+    pool.close();
+  }
+  return first;
+}
+
+function* jobs(dist: string, start: number): Generator<Job> {
+  yield* regressionJobs(dist);
+  for (let from = start; from < start + SEEDS_MAX; from += CHUNK)
+    yield { kind: "seeds", dist, kinds: "all", from, count: CHUNK, stopAtFirst: true };
+}

@@ -1,0 +1,68 @@
+import * as pawl from "pawl";
+import { describe, expect, it } from "vitest";
+import { CALM, type Case } from "./case.ts";
+import type { Pawl } from "./engine-under-test.ts";
+import { generateCase } from "./generate.ts";
+import { shrinkCase, sizeOf } from "./shrink-case.ts";
+import { simulate } from "./simulate.ts";
+import { sweepCase } from "./sweep.ts";
+
+/** An engine whose store tells workers the contrary of whether they live. */
+function lyingEngine(): Pawl {
+  const memoryStore = (): pawl.MemoryStore => {
+    const store = pawl.memoryStore();
+    const heartbeat: pawl.Store["heartbeat"] = async (...args) => {
+      const answer = await store.heartbeat(...args);
+      return { ...answer, alive: !answer.alive };
+    };
+    return new Proxy(store, {
+      get: (target, name) => {
+        if (name === "heartbeat") return heartbeat;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+  return { ...pawl, memoryStore };
+}
+
+describe("the simulator", () => {
+  it.each([1, 5, 16, 86])("seed %i is clean", async (seed) => {
+    const { violations, runs } = await simulate(pawl, generateCase(seed));
+    expect(violations).toEqual([]);
+    expect(runs).toBeGreaterThan(0);
+  });
+
+  it("gives the same trace for the same seed, and another for another", async () => {
+    const [first, again, other] = [
+      await simulate(pawl, generateCase(3)),
+      await simulate(pawl, generateCase(3)),
+      await simulate(pawl, generateCase(4)),
+    ];
+    expect(again.hash).toBe(first.hash);
+    expect(again.trace).toEqual(first.trace);
+    expect(other.hash).not.toBe(first.hash);
+  });
+
+  it("generates the same case for the same seed", () => {
+    expect(generateCase(11)).toEqual(generateCase(11));
+    expect(generateCase(11)).not.toEqual(generateCase(12));
+  });
+
+  it("counts the calls of a case without faults, so that each can be made to fail", async () => {
+    const { calls, violations } = await simulate(pawl, sweepCase(9001));
+    expect(violations).toEqual([]);
+    expect(calls).toBeGreaterThan(20);
+  });
+
+  it("makes a failing case small", async () => {
+    const plan: Case = { ...generateCase(2), swarm: CALM };
+    const engine = lyingEngine();
+    const { violations } = await simulate(engine, plan);
+    expect(violations[0]?.invariant).toBe("lease");
+    const small = await shrinkCase(engine, plan, "lease");
+    expect(sizeOf(small)).toBe(0);
+    expect(small.workers).toBe(1);
+    expect(small.actions).toEqual([]);
+  });
+});
