@@ -58,7 +58,7 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a later start of the same run stands for an earlier one",
     file: "worker/start-queue.js",
-    find: "this.#latest.get(id) === beginning && ",
+    find: "this.#latest.get(id) === start && ",
     replace: "",
     breaks: "I2 a run that is known to be lost is not worked on",
   },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AppendOp, Op } from "../model/op.ts";
 import type { NewRun } from "../model/run.ts";
-import type { EventPost, MessagePost, Wake } from "../model/transition.ts";
+import { type EventPost, emptyAppend, type MessagePost, type Wake } from "../model/transition.ts";
 import { assert } from "../runtime/assert.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import type { Store } from "../store/store.ts";
@@ -454,25 +454,7 @@ describe("the coordinator answers", () => {
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const wait = { messages: ["m"], topics: [], children: false, until: null, since: 0, open: [], openCount: 1 };
-    const fixed = {
-      kind: "append",
-      runId: "r",
-      epoch: 1,
-      turn: 0,
-      records: [],
-      trim: [],
-      taken: [],
-      posts: [],
-      documents: [],
-    } as const;
-    const append: AppendOp = {
-      ...fixed,
-      state: { status: "suspended", wait, inboxSeen: 0 },
-      undo: null,
-      inbox: null,
-      notBefore: null,
-      transaction: null,
-    };
+    const append: AppendOp = { ...emptyAppend("r", 1), state: { status: "suspended", wait, inboxSeen: 0 } };
     const outcomes: string[] = [];
     coordinator.enlist({
       kind: "source",

@@ -173,6 +173,29 @@ export interface Append {
   readonly transaction: InTransaction | null;
 }
 
+/** The empty list of every empty append: comparing with it tells whether a list has an owner yet. */
+export const NO_ITEMS: readonly never[] = [];
+
+/** An append that changes nothing yet. */
+export function emptyAppend(runId: string, epoch: number): Append {
+  return {
+    kind: "append",
+    runId,
+    epoch,
+    turn: 0,
+    records: NO_ITEMS,
+    trim: NO_ITEMS,
+    taken: NO_ITEMS,
+    posts: NO_ITEMS,
+    documents: NO_ITEMS,
+    state: null,
+    undo: null,
+    inbox: null,
+    notBefore: null,
+    transaction: null,
+  };
+}
+
 /** What a store applies, or refuses, as a whole. */
 export type Transition =
   /** Guard: no run has this id. */

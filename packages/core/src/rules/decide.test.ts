@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { AppendOp, Op, RunView } from "../model/op.ts";
 import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type NewRun, type Parent, STATUSES, type Status, type Undo } from "../model/run.ts";
-import type { EventPost, MessagePost, RunState, StoredDocument } from "../model/transition.ts";
+import {
+  type EventPost,
+  emptyAppend,
+  type MessagePost,
+  type RunState,
+  type StoredDocument,
+} from "../model/transition.ts";
 import { decide } from "./decide.ts";
 
 const NOW = 1_000;
@@ -30,23 +36,7 @@ const record = (seq: number): JournalRecord => ({
   at: 0,
   detail: null,
 });
-const append = (over: Partial<AppendOp> = {}): AppendOp => ({
-  kind: "append",
-  runId: "r",
-  epoch: 3,
-  turn: 0,
-  records: [],
-  trim: [],
-  taken: [],
-  posts: [],
-  documents: [],
-  state: null,
-  undo: null,
-  inbox: null,
-  notBefore: null,
-  transaction: null,
-  ...over,
-});
+const append = (over: Partial<AppendOp> = {}): AppendOp => ({ ...emptyAppend("r", 3), ...over });
 const parent: Parent = { runId: "p", location: "child", onClose: "cancel" };
 const message: MessagePost = {
   kind: "message",

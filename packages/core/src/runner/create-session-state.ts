@@ -13,7 +13,7 @@ import { UndoLog } from "./undo-log.ts";
 
 /** What a session works with, as its run was read: the next record follows the newest one. */
 export function createSessionState(
-  world: SessionServices,
+  services: SessionServices,
   loaded: Loaded,
   snapshot: Snapshot | null,
   listener: SessionStateListener,
@@ -26,15 +26,15 @@ export function createSessionState(
   const at = Math.max(newest.at, begunAt);
   const loopRecords = new LoopRecords();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
-  const pending = new PendingAppend(world.now, listener, loopRecords, { seq, at, undo: run.undo, count });
-  const policy = world.policyOf(run);
+  const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
+  const policy = services.policyOf(run);
   const { edition, turnedAt } = editionOf(loaded, snapshot);
   return {
     pending,
     open: new OpenCommands(run.inboxLast),
     completions: new Completions(pending, listener),
-    steps: new StepRunner(world, { id: run.id, durableSeq: seq }, listener),
-    codec: world.codec,
+    steps: new StepRunner(services, { id: run.id, durableSeq: seq }, listener),
+    codec: services.codec,
     loopRecords,
     undo: new UndoLog(),
     progress: new ProgressClock(waitSinceProgress(run, records), seq),

@@ -2,6 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp } from "../model/op.ts";
 import type { JournalRecord } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
+import { emptyAppend } from "../model/transition.ts";
 import type { Completion, WaitCommand } from "../workflow/command.ts";
 import type { CommandEnd, Completed } from "./completions.ts";
 import type { SessionState } from "./session-state.ts";
@@ -103,25 +104,17 @@ export class DeadlineAppend {
     this.#sent = asked;
     completions.buffer();
     return {
-      kind: "append",
-      runId,
-      epoch,
-      turn: 0,
+      ...emptyAppend(runId, epoch),
       records: asked.map(({ record }) => record),
-      trim: [],
       taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),
-      posts: [],
-      documents: [],
       state: {
         status: "running",
-        // As of the records before these: the program has not heard of them, and may wait for something else when it has.
+        // As of the records before these: the program has not received them, and may wait for something else when it has.
         wait: open.waitRow({ since: at, seq: pending.seq }, new Set(due)),
         inboxSeen: open.inboxSeen,
       },
-      undo: null,
       inbox: due.some((wait) => wait.arms.length > 0) ? open.inboxSeen : null,
       notBefore: Math.max(...due.map((wait) => wait.until ?? 0)),
-      transaction: null,
     };
   }
 

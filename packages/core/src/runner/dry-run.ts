@@ -109,28 +109,34 @@ function inertServices({ codec, eventLoop, random, watched }: DryRunServices): S
   const nothing = (): void => undefined;
   const never = (): (() => void) => nothing;
   return {
-    now: () => NEVER,
-    hasPassed: () => false,
-    policyOf: () => null,
-    clock: { now: () => NEVER, wakeAt: never },
-    eventLoop,
+    time: {
+      now: () => NEVER,
+      hasPassed: () => false,
+      wakeAt: never,
+      clock: { now: () => NEVER, wakeAt: never },
+      eventLoop,
+    },
     random,
     codec,
     log: nothing,
-    releases: null,
-    watched,
-    unwatched: (runId, call) => {
-      watched(runId, call);
-      return nothing;
+    rejections: {
+      watched,
+      unwatched: (runId, call) => {
+        watched(runId, call);
+        return nothing;
+      },
     },
-    wakeAt: never,
-    reloadInbox: nothing,
-    enlist: nothing,
-    committed: nothing,
-    unparked: nothing,
-    parked: nothing,
-    ended: nothing,
-    appendRefused: nothing,
+    releases: null,
+    policyOf: () => null,
     undoChild: async () => null,
+    events: {
+      onAppendReady: nothing,
+      onCommitted: nothing,
+      onAppendRefused: nothing,
+      onInboxStale: nothing,
+      onParked: nothing,
+      onUnparked: nothing,
+      onEnded: nothing,
+    },
   };
 }

@@ -35,9 +35,9 @@ export class ExclusiveAppends {
   #timer: SingleTimer | null = null;
   #transactions: TransactionAppend | null = null;
 
-  constructor(session: SessionState, world: SessionServices, sleeper: { wake(): void }) {
+  constructor(session: SessionState, services: SessionServices, sleeper: { wake(): void }) {
     this.#state = session;
-    this.#services = world;
+    this.#services = services;
     this.#sleeper = sleeper;
   }
 
@@ -78,13 +78,13 @@ export class ExclusiveAppends {
 
   /** Looks for deadlines that have come; true if there is one to put to the store. */
   findDue(now: number): boolean {
-    this.#deadlines ??= new DeadlineAppend(this.#state, this.#services.hasPassed);
+    this.#deadlines ??= new DeadlineAppend(this.#state, this.#services.time.hasPassed);
     return this.#deadlines.findDue(now);
   }
 
   /** A body that the store runs. */
   add(body: StepAttempt): void {
-    this.#transactions ??= new TransactionAppend(this.#state, this.#services);
+    this.#transactions ??= new TransactionAppend(this.#state, this.#services.rejections);
     this.#transactions.add(body);
   }
 
@@ -112,7 +112,7 @@ export class ExclusiveAppends {
   }
 
   #wakeAt(at: number | null): void {
-    if (at !== null) this.#timer ??= new SingleTimer(this.#services, this.#sleeper);
+    if (at !== null) this.#timer ??= new SingleTimer(this.#services.time, this.#sleeper);
     this.#timer?.set(at);
   }
 }

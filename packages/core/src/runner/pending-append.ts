@@ -1,11 +1,9 @@
 import type { AppendOp } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
-import type { DocumentChange, Post, RunState } from "../model/transition.ts";
+import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } from "../model/transition.ts";
 import type { LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
-
-const NOTHING: readonly never[] = [];
 
 /** A record before it has its place in the journal: its seq and time are 0. */
 export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecord[Key] };
@@ -158,29 +156,14 @@ export class PendingAppend {
   }
 
   #gather(): Gathered {
-    this.#gathered ??= {
-      kind: "append",
-      runId: "",
-      epoch: 0,
-      turn: 0,
-      records: NOTHING,
-      trim: NOTHING,
-      taken: NOTHING,
-      posts: NOTHING,
-      documents: NOTHING,
-      state: null,
-      undo: null,
-      inbox: null,
-      notBefore: null,
-      transaction: null,
-    };
+    this.#gathered ??= emptyAppend("", 0);
     return this.#gathered;
   }
 }
 
 /** Adds to a list that is the draft's own, or is made so by its first item. */
 function withItem<Item>(items: readonly Item[], item: Item): readonly Item[] {
-  if (items === NOTHING) return [item];
+  if (items === NO_ITEMS) return [item];
   (items as Item[]).push(item);
   return items;
 }

@@ -193,7 +193,7 @@ export class ProgramDriver implements ProgramHost {
   checkLimits(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
     const isOver = this.#hasEnded || this.#cancel !== null;
-    const error = checkLimits(this.#state, this.#services.now, isOver ? "over" : phase);
+    const error = checkLimits(this.#state, this.#services.time.now, isOver ? "over" : phase);
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }
@@ -230,7 +230,7 @@ export class ProgramDriver implements ProgramHost {
     this.#fresh = null;
     const isEnding = this.#ending !== null && this.#compensation === null;
     const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    executeCommands(this.#state, asked, this.#services.now);
+    executeCommands(this.#state, asked, this.#services.time.now);
   }
 
   /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
@@ -320,18 +320,18 @@ export const IDLE: DriveResult = { kind: "idle" };
 
 /** Gives a completion to the program. A failure is given in the name of the run: if nobody handles it, it is known whose it is. */
 export function deliverCompletion(
-  world: SessionServices,
+  services: SessionServices,
   runId: string,
   command: Command,
   completion: Completion,
 ): void {
-  if (completion.outcome === "failed") failIn(world, runId, command, completion);
+  if (completion.outcome === "failed") failIn(services, runId, command, completion);
   else command.settle(completion);
 }
 
 /** Apart, so that only a failure needs a scope of its own. */
-function failIn(world: SessionServices, runId: string, command: Command, completion: Completion): void {
-  world.watched(runId, () => command.settle(completion));
+function failIn(services: SessionServices, runId: string, command: Command, completion: Completion): void {
+  services.rejections.watched(runId, () => command.settle(completion));
 }
 
 /** The next completion. What was recorded for a branch that has lost its race since then is dropped. */

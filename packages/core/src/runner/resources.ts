@@ -21,7 +21,7 @@ interface Held {
  * 3. Whatever was acquired is released, also when nobody wants it any more by the time it is there.
  */
 export class Resources {
-  readonly #world: SessionServices;
+  readonly #services: SessionServices;
   readonly #run: RunFacts;
   readonly #onChange: () => void;
   readonly #all: Held[] = [];
@@ -33,8 +33,8 @@ export class Resources {
   #endPause: (() => void) | null = null;
 
   /** `onChange` is called when it is worth while to `look` again. */
-  constructor(world: SessionServices, run: RunFacts, onChange: () => void) {
-    this.#world = world;
+  constructor(services: SessionServices, run: RunFacts, onChange: () => void) {
+    this.#services = services;
     this.#run = run;
     this.#onChange = onChange;
   }
@@ -45,7 +45,7 @@ export class Resources {
   }
 
   add(request: ResourceRequest): void {
-    const current = this.#world.releases === null ? { value: INERT_RESOURCE } : null;
+    const current = this.#services.releases === null ? { value: INERT_RESOURCE } : null;
     this.#all.push({ request, current, settled: false });
     this.#onChange();
   }
@@ -77,7 +77,7 @@ export class Resources {
   }
 
   #work(): void {
-    const { releases } = this.#world;
+    const { releases } = this.#services;
     if (this.#busy || releases === null) return;
     this.#busy = true;
     releases.track(this.#doWork(releases));
@@ -114,7 +114,7 @@ export class Resources {
           this.#failure = new PawlError("RESOURCE_UNAVAILABLE", message, { cause: error });
           return;
         }
-        await this.#pause(retryDelayMs(request.retry, attempt, this.#world.random.next()));
+        await this.#pause(retryDelayMs(request.retry, attempt, this.#services.random.next()));
       }
     }
   }
@@ -142,7 +142,7 @@ export class Resources {
   /** User code, so that what goes astray in it is known to belong to the run. */
   #call(call: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#world.watched(this.#run.id, () => {
+      this.#services.rejections.watched(this.#run.id, () => {
         try {
           resolve(call());
         } catch (error) {
@@ -153,7 +153,7 @@ export class Resources {
   }
 
   #pause(ms: number): Promise<void> {
-    const { clock } = this.#world;
+    const { clock } = this.#services.time;
     return new Promise((resolve) => {
       const cancel = clock.wakeAt(clock.now() + ms, resolve);
       this.#endPause = () => {

@@ -8,6 +8,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Random } from "../runtime/random.ts";
+import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
@@ -70,43 +71,52 @@ export interface ChildUndo {
   readonly reason: Payload;
 }
 
-/** What all sessions of a worker share. */
+/** What the sessions of a worker share. */
 export interface SessionServices {
-  /** The store's clock. */
-  now(): number;
-  /** Whether a deadline that has come by `now` is certain to have come by the clock that the store compares it with. */
-  hasPassed(at: number): boolean;
-  /** The limits of a run; null: none. */
-  policyOf(run: Run): RunPolicy | null;
-  readonly clock: Clock;
-  readonly eventLoop: EventLoop;
+  readonly time: SessionTime;
   readonly random: Random;
   readonly codec: Codec;
   readonly log: Log;
-  /** Null: resources are neither acquired nor released, and have no value. */
+  /** Attributes unhandled rejections of user code to runs. */
+  readonly rejections: Pick<UnhandledRejections, "watched" | "unwatched">;
+  /** Null in a dry run: resources are neither acquired nor released, and have no value. */
   readonly releases: ResourceReleases | null;
-  /** Calls user code so that what goes astray in it is known to belong to the run. */
-  watched(runId: string, call: () => void): void;
-  /** As `within`, for code that is to be fast: what goes astray beside it may be taken for its own, until the returned function is called. */
-  unwatched(runId: string, call: () => void): () => void;
-  /** Calls back when the store's clock has come to a time; the returned function cancels. */
-  wakeAt(at: number, callback: () => void): () => void;
-  /** Something has come for the session's run that it does not know of. */
-  reloadInbox(session: RunSession): void;
-  /** The session has something to add to its run. */
-  enlist(session: RunSession): void;
-  /** What the session had to add is durable. */
-  committed(session: RunSession, op: AppendOp): void;
-  /** The session works again after it had rested. */
-  unparked(session: RunSession): void;
-  /** The session rests, durably, until something arrives or `session.until` comes. */
-  parked(session: RunSession): void;
-  /** The run's end, or its continuation as a fresh generation, is durable. */
-  ended(session: RunSession): void;
-  /** Starts the run that undoes what a child did, once; gives its id, null if there is nothing to undo. */
+  /** Returns the limits of a run, or null if it has none. */
+  policyOf(run: Run): RunPolicy | null;
+  /** Starts the run that undoes what a child did, once. Returns its id, or null if there is nothing to undo. */
   undoChild(child: ChildUndo): Promise<string | null>;
-  /** What the session last added was refused: it is to be forgotten. */
-  appendRefused(session: RunSession, reason: LostReason): void;
+  readonly events: SessionEvents;
+}
+
+/** The clocks and timers of a worker's sessions. */
+export interface SessionTime {
+  /** The store's clock. */
+  now(): number;
+  /** Whether a deadline that has passed by `now` has certainly passed on the clock that the store compares it with. */
+  hasPassed(at: number): boolean;
+  /** Calls back when the store's clock reaches a time. The returned function cancels. */
+  wakeAt(at: number, callback: () => void): () => void;
+  /** This process's clock. */
+  readonly clock: Clock;
+  readonly eventLoop: EventLoop;
+}
+
+/** What a session reports to its worker. */
+export interface SessionEvents {
+  /** The session has an append to commit. */
+  onAppendReady(session: RunSession): void;
+  /** The session's append is durable. */
+  onCommitted(session: RunSession, op: AppendOp): void;
+  /** The store refused the session's append. The session is to be discarded. */
+  onAppendRefused(session: RunSession, reason: LostReason): void;
+  /** The inbox has entries that the session has not seen. */
+  onInboxStale(session: RunSession): void;
+  /** The session is suspended, durably, until something arrives or `session.nextDeadline` passes. */
+  onParked(session: RunSession): void;
+  /** The session works again after it was parked. */
+  onUnparked(session: RunSession): void;
+  /** The run's end, or its continuation as a fresh generation, is durable. */
+  onEnded(session: RunSession): void;
 }
 
 /** Who hears of what happens at a session: its session. */

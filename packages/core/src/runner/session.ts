@@ -44,15 +44,15 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #controller: AbortController | null = null;
   #unwatched: (() => void) | null = null;
 
-  constructor(world: SessionServices, loaded: Loaded, createProgram: ProgramFactory) {
-    this.#services = world;
+  constructor(services: SessionServices, loaded: Loaded, createProgram: ProgramFactory) {
+    this.#services = services;
     this.run = factsOf(loaded.run);
     this.runId = loaded.run.id;
-    const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    this.#state = createSessionState(world, loaded, snapshot, this);
-    this.#exclusive = new ExclusiveAppends(this.#state, world, this);
+    const snapshot = loaded.snapshot === null ? null : readSnapshot(services.codec, loaded.snapshot);
+    this.#state = createSessionState(services, loaded, snapshot, this);
+    this.#exclusive = new ExclusiveAppends(this.#state, services, this);
     this.#driver = new ProgramDriver(
-      { owner: this, state: this.#state, services: world, run: this.run },
+      { owner: this, state: this.#state, services, run: this.run },
       loaded,
       snapshot,
       createProgram,
@@ -93,7 +93,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   onFilled(): void {
-    this.#services.enlist(this);
+    this.#services.events.onAppendReady(this);
   }
 
   onAdded(): void {
@@ -137,7 +137,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     if (this.#phase === "parked") {
       this.#phase = "working";
       this.#stored.markWoken();
-      this.#services.unparked(this);
+      this.#services.events.onUnparked(this);
     }
     this.#requestIdle();
   }
@@ -169,7 +169,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   appended(outcome: Outcomes["append"]): void {
     if (this.#phase === "gone") return;
     // What was gathered while an append was under way by itself was not taken.
-    if (this.#exclusive.inFlight && this.#state.pending.commitRequested) this.#services.enlist(this);
+    if (this.#exclusive.inFlight && this.#state.pending.commitRequested) this.#services.events.onAppendReady(this);
     const answer = this.#exclusive.answered(outcome);
     if (answer.kind === "durable") {
       if (answer.rowTold) this.#stored.adopt(this.#state);
@@ -177,9 +177,9 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     } else if (answer.kind === "behind") {
       this.#catchUp();
     } else if (answer.kind === "early") {
-      this.#services.wakeAt(this.#services.now() + EARLY_MS, () => this.wake());
+      this.#services.time.wakeAt(this.#services.time.now() + EARLY_MS, () => this.wake());
     } else if (answer.kind === "lost") {
-      this.#services.appendRefused(this, answer.reason);
+      this.#services.events.onAppendRefused(this, answer.reason);
     }
   }
 
@@ -194,8 +194,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
   #catchUp(): void {
     if (this.#hasEnded || !this.#exclusive.inboxStale) return;
-    this.#services.reloadInbox(this);
-    this.#services.wakeAt(this.#services.now() + BEHIND_MS, () => this.#catchUp());
+    this.#services.events.onInboxStale(this);
+    this.#services.time.wakeAt(this.#services.time.now() + BEHIND_MS, () => this.#catchUp());
   }
 
   get #hasEnded(): boolean {
@@ -206,11 +206,11 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #onDurable(): void {
     const op = this.#sent;
     this.#sent = null;
-    if (op !== null) this.#services.committed(this, op);
+    if (op !== null) this.#services.events.onCommitted(this, op);
     if (this.#phase === "done") {
       if (op?.state !== this.endState) return;
       this.#unwatched?.();
-      this.#services.ended(this);
+      this.#services.events.onEnded(this);
       return;
     }
     this.#state.steps.onDurable(op?.records.at(-1)?.seq ?? 0);
@@ -226,13 +226,13 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     this.#phase = "parked";
     this.#idle = null;
     this.#driver.releaseResources();
-    this.#services.parked(this);
+    this.#services.events.onParked(this);
   }
 
   #requestIdle(): void {
     if (this.#idleRequested) return;
     this.#idleRequested = true;
-    this.#services.eventLoop.whenIdle(this.#idle ?? this.#createIdleCallback());
+    this.#services.time.eventLoop.whenIdle(this.#idle ?? this.#createIdleCallback());
   }
 
   /** Apart, so that only a session that asks for the first time needs a scope for it. */
@@ -274,7 +274,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
         return;
       case "idle":
         // The program is at rest still: what has come is handed to it at once.
-        if (findWorkOrPark(this.#state, this.#exclusive, this.#driver, this.#stored, this.#services.now)) this.#drive();
+        if (findWorkOrPark(this.#state, this.#exclusive, this.#driver, this.#stored, this.#services.time.now))
+          this.#drive();
         else this.#parkIfIdle();
     }
   }
@@ -348,9 +349,9 @@ export function matchInbox({ open, pending, completions, codec }: SessionState):
 const WATCHED_RECORDS_MAX = 1_000;
 
 /** Starts the program; gives what is to be called when code that is not watched is over, null where it is watched. */
-export function startProgram(world: SessionServices, driver: ProgramDriver, input: Payload): (() => void) | null {
+export function startProgram(services: SessionServices, driver: ProgramDriver, input: Payload): (() => void) | null {
   const start = (): void => driver.start(input);
-  if (driver.recordsLeft > WATCHED_RECORDS_MAX) return world.unwatched(driver.runId, start);
-  world.watched(driver.runId, start);
+  if (driver.recordsLeft > WATCHED_RECORDS_MAX) return services.rejections.unwatched(driver.runId, start);
+  services.rejections.watched(driver.runId, start);
   return null;
 }

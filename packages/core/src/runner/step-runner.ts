@@ -45,11 +45,11 @@ export class StepRunner implements StepAttemptListener {
   #ownershipUnknown = false;
 
   constructor(
-    world: SessionServices,
+    services: SessionServices,
     run: { readonly id: string; readonly durableSeq: number },
     listener: Pick<SessionStateListener, "onAttemptEnd" | "onTransaction">,
   ) {
-    this.#services = world;
+    this.#services = services;
     this.#runId = run.id;
     this.#durableSeq = run.durableSeq;
     this.#listener = listener;
@@ -108,15 +108,15 @@ export class StepRunner implements StepAttemptListener {
   }
 
   #start(step: StepCommand): void {
-    const body = new StepAttempt(this.#runId, step, this.#services.now());
+    const body = new StepAttempt(this.#runId, step, this.#services.time.now());
     this.#attempts = withMember(this.#attempts, body);
     if (step.timeoutMs !== null) this.#limit(body, step.timeoutMs);
-    if (step.transact === undefined) this.#services.watched(this.#runId, () => body.run(this));
+    if (step.transact === undefined) this.#services.rejections.watched(this.#runId, () => body.run(this));
     else this.#listener.onTransaction(body);
   }
 
   #limit(body: StepAttempt, timeoutMs: number): void {
-    const { clock } = this.#services;
+    const { clock } = this.#services.time;
     body.limit(
       (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
       () => this.#timedOut(body, timeoutMs),
@@ -170,7 +170,7 @@ export class StepRunner implements StepAttemptListener {
     const payload = failurePayload(this.#services.codec, thrown, `failure of step ${step.location}`);
     if (mayRetry && attempt < step.retry.maxAttempts && this.#wantsRetry(step, toError(failure), attempt)) {
       const delayMs = retryDelayMs(step.retry, attempt, this.#services.random.next());
-      this.#end(body, { kind: "retry", payload, retryAt: this.#services.now() + delayMs });
+      this.#end(body, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
       return;
     }
     const error = toError(this.#services.codec.decode(payload) as Failure);

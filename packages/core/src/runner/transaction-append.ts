@@ -1,6 +1,7 @@
 import type { AppendOp } from "../model/op.ts";
 import { UNDOABLE } from "../model/record.ts";
 import type { Run } from "../model/run.ts";
+import { emptyAppend } from "../model/transition.ts";
 import type { Completion } from "../workflow/command.ts";
 import type { RecordDraft } from "./pending-append.ts";
 import type { SessionServices } from "./session-ports.ts";
@@ -28,13 +29,13 @@ const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
  */
 export class TransactionAppend {
   readonly #state: SessionState;
-  readonly #services: Pick<SessionServices, "watched">;
+  readonly #rejections: SessionServices["rejections"];
   #queue: StepAttempt[] = [];
   #sent: SentTransaction | null = null;
 
-  constructor(session: SessionState, world: Pick<SessionServices, "watched">) {
+  constructor(session: SessionState, rejections: SessionServices["rejections"]) {
     this.#state = session;
-    this.#services = world;
+    this.#rejections = rejections;
   }
 
   /** Whether the store has been asked and has not answered. */
@@ -75,19 +76,9 @@ export class TransactionAppend {
     this.#sent = asked;
     completions.buffer();
     return {
-      kind: "append",
-      runId,
-      epoch,
-      turn: 0,
+      ...emptyAppend(runId, epoch),
       records: [asked.record],
-      trim: [],
-      taken: [],
-      posts: [],
-      documents: [],
-      state: null,
       undo: isUndoable(body) ? "some" : null,
-      inbox: null,
-      notBefore: null,
       transaction: (tx) => this.#run(asked, tx),
     };
   }
@@ -123,7 +114,7 @@ export class TransactionAppend {
     const { step } = asked.body;
     asked.calls += 1;
     let value: unknown;
-    this.#services.watched(asked.body.runId, () => {
+    this.#rejections.watched(asked.body.runId, () => {
       value = step.transact?.(tx, asked.body);
     });
     if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(asked, result));

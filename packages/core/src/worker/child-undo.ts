@@ -14,12 +14,12 @@ export interface UndoRunParts {
 }
 
 /**
- * Starts the run that undoes what a completed child did: a run of the child's workflow that has the child's history, and is
- * stopped at its end. Its id is the child's with a segment that no other run has, so it is started once. Gives its id; null:
- * there is nothing to undo, or another run has seen to it: a fork shares the children of its origin.
+ * Starts the run that undoes a completed child: a run of the child's workflow with the child's history, stopped at its end. Its id is
+ * derived from the child's, so it is started once. Returns its id, or null if there is nothing to undo or another run undoes it: a
+ * fork shares the children of its origin.
  */
-export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: ChildUndo): Promise<string | null> {
-  const loaded = await store.load(asked.child, 0);
+export async function startUndoRun({ store, codec, ops }: UndoRunParts, child: ChildUndo): Promise<string | null> {
+  const loaded = await store.load(child.child, 0);
   if (loaded === null || loaded.run.status !== "completed" || loaded.run.undo !== "some") return null;
   const { run } = loaded;
   const id = `${run.id}//~undo`;
@@ -30,19 +30,19 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, asked: C
     version: run.version,
     input: run.input,
     tags: run.tags,
-    parent: { runId: asked.parent, location: asked.location, onClose: "abandon" },
+    parent: { runId: child.parent, location: child.location, onClose: "abandon" },
     createdAt: now,
-    startId: `${asked.parent}//~undo`,
+    startId: `${child.parent}//~undo`,
     owner: null,
     startAt: now,
   };
-  const stop = withoutSeq(compensateRecord(0, { end: "cancelled", reason: asked.reason }, now));
+  const stop = withoutSeq(compensateRecord(0, { end: "cancelled", reason: child.reason }, now));
   const records = [...withOrigin(codec, loaded), stop];
   const { kind } = await ops.submit({ kind: "start", run: undo, history: { records, inbox: [], undo: "underWay" } });
   return kind === "started" ? id : null;
 }
 
-/** The history is replayed as the child's own. */
+/** Adds the record that makes the history replay with the child's randomness and start time. */
 function withOrigin(codec: Codec, { run, records }: Loaded): readonly NewRecord[] {
   const copied = Array.from(records, withoutSeq);
   const first = records.at(0);

@@ -1,6 +1,8 @@
+import { PawlError } from "../model/errors.ts";
 import type { Run } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Store } from "../store/store.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 export interface ClaimSettings {
   readonly worker: string;
@@ -9,25 +11,25 @@ export interface ClaimSettings {
 
 export interface ClaimParts {
   readonly store: Store;
-  /** How many more of those can be taken that were claimed `SUSPECT_CLAIMS` times without progress. */
+  /** How many more suspects this worker may claim: runs that were claimed `SUSPECT_CLAIMS` times without progress. */
   readonly suspectRoom: () => number;
-  readonly onClaimed: (runs: readonly Run[]) => void;
+  readonly events: Pick<WorkerEvents, "onClaimed">;
 }
 
-/** After this many claims without progress a run is taken for one that may end its worker: it is not worked on beside another such. */
+/** After this many claims without progress a run is a suspect: it may crash its worker, so it is executed beside no other suspect. */
 export const SUSPECT_CLAIMS = 2;
 
-/** Where more is due than there is room for, this part of the room is for what became due last. */
+/** The share of the room reserved for the runs that became due last, when more runs are due than there is room for. */
 const NEWEST_SHARE = 1 / 8;
 
 /**
- * Takes runs, the longest due first. Where more is due than fits, a share is for what became due last: after an outage, what is
- * started need not wait until all that has gathered is done, and what has gathered is done all the same.
+ * Claims runs, the longest due first. When more runs are due than there is room for, a share goes to the runs that became due last:
+ * after an outage, new runs do not wait for the whole backlog, and the backlog still shrinks.
  */
 export class ClaimScheduler {
   readonly #settings: ClaimSettings;
   readonly #parts: ClaimParts;
-  /** The share that is owed: room often comes for one run at a time. */
+  /** The share not used yet: room often comes for one run at a time. */
   #owed = 0;
 
   constructor(settings: ClaimSettings, parts: ClaimParts) {
@@ -35,7 +37,7 @@ export class ClaimScheduler {
     this.#parts = parts;
   }
 
-  /** Gives how many were taken. `isBehind`: there was more to take than room for it. */
+  /** Returns how many runs were claimed. `isBehind` means that more runs were due than there was room for. */
   async claim(limit: number, isBehind: boolean): Promise<number> {
     if (limit <= 0 || this.#settings.workflows.length === 0) return 0;
     this.#owed = isBehind ? this.#owed + limit * NEWEST_SHARE : 0;
@@ -46,11 +48,20 @@ export class ClaimScheduler {
   }
 
   async #claim(limit: number, first: "newest" | "longest"): Promise<number> {
-    const { store, suspectRoom, onClaimed } = this.#parts;
+    const { store, suspectRoom, events } = this.#parts;
     const suspects = { claims: SUSPECT_CLAIMS, max: suspectRoom() };
     const { worker, workflows } = this.#settings;
     const runs = await store.claim({ worker, workflows, limit, newestFirst: first === "newest", suspects });
-    if (runs.length > 0) onClaimed(runs);
+    if (runs.length > 0) events.onClaimed(runs);
     return runs.length;
   }
+}
+
+/** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
+export function poisonOf(run: Run, claimsMax: number): PawlError | null {
+  if (run.claims <= claimsMax) return null;
+  return new PawlError(
+    "POISONED",
+    `run ${run.id} crashed its worker ${run.claims - 1} times without progress; see the step after its last record`,
+  );
 }

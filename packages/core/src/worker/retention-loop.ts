@@ -3,19 +3,19 @@ import type { Pruned, PruneRequest } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 
-/** How long what is over is kept, in ms; null: for ever. */
+/** How long ended runs and dead letters are kept, in ms. Null keeps them forever. */
 export interface Retention {
   readonly runs: Readonly<Record<TerminalStatus, number | null>>;
   readonly lettersMs: number | null;
-  /** How long the ids of what was received are known, so that the same again is a duplicate. */
+  /** How long the ids of received messages and events are kept. A repeat within that time is a duplicate. */
   readonly receivedMs: number;
 }
 
 export const NOTHING_PRUNED: Pruned = { runs: 0, entries: 0, expired: 0, letters: 0, done: true };
 
 /**
- * Removes what is older than it is kept: at most `limit` runs of each status, ids, events and letters. Each kind is a commit
- * of its own, so that nobody waits long for the store.
+ * Deletes expired rows once: at most `limit` runs of each status, ids, events and letters. Each kind is a separate commit, so that no
+ * other commit waits long.
  */
 export async function pruneOnce(store: Store, retention: Retention, limit: number): Promise<Pruned> {
   let sum = NOTHING_PRUNED;
@@ -47,28 +47,30 @@ function requests({ runs, lettersMs, receivedMs }: Retention, now: number, limit
   ];
 }
 
-/** How often old rows are removed, in time and in polls, whichever is longer; how many of a kind at a time; and when there is more. */
-const TIDY_MS = 60_000;
-const TIDY_POLLS = 60;
-const TIDY_MAX = 200;
-const TIDY_AGAIN_MS = 200;
+/** Expired rows are deleted every INTERVAL_MS or every INTERVAL_POLLS polls, the longer of both. */
+const INTERVAL_MS = 60_000;
+const INTERVAL_POLLS = 60;
+/** Rows of one kind deleted in one call. */
+const PRUNE_MAX = 200;
+/** Pause before the next call if there was more. */
+const AGAIN_MS = 200;
 
 export interface RetentionLoopParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly retention: Retention;
-  /** Null: the store was not reached. */
+  /** Resolves to null if the store was unreachable. */
   readonly withRetry: (call: () => Promise<Pruned>) => Promise<Pruned | null>;
   readonly stopped: () => boolean;
 }
 
 export function retentionIntervalMs(pollMs: number): number {
-  return Math.max(TIDY_MS, TIDY_POLLS * pollMs);
+  return Math.max(INTERVAL_MS, INTERVAL_POLLS * pollMs);
 }
 
 /**
- * Events whose time is over become dead letters; what is older than it is kept goes. A bounded number at a time; when there is
- * more, soon again.
+ * Deletes rows that are older than the retention, and turns expired events into dead letters. Each call is bounded; if there was
+ * more, the next one follows soon.
  */
 export class RetentionLoop {
   readonly #parts: RetentionLoopParts;
@@ -80,14 +82,14 @@ export class RetentionLoop {
 
   async tick(): Promise<void> {
     if (this.#pruning) return;
-    const { store, clock, retention, withRetry: reaching, stopped } = this.#parts;
+    const { store, clock, retention, withRetry, stopped } = this.#parts;
     this.#pruning = true;
-    const pruned = await reaching(() => pruneOnce(store, retention, TIDY_MAX));
+    const pruned = await withRetry(() => pruneOnce(store, retention, PRUNE_MAX));
     const again = (): void => {
       this.#pruning = false;
       if (!stopped()) void this.tick();
     };
-    if (pruned?.done === false) clock.wakeAt(clock.now() + TIDY_AGAIN_MS, again);
+    if (pruned?.done === false) clock.wakeAt(clock.now() + AGAIN_MS, again);
     else this.#pruning = false;
   }
 }

@@ -1,119 +1,111 @@
+import type { Coordinator } from "../coordinator/coordinator.ts";
+import type { EngineConfig } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
-import type { LostReason, RunView } from "../model/op.ts";
-import { isTerminal, type Run, type RunFacts } from "../model/run.ts";
+import type { LostReason } from "../model/op.ts";
+import { isTerminal } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { OwnedRun } from "../rules/tables.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
-import type { Log } from "../runtime/log.ts";
-import type { DueRun, Loaded, Store } from "../store/store.ts";
+import type { DueRun, Loaded } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { poisonOf } from "./claims.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 export interface SessionLoaderParts {
   readonly worker: string;
   readonly programs: ProgramRegistry;
   readonly sessions: SessionPool;
   readonly pendingStarts: PendingStarts;
-  readonly log: Log;
-  readonly load: Store["load"];
-  /** How many more runs the store has time for. */
-  readonly room: () => number;
-  /** None of those that were created here has yet to begin. */
-  readonly onAllStarted: () => void;
-  readonly own: (view: RunView) => void;
-  readonly disown: (runId: string) => void;
-  readonly onLost: (run: RunFacts, reason: string) => void;
-  /** Why a run is not to be worked on, however it came here; null if it is. */
-  readonly rejectionOf: (run: Run) => Error | null;
-  /** A run that is not to be worked on, or can't be: its input or a record can't be read. */
-  readonly onUnloadable: (run: Run, error: unknown) => void;
-  /** A run of a workflow, or of a version, that is not registered here: one was continued as it. */
-  readonly onUnknownWorkflow: (run: Run) => void;
+  readonly coordinator: Pick<Coordinator, "own" | "room">;
+  readonly config: Pick<EngineConfig, "store" | "log" | "claimsMax">;
+  readonly events: WorkerEvents;
 }
 
 /**
- * Makes sessions of the runs that this worker owns, brings them what arrives, and forgets them.
+ * Loads the runs that this worker owns into sessions, delivers what arrives for them, and discards them.
  *
  * 1. A run has at most one session in this process.
- * 2. What arrives while a run is read makes it be read once more: nothing that came is missed.
- * 3. A session whose run has another owner or epoch is forgotten.
- * 4. A run that is created here is worked on from what is known here, unless there was a sign of it before the answer: that may
- *    come when the run has been worked on already, and lost.
+ * 2. If something arrives while a run is being loaded, the run is loaded again. Nothing is missed.
+ * 3. A session is discarded when its run has another owner or epoch.
+ * 4. A run created here starts without a load. Exception: if a claim, a hint or a second start of the same id was seen before the
+ *    create was acknowledged, the run is loaded, because another worker may already have executed it.
  */
 export class SessionLoader {
   readonly #parts: SessionLoaderParts;
   readonly #services: SessionServices;
-  /** Runs that are being read; true: something came meanwhile. */
+  /** Runs being loaded. True if something arrived since the load began. */
   readonly #loading = new Map<string, boolean>();
-  /** Runs that are being read, and of which what is read may be older than what is known here: a session that was made, a lapse. */
+  /** Runs being loaded whose load may be older than a session opened, or a lease lost, since it began. */
   readonly #staleLoads = new Set<string>();
   readonly #startQueue: StartQueue;
   #closed = false;
 
-  constructor(parts: SessionLoaderParts, world: SessionServices) {
+  constructor(parts: SessionLoaderParts, services: SessionServices) {
     this.#parts = parts;
-    this.#services = world;
+    this.#services = services;
     this.#startQueue = new StartQueue({
-      ...parts,
-      eventLoop: world.eventLoop,
-      start: (beginning) => this.#startRun(beginning),
+      room: () => parts.coordinator.room,
+      eventLoop: services.time.eventLoop,
+      start: (start) => this.#startRun(start),
+      onAllStarted: () => parts.events.onFreed(),
     });
   }
 
-  /** Whether nothing works, and nothing that was created here has yet to begin. */
+  /** Whether no session works and no created run waits to start. */
   get isIdle(): boolean {
     return this.#parts.sessions.working === 0 && this.#startQueue.isEmpty;
   }
 
-  /** Whether the run is being created for this worker, or has yet to begin here. */
+  /** Whether this process is creating the run, or the run waits in the start queue. */
   isStarting(runId: string): boolean {
     return this.#parts.pendingStarts.has(runId);
   }
 
-  /** No session is made any more. */
+  /** Opens no session from now on. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Interprets a run that was created for this worker: now, or when its turn has come. */
-  enqueueStart(beginning: PendingStart): void {
-    beginning.isCreated = true;
-    this.#startQueue.add(beginning);
+  /** Starts a run that was created for this worker, at once or when the start queue reaches it. */
+  enqueueStart(start: PendingStart): void {
+    start.isCreated = true;
+    this.#startQueue.add(start);
   }
 
-  /** There was a commit. */
+  /** A batch was committed. */
   onCommitted(): void {
     this.#startQueue.onCommitted();
   }
 
-  #startRun(beginning: PendingStart): void {
-    const { run } = beginning;
-    if (this.#parts.pendingStarts.end(beginning)) this.open(createdRun(run));
+  #startRun(start: PendingStart): void {
+    const { run } = start;
+    if (this.#parts.pendingStarts.end(start)) this.open(createdRun(run));
     else this.reload(run.id);
   }
 
-  /** Interprets a run that this worker owns, unless it does so already. */
+  /** Opens a session for a run that this worker owns, unless it has one. */
   open(loaded: Loaded): void {
     const { run } = loaded;
-    const { programs, sessions, own, onUnloadable: onHopeless, onUnknownWorkflow: onUnknown } = this.#parts;
+    const { programs, sessions, coordinator, config, events } = this.#parts;
     const program = programs.of(run);
     if (this.#closed || sessions.get(run.id) !== undefined) return;
     if (this.#loading.has(run.id)) this.#staleLoads.add(run.id);
     if (program === null) {
-      onUnknown(run);
+      events.onUnknownWorkflow(run);
       return;
     }
-    const refusal = this.#parts.rejectionOf(run);
-    if (refusal !== null) {
-      onHopeless(run, refusal);
+    const poison = poisonOf(run, config.claimsMax);
+    if (poison !== null) {
+      events.onUnloadable(run, poison);
       return;
     }
     try {
       const session = new Session(this.#services, loaded, program);
-      own({
+      coordinator.own({
         id: run.id,
         status: run.status,
         epoch: run.epoch,
@@ -126,11 +118,11 @@ export class SessionLoader {
       session.start(loaded);
     } catch (error) {
       this.discard(run.id, error instanceof Error ? error : new Error(String(error)));
-      onHopeless(run, error);
+      events.onUnloadable(run, error);
     }
   }
 
-  /** Something may have come for a run that this worker owns: it is read, for the session it has or for a fresh one. */
+  /** Loads a run that this worker owns, because something may have arrived: for its session, or for a fresh one. */
   reload(runId: string): void {
     this.#parts.pendingStarts.drop(runId);
     if (this.#loading.has(runId)) {
@@ -142,7 +134,7 @@ export class SessionLoader {
     else this.#parts.sessions.withSlot((slot) => void this.#load(runId).finally(() => slot.release()));
   }
 
-  /** A commit of this process has woken a run that this worker owns. What it brings is enough for a hot session that rests. */
+  /** A commit of this process woke a run of this worker. A hot parked session needs no load: the wake-up has its entries. */
   wake(wake: Wake): void {
     const { runId, entries, epoch } = wake;
     const session = this.#parts.sessions.get(runId);
@@ -157,7 +149,7 @@ export class SessionLoader {
     });
   }
 
-  /** Runs that this worker owns are due. A session that has seen its inbox needs no read; one that rests has an appointment. */
+  /** Wakes due runs of this worker. A session that has seen its whole inbox needs no load; a parked one has a timer. */
   wakeDue(runs: readonly DueRun[]): void {
     for (const { id, inboxLast } of runs) {
       const session = this.#parts.sessions.get(id);
@@ -167,13 +159,12 @@ export class SessionLoader {
   }
 
   /**
-   * This worker was taken for dead. Sessions that rest are forgotten. Those at work may have lost their runs or not (a store may have
-   * passed over a run that it was writing, and no list of what is held names one whose row says that it waits): no body of theirs begins
-   * until they are read, which `reconcile` sees to. To forget one that is here still would begin its bodies again. What is being read may
-   * have been read before the lapse, and is read anew.
+   * The lease expired, so any run may have another owner now. Parked sessions are discarded. Working sessions are kept, because
+   * discarding one whose run is still ours would execute its running steps twice; they start no step until `reconcile` has
+   * reloaded the run. Loads in progress may predate the expiry and are repeated.
    */
   onLeaseLost(): void {
-    const reason = new PawlError("OWNERSHIP_LOST", "the worker was silent for longer than its lease");
+    const reason = new PawlError("OWNERSHIP_LOST", "this worker's lease expired");
     this.#parts.pendingStarts.dropAll();
     for (const runId of this.#loading.keys()) this.#staleLoads.add(runId);
     for (const session of this.#parts.sessions.all()) {
@@ -183,11 +174,11 @@ export class SessionLoader {
   }
 
   /**
-   * Compares what is worked on here with what the store says that this worker holds. What is in doubt is read in any case, and what
-   * waits to begin is not: it may be hundreds.
+   * Compares the sessions with the runs that the store lists as owned, and reloads those that differ. A run whose ownership is unknown
+   * is always reloaded. A run that waits to start is not: there may be hundreds.
    */
-  reconcile(held: readonly OwnedRun[]): void {
-    const epochs = new Map(held.map(({ id, epoch }) => [id, epoch]));
+  reconcile(owned: readonly OwnedRun[]): void {
+    const epochs = new Map(owned.map(({ id, epoch }) => [id, epoch]));
     for (const session of this.#parts.sessions.all()) {
       const epoch = epochs.get(session.runId);
       const isOurs = epoch === session.run.epoch || (session.isParked && epoch === undefined);
@@ -197,17 +188,14 @@ export class SessionLoader {
     for (const [runId, epoch] of epochs) if (!this.#parts.pendingStarts.isWaiting(runId, epoch)) this.reload(runId);
   }
 
-  /** Its last append was refused: another has the run, or it has ended. Or it is not known what was added: it is read. */
+  /** Discards a session whose append was refused. If it is unknown what was committed (`unsure`), the run is reloaded. */
   onAppendRefused(session: RunSession, reason: LostReason): void {
     const { run } = session;
     this.discard(
       run.id,
-      new PawlError(
-        "OWNERSHIP_LOST",
-        `run ${run.id} is lost to this worker (${reason}); what was not committed is dropped`,
-      ),
+      new PawlError("OWNERSHIP_LOST", `this worker lost run ${run.id} (${reason}); uncommitted results were discarded`),
     );
-    this.#parts.onLost(run, reason);
+    this.#parts.events.onRunLost(run, reason);
     if (reason === "unsure") this.reload(run.id);
   }
 
@@ -215,11 +203,11 @@ export class SessionLoader {
     const session = this.#parts.sessions.get(runId);
     if (session === undefined) return;
     this.#parts.sessions.remove(session);
-    this.#parts.disown(runId);
+    this.#parts.events.onDiscarded(runId);
     session.abandon(reason);
   }
 
-  /** Nothing that is here counts any more, and nothing comes. */
+  /** Discards every session and opens no other. */
   discardAll(reason: Error): void {
     this.close();
     for (const session of this.#parts.sessions.all()) this.discard(session.runId, reason);
@@ -234,12 +222,12 @@ export class SessionLoader {
     this.#staleLoads.delete(runId);
     const hot = this.#parts.sessions.get(runId);
     try {
-      const loaded = await this.#parts.load(runId, hot?.seq);
+      const loaded = await this.#parts.config.store.load(runId, hot?.seq);
       this.#finishLoad(runId, hot, loaded);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      // What is held or due is found again at the next beat or poll.
-      this.#parts.log("warn", "a run could not be read; it is tried again", { run: runId, code: error.code });
+      // The next heartbeat or poll finds the run again.
+      this.#parts.config.log("warn", "could not load run; will retry", { run: runId, code: error.code });
     } finally {
       const again = this.#loading.get(runId) === true;
       this.#loading.delete(runId);
@@ -259,7 +247,7 @@ export class SessionLoader {
     } else if (session !== undefined && session === hot && ours) {
       session.refresh(loaded.run, loaded.inbox);
     } else if (session === undefined && ours) {
-      // Read for a session that is gone: only what came after its records was read.
+      // The load was for a session that is gone, and so lacks the records that session had.
       if (hot === undefined) this.open(loaded);
       else this.reload(runId);
     }

@@ -1,31 +1,32 @@
 import type { RunSession } from "../runner/session-ports.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 export interface SessionPoolLimits {
-  /** Sessions that work at a time. */
+  /** Sessions that may work at the same time. */
   readonly workingMax: number;
-  /** Resting sessions that stay in memory. */
+  /** Parked sessions kept in memory. */
   readonly parkedMax: number;
-  /** What resting sessions may hold in payload bytes, estimated. */
+  /** Estimated payload bytes that parked sessions may hold. */
   readonly parkedBytesMax: number;
 }
 
-/** A slot that is kept for a session until it works, or until it is clear that it won't. */
+/** The right to execute one run, reserved until its session works or is given up. */
 export interface Slot {
   release(): void;
 }
 
 /**
- * The sessions in memory: those that work, and those that rest and are hot.
+ * The sessions in memory: working ones, and parked ones that stay hot.
  *
- * 1. At most `workingMax` sessions work at a time; what is woken beyond that waits its turn, first come first served.
- * 2. A resting session holds no slot. Beyond the bounds the one that has rested longest is forgotten: its run stays as it is.
+ * 1. At most `workingMax` sessions work at a time. Wake-ups beyond that wait for a slot in FIFO order.
+ * 2. A parked session holds no slot. Beyond the limits the session parked longest is evicted; its run is not changed.
  */
 export class SessionPool {
   readonly #limits: SessionPoolLimits;
   readonly #wakeAt: (at: number, wake: () => void) => () => void;
-  readonly #onEvicted: (runId: string) => void;
+  readonly #events: Pick<WorkerEvents, "onEvicted">;
   readonly #all = new Map<string, RunSession>();
-  /** In the order in which they came to rest, each with what cancels its appointment. */
+  /** In the order in which they were parked, each with the function that cancels its timer. */
   readonly #parked = new Map<RunSession, (() => void) | null>();
   readonly #slotQueue: Array<(slot: Slot) => void> = [];
   readonly #onReleased = (): void => {
@@ -36,15 +37,15 @@ export class SessionPool {
   #working = 0;
   #reserved = 0;
 
-  /** `appoint` calls back when the store's clock has come to a time. */
+  /** `wakeAt` calls back when a deadline has passed on the store's clock. */
   constructor(
     limits: SessionPoolLimits,
-    appoint: (at: number, wake: () => void) => () => void,
-    onEvicted: (runId: string) => void,
+    wakeAt: (at: number, wake: () => void) => () => void,
+    events: Pick<WorkerEvents, "onEvicted">,
   ) {
     this.#limits = limits;
-    this.#wakeAt = appoint;
-    this.#onEvicted = onEvicted;
+    this.#wakeAt = wakeAt;
+    this.#events = events;
   }
 
   get size(): number {
@@ -55,7 +56,7 @@ export class SessionPool {
     return this.#working;
   }
 
-  /** Slots that nobody has and nobody waits for. */
+  /** Free slots that no wake-up waits for. */
   get room(): number {
     return Math.max(0, this.#free - this.#slotQueue.length);
   }
@@ -68,25 +69,25 @@ export class SessionPool {
     return [...this.#all.values()];
   }
 
-  /** Keeps a slot for a session that is about to work; null if there is none. */
+  /** Reserves a slot for a session that is about to work. Null if none is free. */
   reserveSlot(): Slot | null {
     return this.room > 0 ? this.#slot() : null;
   }
 
-  /** Calls with a slot: now, or when one is given back. */
+  /** Calls `call` with a slot, now or when one is released. */
   withSlot(call: (slot: Slot) => void): void {
     if (this.#free > 0) call(this.#slot());
     else this.#slotQueue.push(call);
   }
 
-  /** Calls `wake`, which makes a resting session work: now, or when there is a slot for it. */
+  /** Calls `wake`, which makes a parked session work, now or when a slot is released. */
   wakeWithSlot(wake: () => void): void {
     if (this.#free > 0) {
       wake();
       return;
     }
     this.#slotQueue.push((slot) => {
-      // The slot is given back when the session has its own: else the next in turn would get it too.
+      // Released after the session has taken its own slot. Earlier, the next in the queue would get the same one.
       wake();
       slot.release();
     });
@@ -101,10 +102,11 @@ export class SessionPool {
     if (this.#removeParked(session)) this.#working += 1;
   }
 
-  /** Gives its slot back, and has it woken at its deadline. Those that have rested longest are forgotten for it. */
+  /** Releases the session's slot and arms a timer for its deadline. Evicts the sessions parked longest if a limit is exceeded. */
   park(session: RunSession): void {
-    const { nextDeadline: until } = session;
-    this.#parked.set(session, until === null ? null : this.#wakeAt(until, () => this.#wakeParked(session)));
+    const { nextDeadline } = session;
+    const cancel = nextDeadline === null ? null : this.#wakeAt(nextDeadline, () => this.#wakeParked(session));
+    this.#parked.set(session, cancel);
     this.#parkedBytes += session.bytes;
     this.#working -= 1;
     while (this.#parked.size > this.#limits.parkedMax || this.#parkedBytes > this.#limits.parkedBytesMax) {
@@ -112,7 +114,7 @@ export class SessionPool {
       if (oldest === undefined) break;
       this.remove(oldest);
       oldest.evict();
-      this.#onEvicted(oldest.runId);
+      this.#events.onEvicted(oldest.runId);
     }
     this.#next();
   }
@@ -156,13 +158,13 @@ export class SessionPool {
 class ReservedSlot implements Slot {
   #onReleased: (() => void) | null;
 
-  constructor(onGiven: () => void) {
-    this.#onReleased = onGiven;
+  constructor(onReleased: () => void) {
+    this.#onReleased = onReleased;
   }
 
   release(): void {
-    const onGiven = this.#onReleased;
+    const onReleased = this.#onReleased;
     this.#onReleased = null;
-    onGiven?.();
+    onReleased?.();
   }
 }

@@ -4,28 +4,28 @@ import type { Loaded } from "../store/store.ts";
 import type { Slot } from "./session-pool.ts";
 
 export interface StartQueueParts {
-  /** How many more runs the store has time for: none or less, where those that are under way keep it busy. */
+  /** How many more runs the store has capacity for; zero or less when the active runs keep it busy. */
   readonly room: () => number;
   readonly eventLoop: Pick<EventLoop, "afterTurn">;
-  readonly start: (beginning: PendingStart) => void;
-  /** None waits any more. */
+  readonly start: (start: PendingStart) => void;
+  /** No run waits to start any more. */
   readonly onAllStarted: () => void;
 }
 
 /**
- * Runs that were created here, on their way to their sessions.
+ * Runs created by this process that have not started yet.
  *
- * 1. While enough runs are under way to keep the store busy, those that were created after them wait, first come first served: of many
- *    that are started at once the first end when they would else be half done, and the last end no later.
- * 2. One at least begins after each commit, and as many as there is room for: runs that never come to an end, or whose bodies take
- *    long, keep none from beginning.
+ * 1. While the active runs keep the store busy, new runs wait in FIFO order. The first runs finish sooner than if all started at
+ *    once; the last finish no later.
+ * 2. After each commit at least one run starts, and as many as `room()` allows. So a run that never ends, or has a long step,
+ *    does not block the others.
  */
 export class StartQueue {
   readonly #parts: StartQueueParts;
   #waiting: PendingStart[] = [];
-  /** How many have begun in this turn: whether they have something to commit is known at its end. */
+  /** Runs started in this event-loop turn. Whether they have something to commit is known at its end. */
   #fresh = 0;
-  /** How many begin at the end of this turn, whatever room there is. */
+  /** Runs to start at the end of this turn even without room. */
   #startMin = 0;
   #isArmed = false;
 
@@ -37,17 +37,17 @@ export class StartQueue {
     return this.#waiting.length === 0;
   }
 
-  add(beginning: PendingStart): void {
+  add(start: PendingStart): void {
     this.#armTurnEnd();
     if (!this.isEmpty || this.#parts.room() <= this.#fresh) {
-      this.#waiting.push(beginning);
+      this.#waiting.push(start);
       return;
     }
     this.#fresh += 1;
-    this.#start(beginning);
+    this.#start(start);
   }
 
-  /** There was a commit. */
+  /** A batch was committed. */
   onCommitted(): void {
     if (this.isEmpty) return;
     this.#startMin = 1;
@@ -69,39 +69,39 @@ export class StartQueue {
     this.#fresh = 0;
     this.#startMin = 0;
     if (this.isEmpty) return;
-    for (const beginning of this.#waiting.splice(0, count)) this.#start(beginning);
+    for (const start of this.#waiting.splice(0, count)) this.#start(start);
     if (this.isEmpty) this.#parts.onAllStarted();
-    // Those that have begun now may have nothing to commit for long; if they have, there is a commit to come.
+    // The runs just started may commit nothing for a long time, so the next turn must start others.
     else if (room > 0) this.#armTurnEnd();
   }
 
-  #start(beginning: PendingStart): void {
-    this.#parts.start(beginning);
-    beginning.slot.release();
+  #start(start: PendingStart): void {
+    this.#parts.start(start);
+    start.slot.release();
   }
 }
 
-/** A run that a call creates for this worker, and the slot that is kept for it. */
+/** A run that a call creates for this worker, and the slot reserved for it. */
 export interface PendingStart {
   readonly run: NewRun;
   readonly slot: Slot;
-  /** Whether it is there, and has yet to begin. */
+  /** True once the store has acknowledged the create. */
   isCreated: boolean;
 }
 
 /**
- * Runs that are being created for this worker, or have yet to begin here. The answer may be late: by then the run may have been found
- * among what the worker holds, worked on and lost. So what is known of it here counts only if there was no sign of it since it was asked
- * for; another call that asks for a run of the same id is one.
+ * Runs that this process is creating, or that wait in the start queue. The reply to a create may be late: by then the run may have
+ * been claimed, executed and lost. So a pending start is used only if nothing else about its run id was seen since: no claim, no
+ * hint, no second start.
  */
 export class PendingStarts {
   readonly #latest = new Map<string, PendingStart>();
 
-  /** It is about to be created. */
+  /** Call this before the create is sent. A second start of the same id replaces the first. */
   add(run: NewRun, slot: Slot): PendingStart {
-    const beginning = { run, slot, isCreated: false };
-    this.#latest.set(run.id, beginning);
-    return beginning;
+    const start = { run, slot, isCreated: false };
+    this.#latest.set(run.id, start);
+    return start;
   }
 
   has(runId: string): boolean {
@@ -109,34 +109,34 @@ export class PendingStarts {
   }
 
   /**
-   * Whether what this worker holds of the run is what waits here to begin: that is no sign of anything else. One whose creation is not
-   * answered is to be taken up: the answer may be long in coming.
+   * Whether the run that the store lists as owned is the one that waits here to start, so it needs no load. False while the create is
+   * not acknowledged: the reply may take long, and the run must not wait for it.
    */
   isWaiting(runId: string, epoch: number): boolean {
     return epoch === FIRST_EPOCH && this.#latest.get(runId)?.isCreated === true;
   }
 
-  /** It begins, or is not created. False: there was a sign of it since it was asked for. */
-  end(beginning: PendingStart): boolean {
-    const { id } = beginning.run;
-    return this.#latest.get(id) === beginning && this.#latest.delete(id);
+  /** Ends a pending start, because the run starts or was not created. False if something else about the run was seen since. */
+  end(start: PendingStart): boolean {
+    const { id } = start.run;
+    return this.#latest.get(id) === start && this.#latest.delete(id);
   }
 
-  /** There is a sign of it. */
+  /** Something else about the run was seen: it must be loaded. */
   drop(runId: string): void {
     this.#latest.delete(runId);
   }
 
-  /** Whatever was created may have been taken away since. */
+  /** The lease expired: any created run may have another owner now. */
   dropAll(): void {
     this.#latest.clear();
   }
 }
 
-/** Of a run that nobody has taken over since it was created. */
+/** The epoch of a run that had no other owner since it was created. */
 export const FIRST_EPOCH = 1;
 
-/** A run that was created a moment ago, by this process: nothing of it needs to be read. */
+/** A run that this process has just created, as a load would return it. */
 export function createdRun(run: NewRun): Loaded {
   return {
     run: {

@@ -2,13 +2,13 @@ import { type Clock, waitAtMost } from "../runtime/clock.ts";
 import { type TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { Store } from "../store/store.ts";
 
-/** How long those who wait for a deadline are kept until the store has said what time it is. */
-const SAYING_MS_MAX = 1_000;
+/** How long a waiter is held back for the store's reply. */
+const REPLY_MS_MAX = 1_000;
 
-/** For how long after the store has said its time a clock that nobody sets tells how it goes on. */
-const TOLD_MS_MAX = 20;
-/** Of what passes here, so much has passed there for certain: a clock that is being set right may be slower. */
-const PACE_MIN = 0.9;
+/** How long the store's last reported time may be extrapolated with the monotonic clock. */
+const EXTRAPOLATION_MS_MAX = 20;
+/** The store's clock advances at least this fast relative to ours, even while it is being adjusted. */
+const CLOCK_RATE_MIN = 0.9;
 
 interface Waiting {
   readonly at: number;
@@ -16,12 +16,12 @@ interface Waiting {
 }
 
 /**
- * When a deadline has come by the store's clock. One that the store has said to have come needs not be put to it: what sleeps
- * goes on at once, and many that sleep until the same time ask once.
+ * Knows when a deadline has certainly passed on the store's clock. Such a deadline needs no append to confirm it: a sleep ends at
+ * once, and runs that sleep until the same time share one query.
  *
- * 1. Nothing but what the store has said, with the moment that has passed since, or a clock that is the store's own, makes a deadline
- *    certain: an estimate may be ahead. The moment is told by a clock that nobody sets, where there is one.
- * 2. Whoever waits for a deadline is called, whatever becomes of the question: a deadline that is not certain is put to the store.
+ * 1. Only the store's own time proves that a deadline has passed: `now()` if `exactClock` is set, otherwise the last reported time
+ *    plus the monotonic time since. An estimate proves nothing; it may run ahead.
+ * 2. Every waiter is called back, even if the query fails. A deadline that is not certain is then confirmed by an append.
  */
 export class StoreClock {
   readonly #store: Store;
@@ -30,14 +30,14 @@ export class StoreClock {
   readonly #ticks: () => number | null;
   #waiting: Waiting[] = [];
   #querying = false;
-  /** The latest time that the store has said it to be. */
+  /** The latest time that the store reported. */
   #reportedAt = Number.NEGATIVE_INFINITY;
-  /** When that was heard, by the clock that nobody sets. */
+  /** When that report arrived, on the monotonic clock. */
   #receivedAt: number | null = null;
-  /** The latest time that was certain. */
+  /** The latest time that has certainly passed. */
   #passedUntil = Number.NEGATIVE_INFINITY;
 
-  /** `ticks` are of a clock that nobody sets, in ms; null: there is none. */
+  /** `ticks` reads the monotonic clock, in ms. Null if the platform has none. */
   constructor(store: Store, clock: TimerQueue, ticks: () => number | null) {
     this.#store = store;
     this.#clock = clock;
@@ -45,11 +45,11 @@ export class StoreClock {
     this.#wakeBy = wakeBy(clock, () => store.now());
   }
 
-  /** Whether the time is over for certain, where `now` says that it is. */
+  /** Whether a deadline that has passed by `now` has certainly passed on the store's clock. */
   readonly hasPassed = (at: number): boolean =>
     this.#store.exactClock || at <= this.#passedUntil || at <= this.#extrapolate();
 
-  /** Calls back when a deadline has come, for certain where the store can say it in time. */
+  /** Calls back when a deadline has passed; certainly passed, if the store replies in time. */
   readonly wakeAt = (at: number, callback: () => void): (() => void) => {
     if (this.#store.exactClock || this.#store.readClock === undefined) return this.#wakeBy(at, callback);
     let waits = true;
@@ -74,35 +74,35 @@ export class StoreClock {
 
   async #query(): Promise<void> {
     this.#querying = true;
-    // All that are due at one time have come by then.
+    // Timers of the same deadline fire in one tick: let them all join this query.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
-      const asked = this.#waiting;
+      const waiters = this.#waiting;
       this.#waiting = [];
-      await waitAtMost(this.#clock, SAYING_MS_MAX, this.#readClock());
-      // The answer may be for those as well that came while it was on its way.
-      const reached = this.#extrapolate();
-      const more = this.#waiting.filter(({ at }) => at <= reached);
-      this.#waiting = this.#waiting.filter(({ at }) => at > reached);
-      for (const { call } of [...asked, ...more]) call();
+      await waitAtMost(this.#clock, REPLY_MS_MAX, this.#readClock());
+      // The reply may also serve waiters that joined after the query was sent.
+      const passedUntil = this.#extrapolate();
+      const more = this.#waiting.filter(({ at }) => at <= passedUntil);
+      this.#waiting = this.#waiting.filter(({ at }) => at > passedUntil);
+      for (const { call } of [...waiters, ...more]) call();
     }
     this.#querying = false;
   }
 
   async #readClock(): Promise<void> {
-    const asked = Promise.resolve(this.#store.readClock?.());
-    // One that can't say it is told the deadlines, and what is wrong with it is seen then.
-    const said = await asked.then((present) => present ?? this.#reportedAt).catch(() => this.#reportedAt);
-    if (said <= this.#reportedAt) return;
-    this.#reportedAt = said;
+    const reply = Promise.resolve(this.#store.readClock?.());
+    // A failed query is ignored here: the deadline is then confirmed by an append, which reports the failure.
+    const reported = await reply.then((present) => present ?? this.#reportedAt).catch(() => this.#reportedAt);
+    if (reported <= this.#reportedAt) return;
+    this.#reportedAt = reported;
     this.#receivedAt = this.#ticks();
   }
 
-  /** The time that the store's clock has come to by now, for certain. */
+  /** The time that the store's clock has certainly reached. */
   #extrapolate(): number {
     const now = this.#ticks();
     const passedMs = now === null || this.#receivedAt === null ? 0 : now - this.#receivedAt;
-    const passedThereMs = passedMs > TOLD_MS_MAX ? 0 : passedMs * PACE_MIN;
+    const passedThereMs = passedMs > EXTRAPOLATION_MS_MAX ? 0 : passedMs * CLOCK_RATE_MIN;
     this.#passedUntil = Math.max(this.#passedUntil, this.#reportedAt + passedThereMs);
     return this.#passedUntil;
   }

@@ -1,42 +1,36 @@
-import type { OwnedRun } from "../rules/tables.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import type { DueRun } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
+import type { WorkerEvents } from "./worker-events.ts";
 
 export interface WorkerLoopSettings extends ClaimSettings {
-  /** How long a worker that says nothing is taken for alive. */
+  /** Time without a heartbeat after which other workers free this worker's runs. */
   readonly leaseMs: number;
-  /** How often the store is asked, whatever hints come. */
+  /** Interval of the poll. Hints usually arrive sooner. */
   readonly pollMs: number;
-  /** Runs taken at once. */
+  /** Runs claimed in one call. */
   readonly claimMax: number;
   readonly retention: Retention;
 }
 
-/** Beats in a lease. */
-const BEATS = 3;
+/** Heartbeats per lease. */
+const HEARTBEATS = 3;
 
-/** How far an estimate of the store's clock may be wrong. Whoever asks too early is told nothing. */
+/** How far the estimate of the store's clock may be off. A query that is too early returns nothing. */
 const CLOCK_SLACK_MS = 50;
 
 export interface WorkerLoopParts extends ClaimParts {
   readonly clock: Clock;
   readonly eventLoop: EventLoop;
   readonly log: Log;
-  /** Makes a call until it reaches the store, by the storage retry policy. */
+  /** Retries a store call by the storage retry policy. */
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
-  /** How many more runs this worker can work on. */
+  /** How many more runs this worker can execute. */
   readonly room: () => number;
-  /** Runs that this worker owns are due, or something has come for them. */
-  readonly onDue: (runs: readonly DueRun[]) => void;
-  /** The worker was taken for dead: it may have lost any of its runs. What it holds is told next. */
-  readonly onLeaseLost: () => void;
-  /** What the store says that this worker holds: asked at each beat, and when an answer to a claim was lost. */
-  readonly onOwned: (held: readonly OwnedRun[]) => void;
+  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost">;
 }
 
 export interface Round {
@@ -45,13 +39,14 @@ export interface Round {
 }
 
 /**
- * Which runs this worker may write.
+ * Renews this worker's lease, polls for due runs, and claims runs while there is room.
  *
- * 1. The worker says that it lives three times a lease; one that was late learns of it from the answer, and lets go.
- * 2. Hints make the worker look sooner; the poll makes it look in any case. One at rest asks once a poll, and nothing else.
- * 3. A failure to reach the store ends no loop: it is tried again at the next beat or poll.
- * 4. A worker whose lease is over leaves its runs to the others when that is so, not at their next beat.
- * 5. Nothing is claimed before the worker is known to live, nor when its lease is over: it would be free for others at once.
+ * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
+ * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
+ * 3. A store error never ends the loop. The next heartbeat or poll retries.
+ * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
+ * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
+ *    claimed runs at once.
  */
 export class WorkerLoop {
   readonly #settings: WorkerLoopSettings;
@@ -67,7 +62,7 @@ export class WorkerLoop {
   #pollRequested = false;
   #hasBacklog = false;
   #heartbeatAt = 0;
-  /** When its lease is over, at the latest, if no other beat is answered. */
+  /** The latest time at which the lease expires if no further heartbeat is acknowledged. */
   #leaseUntil = 0;
   #cancelDue: (() => void) | null = null;
   #cancelExpiry: (() => void) | null = null;
@@ -80,27 +75,27 @@ export class WorkerLoop {
       store: parts.store,
       clock: parts.clock,
       retention: settings.retention,
-      withRetry: (call) => this.#reaching("prune", call),
+      withRetry: (call) => this.#orLog("prune", call),
       stopped: () => this.#stopped,
     });
   }
 
-  /** Whether there was more to claim than room for it. */
+  /** Whether more runs were due than there was room for. */
   get hasBacklog(): boolean {
     return this.#hasBacklog;
   }
 
-  /** Begins; asked again, it says what the worker can run by then, and looks for it. */
+  /** Starts the loop. Called again, it sends the current list of workflows and polls. */
   async start(): Promise<void> {
     if (this.#started) await this.heartbeat();
-    else await this.#begin();
+    else await this.#startLoop();
     this.requestPoll();
   }
 
-  async #begin(): Promise<void> {
-    const { store, withRetry: reaching, clock } = this.#parts;
+  async #startLoop(): Promise<void> {
+    const { store, withRetry, clock } = this.#parts;
     const { worker, leaseMs, pollMs, workflows } = this.#settings;
-    const { nextExpiryAt } = await reaching(() => {
+    const { nextExpiryAt } = await withRetry(() => {
       this.#heartbeatAt = clock.now();
       return store.heartbeat(worker, leaseMs, workflows);
     });
@@ -109,10 +104,10 @@ export class WorkerLoop {
     this.#started = true;
     this.#armExpiry(nextExpiryAt);
     this.#every(retentionIntervalMs(pollMs), () => this.#retention.tick());
-    this.#every(Math.min(pollMs, leaseMs / BEATS), () => this.#tick());
+    this.#every(Math.min(pollMs, leaseMs / HEARTBEATS), () => this.#tick());
   }
 
-  /** Looks at the end of this turn, if the worker has said that it lives: it does when there is anything that it could run. */
+  /** Starts a claim round at the end of this event-loop turn. Does nothing before the first heartbeat. */
   requestPoll(): void {
     if (this.#pollRequested || this.#stopped || !this.#started) return;
     this.#pollRequested = true;
@@ -122,7 +117,7 @@ export class WorkerLoop {
     });
   }
 
-  /** No more claims; beats go on. */
+  /** Stops claiming. Heartbeats continue. */
   pauseClaims(): void {
     this.#claimsPaused = true;
   }
@@ -138,36 +133,31 @@ export class WorkerLoop {
     this.#cancelExpiry?.();
   }
 
-  /** Stops, and frees what the worker holds. If the store can't be reached, that happens when the lease is over. */
+  /** Stops, and releases this worker's runs. If the store is unreachable, they are freed when the lease expires. */
   async retire(): Promise<void> {
     this.stop();
     if (!this.#started) return;
-    const { store, withRetry: reaching } = this.#parts;
-    await this.#reaching("retire", () => reaching(() => store.retire(this.#settings.worker)));
+    const { store, withRetry } = this.#parts;
+    await this.#orLog("retire", () => withRetry(() => store.retire(this.#settings.worker)));
   }
 
-  /** Says that the worker lives; frees runs of those who don't. */
+  /** Renews the lease, and frees runs of expired workers. Returns how many were freed. */
   async heartbeat(): Promise<number> {
     return (
-      (await this.#reaching("heartbeat", async () => {
-        const { store, clock, onLeaseLost: onLapsed, onOwned: onHeld } = this.#parts;
+      (await this.#orLog("heartbeat", async () => {
+        const { store, clock, events } = this.#parts;
         const { worker, leaseMs, workflows } = this.#settings;
-        const askedAt = clock.now();
-        this.#heartbeatAt = askedAt;
-        const lookedAt = store.now();
-        const {
-          alive,
-          freed,
-          owned: held,
-          nextDueAt,
-          nextExpiryAt,
-        } = await store.heartbeat(worker, leaseMs, workflows);
+        const sentAt = clock.now();
+        this.#heartbeatAt = sentAt;
+        const storeNow = store.now();
+        const reply = await store.heartbeat(worker, leaseMs, workflows);
+        const { alive, freed, owned, nextDueAt, nextExpiryAt } = reply;
         if (this.#stopped) return 0;
         if (this.#leaseExpired) this.requestPoll();
-        this.#leaseUntil = Math.max(this.#leaseUntil, askedAt + leaseMs);
-        if (!alive) onLapsed();
-        onHeld(held);
-        this.#expect(nextDueAt, lookedAt);
+        this.#leaseUntil = Math.max(this.#leaseUntil, sentAt + leaseMs);
+        if (!alive) events.onLeaseLost();
+        events.onOwned(owned);
+        this.#armOrPoll(nextDueAt, storeNow);
         if (freed > 0 || nextExpiryAt === null || nextExpiryAt > store.now()) this.#armExpiry(nextExpiryAt);
         if (freed > 0) this.requestPoll();
         return freed;
@@ -175,48 +165,48 @@ export class WorkerLoop {
     );
   }
 
-  /** A beat, where the next tick would be too late for one; its answer tells what a poll asks for. Else a poll. */
+  /** Sends a heartbeat if the next tick would be too late for one; its reply includes what a poll returns. Otherwise polls. */
   #tick(): Promise<unknown> {
     const { pollMs, leaseMs } = this.#settings;
-    const isLast = this.#parts.clock.now() - this.#heartbeatAt + pollMs > leaseMs / BEATS;
+    const isLast = this.#parts.clock.now() - this.#heartbeatAt + pollMs > leaseMs / HEARTBEATS;
     return isLast ? this.heartbeat() : this.#poll();
   }
 
   /**
-   * Asks only whether there is something to do: mostly there is nothing, and hints come sooner. Not again before it is answered: a
-   * store that is slow would get ever more to answer, and beats would wait behind it.
+   * Reads only when the next run is due: mostly none is, and hints arrive sooner. One poll is in flight at a time, because polls of a
+   * slow store would pile up and delay heartbeats.
    */
   async #poll(): Promise<void> {
     const { store } = this.#parts;
     const { worker, workflows } = this.#settings;
     if (this.#stopped || this.#claimsPaused || this.#claiming || this.#polling) return;
     this.#polling = true;
-    await this.#reaching("poll", async () => {
-      const lookedAt = store.now();
-      this.#expect(await store.nextDueAt(worker, workflows), lookedAt);
+    await this.#orLog("poll", async () => {
+      const storeNow = store.now();
+      this.#armOrPoll(await store.nextDueAt(worker, workflows), storeNow);
     });
     this.#polling = false;
   }
 
-  /** Looks at what is due when it is. What was so when the store was asked is looked at now. */
-  #expect(dueAt: number | null, askedAt: number): void {
-    if (dueAt !== null && dueAt <= askedAt) this.requestPoll();
+  /** Starts a claim round if a run was due when the store was queried. Otherwise arms a timer for the next one. */
+  #armOrPoll(dueAt: number | null, queriedAt: number): void {
+    if (dueAt !== null && dueAt <= queriedAt) this.requestPoll();
     else if (!this.#claiming) this.#armDue(dueAt);
   }
 
-  /** A worker that is taken for dead before the next beat leaves its runs then, not when that beat comes. */
+  /** Arms a heartbeat for the moment at which another worker's lease expires, if that is before our next heartbeat. */
   #armExpiry(expiryAt: number | null): void {
     const { store, clock } = this.#parts;
     this.#cancelExpiry?.();
     this.#cancelExpiry = null;
     if (this.#stopped || expiryAt === null) return;
     const inMs = expiryAt - store.now() + (store.exactClock ? 0 : CLOCK_SLACK_MS);
-    if (inMs < this.#settings.leaseMs / BEATS) {
+    if (inMs < this.#settings.leaseMs / HEARTBEATS) {
       this.#cancelExpiry = clock.wakeAt(clock.now() + Math.max(inMs, 1), () => void this.heartbeat());
     }
   }
 
-  /** Claims what there is room for, and hears what is due. */
+  /** Wakes the due runs of this worker, and claims runs while there is room. */
   async claimRound(): Promise<Round> {
     if (this.#stopped || this.#claimsPaused || this.#leaseExpired) return { claimed: 0, due: 0 };
     if (this.#claiming) {
@@ -224,13 +214,14 @@ export class WorkerLoop {
       return { claimed: 0, due: 0 };
     }
     this.#claiming = true;
-    const round = await this.#reaching("claim", () => this.#round());
+    const round = await this.#orLog("claim", () => this.#round());
     this.#claiming = false;
-    // The claim may have been granted and its answer lost.
-    if (round === null && !this.#stopped)
-      await this.#reaching("ownedRunning", async () =>
-        this.#parts.onOwned(await this.#parts.store.ownedRunning(this.#settings.worker)),
-      );
+    // The store may have granted the claim, and its reply was lost.
+    if (round === null && !this.#stopped) {
+      const { store, events } = this.#parts;
+      const { worker } = this.#settings;
+      await this.#orLog("ownedRunning", async () => events.onOwned(await store.ownedRunning(worker)));
+    }
     if (this.#claimAgain) {
       this.#claimAgain = false;
       this.requestPoll();
@@ -243,23 +234,23 @@ export class WorkerLoop {
   }
 
   async #round(): Promise<Round> {
-    const { store, room, onDue } = this.#parts;
+    const { store, room, events } = this.#parts;
     const { worker, workflows, claimMax } = this.#settings;
-    const lookedAt = store.now();
+    const storeNow = store.now();
     const due = await store.dueRuns(worker, claimMax);
     if (this.#stopped) return { claimed: 0, due: 0 };
-    onDue(due);
+    events.onDue(due);
     const limit = Math.min(room(), claimMax);
     const claimed = await this.#claims.claim(limit, this.#hasBacklog);
     this.#hasBacklog = claimed === limit || limit <= 0;
     if (this.#hasBacklog && room() > 0) this.#claimAgain = true;
     const dueAt = await store.nextDueAt(worker, workflows);
-    // What was due when the worker looked waits for room, not for time.
-    this.#armDue(dueAt !== null && dueAt <= lookedAt ? null : dueAt);
+    // A run that was due already waits for room, not for a time.
+    this.#armDue(dueAt !== null && dueAt <= storeNow ? null : dueAt);
     return { claimed, due: due.length };
   }
 
-  /** One appointment, for the earliest deadline in the store. */
+  /** Arms the one timer for the earliest deadline in the store. */
   #armDue(at: number | null): void {
     const { store, clock } = this.#parts;
     this.#cancelDue?.();
@@ -282,14 +273,16 @@ export class WorkerLoop {
     next();
   }
 
-  async #reaching<T>(what: string, call: () => Promise<T>): Promise<T | null> {
+  /** Calls the store once. A store error is logged, and the result is null. */
+  async #orLog<T>(name: string, call: () => Promise<T>): Promise<T | null> {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      // What was under way when the worker stopped, nobody needs any more: all but its leave may meet a store that is closed.
-      if (this.#stopped && what !== "retire") return null;
-      this.#parts.log("warn", `${what} did not reach the store`, {
+      // After `stop`, only the result of `retire` matters; any other call may meet a closed store.
+      if (this.#stopped && name !== "retire") return null;
+      this.#parts.log("warn", "store call failed; will retry", {
+        call: name,
         worker: this.#settings.worker,
         code: error.code,
         error: error.message,

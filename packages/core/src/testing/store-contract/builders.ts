@@ -1,6 +1,14 @@
 import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Wait } from "../../model/run.ts";
-import type { EventPost, MessagePost, Post, RunState, StoredDocument, Transition } from "../../model/transition.ts";
+import {
+  type EventPost,
+  emptyAppend,
+  type MessagePost,
+  type Post,
+  type RunState,
+  type StoredDocument,
+  type Transition,
+} from "../../model/transition.ts";
 import type { WorkflowRef } from "../../model/workflow-ref.ts";
 
 /** When the suite's clock starts. */
@@ -59,23 +67,8 @@ export function records(first: number, last: number): JournalRecord[] {
 }
 
 export function append(runId: string, over: Partial<Append> = {}): Append {
-  return {
-    kind: "append",
-    runId,
-    epoch: 1,
-    turn: over.state === undefined || over.state === null ? 0 : 1,
-    records: [],
-    trim: [],
-    taken: [],
-    posts: [],
-    documents: [],
-    state: null,
-    undo: null,
-    inbox: null,
-    notBefore: null,
-    transaction: null,
-    ...over,
-  };
+  const turn = over.state === undefined || over.state === null ? 0 : 1;
+  return { ...emptyAppend(runId, 1), turn, ...over };
 }
 
 export function control(runId: string, over: Partial<Control> = {}): Control {

@@ -1,0 +1,32 @@
+import type { Run, RunFacts } from "../model/run.ts";
+import type { OwnedRun } from "../rules/tables.ts";
+import type { DueRun } from "../store/store.ts";
+
+/**
+ * What the parts of a worker report. The worker answers each event by calling the parts that it concerns, so the parts know
+ * this interface instead of each other.
+ */
+export interface WorkerEvents {
+  /** The loop claimed these runs for this worker. */
+  onClaimed(runs: readonly Run[]): void;
+  /** These runs of this worker are due: a deadline passed, or something arrived. */
+  onDue(runs: readonly DueRun[]): void;
+  /** The store returned the runs that this worker owns: at each heartbeat, and after a claim whose reply was lost. */
+  onOwned(owned: readonly OwnedRun[]): void;
+  /** The lease expired: any run may have another owner now. `onOwned` follows. */
+  onLeaseLost(): void;
+  /** The pool evicted a parked session. */
+  onEvicted(runId: string): void;
+  /** A slot is free, or no created run waits to start any more. */
+  onFreed(): void;
+  /** The loader discarded a session, because its run ended, has another owner, or could not be started. */
+  onDiscarded(runId: string): void;
+  /** The store refused a session's append: this worker does not own the run any more. */
+  onRunLost(run: RunFacts, reason: string): void;
+  /** The run is poisoned, or its input or a record cannot be read. */
+  onUnloadable(run: Run, error: unknown): void;
+  /** The run's workflow, or its version, is not registered on this worker. */
+  onUnknownWorkflow(run: Run): void;
+  /** A suspect made progress or left this worker; another can be claimed. */
+  onSuspectCleared(): void;
+}
