@@ -11,19 +11,19 @@ import {
 } from "pawl";
 import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
-import { Definitions, type Deployed, type DeployOptions, type Version } from "./definitions.ts";
-import type { Deployment } from "./deployments.ts";
+import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
+import type { Deployment } from "./deployment/deployments.ts";
+import { asked, conditionalStart, type StartProcessOptions } from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import type { Forms } from "./human/forms.ts";
-import { humanTasks } from "./human/human-tasks.ts";
-import type { Tasks } from "./human/tasks.ts";
+import { humanTasks, type Tasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
-import { type MigrateRunsOptions, migrateRuns, type RunMigrationReport } from "./migration.ts";
 import type { RetrySetting } from "./model/process.ts";
-import { Operate } from "./operate.ts";
-import { type ProcessView, viewOf } from "./process-view.ts";
+import { type MigrateRunsOptions, migrateRuns, type RunMigrationReport } from "./operations/migrate-runs.ts";
+import { Operate } from "./operations/process-operations.ts";
+import { type ProcessView, viewOf } from "./operations/process-view.ts";
 import type { Handlers, TypeHandlers } from "./program/handlers.ts";
-import { SIGNAL_KEPT } from "./program/telling.ts";
+import { SIGNAL_KEPT } from "./program/outgoing-messages.ts";
 import {
   businessKeyTag,
   type Carried,
@@ -32,7 +32,6 @@ import {
   signalTopic,
   taskMessage,
 } from "./program/topics.ts";
-import { asked, conditionalStart, type StartProcessOptions } from "./starting.ts";
 
 export interface BpmnOptions {
   /** Runs the processes. */

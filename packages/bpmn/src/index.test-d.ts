@@ -1,4 +1,3 @@
-/** What the compiler must infer and refuse, where processes are used. Checked by `npm run check`; nothing here is executed. */
 import { createClient, createEngine, memoryStore, type Page, type RunHandle } from "pawl";
 import { expectTypeOf } from "vitest";
 import {
@@ -14,6 +13,8 @@ import {
   type TaskAct,
   type Variables,
 } from "./index.ts";
+
+/** What the compiler must infer and refuse, where processes are used. Checked by `npm run check`; nothing here is executed. */
 
 export async function processes(): Promise<void> {
   const engine = await createEngine({ store: memoryStore() });

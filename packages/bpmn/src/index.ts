@@ -1,11 +1,12 @@
 export { Bpmn, type BpmnOptions, createBpmn, type FindQuery, type PublishOptions } from "./bpmn.ts";
 export { BpmnError } from "./bpmn-error.ts";
+export { rewriteBpmn } from "./definition/moddle.ts";
 export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
-export { rewriteBpmn } from "./definition/rewrite-bpmn.ts";
-export type { Deployed, DeployOptions } from "./definitions.ts";
-export type { Deployment, DeploymentAct, DeploymentState } from "./deployments.ts";
+export type { Deployed, DeployOptions } from "./deployment/definitions.ts";
+export type { Deployment, DeploymentAct, DeploymentState } from "./deployment/deployments.ts";
+export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";
 export { type DecisionSource, inspectDecisions, readDecisions } from "./dmn/read-decisions.ts";
@@ -13,7 +14,7 @@ export { type Evaluate, evaluateExpression } from "./expressions.ts";
 export type { FeelBudget, FeelWorld } from "./feel/evaluation.ts";
 export { checkFeel, evaluateFeel, type FeelOptions, type FeelResult, testFeel } from "./feel/feel.ts";
 export type { Json } from "./feel/json.ts";
-export { temporal } from "./feel/temporal-literal.ts";
+export { temporal } from "./feel/temporal-text.ts";
 export type { FeelValue } from "./feel/value.ts";
 export {
   type HttpClient,
@@ -24,22 +25,20 @@ export {
 } from "./http/http-client.ts";
 export type { HttpRules } from "./http/http-rules.ts";
 export type { Forms } from "./human/forms.ts";
-export { humanTasks } from "./human/human-tasks.ts";
-export type { SchemaProblem } from "./human/json-schema.ts";
-export type { NewTask } from "./human/new-task.ts";
-export type { TaskAct, TaskBody, TaskComment, TaskState } from "./human/task-body.ts";
-export type { TaskQuery } from "./human/task-queries.ts";
+export type { NewTask } from "./human/human-tasks.ts";
 export {
   type ByOptions,
   type ClaimOptions,
   type HumanTask,
+  humanTasks,
   type TaskEngine,
   type TaskOptions,
   Tasks,
-} from "./human/tasks.ts";
-export { advance } from "./machine/advance.ts";
-export { Instance } from "./machine/instance.ts";
-export type { Environment } from "./machine/live.ts";
+} from "./human/human-tasks.ts";
+export type { SchemaProblem } from "./human/json-schema.ts";
+export type { TaskAct, TaskBody, TaskComment, TaskState } from "./human/task-document.ts";
+export type { TaskQuery } from "./human/task-queries.ts";
+export { advance, Instance } from "./machine/advance.ts";
 export type {
   Act,
   Advanced,
@@ -58,8 +57,7 @@ export type {
   Undoable,
   Variables,
 } from "./machine/state.ts";
-export type { ElementMap, MigrationProblem } from "./migrating.ts";
-export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./migration.ts";
+export type { Environment } from "./machine/working-state.ts";
 export type { TaskFacts, TaskForm } from "./model/human-task.ts";
 export type {
   ActivityElement,
@@ -82,8 +80,10 @@ export type {
   TaskElement,
   TaskType,
 } from "./model/process.ts";
-export { Operate, type RetriedIncident, type RetryReport } from "./operate.ts";
-export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./process-view.ts";
+export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./operations/migrate-runs.ts";
+export type { ElementMap, MigrationProblem } from "./operations/migration-check.ts";
+export { Operate, type RetriedIncident, type RetryReport } from "./operations/process-operations.ts";
+export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./operations/process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";
 export {
@@ -93,7 +93,6 @@ export {
   scriptEngine,
 } from "./script/script-engine.ts";
 export type { ScriptLimits } from "./script/script-job.ts";
-export type { StartProcessOptions } from "./starting.ts";
 export { decisionTasks } from "./tasks/decision-tasks.ts";
 export { httpTasks } from "./tasks/http-tasks.ts";
 export { type ScriptTaskOptions, scriptTasks } from "./tasks/script-tasks.ts";

@@ -13,7 +13,7 @@ export function runMachineMutants(seeds: number, only: string): Promise<boolean>
     built: builtPackage("bpmn"),
     seeds,
     firstFailure: async (dist) => {
-      const file = pathToFileURL(join(dist, "machine", "instance.js")).href;
+      const file = pathToFileURL(join(dist, "machine", "advance.js")).href;
       const { Instance } = (await import(file)) as { readonly Instance: Machine };
       const failure = await firstFailure(Instance, { from: 1, seeds });
       return failure === null ? null : { seed: failure.seed, found: failure.text.split("\n")[0] ?? "" };

@@ -4,15 +4,11 @@ import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
-import { localId, readable } from "./document-text.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
-import { flagIn, idIn, isModel, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
+import { flagIn, idIn, isModel, localId, type Model, modelIn, modelsIn, readable, tagOf, textIn } from "./moddle.ts";
 import { Problems } from "./problem.ts";
-import { variableOf } from "./read-data.ts";
-import { elementOf } from "./read-elements.ts";
-import { messageFlowNames, type Reading } from "./reading.ts";
-import { startsOf } from "./starts.ts";
+import { elementOf, messageFlowNames, type Reading, startsOf, variableOf } from "./read-elements.ts";
 
 const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
 

@@ -1,19 +1,24 @@
-import type {
-  CallElement,
-  Element,
-  EventElement,
-  GatewayElement,
-  SubProcessElement,
-  TaskElement,
-  TaskType,
+import {
+  type CallElement,
+  type Element,
+  type EventElement,
+  type EventTrigger,
+  type Expression,
+  type GatewayElement,
+  type InstanceThrow,
+  isActivity,
+  isEvent,
+  type Mapping,
+  type MultiInstance,
+  type StandardLoop,
+  type SubProcessElement,
+  type TaskElement,
+  type TaskType,
 } from "../model/process.ts";
-import { expressionIn, textOrComputed } from "./expression-text.ts";
-import { type Extensions, extensionsOf } from "./extensions.ts";
-import { countIn, flagIn, idIn, type Model, tagOf, textIn } from "./moddle.ts";
-import { dataInputs, dataOutputs } from "./read-data.ts";
-import { loopOf } from "./read-loop.ts";
-import { keyOf, triggersOf } from "./read-triggers.ts";
-import { messageName, type Reading } from "./reading.ts";
+import { computed, expressionIn, textOrComputed, valueIn } from "./expression-text.ts";
+import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
+import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
+import type { Problems } from "./problem.ts";
 
 /** How an element lies among the others. */
 export interface Place {
@@ -187,4 +192,271 @@ function gatewayOf(reading: Reading, model: Model, place: Place, type: GatewayEl
     activation: expressionIn(model, "activationCondition"),
     begins: beginsOf(model, type),
   };
+}
+
+/** The marker of an activity that is done several times. */
+export function loopOf(reading: Reading, activity: Model): MultiInstance | StandardLoop | null {
+  const loop = modelIn(activity, "loopCharacteristics");
+  if (loop === null) return null;
+  if (loop.$type === "bpmn:StandardLoopCharacteristics") {
+    const maximum = Number(textIn(loop, "loopMaximum") ?? Number.NaN);
+    return {
+      kind: "standard",
+      testBefore: flagIn(loop, "testBefore"),
+      condition: expressionIn(loop, "loopCondition"),
+      maximum: Number.isInteger(maximum) ? maximum : null,
+    };
+  }
+  return multiOf(reading, activity, loop);
+}
+
+function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance {
+  const extended = loopExtensions(loop);
+  const input = modelIn(loop, "loopDataInputRef");
+  const output = modelIn(loop, "loopDataOutputRef");
+  const item = modelIn(loop, "inputDataItem");
+  const result = modelIn(loop, "outputDataItem");
+  const cardinality = expressionIn(loop, "loopCardinality");
+  const collection = extended?.collection ?? (input === null ? null : associated(activity, input));
+  if (cardinality === null && collection === null) {
+    reading.problems.add(
+      activity.id ?? null,
+      reading.lineOf(activity.id ?? null),
+      "nothing says how often the multi-instance activity is done; give it a loopCardinality or a collection",
+    );
+  }
+  return {
+    kind: "multi",
+    sequential: flagIn(loop, "isSequential"),
+    cardinality,
+    collection,
+    item: extended?.item ?? (item === null ? null : nameOf(item)),
+    output:
+      extended?.output ??
+      (output === null || result === null
+        ? null
+        : { variable: associated(activity, output).text, element: computed(nameOf(result)) }),
+    completion: expressionIn(loop, "completionCondition"),
+    throws: throwsOf(reading, activity, loop),
+  };
+}
+
+/** What the standard calls the behavior of a multi-instance activity. */
+function throwsOf(reading: Reading, activity: Model, loop: Model): readonly InstanceThrow[] {
+  const thrown = (definition: Model | null, when: InstanceThrow["when"]): readonly InstanceThrow[] => {
+    const trigger = definition === null ? null : triggerOf(reading, activity, definition);
+    return trigger === null ? [] : [{ when, trigger }];
+  };
+  switch (textIn(loop, "behavior")) {
+    case "None":
+      return thrown(modelIn(loop, "noneBehaviorEventRef"), "each");
+    case "One":
+      return thrown(modelIn(loop, "oneBehaviorEventRef"), "first");
+    case "Complex":
+      return modelsIn(loop, "complexBehaviorDefinition").flatMap((definition): readonly InstanceThrow[] => {
+        const when = expressionIn(definition, "condition") ?? computed("true");
+        const event = modelIn(definition, "event");
+        const triggers = event === null ? [] : triggersOf(reading, event);
+        return triggers.length === 0 ? [{ when, trigger: null }] : triggers.map((trigger) => ({ when, trigger }));
+      });
+    default:
+      return [];
+  }
+}
+
+/** The definitions of an event, its own and those that it refers to. */
+export function triggersOf(reading: Reading, event: Model): readonly EventTrigger[] {
+  const definitions = [...modelsIn(event, "eventDefinitions"), ...modelsIn(event, "eventDefinitionRef")];
+  return definitions.flatMap((definition) => {
+    const trigger = triggerOf(reading, event, definition);
+    return trigger === null ? [] : [trigger];
+  });
+}
+
+export function triggerOf(reading: Reading, event: Model, definition: Model): EventTrigger | null {
+  switch (tagOf(definition)) {
+    case "messageEventDefinition":
+      return {
+        kind: "message",
+        name: messageName(reading, definition, event),
+        key: keyOf(definition, event),
+      };
+    case "signalEventDefinition": {
+      const signal = modelIn(definition, "signalRef");
+      if (signal === null) flaw(reading, event, "the signal event refers to no signal; give it a signalRef");
+      return { kind: "signal", name: textOrComputed(textIn(signal, "name") ?? signal?.id ?? "") };
+    }
+    case "timerEventDefinition":
+      return timerOf(reading, event, definition);
+    case "errorEventDefinition": {
+      const error = modelIn(definition, "errorRef");
+      return { kind: "error", code: textIn(error, "errorCode") ?? error?.id ?? null };
+    }
+    case "escalationEventDefinition": {
+      const escalation = modelIn(definition, "escalationRef");
+      return { kind: "escalation", code: textIn(escalation, "escalationCode") ?? escalation?.id ?? null };
+    }
+    case "conditionalEventDefinition": {
+      const condition = expressionIn(definition, "condition");
+      if (condition === null) flaw(reading, event, "the conditional event has no condition; give it one");
+      return { kind: "conditional", condition: condition ?? textOrComputed("") };
+    }
+    case "linkEventDefinition":
+      return { kind: "link", name: textIn(definition, "name") ?? "" };
+    case "compensateEventDefinition": {
+      const waits = (definition as unknown as Record<string, unknown>).waitForCompletion !== false;
+      return { kind: "compensation", activity: idIn(definition, "activityRef"), waits };
+    }
+    case "cancelEventDefinition":
+      return { kind: "cancel" };
+    case "terminateEventDefinition":
+      return { kind: "terminate" };
+    default:
+      flaw(reading, event, `an event can't be defined by ${definition.$type}; use one of the standard's definitions`);
+      return null;
+  }
+}
+
+/** The correlation key stands at the message, or at the event or task. */
+export function keyOf(holder: Model, element: Model): Expression | null {
+  const message = modelIn(holder, "messageRef");
+  const ofMessage = message === null ? null : extensionsOf(message).correlationKey;
+  return ofMessage ?? extensionsOf(holder).correlationKey ?? extensionsOf(element).correlationKey;
+}
+
+function timerOf(reading: Reading, event: Model, definition: Model): EventTrigger | null {
+  for (const [name, timer] of [
+    ["timeDate", "date"],
+    ["timeDuration", "duration"],
+    ["timeCycle", "cycle"],
+  ] as const) {
+    const value = valueIn(definition, name);
+    if (value !== null) return { kind: "timer", timer, value };
+  }
+  flaw(reading, event, "the timer has no time; give it a timeDate, timeDuration or timeCycle");
+  return null;
+}
+
+function flaw({ problems, lineOf }: Reading, event: Model, text: string): void {
+  problems.add(event.id ?? null, lineOf(event.id ?? null), text);
+}
+
+/** Data associations: what an activity reads from data objects, and writes to them. A datum is the variable of its name. */
+
+export function dataInputs(activity: Model): readonly Mapping[] {
+  return modelsIn(activity, "dataInputAssociations").flatMap(mappingsOf);
+}
+
+export function dataOutputs(activity: Model): readonly Mapping[] {
+  return modelsIn(activity, "dataOutputAssociations")
+    .flatMap(mappingsOf)
+    .filter(({ source, target }) => source.text !== target);
+}
+
+/** The variable that an input or output of an activity is read from, or written to; itself, if it is associated with nothing. */
+export function associated(activity: Model, datum: Model): Expression {
+  const read = modelsIn(activity, "dataInputAssociations").find((each) => modelIn(each, "targetRef") === datum);
+  if (read !== undefined) return sourceOf(read) ?? computed(nameOf(datum));
+  const written = modelsIn(activity, "dataOutputAssociations").find((each) =>
+    modelsIn(each, "sourceRef").includes(datum),
+  );
+  const target = written === undefined ? null : modelIn(written, "targetRef");
+  return computed(target === null ? nameOf(datum) : variableOf(target));
+}
+
+/** Names with spaces can't be variables of expressions. */
+function mappingsOf(association: Model): readonly Mapping[] {
+  const target = modelIn(association, "targetRef");
+  const assignments = modelsIn(association, "assignment").flatMap((assignment) => {
+    const source = expressionIn(assignment, "from");
+    const to = expressionIn(assignment, "to");
+    return source === null || to === null || !isName(to.text) ? [] : [{ source, target: to.text }];
+  });
+  if (assignments.length > 0) return assignments;
+  const source = sourceOf(association);
+  if (target === null || source === null || !isName(variableOf(target))) return [];
+  return [{ source, target: variableOf(target) }];
+}
+
+function sourceOf(association: Model): Expression | null {
+  const transformation = expressionIn(association, "transformation");
+  const [source] = modelsIn(association, "sourceRef").map(variableOf);
+  if (transformation !== null) return transformation;
+  return source === undefined || !isName(source) ? null : computed(source);
+}
+
+function isName(text: string): boolean {
+  return text !== "" && !/\s/.test(text);
+}
+
+/** The variable in which a data object, or what refers to it, is kept. */
+export function variableOf(data: Model): string {
+  const object = modelIn(data, "dataObjectRef") ?? modelIn(data, "dataStoreRef") ?? data;
+  return textIn(object, "name") ?? object.id ?? "";
+}
+
+export function nameOf(data: Model): string {
+  return textIn(data, "name") ?? data.id ?? "";
+}
+
+/** What every part of the reading of one document needs. */
+export interface Reading {
+  readonly problems: Problems;
+  /** The line of the element with this id. */
+  lineOf(id: string | null): number | null;
+  /** The id that a qualified name means. */
+  idOf(name: string): string;
+  /** Scripts of global tasks, which bpmn-moddle does not read. */
+  readonly globalScripts: ReadonlyMap<string, string>;
+  readonly globalTasks: ReadonlyMap<string, Model>;
+  /** Names of messages by the elements between which they flow. */
+  readonly flowing: ReadonlyMap<string, string>;
+}
+
+/** Message flows give names to messages that the events at their ends do not name. */
+export function messageFlowNames(rootElements: readonly Model[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const collaboration of rootElements.filter(({ $type }) => $type === "bpmn:Collaboration")) {
+    for (const flow of modelsIn(collaboration, "messageFlows")) {
+      const name = textIn(modelIn(flow, "messageRef"), "name") ?? flow.id ?? "";
+      for (const end of ["sourceRef", "targetRef"]) {
+        const id = modelIn(flow, end)?.id;
+        if (id !== undefined && !names.has(id)) names.set(id, name);
+      }
+    }
+  }
+  return names;
+}
+
+/** The name of the message that an event or task is about. */
+export function messageName(reading: Reading, holder: Model, element: Model): string {
+  const message = modelIn(holder, "messageRef");
+  const operation = modelIn(modelIn(holder, "operationRef"), "inMessageRef");
+  const id = element.id ?? "";
+  return (
+    textIn(message, "name") ??
+    message?.id ??
+    textIn(operation, "name") ??
+    operation?.id ??
+    reading.flowing.get(id) ??
+    textIn(element, "name") ??
+    id
+  );
+}
+
+/** Where a scope begins: at its start events without a trigger, else at what no flow leads to. */
+export function startsOf(elements: readonly Element[]): readonly string[] {
+  const events = elements.filter(({ type }) => type === "startEvent");
+  const plain = events.filter((event) => isEvent(event) && event.triggers.length === 0);
+  if (events.length > 0) return plain.map(({ id }) => id);
+  return elements.filter(isImplicitStart).map(({ id }) => id);
+}
+
+function isImplicitStart(element: Element): boolean {
+  if (element.incoming.length > 0 || element.type === "boundaryEvent" || element.type === "eventSubProcess")
+    return false;
+  if (element.type === "receiveTask" && element.instantiates) return false;
+  if (element.type === "eventBasedGateway" && element.begins !== null) return false;
+  if (isEvent(element) && element.triggers.some(({ kind }) => kind === "link")) return false;
+  return !(isActivity(element) && element.isForCompensation);
 }

@@ -1,6 +1,5 @@
 import { evaluate } from "../feel/evaluate.ts";
-import type { Evaluation } from "../feel/evaluation.ts";
-import { inside, type Scope } from "../feel/scope.ts";
+import { type Evaluation, inside, type Scope } from "../feel/evaluation.ts";
 import { coerced } from "../feel/types.ts";
 import {
   contextOf,

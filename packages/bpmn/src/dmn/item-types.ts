@@ -1,7 +1,6 @@
 import type { UnaryTests } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
-import { Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
-import { inside } from "../feel/scope.ts";
+import { Evaluation, FEEL_BUDGET, inside } from "../feel/evaluation.ts";
 import { parseDate, parseDateTime, parseDuration, parseTime } from "../feel/temporal-text.ts";
 import { meetsAll } from "../feel/tests.ts";
 import { conforms, kindNamed, type NamedType, type NamedTypes } from "../feel/types.ts";

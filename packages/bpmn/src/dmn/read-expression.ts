@@ -1,10 +1,9 @@
 import type { Node } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
-import { inside } from "../feel/scope.ts";
+import { inside } from "../feel/evaluation.ts";
 import { coerced } from "../feel/types.ts";
-import type { FeelParameter, FeelType, FeelValue } from "../feel/value.ts";
+import { type FeelParameter, type FeelType, type FeelValue, isList } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
-import { conditionalBox, filterBox, quantifierBox } from "./boxes.ts";
 import { tableNode } from "./decision-table.ts";
 import { childOf, childrenOf, isDmn, type SourceReader, textIn } from "./read-source.ts";
 import { readTable } from "./read-table.ts";
@@ -177,4 +176,52 @@ function iterator(reader: SourceReader, element: XmlElement): Node {
   if (element.name === "for") return { kind: "for", bindings, body: required(reader, element, "return") };
   const body = required(reader, element, "satisfies");
   return quantifierBox(element.name === "some" ? "some" : "every", { kind: "for", bindings, body });
+}
+
+/** Boxes that are stricter than the same in words: where a condition gives something else than true, false or null, they are null. */
+
+const isOdd = (value: FeelValue): boolean => value !== null && typeof value !== "boolean";
+
+export function conditionalBox(test: Node, yes: Node, no: Node): Node {
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      const chosen = evaluate(test, scope, run);
+      if (isOdd(chosen)) return run.warn("a condition is not boolean");
+      return evaluate(chosen === true ? yes : no, scope, run);
+    },
+  };
+}
+
+export function filterBox(from: Node, match: Node): Node {
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      let wasOdd = false;
+      const watched: Node = {
+        kind: "boxed",
+        evaluate: (inner) => {
+          const kept = evaluate(match, inner, run);
+          wasOdd ||= isOdd(kept) && typeof kept !== "number";
+          return kept;
+        },
+      };
+      const value = evaluate({ kind: "filter", from, test: watched }, scope, run);
+      return wasOdd ? run.warn("the match of a filter is not boolean") : value;
+    },
+  };
+}
+
+/** `each` gives what the condition says of each item. */
+export function quantifierBox(kind: "some" | "every", each: Node): Node {
+  const decisive = kind === "some";
+  return {
+    kind: "boxed",
+    evaluate: (scope, run) => {
+      const results = evaluate(each, scope, run);
+      if (!isList(results) || results.some(isOdd)) return run.warn("a condition is not boolean");
+      if (results.includes(decisive)) return decisive;
+      return results.includes(null) ? null : !decisive;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { PawlError } from "pawl";
 import type { Node, UnaryTests } from "../feel/ast.ts";
-import { parseExpression, parseUnaryTests } from "../feel/parse.ts";
+import { parseExpression, parseUnaryTests } from "../feel/parser.ts";
 import { kindNamed } from "../feel/types.ts";
 import type { FeelType } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";

@@ -1,5 +1,4 @@
-import type { Evaluation } from "./evaluation.ts";
-import type { Scope } from "./scope.ts";
+import type { Evaluation, Scope } from "./evaluation.ts";
 import type { FeelParameter, FeelType, FeelValue } from "./value.ts";
 
 export type BinaryOperator = "+" | "-" | "*" | "/" | "**" | "and" | "or" | CompareOperator;

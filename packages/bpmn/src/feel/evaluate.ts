@@ -3,17 +3,19 @@ import type { BinaryOperator, Building, Node } from "./ast.ts";
 import { BUILTINS } from "./builtins/table.ts";
 import { type Arguments, callBuiltin, callFunction } from "./call.ts";
 import { equal, order, within } from "./compare.ts";
-import type { Evaluation } from "./evaluation.ts";
+import { type Evaluation, inside, lookUp, type Scope } from "./evaluation.ts";
 import { filtered, iterated, quantified } from "./loops.ts";
-import { pathOf } from "./path.ts";
-import { inside, lookUp, type Scope } from "./scope.ts";
+import { propertyOf } from "./temporal.ts";
 import { meets } from "./tests.ts";
 import { isInstance } from "./types.ts";
 import {
   contextOf,
+  entryOf,
   type FeelFunction,
   type FeelParameter,
   type FeelValue,
+  isContext,
+  isKind,
   isList,
   KIND,
   kindOf,
@@ -237,4 +239,35 @@ function functionOf(
     return evaluate(body, inside(scope, frame), run);
   };
   return { [KIND]: "function", parameters, result: null, call };
+}
+
+/** `value.name`: an entry, a property, or of a list the same of each item. */
+export function pathOf(value: FeelValue, name: string, run: Evaluation): FeelValue {
+  if (value === null) return null;
+  if (isList(value)) {
+    run.grow(value.length);
+    return value.map((item) => pathOf(item, name, run));
+  }
+  const found = isContext(value)
+    ? entryOf(value, name)
+    : isKind(value, "range")
+      ? bound(value, name)
+      : propertyOf(value, name);
+  return found === undefined ? run.warn(`a ${kindOf(value)} has no ${name}`) : found;
+}
+
+function bound(range: Extract<FeelValue, { readonly startIncluded: boolean }>, name: string): FeelValue | undefined {
+  if (!isKind(range, "range")) return undefined;
+  switch (name) {
+    case "start":
+      return range.start;
+    case "end":
+      return range.end;
+    case "start included":
+      return range.startIncluded;
+    case "end included":
+      return range.endIncluded;
+    default:
+      return undefined;
+  }
 }

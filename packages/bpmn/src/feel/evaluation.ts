@@ -1,5 +1,6 @@
 import { PawlError } from "pawl";
 import type { NamedTypes } from "./types.ts";
+import { adopted, type FeelContext, type FeelValue } from "./value.ts";
 
 /** What one evaluation may use. Steps stand for time: they are the same on every machine, so the same input ends the same way. */
 export interface FeelBudget {
@@ -68,4 +69,21 @@ export class Evaluation {
 
 function spent(what: string, max: number): PawlError {
   return new PawlError("EXPRESSION_LIMIT", `the evaluation needs more than ${max} ${what}; it was given up`);
+}
+
+/** Names that are in force at a place of an expression: the nearest frame wins. */
+export interface Scope {
+  readonly frame: FeelContext;
+  readonly parent: Scope | null;
+}
+
+export function lookUp(scope: Scope, name: string): FeelValue | undefined {
+  for (let at: Scope | null = scope; at !== null; at = at.parent) {
+    if (Object.hasOwn(at.frame, name)) return adopted(at.frame[name]);
+  }
+  return undefined;
+}
+
+export function inside(parent: Scope | null, frame: FeelContext): Scope {
+  return { frame, parent };
 }

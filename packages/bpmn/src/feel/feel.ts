@@ -1,11 +1,10 @@
 import type { Node, UnaryTests } from "./ast.ts";
 import { evaluate } from "./evaluate.ts";
-import { Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld } from "./evaluation.ts";
+import { Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld, inside } from "./evaluation.ts";
 import { type Json, toJson } from "./json.ts";
 import { isJuel, parseJuel } from "./juel.ts";
 import { knownIn } from "./known-names.ts";
-import { parseExpression, parseUnaryTests } from "./parse.ts";
-import { inside } from "./scope.ts";
+import { parseExpression, parseUnaryTests } from "./parser.ts";
 import { meetsAll } from "./tests.ts";
 import type { FeelContext, FeelValue } from "./value.ts";
 

@@ -1,7 +1,6 @@
 import type { Binding, Node } from "./ast.ts";
 import { order } from "./compare.ts";
-import type { Evaluation } from "./evaluation.ts";
-import { inside, type Scope } from "./scope.ts";
+import { type Evaluation, inside, type Scope } from "./evaluation.ts";
 import { epochDays } from "./temporal.ts";
 import { dateAfter } from "./temporal-text.ts";
 import { type FeelList, type FeelRange, type FeelValue, isKind, isList } from "./value.ts";

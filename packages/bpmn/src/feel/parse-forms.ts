@@ -2,7 +2,7 @@ import type { Binding, Node } from "./ast.ts";
 import { type Names, normalName } from "./names.ts";
 import { parseType } from "./parse-type.ts";
 import type { Scanner } from "./scanner.ts";
-import { temporal } from "./temporal-literal.ts";
+import { temporal } from "./temporal-text.ts";
 import type { FeelParameter } from "./value.ts";
 
 /** The forms of expressions that have words or brackets of their own. */

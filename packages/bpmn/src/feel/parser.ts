@@ -1,7 +1,6 @@
 import { PawlError } from "pawl";
 import type { BinaryOperator, CompareOperator, Node, Test, UnaryTests } from "./ast.ts";
-import { BUILTIN_NAMES } from "./builtin-names.ts";
-import { Names } from "./names.ts";
+import { BUILTIN_NAMES, Names } from "./names.ts";
 import { bindings, call, conditional, contextLiteral, functionDefinition, temporalLiteral } from "./parse-forms.ts";
 import { parseType } from "./parse-type.ts";
 import { Scanner, shown } from "./scanner.ts";
@@ -292,4 +291,20 @@ export class Parser {
 
 function binary(op: BinaryOperator, left: Node, right: Node): Node {
   return { kind: "binary", op, left, right };
+}
+
+/** Reads one expression. `known` are names in scope that are not plain words. */
+export function parseExpression(text: string, known: Iterable<string> = []): Node {
+  const parser = new Parser(text, known);
+  const node = parser.expression();
+  parser.end();
+  return node;
+}
+
+/** Reads what stands in a cell of a decision table, or in allowed values. */
+export function parseUnaryTests(text: string, known: Iterable<string> = []): UnaryTests {
+  const parser = new Parser(text, known);
+  const tests = parser.unaryTests();
+  parser.end();
+  return tests;
 }

@@ -4,6 +4,7 @@ import {
   type FeelDate,
   type FeelDateTime,
   type FeelTime,
+  type FeelValue,
   KIND,
   type MonthsDuration,
   type Zone,
@@ -154,4 +155,13 @@ function daysText(nanos: bigint): string {
   const second = `${seconds % 60n}${fractionText(Number(size % NANOS))}`;
   const clock = `${parts.hours > 0n ? `${parts.hours}H` : ""}${parts.minutes > 0n ? `${parts.minutes}M` : ""}${second === "0" ? "" : `${second}S`}`;
   return `${nanos < 0n ? "-" : ""}P${parts.days > 0n ? `${parts.days}D` : ""}${clock === "" ? "" : `T${clock}`}`;
+}
+
+/**
+ * A date, time, date and time or duration from its text, to be given as a variable: JSON has none of them. Null where the text is
+ * nothing of the kind.
+ */
+export function temporal(text: string): FeelValue {
+  const moment = text.includes("T") ? parseDateTime(text) : null;
+  return parseDate(text) ?? moment ?? parseTime(text) ?? parseDuration(text);
 }

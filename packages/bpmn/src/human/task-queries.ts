@@ -8,7 +8,7 @@ import {
   type TaskBody,
   type TaskState,
   userKey,
-} from "./task-body.ts";
+} from "./task-document.ts";
 
 /** Which tasks are meant. One of `candidateUser`, `candidateGroup` and `due` at a time; the rest narrow what they find. */
 export interface TaskQuery {

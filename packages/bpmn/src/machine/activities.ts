@@ -1,12 +1,12 @@
 import { type ActivityElement, isActivity } from "../model/process.ts";
-import { leavingFlows, takeFlows } from "./flows.ts";
-import { count, elementOf, type Live, push, release } from "./live.ts";
-import { endInstance, startLoop } from "./loops.ts";
-import { removeRow } from "./rows.ts";
+import { leavingFlows, takeFlows } from "./gateways.ts";
+import { endInstance, startLoop } from "./multi-instance.ts";
 import type { Row, Undoable, Variables } from "./state.ts";
-import { subscribeAll } from "./subscribe.ts";
-import { compensationInside } from "./throwing.ts";
+import { removeRow } from "./state-rows.ts";
+import { subscribeAll } from "./subscriptions.ts";
+import { compensationInside } from "./throw-events.ts";
 import { assign, assignLocal, evaluate, mapped } from "./variables.ts";
+import { count, elementOf, type Live, push, release } from "./working-state.ts";
 
 /** What an activity of some type does when it begins. */
 export type Begin = (live: Live, row: Row, element: ActivityElement) => void;

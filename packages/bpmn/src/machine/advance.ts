@@ -1,10 +1,23 @@
-import { isActivity, type Process } from "../model/process.ts";
-import { completeActivity, leave } from "./activities.ts";
-import { BEHAVIORS } from "./behaviors.ts";
-import { triggered } from "./catching.ts";
-import { takeEvent } from "./events-in.ts";
-import { arrive } from "./flows.ts";
-import { fireJoin } from "./inclusive.ts";
+import {
+  type ActivityElement,
+  type Element,
+  type ElementType,
+  isActivity,
+  isEvent,
+  type Process,
+} from "../model/process.ts";
+import { type Begin, beginActivity, completeActivity, type Edges, leave } from "./activities.ts";
+import { triggered } from "./catch-events.ts";
+import { beginEvent } from "./events.ts";
+import { arrive, beginGateway } from "./gateways.ts";
+import { fireJoin } from "./inclusive-join.ts";
+import { takeEvent } from "./incoming-events.ts";
+import { beginSubProcess, checkAdHoc, checkRow } from "./scopes.ts";
+import type { Advanced, Again, Command, MachineEvent, Row, State } from "./state.ts";
+import { addRow, PLAIN } from "./state-rows.ts";
+import { call, passThrough, receive, script, send, work } from "./tasks.ts";
+import { task } from "./user-task.ts";
+import { isTrue } from "./variables.ts";
 import {
   createLive,
   type Environment,
@@ -16,11 +29,7 @@ import {
   Stuck,
   thaw,
   type Work,
-} from "./live.ts";
-import { addRow, PLAIN } from "./rows.ts";
-import { checkAdHoc, checkRow } from "./scopes.ts";
-import type { Advanced, Again, Command, MachineEvent, State } from "./state.ts";
-import { isTrue } from "./variables.ts";
+} from "./working-state.ts";
 
 /** How much one event may set going: a model that turns in a circle without ever waiting is stopped. */
 const WORK_MAX = 1_000_000;
@@ -190,3 +199,65 @@ function isMet(...args: Parameters<typeof isTrue>): boolean {
     throw error;
   }
 }
+
+/** One instance that is changed in place: as `advance` from event to event, without a copy of its state for each. */
+export class Instance {
+  readonly #live: Live;
+
+  /** `state` null: it has not begun. */
+  constructor(process: Process, environment: Environment, state: State | null = null) {
+    this.#live = state === null ? createLive(process, environment) : thaw(process, environment, state);
+  }
+
+  take(event: MachineEvent): Omit<Advanced, "state"> {
+    return take(this.#live, event);
+  }
+
+  /** A copy: what happens afterwards does not change it. */
+  get state(): State {
+    return freeze(this.#live);
+  }
+}
+
+type Behavior = (live: Live, row: Row, element: Element, edges: Edges) => void;
+
+const event: Behavior = (live, row, element) => {
+  if (isEvent(element)) beginEvent(live, row, element);
+};
+
+const gateway: Behavior = (live, row, element) => {
+  if ("activation" in element) beginGateway(live, row, element);
+};
+
+const activity =
+  (begin: Begin): Behavior =>
+  (live, row, element, edges) => {
+    if (isActivity(element)) beginActivity(live, row, element as ActivityElement, begin, edges);
+  };
+
+/** What each type of element does when a token has come to it. */
+export const BEHAVIORS: Readonly<Record<ElementType, Behavior>> = {
+  startEvent: event,
+  intermediateCatchEvent: event,
+  intermediateThrowEvent: event,
+  endEvent: event,
+  boundaryEvent: event,
+  task: activity(passThrough),
+  manualTask: activity(passThrough),
+  userTask: activity(task),
+  serviceTask: activity(work),
+  scriptTask: activity(script),
+  businessRuleTask: activity(work),
+  sendTask: activity(send),
+  receiveTask: activity(receive),
+  callActivity: activity(call),
+  subProcess: activity(beginSubProcess),
+  eventSubProcess: activity(beginSubProcess),
+  transaction: activity(beginSubProcess),
+  adHocSubProcess: activity(beginSubProcess),
+  exclusiveGateway: gateway,
+  parallelGateway: gateway,
+  inclusiveGateway: gateway,
+  complexGateway: gateway,
+  eventBasedGateway: gateway,
+};

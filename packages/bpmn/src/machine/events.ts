@@ -1,12 +1,12 @@
 import type { EventElement, EventTrigger } from "../model/process.ts";
-import { count, issue, type Live, newPlaceOf, push, Stuck } from "./live.ts";
-import { clearScope, removeRow, upward } from "./rows.ts";
+import { cancelTransaction, startUndoing } from "./compensation.ts";
 import type { Row } from "./state.ts";
-import { subscribeAll, textOf } from "./subscribe.ts";
+import { clearScope, removeRow, upward } from "./state-rows.ts";
+import { subscribeAll, textOf } from "./subscriptions.ts";
 import { publish } from "./tasks.ts";
-import { throwError, throwEscalation } from "./throwing.ts";
-import { cancelTransaction, startUndoing } from "./undoing.ts";
+import { throwError, throwEscalation } from "./throw-events.ts";
 import { evaluate, visible } from "./variables.ts";
+import { count, issue, type Live, newPlaceOf, push, Stuck } from "./working-state.ts";
 
 /** An event is reached. One whose trigger has come already is left at once; else it is waited for, or brought about. */
 export function beginEvent(live: Live, row: Row, event: EventElement): void {

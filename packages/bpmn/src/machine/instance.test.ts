@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readBpmn } from "../definition/read-bpmn.ts";
 import { evaluateExpression } from "../expressions.ts";
 import { documentOf, flows } from "../testing/document.ts";
-import { Instance } from "./instance.ts";
+import { Instance } from "./advance.ts";
 import type { Command, State } from "./state.ts";
 
 const ENVIRONMENT = { evaluate: evaluateExpression, isCalled: false };

@@ -1,12 +1,12 @@
 import { isActivity, isSubProcess, type SubProcessElement } from "../model/process.ts";
 import type { Begin } from "./activities.ts";
-import { count, elementOf, type Live, push, ROOT, Stuck } from "./live.ts";
-import { clearScope, removeRow, scopeRole } from "./rows.ts";
+import { undoNext } from "./compensation.ts";
 import type { Role, Row } from "./state.ts";
-import { subscribeAll } from "./subscribe.ts";
-import { startOf } from "./throwing.ts";
-import { undoNext } from "./undoing.ts";
+import { clearScope, removeRow, scopeRole } from "./state-rows.ts";
+import { subscribeAll } from "./subscriptions.ts";
+import { startOf } from "./throw-events.ts";
 import { evaluate, isTrue } from "./variables.ts";
+import { count, elementOf, type Live, push, ROOT, Stuck } from "./working-state.ts";
 
 /** A sub-process begins: its data, its event sub-processes, then its own beginning. */
 export const beginSubProcess: Begin = (live, row, element) => {

@@ -1,9 +1,9 @@
 import type { ActivityElement, TaskElement } from "../model/process.ts";
 import type { Begin } from "./activities.ts";
-import { issue, type Live, newPlaceOf, push } from "./live.ts";
 import type { Row } from "./state.ts";
-import { subscribeAll, textOf } from "./subscribe.ts";
+import { subscribeAll, textOf } from "./subscriptions.ts";
 import { evaluate, visible } from "./variables.ts";
+import { issue, type Live, newPlaceOf, push } from "./working-state.ts";
 
 /** Nothing is done here; somebody else does it, or nobody has to. */
 export const passThrough: Begin = (live, row) => push(live, { kind: "complete", row: row.id });

@@ -1,7 +1,7 @@
 import type { Expression, Mapping } from "../model/process.ts";
-import { type Live, ROOT, Stuck } from "./live.ts";
-import { upward } from "./rows.ts";
 import type { Row, Variables } from "./state.ts";
+import { upward } from "./state-rows.ts";
+import { type Live, ROOT, Stuck } from "./working-state.ts";
 
 /** The variables that are seen from a row: its own hide those of the rows above it. */
 export function visible(live: Live, row: Row): Variables {

@@ -1,20 +1,26 @@
-import type { Completion, ProgramFactory, ProgramHost } from "pawl";
-import { PawlError } from "pawl";
+import {
+  type Arm,
+  type Completion,
+  PawlError,
+  type ProgramFactory,
+  type ProgramHost,
+  type RecordKind,
+  type StoredDocument,
+} from "pawl";
 import { take } from "../machine/advance.ts";
-import { createLive, type Live, stateOf, thaw } from "../machine/live.ts";
 import type { Command, Ending, MachineEvent, Variables } from "../machine/state.ts";
 import { visibleFrom } from "../machine/variables.ts";
+import { createLive, type Live, stateOf, thaw } from "../machine/working-state.ts";
 import type { Expression, Process, RetrySetting } from "../model/process.ts";
-import { type Called, Calls } from "./calls.ts";
-import { eventOf } from "./event-of.ts";
+import { type Called, Calls } from "./call-activities.ts";
 import type { HandlerTable } from "./handlers.ts";
-import { type Acted, Inbox } from "./inbox.ts";
-import { type Kept, keep, keptState, stateIn } from "./kept.ts";
+import { issueStep, type WorkDone } from "./job-step.ts";
+import { type Acted, Inbox } from "./operator-inbox.ts";
+import { tell, tellOverdue } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
-import { TaskRows } from "./task-rows.ts";
-import { tell, tellOverdue } from "./telling.ts";
-import { issueWait } from "./waiting.ts";
-import { issueStep } from "./work.ts";
+import { type Kept, keep, keptState, stateIn } from "./process-snapshot.ts";
+import { TaskRows } from "./task-documents.ts";
+import { type Carried, messageTopic, signalTopic, taskMessage } from "./topics.ts";
 
 export interface ProgramParts {
   readonly process: Process;
@@ -170,4 +176,82 @@ function finish(host: ProgramHost, ending: Ending): void {
   }
   const error = new PawlError("BPMN_ERROR", ending.message);
   host.finish({ kind: "failed", error: Object.assign(error, { errorCode: ending.code, variables: ending.variables }) });
+}
+
+type Waited = Extract<Command, { kind: "timer" | "due" | "message" | "signal" | "task" }>;
+
+/** What an element waits for is a wait of the run. */
+export function issueWait(
+  host: ProgramHost,
+  command: Waited,
+  settle: (completion: Completion) => void,
+  documents?: readonly StoredDocument[],
+): void {
+  const { arms, record } = waitOf(command);
+  host.issue({
+    kind: "wait",
+    record,
+    location: command.place,
+    issuedAt: host.now(),
+    arms,
+    count: 1,
+    many: false,
+    until: command.kind === "timer" || command.kind === "due" ? command.dueAt : null,
+    atDeadline: { outcome: "ok", detail: null },
+    settle,
+    ...(documents !== undefined && { documents }),
+  });
+}
+
+function waitOf(command: Waited): { readonly arms: readonly Arm[]; readonly record: RecordKind } {
+  if (command.kind === "timer" || command.kind === "due") return { arms: [], record: "sleep" };
+  if (command.kind === "task") {
+    return { arms: [{ kind: "message", name: taskMessage(command.place), as: "task" }], record: "listen" };
+  }
+  const topic = command.kind === "message" ? messageTopic(command.name, command.key) : signalTopic(command.name);
+  return { arms: [{ kind: "event", topic, as: command.kind }], record: "event" };
+}
+
+/** What a completion means for the machine. */
+export function eventOf(
+  { runId, at }: { readonly runId: string; readonly at: number },
+  command: Command,
+  completion: Completion,
+): MachineEvent {
+  const { place } = command;
+  if (completion.outcome === "timedOut") return { kind: "completed", at, place, variables: {}, value: null };
+  if (completion.outcome === "failed") return failed(at, command, completion.error);
+  const { value } = completion;
+  if (command.kind === "work") {
+    const done = value as WorkDone;
+    if (done.kind === "threw") return { ...done, at, place };
+    return { kind: "completed", at, place, variables: {}, value: done.value };
+  }
+  if (command.kind === "call") return { kind: "completed", at, place, variables: {}, value };
+  if (command.kind === "timer" || command.kind === "due")
+    return { kind: "completed", at, place, variables: {}, value: null };
+  const { value: carried, sentAt } = value as { readonly value: Partial<Carried>; readonly sentAt: number };
+  const isEcho = command.kind === "signal" && (carried.from === runId || sentAt < command.since);
+  if (isEcho) return { kind: "echoed", at, place };
+  const variables = carried.variables ?? {};
+  return { kind: "completed", at, place, variables, value: variables };
+}
+
+function failed(at: number, { kind, place }: Command, error: Error): MachineEvent {
+  const { message } = error;
+  if (kind !== "call") {
+    const reason = "isNoHandler" in error ? "noHandler" : "failed";
+    return { kind: "failed", at, place, message, reason };
+  }
+  const cause = error.cause instanceof Error ? error.cause : null;
+  const thrown = cause as {
+    readonly code?: unknown;
+    readonly errorCode?: unknown;
+    readonly variables?: unknown;
+  } | null;
+  const isError = thrown?.code === "BPMN_ERROR" || cause?.name === "BpmnError";
+  if (thrown === null || !isError) return { kind: "failed", at, place, message, reason: "call" };
+  const code = String(thrown.errorCode ?? thrown.code);
+  const variables = (thrown.variables ?? {}) as Variables;
+  return { kind: "threw", at, place, code, message: cause?.message ?? message, variables };
 }

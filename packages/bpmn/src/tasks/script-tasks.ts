@@ -1,6 +1,6 @@
 import { CriticalError } from "pawl";
 import type { Job, TaskHandler } from "../program/handlers.ts";
-import { systemNow } from "../runtime/system-now.ts";
+import { systemNow } from "../runtime/system.ts";
 import type { ScriptEngine } from "../script/script-engine.ts";
 
 const JAVASCRIPT = /^(?:(?:text|application)\/)?(?:x-)?(?:javascript|ecmascript|js)$/i;

@@ -1,9 +1,9 @@
 import { readBpmn } from "../definition/read-bpmn.ts";
 import { evaluateExpression } from "../expressions.ts";
 import { advance } from "../machine/advance.ts";
-import { thaw } from "../machine/live.ts";
 import type { Command, MachineEvent, State, Variables } from "../machine/state.ts";
 import { visibleFrom } from "../machine/variables.ts";
+import { thaw } from "../machine/working-state.ts";
 import type { Process } from "../model/process.ts";
 
 type Happening = MachineEvent extends infer Event ? (Event extends MachineEvent ? Omit<Event, "at"> : never) : never;

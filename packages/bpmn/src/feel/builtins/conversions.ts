@@ -13,8 +13,7 @@ import {
   timeOf,
 } from "../temporal-text.ts";
 import { textOf } from "../text.ts";
-import type { FeelDate, FeelDateTime, FeelTime, FeelValue, Zone } from "../value.ts";
-import { isKind } from "../value.ts";
+import { type FeelDate, type FeelDateTime, type FeelTime, type FeelValue, isKind, type Zone } from "../value.ts";
 import { signature } from "./signature.ts";
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

@@ -1,0 +1,130 @@
+import { type Ctx, Loop, type SelectArm, workflow } from "pawl";
+import type { Variables } from "../machine/state.ts";
+import { triggersOf } from "../machine/subscriptions.ts";
+import type { Element, EventTrigger, Process } from "../model/process.ts";
+import { firstDue, nextDue, parseTimer } from "../model/timer.ts";
+import { type Carried, messageStartTopic, signalTopic } from "../program/topics.ts";
+
+/** A model as it was deployed. */
+export type Source =
+  | { readonly kind: "bpmn"; readonly text: string }
+  | { readonly kind: "graph"; readonly text: string };
+
+/** One version of a process. The run that is started with it keeps it, and begins instances when a trigger comes. */
+export interface Definition {
+  readonly process: string;
+  readonly version: number;
+  readonly hash: string;
+  readonly source: Source;
+  readonly starts: readonly Start[];
+  /** It begins no instance before it is told to. */
+  readonly isDraft?: boolean;
+}
+
+/** What begins an instance, and at which element. */
+interface Start {
+  readonly element: string;
+  readonly trigger: EventTrigger;
+}
+
+interface Due {
+  readonly at: number;
+  readonly left: number | null;
+}
+
+interface Watch {
+  readonly listens: boolean;
+  /** For each start: when its timer is due next, and how often still. */
+  readonly due: ReadonlyArray<Due | null>;
+  readonly begun: number;
+}
+
+export const DEFINITION_WORKFLOW = "bpmn definition";
+const COMMAND = "command";
+
+/** Tells a definition to begin no more instances by itself: a later version does. */
+export const SUPERSEDED = "superseded";
+
+/** Tells it to begin instances: it is the one that does. */
+export const LISTENING = "listening";
+
+export function definitionId(process: string, version: number): string {
+  return `bpmn ${process} ${version}`;
+}
+
+/** The triggers of a process's own start events, of receive tasks that begin it, and of events after a gateway that does. */
+export function startsOf(process: Process): readonly Start[] {
+  return (process.scopes.get(process.id)?.elements ?? []).flatMap((id) => {
+    const element = process.elements.get(id);
+    if (element === undefined) return [];
+    if (element.type === "eventBasedGateway" && element.begins !== null) return afterGateway(process, element);
+    const begins = element.type === "startEvent" || (element.type === "receiveTask" && element.instantiates);
+    return begins ? startsAt(element) : [];
+  });
+}
+
+function startsAt(element: Element): readonly Start[] {
+  return triggersOf(element).map((trigger) => ({ element: element.id, trigger }));
+}
+
+function afterGateway(process: Process, { outgoing }: Element): readonly Start[] {
+  const targets = outgoing.map((id) => process.elements.get(process.flows.get(id)?.target ?? ""));
+  return targets.flatMap((target) => (target === undefined ? [] : startsAt(target)));
+}
+
+/** Begins an instance; the same id again is the same instance. */
+export type BeginInstance = (
+  definition: Definition,
+  id: string,
+  startedBy: { readonly element: string; readonly variables: Variables },
+) => Promise<unknown>;
+
+/** The workflow whose runs are definitions. */
+export function definitionWorkflow(begin: BeginInstance) {
+  return workflow(DEFINITION_WORKFLOW, async (ctx: Ctx, definition: Definition): Promise<void> => {
+    const due = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
+    await ctx.loop({
+      name: "watch",
+      state: { listens: definition.isDraft !== true, due, begun: 0 } as Watch,
+      run: async (round, watch) => {
+        const got = await round.select(armsOf(definition, watch));
+        const start = definition.starts[Number(got.key)];
+        if (start === undefined && got.value === LISTENING && !watch.listens) {
+          const since = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
+          return Loop.continue({ ...watch, listens: true, due: since });
+        }
+        if (start === undefined) return Loop.continue({ ...watch, listens: got.value === LISTENING });
+        const { variables = {} } = (got.value ?? {}) as Partial<Carried>;
+        const id = `${ctx.runId} ${watch.begun + 1}`;
+        await round.step("begin", () =>
+          begin(definition, id, { element: start.element, variables }).then(() => undefined),
+        );
+        return Loop.continue(afterStart(watch, start, Number(got.key)));
+      },
+    });
+  });
+}
+
+function afterStart(watch: Watch, { trigger }: Start, index: number): Watch {
+  const was = watch.due[index] ?? null;
+  const timer = trigger.kind === "timer" ? parseTimer(trigger.timer, trigger.value.text) : null;
+  const next = timer === null || was === null ? null : nextDue(timer, was);
+  return { ...watch, begun: watch.begun + 1, due: watch.due.map((each, i) => (i === index ? next : each)) };
+}
+
+function firstOf(trigger: EventTrigger, now: number): Due | null {
+  const timer = trigger.kind === "timer" ? parseTimer(trigger.timer, trigger.value.text) : null;
+  return timer === null ? null : firstDue(timer, now);
+}
+
+function armsOf({ starts }: Definition, { listens, due }: Watch): Record<string, SelectArm> {
+  const arms: Record<string, SelectArm> = { [COMMAND]: { message: COMMAND } };
+  if (!listens) return arms;
+  starts.forEach(({ trigger }, i) => {
+    if (trigger.kind === "message") arms[i] = { event: messageStartTopic(trigger.name) };
+    if (trigger.kind === "signal") arms[i] = { event: signalTopic(trigger.name.text) };
+    const timer = due[i] ?? null;
+    if (timer !== null) arms[i] = { until: timer.at };
+  });
+  return arms;
+}

@@ -1,0 +1,269 @@
+import { createHash } from "node:crypto";
+import { type AnyWorkflow, type Engine, PawlError, programWorkflow, type Workflow } from "pawl";
+import { Problems } from "../definition/problem.ts";
+import { readBpmn } from "../definition/read-bpmn.ts";
+import { type Graph, readGraph } from "../definition/read-graph.ts";
+import { flawsOfText } from "../human/forms.ts";
+import type { Variables } from "../machine/state.ts";
+import { humanTaskOf } from "../model/human-task.ts";
+import type { Expression, Process } from "../model/process.ts";
+import type { Called } from "../program/call-activities.ts";
+import type { ProcessInput } from "../program/process-input.ts";
+import { type ProgramParts, processProgram } from "../program/process-program.ts";
+import {
+  DEFINITION_WORKFLOW,
+  type Definition,
+  definitionId,
+  definitionWorkflow,
+  LISTENING,
+  type Source,
+  SUPERSEDED,
+  startsOf,
+} from "./definition-run.ts";
+import { type Deployment, type DeploymentState, Deployments } from "./deployments.ts";
+
+/** One version of a process that is deployed. */
+export interface Deployed {
+  readonly process: string;
+  readonly version: number;
+  /** False: the same model was the latest version already. */
+  readonly isNew: boolean;
+}
+
+export interface DeployOptions {
+  /** Default `published`: it is the version that is started from then on. A draft is there to be looked at. */
+  readonly state?: "draft" | "published";
+}
+
+/** A version that this process has read. */
+export interface Version {
+  readonly definition: Definition;
+  readonly process: Process;
+  readonly workflow: Workflow<ProcessInput, Variables>;
+}
+
+export interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
+  /** Why an expression can never be computed; null: it may be. */
+  flawOf(expression: Expression): string | null;
+}
+
+const ATTEMPTS_MAX = 100;
+
+/**
+ * The deployed processes. Each version is a run that keeps the model and begins instances; it is found by its id, and two who
+ * deploy at one time get versions of their own.
+ */
+export class Definitions {
+  readonly #engine: Engine;
+  readonly #parts: RunParts;
+  readonly #code: ReadonlyMap<string, AnyWorkflow>;
+  readonly #versions = new Map<string, Version>();
+  readonly #latest = new Map<string, number>();
+  readonly #workflow: ReturnType<typeof definitionWorkflow>;
+  readonly deployments: Deployments;
+
+  constructor(engine: Engine, parts: RunParts, code: readonly AnyWorkflow[]) {
+    this.#engine = engine;
+    this.deployments = new Deployments(engine.documents);
+    this.#parts = parts;
+    this.#code = new Map(code.map((each) => [each.name, each]));
+    this.#workflow = definitionWorkflow(async (definition, id, startedBy) => {
+      const { workflow } = await this.version(definition.process, definition.version);
+      return await engine.start(workflow, { variables: {}, startedBy }, { id });
+    });
+  }
+
+  /** Reads what is deployed, and works on it. */
+  async open(): Promise<void> {
+    await this.refresh();
+    await this.#engine.register(this.#workflow);
+  }
+
+  /** Reads what others have deployed since. */
+  async refresh(): Promise<void> {
+    await this.deployments.refresh();
+    let cursor: string | undefined;
+    do {
+      const page = await this.#engine.list({ workflow: DEFINITION_WORKFLOW, limit: 100, ...(cursor && { cursor }) });
+      for (const { input } of page.items) await this.#add(input as Definition);
+      cursor = page.cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  async deploy(
+    source: string | Uint8Array | Graph,
+    { state = "published" }: DeployOptions,
+  ): Promise<readonly Deployed[]> {
+    const { processes, kept } = await readSource(source);
+    const runnable = processes.filter(({ isExecutable }) => isExecutable);
+    for (const process of runnable) this.#checkExpressions(process);
+    if (runnable.length === 0) {
+      const text = "no process of the model is executable; set isExecutable on the one that is to run";
+      throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
+    }
+    const deployed: Deployed[] = [];
+    for (const process of runnable) deployed.push(await this.#deployOne(process, kept, state));
+    return deployed;
+  }
+
+  /** Null version: the latest. Looks for what others have deployed if it is not known here. */
+  async version(process: string, version: number | null): Promise<Version> {
+    const known = this.#known(process, version);
+    if (known !== null) return known;
+    await this.refresh();
+    const found = this.#known(process, version);
+    if (found !== null) return found;
+    const which = version === null ? "" : ` in version ${version}`;
+    throw new PawlError("PROCESS_NOT_FOUND", `process ${process} is not deployed${which}; nothing was started`);
+  }
+
+  /** Every process in its latest version. */
+  async latest(): Promise<readonly Version[]> {
+    await this.refresh();
+    return [...this.#latest.keys()].flatMap((process) => this.#known(process, null) ?? []);
+  }
+
+  /** A version that may be started: no draft, and none that is archived. */
+  async startable(process: string, version: number | null): Promise<Version> {
+    const found = await this.version(process, version);
+    const state = this.deployments.stateOf(process, found.definition.version);
+    if (state === "published" || state === "deprecated") return found;
+    const text = `version ${found.definition.version} of process ${process} is ${state}; nothing was started`;
+    throw new PawlError("DEPLOYMENT_STATE", text);
+  }
+
+  /** What a call activity names: a process, or else a workflow that is code. */
+  async resolve(called: string, version: number | null): Promise<Called> {
+    const code = this.#known(called, version) === null ? this.#code.get(called) : undefined;
+    if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
+    const { definition } = await this.version(called, version);
+    return { name: definition.process, version: definition.version, isProcess: true };
+  }
+
+  /** What is clearly of another language is refused when it is deployed, not when it is reached. */
+  #checkExpressions(process: Process): void {
+    const problems = new Problems();
+    for (const [holder, expression] of expressionsOf(process)) {
+      const flaw = this.#parts.flawOf(expression);
+      if (flaw !== null) problems.add(holder, process.elements.get(holder)?.line ?? null, flaw);
+    }
+    for (const element of process.elements.values()) {
+      const schema = element.type === "userTask" ? humanTaskOf(element).formSchema : null;
+      const flaws = schema === null ? [] : flawsOfText(schema);
+      for (const { path, text } of flaws) problems.add(element.id, element.line, `the form's schema ${path}: ${text}`);
+    }
+    problems.check(`process ${process.id}`);
+  }
+
+  #known(process: string, version: number | null): Version | null {
+    const wanted = version ?? this.#newest(process);
+    return wanted === undefined ? null : (this.#versions.get(definitionId(process, wanted)) ?? null);
+  }
+
+  /** The next free version; the same model again is the version that it has. */
+  async #deployOne(process: Process, source: Source, state: "draft" | "published"): Promise<Deployed> {
+    const hash = createHash("sha256").update(source.kind).update(source.text).digest("hex");
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const latest = this.#latest.get(process.id) ?? 0;
+      const was = this.deployments.stateOf(process.id, latest);
+      if (this.#known(process.id, latest)?.definition.hash === hash && was !== "archived") {
+        if (state === "published" && was !== "published") await this.change(process.id, latest, "published", null);
+        return { process: process.id, version: latest, isNew: false };
+      }
+      const version = latest + 1;
+      const own = { process: process.id, version, hash, source, starts: startsOf(process) };
+      const definition = state === "draft" ? { ...own, isDraft: true } : own;
+      if (await this.#claim(definition)) {
+        const before = this.#newest(process.id);
+        await this.deployments.note({ process: process.id, version, hash, state });
+        await this.#add(definition, process);
+        if (state === "published" && before !== undefined) await this.#tell(process.id, before, SUPERSEDED);
+        return { process: process.id, version, isNew: true };
+      }
+      await this.refresh();
+    }
+    throw new PawlError("PROCESS_STATE", `process ${process.id} is deployed by others all the time; try again`);
+  }
+
+  /** Changes the state of a version. The newest that is published is the one that begins instances by itself. */
+  async change(process: string, version: number, state: DeploymentState, by: string | null): Promise<Deployment> {
+    const { definition } = await this.version(process, version);
+    const before = this.#newest(process);
+    const changed = await this.deployments.change(definition, state, by);
+    const newest = this.#newest(process);
+    if (before !== undefined && before !== newest) await this.#tell(process, before, SUPERSEDED);
+    if (newest !== undefined && before !== newest) await this.#tell(process, newest, LISTENING);
+    return changed;
+  }
+
+  /** The newest that is published. */
+  #newest(process: string): number | undefined {
+    for (let version = this.#latest.get(process) ?? 0; version > 0; version -= 1) {
+      const isThere = this.#versions.has(definitionId(process, version));
+      if (isThere && this.deployments.stateOf(process, version) === "published") return version;
+    }
+    return undefined;
+  }
+
+  async #tell(process: string, version: number, command: string): Promise<void> {
+    await this.#engine.send(definitionId(process, version), "command", command);
+  }
+
+  /** False: somebody else has this version. */
+  async #claim(definition: Definition): Promise<boolean> {
+    const id = definitionId(definition.process, definition.version);
+    try {
+      await this.#engine.start(this.#workflow, definition, { id, onConflict: "fail" });
+      return true;
+    } catch (error) {
+      if (error instanceof PawlError && error.code === "RUN_EXISTS") return false;
+      throw error;
+    }
+  }
+
+  async #add(definition: Definition, read?: Process): Promise<void> {
+    const id = definitionId(definition.process, definition.version);
+    if (this.#versions.has(id)) return;
+    const process = read ?? (await this.#read(definition));
+    const parts = { ...this.#parts, process, resolve: (name: string, n: number | null) => this.resolve(name, n) };
+    const program = processProgram(parts);
+    const workflow = programWorkflow<ProcessInput, Variables>(process.id, program, { version: definition.version });
+    this.#versions.set(id, { definition, process, workflow });
+    this.#latest.set(process.id, Math.max(this.#latest.get(process.id) ?? 0, definition.version));
+    await this.#engine.register(workflow);
+  }
+
+  async #read({ process, source }: Definition): Promise<Process> {
+    const processes = source.kind === "bpmn" ? await readBpmn(source.text) : [readGraph(JSON.parse(source.text))];
+    const found = processes.find(({ id }) => id === process);
+    if (found === undefined) throw new PawlError("PROCESS_NOT_FOUND", `the deployed model has no process ${process}`);
+    return found;
+  }
+}
+
+async function readSource(
+  source: string | Uint8Array | Graph,
+): Promise<{ readonly processes: readonly Process[]; readonly kept: Source }> {
+  if (typeof source === "string" || source instanceof Uint8Array) {
+    const text = typeof source === "string" ? source : new TextDecoder().decode(source);
+    return { processes: await readBpmn(source), kept: { kind: "bpmn", text } };
+  }
+  return { processes: [readGraph(source)], kept: { kind: "graph", text: JSON.stringify(source) } };
+}
+
+/** Every expression of a process that is computed, with the element or flow that holds it. */
+export function* expressionsOf(process: Process): Generator<readonly [string, Expression]> {
+  for (const holder of [...process.elements.values(), ...process.flows.values()]) {
+    const waiting: unknown[] = [holder];
+    if ("type" in holder && holder.type === "userTask") waiting.push(humanTaskOf(holder));
+    for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+      if (typeof value !== "object" || value === null) continue;
+      if (isExpression(value)) yield [holder.id, value];
+      else waiting.push(...Object.values(value).filter((each) => each !== undefined));
+    }
+  }
+}
+
+function isExpression(value: object): value is Expression {
+  return "isStatic" in value && "text" in value && value.isStatic === false;
+}

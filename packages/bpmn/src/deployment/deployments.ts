@@ -1,0 +1,128 @@
+import { type Engine, type Page, PawlError } from "pawl";
+import { freshId } from "../runtime/system.ts";
+
+/** A draft is not started; the newest that is published is; a deprecated one only by its number; an archived one never. */
+export type DeploymentState = "draft" | "published" | "deprecated" | "archived";
+
+export interface DeploymentAct {
+  readonly id: string;
+  readonly state: DeploymentState;
+  readonly by: string | null;
+}
+
+/** One version of a process. */
+export interface Deployment {
+  readonly process: string;
+  readonly version: number;
+  /** Of the model: the same model has the same. */
+  readonly hash: string;
+  readonly state: DeploymentState;
+  readonly history: readonly DeploymentAct[];
+}
+
+const KIND = "deployment";
+const TRIES_MAX = 20;
+
+/** What may become of a version, by what it is. */
+const NEXT: Readonly<Record<DeploymentState, readonly DeploymentState[]>> = {
+  draft: ["published", "archived"],
+  published: ["deprecated"],
+  deprecated: ["published", "archived"],
+  archived: [],
+};
+
+/** The states of deployed versions, as documents. A version that has none was published by those who knew of no states. */
+export class Deployments {
+  readonly #documents: Engine["documents"];
+  readonly #states = new Map<string, DeploymentState>();
+
+  constructor(documents: Engine["documents"]) {
+    this.#documents = documents;
+  }
+
+  /** As it was read last. */
+  stateOf(process: string, version: number): DeploymentState {
+    return this.#states.get(idOf(process, version)) ?? "published";
+  }
+
+  async refresh(): Promise<void> {
+    for (let cursor: string | undefined; ; ) {
+      const page: Page<{ readonly value: Deployment }> = await this.#documents.list<Deployment>({
+        kind: KIND,
+        ...(cursor !== undefined && { cursor }),
+      });
+      for (const { value } of page.items) this.#states.set(idOf(value.process, value.version), value.state);
+      if (page.cursor === null) return;
+      cursor = page.cursor;
+    }
+  }
+
+  async list(process: string): Promise<readonly Deployment[]> {
+    const found: Deployment[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page: Page<{ readonly value: Deployment }> = await this.#documents.list<Deployment>({
+        kind: KIND,
+        where: { a: process },
+        ...(cursor !== undefined && { cursor }),
+      });
+      found.push(...page.items.map(({ value }) => value));
+      if (page.cursor === null) return found.sort((left, right) => left.version - right.version);
+      cursor = page.cursor;
+    }
+  }
+
+  /** A version that is deployed. One that has a state already keeps it. */
+  async note(deployment: Omit<Deployment, "history">): Promise<void> {
+    const history = [{ id: freshId(), state: deployment.state, by: null }];
+    await this.#documents.revise(null, documentOf({ ...deployment, history }));
+    await this.#read(deployment.process, deployment.version);
+  }
+
+  /** Guarded: of two who change the state of one version, the second is told what it is by then. */
+  async change(
+    { process, version, hash }: Pick<Deployment, "process" | "version" | "hash">,
+    state: DeploymentState,
+    by: string | null,
+  ): Promise<Deployment> {
+    const act = { id: freshId(), state, by };
+    for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
+      const seen = await this.#read(process, version);
+      const was = seen?.value ?? { process, version, hash, state: "published" as const, history: [] };
+      if (was.history.some(({ id }) => id === act.id)) return was;
+      if (!NEXT[was.state].includes(state)) {
+        const may = NEXT[was.state].join(" or ") || "nothing else";
+        const text = `version ${version} of process ${process} is ${was.state}, and can become ${may}; nothing was changed`;
+        throw new PawlError("DEPLOYMENT_STATE", text);
+      }
+      const next: Deployment = { ...was, state, history: [...was.history, act] };
+      if ((await this.#documents.revise(seen, documentOf(next))).kind !== "done") continue;
+      this.#states.set(idOf(process, version), state);
+      return next;
+    }
+    throw new PawlError(
+      "DEPLOYMENT_STATE",
+      `version ${version} of process ${process} is changed all the time; try again`,
+    );
+  }
+
+  async #read(process: string, version: number) {
+    const seen = await this.#documents.get<Deployment>(KIND, idOf(process, version));
+    if (seen !== null) this.#states.set(idOf(process, version), seen.value.state);
+    return seen;
+  }
+}
+
+function documentOf(value: Deployment) {
+  const { process, version, state } = value;
+  return {
+    kind: KIND,
+    id: idOf(process, version),
+    runId: null,
+    value,
+    attributes: { a: process, c: value.hash, d: state },
+  };
+}
+
+function idOf(process: string, version: number): string {
+  return `${process} ${version}`;
+}

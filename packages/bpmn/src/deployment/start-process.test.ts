@@ -1,0 +1,144 @@
+import { memoryStore } from "pawl";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { documentOf, flows } from "../testing/document.ts";
+import { ended, STORES, siteOf, TAKE_OVER } from "../testing/site.ts";
+
+const MESSAGES = '<message id="m1" name="paid"/><message id="m2" name="packed"/>';
+
+const twoEvents = (gateway: string): string =>
+  documentOf(
+    `<eventBasedGateway id="g" ${gateway}/>
+     <intermediateCatchEvent id="a"><messageEventDefinition messageRef="m1"/></intermediateCatchEvent>
+     <receiveTask id="b" messageRef="m2"/>
+     <endEvent id="e"/>${flows("g -> a\ng -> b\na -> e\nb -> e")}`,
+    MESSAGES,
+  );
+
+describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
+  test("has a business key: it is found by it, so is what it calls, and a unique one is had once", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const keys: Array<string | null> = [];
+    const { bpmn } = await open({ tasks: { serviceTask: ({ businessKey }) => void keys.push(businessKey) } });
+    const inner = documentOf(`<startEvent id="s"/><serviceTask id="t"/>${flows("s -> t")}`).replace('"p"', '"inner"');
+    await bpmn.deploy(inner);
+    await bpmn.deploy(documentOf(`<startEvent id="s"/><callActivity id="c" calledElement="inner"/>${flows("s -> c")}`));
+    const run = await bpmn.start("p", {}, { businessKey: "order 7", unique: true });
+    await bpmn.start("p", {}, { businessKey: "order 8" });
+    await bpmn.start("p", {});
+    await expect(bpmn.start("p", {}, { businessKey: "order 7", unique: true })).rejects.toMatchObject({
+      code: "RUN_EXISTS",
+    });
+    await ended(world, run);
+    expect(keys.sort()).toEqual([null, "order 7", "order 8"].sort());
+    const found = await bpmn.find({ businessKey: "order 7" });
+    expect(found.items.map(({ workflow }) => workflow).sort()).toEqual(["inner", "p"]);
+    expect((await bpmn.find({ businessKey: "order 8", process: "p", status: ["completed"] })).items).toHaveLength(1);
+    expect(await bpmn.view(run.id)).toMatchObject({ businessKey: "order 7" });
+    await expect(bpmn.start("p", {}, { unique: true })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(bpmn.start("p", {}, { businessKey: "" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    const both = bpmn.start("p", {}, { businessKey: "k", unique: true, id: "x" });
+    await expect(both).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+
+  test("begins where a condition is met, and not where none is", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn } = await open();
+    await bpmn.deploy(
+      documentOf(
+        `<startEvent id="low"><conditionalEventDefinition><condition>stock &lt; 5</condition></conditionalEventDefinition></startEvent>
+         <startEvent id="high"><conditionalEventDefinition><condition>stock > 100</condition></conditionalEventDefinition></startEvent>
+         <endEvent id="e"/><endEvent id="f"/>${flows("low -> e\nhigh -> f")}`,
+      ),
+    );
+    await bpmn.deploy(documentOf('<startEvent id="s"/>').replace('"p"', '"other"'));
+    expect(await bpmn.startByCondition({ stock: 50 })).toEqual([]);
+    await expect(bpmn.start("p", { stock: 50 })).rejects.toMatchObject({ code: "PROCESS_STATE" });
+    const [run, ...more] = await bpmn.startByCondition({ stock: 3 }, { businessKey: "nails" });
+    expect(more).toEqual([]);
+    if (run === undefined) throw new Error("nothing began");
+    expect(await ended(world, run)).toEqual({ stock: 3 });
+    expect((await bpmn.view(run.id)).completedNodes.map(({ element }) => element)).toEqual(["low", "e"]);
+    const plain = await bpmn.start("p", { stock: 200 });
+    await ended(world, plain);
+    expect((await bpmn.view(plain.id)).completedNodes.map(({ element }) => element)).toEqual(["high", "f"]);
+    expect((await bpmn.find({ businessKey: "nails" })).items.map(({ id }) => id)).toEqual([run.id]);
+  });
+
+  test("is begun by the first event after a gateway; one for each waits for the others too", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const { bpmn, engine } = await open();
+    await bpmn.deploy(twoEvents('instantiate="true"'));
+    await expect(bpmn.start("p")).rejects.toMatchObject({ code: "PROCESS_STATE" });
+    await world.settle();
+    await bpmn.publish("packed", { variables: { box: 1 } });
+    await world.settle();
+    const [first] = (await bpmn.find({ process: "p" })).items;
+    expect(first).toMatchObject({ status: "completed", output: { box: 1 } });
+    await world.advance("1 min");
+    await bpmn.deploy(twoEvents('instantiate="true" eventGatewayType="Parallel"'));
+    await world.settle();
+    await bpmn.publish("paid", { variables: { cents: 5 } });
+    await world.settle();
+    const [open_] = (await bpmn.find({ process: "p", status: ["suspended"] })).items;
+    expect((await bpmn.view(open_?.id ?? "")).currentNodes.map(({ element }) => element)).toEqual(["b"]);
+    // The second message is for the instance that waits for it, and begins another one too: models give the two different names or keys.
+    await bpmn.publish("packed", { variables: { box: 2 } });
+    await world.settle();
+    expect(await engine.run(open_?.id ?? "").status()).toBe("completed");
+  });
+
+  test("goes on at once where a call is not waited for; what it has called goes on after its end, also through crashes", async () => {
+    const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
+    const before = await open({ snapshotEvery: 1 });
+    const slow = documentOf(`<startEvent id="s"/><userTask id="u"/>${flows("s -> u")}`).replace('"p"', '"slow"');
+    await before.bpmn.deploy(slow);
+    await before.bpmn.deploy(
+      documentOf(
+        `<startEvent id="s"/><callActivity id="c" calledElement="slow" pawl:waitForCompletion="false"/><userTask id="then"/>
+         ${flows("s -> c\nc -> then")}`,
+      ),
+    );
+    const run = await before.bpmn.start("p", { n: 1 }, { businessKey: "k" });
+    await world.settle();
+    expect((await before.bpmn.view(run.id)).tasks.map(({ element }) => element)).toEqual(["then"]);
+    before.process.crash();
+    const { bpmn, engine } = await open({ snapshotEvery: 1 });
+    await world.advance(TAKE_OVER);
+    await bpmn.completeTask(run.id, "then/task");
+    expect(await ended(world, engine.run(run.id))).toEqual({ n: 1 });
+    const [child] = (await bpmn.find({ process: "slow", businessKey: "k" })).items;
+    expect(child).toMatchObject({ status: "suspended" });
+    await bpmn.completeTask(child?.id ?? "", "u/task");
+    await ended(world, engine.run(child?.id ?? ""));
+  });
+});
+
+test("waits between tries grow as the model says: exponential, linear or fixed", async () => {
+  const { open, world } = await siteOf(memoryStore(), onTestFinished);
+  const at: Record<string, number[]> = {};
+  const { bpmn } = await open({
+    tasks: {
+      serviceTask: ({ element }) => {
+        at[element.id] = [...(at[element.id] ?? []), world.now()];
+        throw new Error("down");
+      },
+    },
+  });
+  const kinds = ["exponential", "linear", "fixed"];
+  const task = (kind: string): string =>
+    `<serviceTask id="${kind}"><extensionElements>
+       <pawl:retry tries="5" backoff="${kind}" initialMs="1000" maxMs="3500" jitter="0"/></extensionElements></serviceTask>`;
+  await bpmn.deploy(
+    documentOf(
+      `<startEvent id="s"/>${kinds.map(task).join("")}${flows(kinds.map((kind) => `s -> ${kind}`).join("\n"))}`,
+    ),
+  );
+  const run = await bpmn.start("p");
+  await world.advance("1 min");
+  const waits = (times: readonly number[] = []): readonly number[] =>
+    times.slice(1).map((time, i) => time - (times[i] ?? 0));
+  expect(waits(at.exponential)).toEqual([1_000, 2_000, 3_500, 3_500]);
+  expect(waits(at.linear)).toEqual([1_000, 2_000, 3_000, 3_500]);
+  expect(waits(at.fixed)).toEqual([1_000, 1_000, 1_000, 1_000]);
+  expect((await bpmn.view(run.id)).incidents).toHaveLength(3);
+});

@@ -1,0 +1,61 @@
+import { PawlError, type StartOptions } from "pawl";
+import type { Evaluate } from "../expressions.ts";
+import type { Variables } from "../machine/state.ts";
+import { isEvent, type Process } from "../model/process.ts";
+import type { ProcessInput } from "../program/process-input.ts";
+import { businessKeyTag, uniqueRunId } from "../program/topics.ts";
+
+export interface StartProcessOptions {
+  /** Default: the latest. */
+  readonly version?: number;
+  readonly id?: string;
+  readonly tags?: readonly string[];
+  /** What the business calls the instance: the number of an order, say. Instances that it calls have the same. */
+  readonly businessKey?: string;
+  /** No other instance of the process is started with the same business key, as long as this one is kept. */
+  readonly unique?: boolean;
+}
+
+/** What the engine is asked for. */
+export function asked(
+  process: Process,
+  input: ProcessInput,
+  { version: _, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,
+): { readonly input: ProcessInput; readonly options: StartOptions } {
+  if (businessKey === undefined) {
+    if (unique) throw new PawlError("OPTION_INVALID", "unique needs a businessKey, which is what is to be unique");
+    return { input, options: { ...rest, tags } };
+  }
+  if (businessKey === "")
+    throw new PawlError("OPTION_INVALID", "businessKey is empty; leave it out, or give it a value");
+  const options = { ...rest, tags: [...tags, businessKeyTag(businessKey)] };
+  if (!unique) return { input: { ...input, businessKey }, options };
+  if (rest.id !== undefined) {
+    throw new PawlError("OPTION_INVALID", "an instance with a unique businessKey has its id from that; leave id out");
+  }
+  const id = uniqueRunId(process.id, businessKey);
+  return { input: { ...input, businessKey }, options: { ...options, id, onConflict: "fail" } };
+}
+
+/** The start event of a process whose condition these variables meet; null: there is none. */
+export function conditionalStart(process: Process, evaluate: Evaluate, variables: Variables): string | null {
+  const inside = process.scopes.get(process.id)?.elements ?? [];
+  for (const id of inside) {
+    const element = process.elements.get(id);
+    if (element === undefined || !isEvent(element) || element.type !== "startEvent") continue;
+    const isMet = element.triggers.some(
+      (trigger) => trigger.kind === "conditional" && isTrue(evaluate, trigger.condition, variables),
+    );
+    if (isMet) return id;
+  }
+  return null;
+}
+
+/** A condition that can't be computed is not met. */
+function isTrue(evaluate: Evaluate, ...args: Parameters<Evaluate>): boolean {
+  try {
+    return evaluate(...args) === true;
+  } catch {
+    return false;
+  }
+}

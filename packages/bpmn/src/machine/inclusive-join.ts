@@ -1,0 +1,182 @@
+import type { Expression, GatewayElement, Process } from "../model/process.ts";
+import { unpark } from "./gateways.ts";
+import type { Incident, Role, Row } from "./state.ts";
+import { addRow, childrenOf, PLAIN } from "./state-rows.ts";
+import { isTrue } from "./variables.ts";
+import { type Live, push, Stuck } from "./working-state.ts";
+
+/** By gateway and incoming flow: the elements from which a token can come to that flow without passing the gateway. */
+type Upstream = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+const upstreams = new WeakMap<Process, Map<string, ReadonlyMap<string, ReadonlySet<string>>>>();
+
+type ScopeRole = Extract<Role, { kind: "scope" }>;
+
+/**
+ * Fires one inclusive or complex join that has all it can still get; false: there is none. It is asked when nothing else is
+ * left to do, because what another token does decides it.
+ */
+export function fireJoin(live: Live): boolean {
+  for (const id of live.joining) {
+    const scope = live.rows.get(id);
+    if (scope?.role.kind !== "scope") continue;
+    if (fireIn(live, scope, scope.role)) return true;
+  }
+  return false;
+}
+
+function fireIn(live: Live, scope: Row, role: ScopeRole): boolean {
+  const positions = positionsIn(live, scope, role);
+  for (const id of Object.keys(role.resets)) {
+    const gateway = gatewayOf(live.process, id);
+    if (gateway !== null && isReset(live.process, gateway, role.resets[id] ?? [], positions)) delete role.resets[id];
+  }
+  const waiting = Object.keys(role.joins).filter((id) => joinsInclusively(live.process, id));
+  for (const id of waiting) {
+    const gateway = gatewayOf(live.process, id);
+    if (gateway === null) continue;
+    if (fires(live, scope, role, gateway, positions)) return true;
+  }
+  if (waiting.length === 0 && Object.keys(role.resets).length === 0) live.joining.delete(scope.id);
+  const [first] = waiting;
+  if (first === undefined || scope.children > 0 || scope.pending > 0) return false;
+  const message = `the join at ${first} waits for tokens that can't come: nothing else is left that could send them`;
+  return stopAt(live, scope, role, first, { kind: "joinDeadlock", message });
+}
+
+function fires(
+  live: Live,
+  scope: Row,
+  role: ScopeRole,
+  gateway: GatewayElement,
+  positions: ReadonlySet<string>,
+): boolean {
+  try {
+    const isDue =
+      gateway.activation === null
+        ? isComplete(live, gateway, role, positions)
+        : activates(live, scope, role, gateway, gateway.activation);
+    if (isDue) fire(live, scope, role, gateway);
+    return isDue;
+  } catch (error) {
+    if (!(error instanceof Stuck)) throw error;
+    return stopAt(live, scope, role, gateway.id, { kind: error.kind, message: error.message });
+  }
+}
+
+function joinsInclusively(process: Process, id: string): boolean {
+  const type = process.elements.get(id)?.type;
+  return type === "inclusiveGateway" || type === "complexGateway";
+}
+
+function gatewayOf(process: Process, id: string): GatewayElement | null {
+  const element = process.elements.get(id);
+  return element !== undefined && "activation" in element ? element : null;
+}
+
+/** Where tokens are in a scope: at active elements, and at joins. */
+function positionsIn(live: Live, scope: Row, role: ScopeRole): ReadonlySet<string> {
+  const positions = new Set(Object.keys(role.joins));
+  for (const child of childrenOf(live, scope)) positions.add(child.element);
+  return positions;
+}
+
+/**
+ * No token elsewhere can still come to an incoming flow that has none, unless it could come to one that has one too.
+ * That is the rule of the standard.
+ */
+function isComplete(live: Live, gateway: GatewayElement, role: ScopeRole, positions: ReadonlySet<string>): boolean {
+  const up = upstreamOf(live.process, gateway);
+  const held = role.joins[gateway.id] ?? {};
+  const filled = gateway.incoming.filter((flow) => (held[flow] ?? 0) > 0);
+  const empty = gateway.incoming.filter((flow) => (held[flow] ?? 0) === 0);
+  for (const position of positions) {
+    if (position === gateway.id) continue;
+    const canFill = empty.some((flow) => up.get(flow)?.has(position));
+    if (canFill && !filled.some((flow) => up.get(flow)?.has(position))) return false;
+  }
+  return true;
+}
+
+/** A complex gateway that has fired is ready again when nothing more can come of this round. */
+function isReset(
+  process: Process,
+  gateway: GatewayElement,
+  received: readonly string[],
+  positions: ReadonlySet<string>,
+): boolean {
+  const up = upstreamOf(process, gateway);
+  const open = gateway.incoming.filter((flow) => !received.includes(flow));
+  return !open.some((flow) => [...positions].some((position) => up.get(flow)?.has(position)));
+}
+
+function activates(live: Live, scope: Row, role: ScopeRole, gateway: GatewayElement, condition: Expression): boolean {
+  const held = Object.values(role.joins[gateway.id] ?? {});
+  const activationCount = held.reduce((sum, count) => sum + count, 0);
+  return isTrue(live, scope, condition, { activationCount });
+}
+
+/** One token of each flow that has some is taken. */
+function fire(live: Live, scope: Row, role: ScopeRole, gateway: GatewayElement): void {
+  const flows = Object.keys(role.joins[gateway.id] ?? {});
+  for (const flow of flows) unpark(role.joins, gateway.id, flow);
+  if (gateway.activation !== null && flows.length < gateway.incoming.length) role.resets[gateway.id] = flows;
+  push(live, { kind: "enter", element: gateway.id, scope: scope.id, result: null });
+}
+
+/** The tokens at a join become one that can't go on; who looks at it decides. */
+function stopAt(
+  live: Live,
+  scope: Row,
+  role: ScopeRole,
+  gateway: string,
+  why: Pick<Incident, "kind" | "message">,
+): true {
+  for (const flow of Object.keys(role.joins[gateway] ?? {})) unpark(role.joins, gateway, flow);
+  const row = addRow(live, { parent: scope.id, element: gateway, role: PLAIN });
+  row.incident = { ...why, at: live.at, again: "begin" };
+  return true;
+}
+
+function upstreamOf(process: Process, gateway: GatewayElement): ReadonlyMap<string, ReadonlySet<string>> {
+  let known = upstreams.get(process);
+  if (known === undefined) {
+    known = new Map();
+    upstreams.set(process, known);
+  }
+  const found: Upstream = known;
+  const cached = found.get(gateway.id);
+  if (cached !== undefined) return cached;
+  const made = new Map(gateway.incoming.map((flow) => [flow, reaching(process, gateway.id, flow)]));
+  known.set(gateway.id, made);
+  return made;
+}
+
+/** Walks backward from a flow. An event on an edge is reached from its activity, a caught link from the thrown ones. */
+function reaching(process: Process, without: string, flow: string): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const waiting = [process.flows.get(flow)?.source ?? ""];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    const element = process.elements.get(id);
+    if (element === undefined || id === without || seen.has(id)) continue;
+    seen.add(id);
+    waiting.push(...element.incoming.map((each) => process.flows.get(each)?.source ?? ""));
+    if (element.type === "boundaryEvent" && element.attachedTo !== null) waiting.push(element.attachedTo);
+    if (element.type === "intermediateCatchEvent") waiting.push(...linksTo(process, element.id));
+  }
+  return seen;
+}
+
+function linksTo(process: Process, id: string): readonly string[] {
+  const target = process.elements.get(id);
+  if (target?.type !== "intermediateCatchEvent") return [];
+  const names = target.triggers.flatMap((trigger) => (trigger.kind === "link" ? [trigger.name] : []));
+  if (names.length === 0) return [];
+  return [...process.elements.values()]
+    .filter(
+      (other) =>
+        other.type === "intermediateThrowEvent" &&
+        other.scope === target.scope &&
+        other.triggers.some((trigger) => trigger.kind === "link" && names.includes(trigger.name)),
+    )
+    .map((other) => other.id);
+}

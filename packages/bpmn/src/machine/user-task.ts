@@ -1,0 +1,93 @@
+import { humanTaskOf, type TaskFacts, type TaskForm } from "../model/human-task.ts";
+import type { ActivityElement, Expression } from "../model/process.ts";
+import { firstDue, parseTimer } from "../model/timer.ts";
+import type { Begin } from "./activities.ts";
+import type { Command, Row } from "./state.ts";
+import { throwEscalation } from "./throw-events.ts";
+import { evaluate } from "./variables.ts";
+import { issue, type Live, newPlaceOf, release, Stuck } from "./working-state.ts";
+
+/** The code of the escalation that a task throws when it is overdue. */
+export const OVERDUE = "overdue";
+
+/** Work for a human. */
+export const task: Begin = (live, row, element) => {
+  const facts = factsOf(live, row, element);
+  const place = newPlaceOf(row, "task");
+  issue(live, { kind: "task", place, row: row.id, facts });
+  const { dueAt } = facts;
+  if (dueAt !== null) issue(live, { kind: "due", place: newPlaceOf(row, "due"), row: row.id, task: place, dueAt });
+};
+
+/** The time of a task has come: whoever listens is told, in the process and outside of it. The task stays, unless it is interrupted. */
+export function overdue(live: Live, { row: id, task: of }: Extract<Command, { kind: "due" }>): void {
+  const row = live.rows.get(id);
+  if (row === undefined) return;
+  issue(live, { kind: "overdue", place: newPlaceOf(row, "overdue"), task: of });
+  if (throwEscalation(live, row, OVERDUE, {}) === "interrupted") release(live, row.id);
+}
+
+function factsOf(live: Live, row: Row, element: ActivityElement): TaskFacts {
+  const settings = humanTaskOf(element);
+  const value = (expression: Expression | null): unknown =>
+    expression === null ? null : (evaluate(live, row, expression) ?? null);
+  const text = (expression: Expression | null): string | null => {
+    const found = value(expression);
+    return found === null || found === "" ? null : typeof found === "object" ? JSON.stringify(found) : String(found);
+  };
+  return {
+    name: element.name,
+    description: text(settings.description),
+    assignee: text(settings.assignee),
+    candidateUsers: listOf(value(settings.candidateUsers)),
+    candidateGroups: listOf(value(settings.candidateGroups)),
+    form: formOf(settings.formId, settings.formSchema),
+    priority: priorityOf(value(settings.priority)),
+    dueAt: momentOf(live, element, "due date", value(settings.due)),
+    followUpAt: momentOf(live, element, "follow-up date", value(settings.followUp)),
+  };
+}
+
+function formOf(id: string | null, schema: string | null): TaskForm | null {
+  if (schema !== null) return { kind: "schema", schema: JSON.parse(schema) };
+  return id === null ? null : { kind: "id", id };
+}
+
+/** A list, or text with commas. */
+function listOf(value: unknown): readonly string[] {
+  if (value === null) return [];
+  if (Array.isArray(value)) return value.map(String);
+  const text = String(value).trim();
+  if (text.startsWith("[")) {
+    try {
+      return (JSON.parse(text) as unknown[]).map(String);
+    } catch {
+      throw new Stuck("invalid", `${text} is no list of candidates`);
+    }
+  }
+  return text
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "");
+}
+
+const PRIORITIES: Readonly<Record<string, number>> = { low: 25, normal: 50, medium: 50, high: 75, urgent: 100 };
+
+function priorityOf(value: unknown): number | null {
+  if (value === null) return null;
+  const priority = PRIORITIES[String(value).toLowerCase()] ?? Number(value);
+  if (!Number.isFinite(priority)) throw new Stuck("invalid", `${String(value)} is no priority; give a number`);
+  return priority;
+}
+
+/** A date, a duration from here on, or milliseconds. */
+function momentOf(live: Live, { id }: ActivityElement, what: string, value: unknown): number | null {
+  if (value === null || value === "") return null;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  const text = String(value).trim();
+  const timer = parseTimer(text.startsWith("P") ? "duration" : "date", text);
+  const due = timer === null ? null : firstDue(timer, live.at);
+  if (due === null)
+    throw new Stuck("invalid", `the ${what} of ${id} is ${text}, which is neither a date nor a duration`);
+  return due.at;
+}

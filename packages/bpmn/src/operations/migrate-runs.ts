@@ -1,0 +1,128 @@
+import { type Engine, PawlError, type RecordView, type RunSummary } from "pawl";
+import type { Definitions } from "../deployment/definitions.ts";
+import type { Evaluate } from "../expressions.ts";
+import type { ProcessInput } from "../program/process-input.ts";
+import { keptState } from "../program/process-snapshot.ts";
+import { rebuild } from "../program/rebuild-state.ts";
+import { type ElementMap, findMigration, type MigrationFindings, type MigrationProblem } from "./migration-check.ts";
+
+export interface MigrateRunsOptions {
+  /** Where elements and flows are in the other version. What is not named keeps its id. */
+  readonly map?: ElementMap;
+  /** Looks, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** Who does it and why, for the journal. */
+  readonly by?: string;
+  readonly why?: string;
+}
+
+/** What became of one run. */
+export interface MigratedRun {
+  readonly runId: string;
+  /** Null: the run is not there. */
+  readonly from: number | null;
+  /**
+   * `migrated`: it goes on in that version; `ready`: it would, this was a dry run; `refused`: problems are in the way; `same`: it is
+   * there already; `failed`: `problems` is empty, and `error` says why.
+   */
+  readonly outcome: "migrated" | "ready" | "refused" | "same" | "failed";
+  readonly problems: readonly MigrationProblem[];
+  readonly notes: readonly MigrationProblem[];
+  readonly error: string | null;
+}
+
+export interface RunMigrationReport {
+  readonly to: number;
+  readonly migrated: number;
+  readonly runs: readonly MigratedRun[];
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly definitions: Definitions;
+  readonly evaluate: Evaluate;
+}
+
+/** Moves runs to a version of their process, one by one: what one run meets changes nothing for another. */
+export async function migrateRuns(
+  parts: Parts,
+  runIds: readonly string[],
+  version: number,
+  options: MigrateRunsOptions,
+): Promise<RunMigrationReport> {
+  const runs: MigratedRun[] = [];
+  for (const runId of runIds) runs.push(await migrateOne(parts, runId, version, options));
+  return { to: version, migrated: runs.filter(({ outcome }) => outcome === "migrated").length, runs };
+}
+
+async function migrateOne(
+  parts: Parts,
+  runId: string,
+  version: number,
+  options: MigrateRunsOptions,
+): Promise<MigratedRun> {
+  const told = (from: number | null, over: Partial<MigratedRun>): MigratedRun => {
+    return { runId, from, outcome: "failed", problems: [], notes: [], error: null, ...over };
+  };
+  const run = await parts.engine.get(runId);
+  if (run === null) return told(null, { error: `there is no run ${runId}` });
+  if (run.version === version) return told(version, { outcome: "same" });
+  try {
+    if (options.dryRun === true) {
+      if (run.endedAt !== null) return told(run.version, { error: `run ${runId} is ${run.status}` });
+      const records = await parts.engine.run(runId).journal();
+      const { problems, notes } = await findingsOf(parts, run, records, version, options.map ?? {});
+      return told(run.version, { outcome: problems.length === 0 ? "ready" : "refused", problems, notes });
+    }
+    const notes = await move(parts, run, version, options);
+    return told(run.version, { outcome: "migrated", notes });
+  } catch (error) {
+    if (!(error instanceof PawlError)) throw error;
+    const { problems = [] } = error as { readonly problems?: readonly MigrationProblem[] };
+    const isRefused = error.code === "MIGRATION_INVALID";
+    return told(run.version, { outcome: isRefused ? "refused" : "failed", problems, error: error.message });
+  }
+}
+
+/** The run begins again in the other version, in the state that it has when that is written. Its open tasks stay. */
+async function move(
+  parts: Parts,
+  { id, workflow }: RunSummary,
+  version: number,
+  { map = {}, by, why }: MigrateRunsOptions,
+): Promise<readonly MigrationProblem[]> {
+  await parts.definitions.startable(workflow, version);
+  const who = { ...(by !== undefined && { by }), ...(why !== undefined && { why }) };
+  return await parts.engine.restart<readonly MigrationProblem[]>(id, version, {
+    ...who,
+    plan: async ({ run, records }) => {
+      const { problems, notes, state } = await findingsOf(parts, run, records, version, map);
+      if (problems.length > 0) {
+        const text = problems.map((problem) => `${problem.element}: ${problem.text}`).join("; ");
+        const error = new PawlError("MIGRATION_INVALID", `run ${id} stays in version ${run.version}: ${text}`);
+        throw Object.assign(error, { problems });
+      }
+      const input = run.input as ProcessInput;
+      const editions = (input.migrated?.editions ?? 0) + records.filter(isTurn).length;
+      const migrated = { from: run.version, machine: keptState(state), editions };
+      return { input: { ...input, migrated }, result: notes };
+    },
+  });
+}
+
+function isTurn({ kind, detail }: RecordView): boolean {
+  return kind === "operator" && (detail === "rewind" || detail === "retry" || detail === "fork");
+}
+
+async function findingsOf(
+  { definitions, evaluate }: Parts,
+  run: RunSummary,
+  records: readonly RecordView[],
+  version: number,
+  map: ElementMap,
+): Promise<MigrationFindings> {
+  const { process } = await definitions.version(run.workflow, run.version);
+  const { process: to } = await definitions.version(run.workflow, version);
+  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, { snapshot: null, records });
+  return findMigration(live, to, map);
+}

@@ -1,0 +1,169 @@
+import type { Row, State, Subscription, Undoable } from "../machine/state.ts";
+import { type Live, ROOT, stateOf } from "../machine/working-state.ts";
+import { type Element, isActivity, isEvent, type Process } from "../model/process.ts";
+
+/** Where elements and flows of a version are in another, by their ids. What is not named keeps its id. */
+export type ElementMap = Readonly<Record<string, string>>;
+
+/** Something that is in the way of a run, or, as a note, that is worth knowing. */
+export interface MigrationProblem {
+  readonly kind: "gone" | "type" | "scope" | "trigger" | "call" | "restarts" | "taskKept" | "notListening";
+  readonly element: string;
+  readonly text: string;
+}
+
+export interface MigrationFindings {
+  /** The run can't be moved while there are any. */
+  readonly problems: readonly MigrationProblem[];
+  readonly notes: readonly MigrationProblem[];
+  /** The state of the machine in the other version; it holds where there are no problems. */
+  readonly state: State;
+}
+
+/** What a run would be in another version of its process. Pure; every problem is found at once. */
+export function findMigration(live: Live, to: Process, map: ElementMap): MigrationFindings {
+  const problems: MigrationProblem[] = [];
+  const notes: MigrationProblem[] = [];
+  const at = (id: string): string => (Object.hasOwn(map, id) ? (map[id] ?? id) : id);
+  for (const row of live.rows.values()) if (row.id !== ROOT) problems.push(...rowProblems(live, to, row, at));
+  for (const subscription of live.subscriptions.values()) problems.push(...triggerProblems(to, subscription, at));
+  for (const command of live.commands.values()) {
+    const element = "row" in command ? (live.rows.get(command.row)?.element ?? "") : command.place;
+    if (command.kind === "call") {
+      problems.push({ kind: "call", element, text: "it waits for a process that it has called; wait for its end" });
+    }
+    if (command.kind === "work") {
+      notes.push({ kind: "restarts", element, text: "its work begins again in the other version" });
+    }
+    if (command.kind === "task") notes.push({ kind: "taskKept", element, text: "its open task stays as it is" });
+  }
+  for (const row of live.rows.values()) notes.push(...missedEvents(live, to, row, at));
+  return { problems, notes, state: movedState(stateOf(live), at) };
+}
+
+function rowProblems(live: Live, to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
+  const was = live.process.elements.get(row.element);
+  const target = to.elements.get(at(row.element));
+  const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [
+    { kind, element: row.element, text },
+  ];
+  if (was === undefined) return [];
+  if (target === undefined) return found("gone", `${at(row.element)} is not in the other version; map the element`);
+  if (target.type !== was.type) return found("type", `${target.id} is a ${target.type}, not a ${was.type}`);
+  const above = live.rows.get(row.parent);
+  const scope = above === undefined || above.id === ROOT ? to.id : scopeOf(live, above, at);
+  const problems: MigrationProblem[] = [];
+  if (target.scope !== scope) problems.push(...found("scope", `${target.id} lies in ${target.scope}, not in ${scope}`));
+  if (loopOf(was) !== loopOf(target)) problems.push(...found("type", `${target.id} is not repeated in the same way`));
+  return [...problems, ...flowProblems(to, row, at)];
+}
+
+/** The scope that a row lies in; instances of a loop lie where the whole does. */
+function scopeOf(live: Live, above: Row, at: (id: string) => string): string {
+  if (above.role.kind !== "loop") return at(above.element);
+  const outer = live.rows.get(above.parent);
+  return outer === undefined || outer.id === ROOT ? live.process.id : scopeOf(live, outer, at);
+}
+
+/** Tokens that wait at joins have to be able to wait there still. */
+function flowProblems(to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
+  if (row.role.kind !== "scope") return [];
+  return Object.entries(row.role.joins).flatMap(([gateway, flows]) =>
+    Object.keys(flows).flatMap((flow): readonly MigrationProblem[] =>
+      to.flows.get(at(flow))?.target === at(gateway)
+        ? []
+        : [{ kind: "gone", element: flow, text: `a token waits at ${gateway}, and this flow does not lead there` }],
+    ),
+  );
+}
+
+function triggerProblems(to: Process, { element, index, trigger }: Subscription, at: (id: string) => string) {
+  const target = to.elements.get(at(element));
+  const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [
+    { kind, element, text },
+  ];
+  if (target === undefined) return found("gone", `${at(element)} is not in the other version; map the element`);
+  const same = isEvent(target) ? target.triggers[index]?.kind === trigger.kind : trigger.kind === "message";
+  return same ? [] : found("trigger", `${target.id} does not wait for a ${trigger.kind}`);
+}
+
+/** Events on the edge of an activity that the other version adds hear nothing in runs that are inside of it already. */
+function missedEvents(live: Live, to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
+  const target = to.elements.get(at(row.element));
+  if (target === undefined || !isActivity(target) || row.instance !== null) return [];
+  const heard = new Set(
+    [...live.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)),
+  );
+  return target.boundaries
+    .filter((id) => {
+      const event = to.elements.get(id);
+      return event !== undefined && isEvent(event) && event.triggers.length > 0 && !heard.has(id) && waits(event);
+    })
+    .map((id) => ({
+      kind: "notListening",
+      element: row.element,
+      text: `${id} is new, and begins with the next activation`,
+    }));
+}
+
+function waits(event: Element): boolean {
+  const kinds = isEvent(event) ? event.triggers.map(({ kind }) => kind) : [];
+  return kinds.some(
+    (kind) => kind !== "error" && kind !== "escalation" && kind !== "compensation" && kind !== "cancel",
+  );
+}
+
+function loopOf(element: Element): string {
+  return isActivity(element) && element.loop !== null ? element.loop.kind : "none";
+}
+
+function movedState(state: State, at: (id: string) => string): State {
+  const moved: State = {
+    ...structuredClone(state),
+    rows: state.rows.map((row) => ({
+      ...structuredClone(row),
+      element: row.id === ROOT ? row.element : at(row.element),
+      role: movedRole(row.role, at),
+    })),
+    subscriptions: state.subscriptions.map((each) => ({ ...each, element: at(each.element) })),
+    completed: Object.fromEntries(Object.entries(state.completed).map(([id, times]) => [at(id), times])),
+  };
+  return moved;
+}
+
+function movedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
+  switch (role.kind) {
+    case "plain":
+      return role;
+    case "loop":
+      return { ...role, undo: role.undo.map((each) => movedUndo(each, at)) };
+    case "undoing":
+      return {
+        ...role,
+        queue: role.queue.map((each) => movedUndo(each, at)),
+        undo: role.undo.map((each) => movedUndo(each, at)),
+      };
+    case "scope": {
+      const flows = (counts: Record<string, number>) =>
+        Object.fromEntries(Object.entries(counts).map(([id, count]) => [at(id), count]));
+      return {
+        ...role,
+        joins: Object.fromEntries(Object.entries(role.joins).map(([id, counts]) => [at(id), flows(counts)])),
+        resets: Object.fromEntries(Object.entries(role.resets).map(([id, list]) => [at(id), list.map(at)])),
+        undo: role.undo.map((each) => movedUndo(each, at)),
+        interruptedBy: role.interruptedBy === null ? null : at(role.interruptedBy),
+        waiting: role.waiting.map(at),
+      };
+    }
+  }
+}
+
+function movedUndo(undoable: Undoable, at: (id: string) => string): Undoable {
+  const { element, handler, inner } = undoable;
+  return {
+    ...undoable,
+    element: at(element),
+    handler: handler === null ? null : at(handler),
+    inner: inner.map((each) => movedUndo(each, at)),
+  };
+}

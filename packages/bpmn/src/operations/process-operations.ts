@@ -1,0 +1,102 @@
+import { type Engine, PawlError } from "pawl";
+import type { Act, Variables } from "../machine/state.ts";
+import { ACT_MESSAGE } from "../program/topics.ts";
+import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
+
+/** What became of one incident that was asked to be retried. */
+export type RetriedIncident = IncidentView & {
+  readonly runId: string;
+  /** `asked`: the run has it, and tries again when it is worked on. */
+  readonly outcome: "asked" | "runEnded" | "runGone";
+};
+
+export interface RetryReport {
+  readonly asked: number;
+  readonly incidents: readonly RetriedIncident[];
+  /** Runs that were looked at and had none. */
+  readonly without: readonly string[];
+}
+
+/**
+ * What operators do to process runs. Each act is looked at first: one that does not apply is refused with `PROCESS_STATE`, and
+ * nothing changes. The act itself is a message to the run, so it is recorded like all else that happens to it.
+ */
+export class Operate {
+  readonly #engine: Engine;
+  readonly #view: (runId: string) => Promise<ProcessView>;
+
+  constructor(engine: Engine, view: (runId: string) => Promise<ProcessView>) {
+    this.#engine = engine;
+    this.#view = view;
+  }
+
+  /** Sets variables of the process, or of one active element. */
+  async setVariables(runId: string, variables: Variables, row: number | null = null): Promise<void> {
+    if (row !== null) await this.#node(runId, row);
+    await this.#act(runId, { kind: "setVariables", row, variables });
+  }
+
+  /** Does again what an element could not. */
+  async retry(runId: string, row: number): Promise<void> {
+    await this.#incident(runId, row);
+    await this.#act(runId, { kind: "retry", row });
+  }
+
+  /** Lets an element count as done, with what it should have given. */
+  async skip(runId: string, row: number, variables: Variables = {}): Promise<void> {
+    await this.#node(runId, row);
+    await this.#act(runId, { kind: "skip", row, variables });
+  }
+
+  /** Ends one active element, and all in it, without any of its flows being taken. */
+  async cancelToken(runId: string, row: number): Promise<void> {
+    await this.#node(runId, row);
+    await this.#act(runId, { kind: "cancelToken", row });
+  }
+
+  /** Ends one active element and begins another, in the same scope or in one around it. */
+  async moveToken(runId: string, row: number, to: string): Promise<void> {
+    await this.#node(runId, row);
+    await this.#act(runId, { kind: "moveToken", row, to });
+  }
+
+  /** Retries all incidents of these runs, and says of each what became of it. */
+  async retryIncidents(runIds: readonly string[]): Promise<RetryReport> {
+    const incidents: RetriedIncident[] = [];
+    const without: string[] = [];
+    for (const runId of runIds) {
+      const found = (await this.#view(runId)).incidents;
+      if (found.length === 0) without.push(runId);
+      for (const incident of found) {
+        const sent = await this.#engine.send(runId, ACT_MESSAGE, { kind: "retry", row: incident.row });
+        const isGone = sent.kind === "targetNotFound";
+        const outcome = isGone ? "runGone" : sent.kind === "targetTerminated" ? "runEnded" : "asked";
+        incidents.push({ ...incident, runId, outcome });
+      }
+    }
+    return { asked: incidents.filter(({ outcome }) => outcome === "asked").length, incidents, without };
+  }
+
+  async #act(runId: string, act: Act): Promise<void> {
+    const outcome = await this.#engine.send(runId, ACT_MESSAGE, act);
+    if (outcome.kind === "targetNotFound") throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
+    if (outcome.kind === "targetTerminated") {
+      throw new PawlError("RUN_ENDED", `run ${runId} is ${outcome.status}; nothing was done`);
+    }
+  }
+
+  async #node(runId: string, row: number): Promise<ActiveNode> {
+    const { currentNodes } = await this.#view(runId);
+    const found = currentNodes.find((node) => node.row === row);
+    if (found !== undefined) return found;
+    const active = currentNodes.map((node) => `${node.row} (${node.element})`).join(", ") || "none";
+    throw new PawlError("PROCESS_STATE", `run ${runId} has no active element ${row}; active are: ${active}`);
+  }
+
+  async #incident(runId: string, row: number): Promise<IncidentView> {
+    const { incidents } = await this.#view(runId);
+    const found = incidents.find((incident) => incident.row === row);
+    if (found !== undefined) return found;
+    throw new PawlError("PROCESS_STATE", `element ${row} of run ${runId} has no incident; nothing was retried`);
+  }
+}

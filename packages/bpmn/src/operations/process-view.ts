@@ -1,0 +1,88 @@
+import type { RunSummary, SinceSnapshot } from "pawl";
+import type { Evaluate } from "../expressions.ts";
+import type { IncidentKind, Variables } from "../machine/state.ts";
+import { visibleFrom } from "../machine/variables.ts";
+import { elementOf, ROOT } from "../machine/working-state.ts";
+import type { Process } from "../model/process.ts";
+import type { ProcessInput } from "../program/process-input.ts";
+import { rebuild } from "../program/rebuild-state.ts";
+
+/** An active element of a run. */
+export interface ActiveNode {
+  /** Names this activation, as operators do. */
+  readonly row: number;
+  readonly element: string;
+  readonly name: string | null;
+  readonly type: string;
+  /** Its own variables. */
+  readonly variables: Variables;
+}
+
+export interface WaitingTask {
+  readonly place: string;
+  readonly row: number;
+  readonly element: string;
+  readonly name: string | null;
+  readonly variables: Variables;
+}
+
+export interface IncidentView {
+  readonly row: number;
+  readonly element: string;
+  readonly kind: IncidentKind;
+  readonly message: string;
+  readonly at: number;
+}
+
+/** Where a process run is. */
+export interface ProcessView {
+  readonly runId: string;
+  readonly process: string;
+  readonly version: number;
+  /** Null: it has none. */
+  readonly businessKey: string | null;
+  readonly status: RunSummary["status"];
+  readonly currentNodes: readonly ActiveNode[];
+  /** How often each element has completed, first completed first. */
+  readonly completedNodes: ReadonlyArray<{ readonly element: string; readonly times: number }>;
+  readonly variables: Variables;
+  readonly tasks: readonly WaitingTask[];
+  readonly incidents: readonly IncidentView[];
+  /** The part of the process's elements that have completed at least once, 0 to 1; 1 when the run has. */
+  readonly progress: number;
+}
+
+export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, since: SinceSnapshot): ProcessView {
+  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, since);
+  const rows = [...live.rows.values()];
+  const active = rows.filter(({ id }) => id !== ROOT);
+  const named = (row: number) => {
+    const id = live.rows.get(row)?.element ?? "";
+    return { row, element: id, name: process.elements.get(id)?.name ?? null };
+  };
+  return {
+    runId: run.id,
+    process: process.id,
+    version: run.version,
+    businessKey: (run.input as ProcessInput).businessKey ?? null,
+    status: run.status,
+    currentNodes: active.map((row) => ({
+      ...named(row.id),
+      type: elementOf(live, row)?.type ?? "",
+      variables: row.variables ?? {},
+    })),
+    completedNodes: [...live.completed].map(([element, times]) => ({ element, times })),
+    variables: live.rows.get(ROOT)?.variables ?? {},
+    tasks: [...live.commands.values()].flatMap((command) =>
+      command.kind === "task"
+        ? [{ place: command.place, ...named(command.row), variables: visibleFrom(live, command.row) }]
+        : [],
+    ),
+    incidents: active.flatMap(({ id, element, incident }) => {
+      if (incident === null) return [];
+      const { kind, message, at } = incident;
+      return [{ row: id, element, kind, message, at }];
+    }),
+    progress: run.status === "completed" ? 1 : live.completed.size / Math.max(1, process.elements.size),
+  };
+}
