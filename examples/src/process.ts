@@ -39,9 +39,9 @@ console.log(`small: paid ${(await small.result()).paid}`);
 const large = await bpmn.start("claim", { amount: 5_000 }, { id: "large" });
 while ((await large.status()) !== "suspended") await new Promise((resolve) => setTimeout(resolve, 5));
 const { tasks } = await bpmn.view("large");
-for (const { place, name } of tasks) {
+for (const { location, name } of tasks) {
   console.log(`large: waits for "${name}"`);
-  await bpmn.completeTask("large", place, { granted: 4_000 });
+  await bpmn.completeTask("large", location, { granted: 4_000 });
 }
 console.log(`large: paid ${(await large.result()).paid}`);
 await engine.shutdown();

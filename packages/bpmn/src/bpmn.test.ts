@@ -41,7 +41,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect((await bpmn.view(later.id)).currentNodes).toMatchObject([{ element: "b" }]);
     const old = await bpmn.start("p", {}, { version: 1 });
     await world.settle();
-    expect((await bpmn.view(old.id)).tasks).toMatchObject([{ element: "a", place: "a/task" }]);
+    expect((await bpmn.view(old.id)).tasks).toMatchObject([{ element: "a", location: "a/task" }]);
     await expect(bpmn.start("p", {}, { version: 9 })).rejects.toMatchObject({ code: "PROCESS_NOT_FOUND" });
   });
 
@@ -71,7 +71,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
           throw new BpmnError("LATE", "too late", { days: 2 });
         },
       },
-      retry: { tries: 3, initialMs: 1_000, jitter: 0 },
+      retry: { maxAttempts: 3, initialMs: 1_000, jitter: 0 },
     });
     const xml = process(
       '<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a"><errorEventDefinition errorRef="E"/></boundaryEvent>',
@@ -86,10 +86,10 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(incidents).toMatchObject([{ element: "a", kind: "failed", message: "down" }]);
     isUp = true;
     const report = await bpmn.operate.retryIncidents([run.id]);
-    expect(report).toMatchObject({ asked: 1, incidents: [{ element: "a", outcome: "asked" }], without: [] });
+    expect(report).toMatchObject({ sent: 1, incidents: [{ element: "a", outcome: "sent" }], withoutIncidents: [] });
     expect(await ended(world, run)).toEqual({ days: 2 });
     expect(tries).toBe(4);
-    expect(await bpmn.operate.retryIncidents([run.id])).toMatchObject({ asked: 0, without: [run.id] });
+    expect(await bpmn.operate.retryIncidents([run.id])).toMatchObject({ sent: 0, withoutIncidents: [run.id] });
   });
 
   test("an element without a handler is an incident that says so", async () => {

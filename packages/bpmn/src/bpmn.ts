@@ -13,20 +13,20 @@ import { RETRY_DEFAULT } from "./definition/extensions.ts";
 import type { Graph } from "./definition/read-graph.ts";
 import { Definitions, type Deployed, type DeployOptions, type Version } from "./deployment/definitions.ts";
 import type { Deployment } from "./deployment/deployments.ts";
-import { asked, conditionalStart, type StartProcessOptions } from "./deployment/start-process.ts";
+import { conditionalStart, type StartProcessOptions, startRequest } from "./deployment/start-process.ts";
 import { type Evaluate, evaluateExpression, flawOf } from "./expressions.ts";
 import type { Forms } from "./human/forms.ts";
-import { humanTasks, type Tasks } from "./human/human-tasks.ts";
+import { type HumanTasks, humanTasks } from "./human/human-tasks.ts";
 import type { Variables } from "./machine/state.ts";
 import type { RetrySetting } from "./model/process.ts";
 import { type MigrateRunsOptions, migrateRuns, type RunMigrationReport } from "./operations/migrate-runs.ts";
-import { Operate } from "./operations/process-operations.ts";
+import { ProcessOperations } from "./operations/process-operations.ts";
 import { type ProcessView, viewOf } from "./operations/process-view.ts";
 import type { Handlers, TypeHandlers } from "./program/handlers.ts";
-import { SIGNAL_KEPT } from "./program/outgoing-messages.ts";
+import { SIGNAL_TTL } from "./program/outgoing-messages.ts";
 import {
   businessKeyTag,
-  type Carried,
+  type MessageValue,
   messageStartTopic,
   messageTopic,
   signalTopic,
@@ -85,9 +85,9 @@ export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
 /** Deploys models, starts processes, and operates their runs. */
 export class Bpmn {
   /** Corrects runs from outside. */
-  readonly operate: Operate;
+  readonly operate: ProcessOperations;
   /** What humans do. */
-  readonly tasks: Tasks;
+  readonly tasks: HumanTasks;
   readonly #engine: Engine;
   readonly #definitions: Definitions;
   readonly #evaluate: Evaluate;
@@ -103,7 +103,7 @@ export class Bpmn {
     this.#evaluate = evaluate;
     const flaw = evaluate === evaluateExpression ? flawOf : () => null;
     const parts = { table: { handlers, tasks }, retry, evaluate, snapshotEvery, flawOf: flaw };
-    this.operate = new Operate(engine, (runId) => this.view(runId));
+    this.operate = new ProcessOperations(engine, (runId) => this.view(runId));
     this.tasks = humanTasks({
       engine,
       ...(options.forms && { forms: options.forms }),
@@ -204,7 +204,7 @@ export class Bpmn {
     given: StartProcessOptions,
   ): Promise<RunHandle<Variables>> {
     const startedBy = element === null ? null : { element, variables: {} };
-    const { input, options } = asked(process, { variables, startedBy }, given);
+    const { input, options } = startRequest(process, { variables, startedBy }, given);
     return await this.#engine.start(workflow, input, options);
   }
 
@@ -221,8 +221,8 @@ export class Bpmn {
   /** A message, to the definitions that begin with it and to the one instance that waits for it, or will within its time. */
   async publish(name: string, options: PublishOptions = {}): Promise<EmitOutcome> {
     const { key = "", variables = {}, id, ttl = TTL } = options;
-    const value: Carried = { variables, from: null };
-    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_KEPT } as const;
+    const value: MessageValue = { variables, from: null };
+    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_TTL } as const;
     const started = await this.#engine.emit(messageStartTopic(name), value, {
       ...kept,
       ...(id !== undefined && { id: `${id} start` }),
@@ -236,18 +236,18 @@ export class Bpmn {
 
   /** A signal, to all who wait for it. */
   async signal(name: string, variables: Variables = {}, options: { readonly id?: string } = {}): Promise<EmitOutcome> {
-    const value: Carried = { variables, from: null };
-    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_KEPT } as const;
+    const value: MessageValue = { variables, from: null };
+    const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_TTL } as const;
     return await this.#engine.emit(signalTopic(name), value, { ...kept, ...options });
   }
 
-  /** Completes the task that waits at a place of a run; `view` tells where they are. */
-  async completeTask(runId: string, place: string, variables: Variables = {}): Promise<SendOutcome> {
+  /** Completes the task that waits at a location of a run; `view` tells where they are. */
+  async completeTask(runId: string, location: string, variables: Variables = {}): Promise<SendOutcome> {
     const { tasks } = await this.view(runId);
-    if (!tasks.some((task) => task.place === place)) {
-      throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${place}; nothing was completed`);
+    if (!tasks.some((task) => task.location === location)) {
+      throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${location}; nothing was completed`);
     }
-    return await this.#engine.send(runId, taskMessage(place), { variables }, { id: `complete ${place}` });
+    return await this.#engine.send(runId, taskMessage(location), { variables }, { id: `complete ${location}` });
   }
 
   /** Where a run is: its active elements, tasks, incidents and variables. */

@@ -5,7 +5,7 @@ export { type Problem, problemsOf } from "./definition/problem.ts";
 export { readBpmn } from "./definition/read-bpmn.ts";
 export type { Graph, GraphConnection, GraphNode } from "./definition/read-graph.ts";
 export type { Deployed, DeployOptions } from "./deployment/definitions.ts";
-export type { Deployment, DeploymentAct, DeploymentState } from "./deployment/deployments.ts";
+export type { Deployment, DeploymentAction as DeploymentAct, DeploymentState } from "./deployment/deployments.ts";
 export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
 export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";
@@ -30,30 +30,30 @@ export {
   type ByOptions,
   type ClaimOptions,
   type HumanTask,
+  HumanTasks as Tasks,
   humanTasks,
   type TaskEngine,
   type TaskOptions,
-  Tasks,
 } from "./human/human-tasks.ts";
 export type { SchemaProblem } from "./human/json-schema.ts";
-export type { TaskAct, TaskBody, TaskComment, TaskState } from "./human/task-document.ts";
+export type { TaskAction as TaskAct, TaskComment, TaskDocument as TaskBody, TaskState } from "./human/task-document.ts";
 export type { TaskQuery } from "./human/task-queries.ts";
 export { advance, Instance } from "./machine/advance.ts";
 export type {
-  Act,
-  Advanced,
-  Again,
+  AdvanceResult as Advanced,
   Command,
   Ending,
   Incident,
   IncidentKind,
   MachineEvent,
+  OperatorAction as Act,
+  Outgoing as Told,
+  RetryPoint as Again,
   Role,
   Row,
   StartedBy,
   State,
   Subscription,
-  Told,
   Undoable,
   Variables,
 } from "./machine/state.ts";
@@ -82,7 +82,11 @@ export type {
 } from "./model/process.ts";
 export type { MigratedRun, MigrateRunsOptions, RunMigrationReport } from "./operations/migrate-runs.ts";
 export type { ElementMap, MigrationProblem } from "./operations/migration-check.ts";
-export { Operate, type RetriedIncident, type RetryReport } from "./operations/process-operations.ts";
+export {
+  ProcessOperations as Operate,
+  type RetriedIncident,
+  type RetryReport,
+} from "./operations/process-operations.ts";
 export type { ActiveNode, IncidentView, ProcessView, WaitingTask } from "./operations/process-view.ts";
 export type { Handlers, Job, TaskHandler, TypeHandlers } from "./program/handlers.ts";
 export { OVERDUE_TOPIC, type OverdueTask } from "./program/topics.ts";

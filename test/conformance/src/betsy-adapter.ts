@@ -34,7 +34,7 @@ export async function runBetsyCase(xml: string, test: BetsyCase, store: Store): 
 
 export function openBpmn(engine: Engine, trace: Trace): Promise<Bpmn> {
   const tasks = { scriptTask: (job: Job) => trace.script(job) };
-  return createBpmn({ engine, tasks, evaluate, retry: { tries: 1 }, snapshotEvery: 3 });
+  return createBpmn({ engine, tasks, evaluate, retry: { maxAttempts: 1 }, snapshotEvery: 3 });
 }
 
 /** The trace of a case that has come to rest. */

@@ -57,7 +57,7 @@ class Drive {
   readonly #live: Instance;
   /** As it was when it was last compared. */
   #state: State;
-  /** What the kernel holds open, by place. */
+  /** What the kernel holds open, by location. */
   readonly #ledger = new Map<string, Command>();
   readonly #begun = new Map<string, number>();
   readonly #stale: string[] = [];
@@ -99,30 +99,30 @@ class Drive {
     const full = { ...event, at: this.#at } as MachineEvent;
     this.#journal.push(full);
     // A call that escalates stays open.
-    if ("place" in full && full.kind !== "escalated") this.#ledger.delete(full.place);
-    const { commands, withdrawn } = this.#live.take(full);
-    for (const place of withdrawn) {
-      if (!this.#ledger.delete(place)) throw new Disagreement(`${place} was withdrawn, which was not open`);
-      this.#stale.push(place);
+    if ("location" in full && full.kind !== "escalated") this.#ledger.delete(full.location);
+    const { commands, cancelled } = this.#live.apply(full);
+    for (const location of cancelled) {
+      if (!this.#ledger.delete(location)) throw new Disagreement(`${location} was cancelled, which was not open`);
+      this.#stale.push(location);
     }
     for (const command of commands) {
-      if (this.#ledger.has(command.place)) throw new Disagreement(`${command.place} was asked for twice`);
-      this.#ledger.set(command.place, command);
+      if (this.#ledger.has(command.location)) throw new Disagreement(`${command.location} was asked for twice`);
+      this.#ledger.set(command.location, command);
       this.#count(command);
     }
   }
 
   /** What is told to others has been, at some time or other. */
   #tell(): void {
-    for (const { kind, place } of [...this.#ledger.values()]) {
+    for (const { kind, location } of [...this.#ledger.values()]) {
       const isTold = kind === "publish" || kind === "correlate" || kind === "broadcast" || kind === "escalate";
-      if (isTold && this.#chance.roll(0.4)) this.#happens({ kind: "told", place });
+      if (isTold && this.#chance.roll(0.4)) this.#happens({ kind: "sent", location });
     }
   }
 
   #count(command: Command): void {
     if (command.kind !== "work" && command.kind !== "task" && command.kind !== "call") return;
-    const element = command.place.replace(/[/#].*$/, "");
+    const element = command.location.replace(/[/#].*$/, "");
     this.#begun.set(element, (this.#begun.get(element) ?? 0) + 1);
   }
 
@@ -135,12 +135,12 @@ class Drive {
 
   /** A completion for what is not needed any more. */
   #late(): void {
-    const place = this.#chance.pick(this.#stale);
+    const location = this.#chance.pick(this.#stale);
     const before = this.#live.state;
-    this.#trace.push(`late ${place}`);
-    this.#happens({ kind: "completed", place, variables: {}, value: {} });
+    this.#trace.push(`late ${location}`);
+    this.#happens({ kind: "completed", location, variables: {}, value: {} });
     if (!isDeepStrictEqual(this.#live.state, before))
-      throw new Disagreement(`${place} came too late and changed something`);
+      throw new Disagreement(`${location} came too late and changed something`);
   }
 
   #step(open: OpenNode): void {
@@ -160,7 +160,7 @@ class Drive {
       case "signal":
       case "condition":
         this.#trace.push(`${open.kind} ${open.name}`);
-        this.#happens({ kind: "completed", place: row.place, variables: {}, value: {} });
+        this.#happens({ kind: "completed", location: row.location, variables: {}, value: {} });
         if (open.wait !== null) fire(this.#world, open.node, open.wait);
     }
   }
@@ -171,7 +171,7 @@ class Drive {
     return { ...variables, r };
   }
 
-  #work({ kind, name, node }: OpenNode, { place }: OpenRow): void {
+  #work({ kind, name, node }: OpenNode, { location }: OpenRow): void {
     const isUndoing = node.parent?.part.kind === "undoing";
     const how = this.#chance.weighted({
       done: 16,
@@ -182,24 +182,24 @@ class Drive {
     if (how === "done") {
       const value = this.#outputs();
       this.#trace.push(`done ${name} ${JSON.stringify(value)}`);
-      this.#happens({ kind: "completed", place, variables: kind === "user" ? value : {}, value });
+      this.#happens({ kind: "completed", location, variables: kind === "user" ? value : {}, value });
       workDone(this.#world, node, kind === "call" ? { ...value } : value);
       return;
     }
     if (how === "failed") {
       this.#trace.push(`failed ${name}`);
-      this.#happens({ kind: "failed", place, message: "no", reason: "failed" });
+      this.#happens({ kind: "failed", location, message: "no", reason: "failed" });
       if (node.part.kind === "work") node.part.incident = "failed";
       return;
     }
     const code = this.#chance.pick(how === "threw" ? ERRORS : ESCALATIONS);
     this.#trace.push(`${how} ${code} ${name}`);
     if (how === "escalated") {
-      this.#happens({ kind: "escalated", place, code, variables: {} });
+      this.#happens({ kind: "escalated", location, code, variables: {} });
       raise(this.#world, node, "escalation", code);
       return;
     }
-    this.#happens({ kind: "threw", place, code, message: code, variables: {} });
+    this.#happens({ kind: "threw", location, code, message: code, variables: {} });
     if (!raise(this.#world, node, "error", code) && node.part.kind === "work") node.part.incident = "uncaughtError";
   }
 
@@ -238,14 +238,14 @@ class Drive {
     same(
       "what the kernel holds open",
       [...this.#ledger.keys()].sort(),
-      state.commands.map(({ place }) => place).sort(),
+      state.commands.map(({ location }) => location).sort(),
     );
   }
 
   /** What is rebuilt from the last snapshot and the journal after it is what is live. */
   #rebuild(state: State): void {
     const rebuilt = new this.#machine(this.#process, ENVIRONMENT, this.#kept);
-    for (const event of this.#journal) rebuilt.take(event);
+    for (const event of this.#journal) rebuilt.apply(event);
     if (!isDeepStrictEqual(rebuilt.state, state)) {
       throw new Disagreement(
         `rebuilt, it is another\n  live    ${JSON.stringify(state)}\n  rebuilt ${JSON.stringify(rebuilt.state)}`,

@@ -35,31 +35,31 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "the events on the edge of an activity stay open when it is done",
     file: "working-state.js",
-    find: "for (const place of [...places])",
-    replace: "for (const place of [])",
+    find: "for (const location of [...locations])",
+    replace: "for (const location of [])",
   },
   {
     name: "an event that interrupts leaves its activity",
     file: "catch-events.js",
-    find: "if (isInterrupting) removeTree(live, host);",
+    find: "if (isInterrupting) removeTree(state, host);",
     replace: "",
   },
   {
     name: "an event sub-process that interrupts leaves the tokens of its scope",
     file: "catch-events.js",
-    find: "clearAllBut(live, scope); return;",
+    find: "clearExceptNewest(state, scope); return;",
     replace: "return;",
   },
   {
     name: "an event-based gateway waits on for what has lost",
     file: "catch-events.js",
-    find: "removeRow(live, row); return; } unsubscribe(live, subscription.place);",
-    replace: "return; } unsubscribe(live, subscription.place);",
+    find: "removeRow(state, row); return; } unsubscribe(state, subscription.location);",
+    replace: "return; } unsubscribe(state, subscription.location);",
   },
   {
     name: "an event that does not interrupt is heard once",
     file: "catch-events.js",
-    find: "subscribeAgain(live, row, element, subscription); return true;",
+    find: "resubscribe(state, row, element, subscription); return true;",
     replace: "return true;",
   },
   {
@@ -71,7 +71,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a multi-instance activity that has enough leaves the rest",
     file: "multi-instance.js",
-    find: "clearScope(live, body);",
+    find: "clearScope(state, body);",
     replace: "",
   },
   {
@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "one of several transactions that is cancelled goes on inside of the others",
     file: "compensation.js",
-    find: "row.instance === null ? row : live.rows.get(row.parent)",
+    find: "row.instance === null ? row : state.rows.get(row.parent)",
     replace: "row",
   },
   {
@@ -125,14 +125,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "work that is done again opens the edge of its activity anew",
     file: "operator-actions.js",
-    find: '"again" : again',
-    replace: '"begin" : again',
+    find: '"retryWork" : retryFrom',
+    replace: '"start" : retryFrom',
   },
   {
     name: "a cycle counts from when its timer was heard",
     file: "subscriptions.js",
-    find: "nextDue(timerOf(live, row, trigger), due)",
-    replace: "nextDue(timerOf(live, row, trigger), { ...due, at: live.at })",
+    find: "nextDue(timerOf(state, row, trigger), due)",
+    replace: "nextDue(timerOf(state, row, trigger), { ...due, at: state.at })",
   },
   {
     name: "a command sees variables that are set later",
@@ -143,19 +143,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "a scope completes as often as it is found to be over",
     file: "scopes.js",
-    find: "&& !live.over.has(row.id)",
+    find: "&& !state.endedScopes.has(row.id)",
     replace: "",
   },
   {
     name: "a state that is rebuilt forgets which joins wait",
     file: "working-state.js",
-    find: "live.joining.add(row.id);",
+    find: "state.scopesWithJoins.add(row.id);",
     replace: "void row;",
   },
   {
     name: "a state that is rebuilt forgets which row a command belongs to",
     file: "working-state.js",
-    find: "own(live, command.row, command.place); } for (const [name, count]",
+    find: "addOwned(state, command.row, command.location); } for (const [name, count]",
     replace: "void command; } for (const [name, count]",
   },
 ];

@@ -16,7 +16,7 @@ export interface OpenNode extends Open {
 
 export interface OpenRow extends Open {
   readonly row: number;
-  readonly place: string;
+  readonly location: string;
 }
 
 /** Names for a tree whose members come oldest first: the path of what they are, with a number where that is not enough. */
@@ -110,21 +110,27 @@ export function openInMachine(state: State): readonly OpenRow[] {
   const found: OpenRow[] = [];
   for (const command of state.commands) {
     if (command.kind !== "work" && command.kind !== "task" && command.kind !== "call") continue;
-    const { place, row } = command;
-    found.push({ name: names.get(row) ?? "", kind: KINDS[command.kind], dueAt: null, row, place });
+    const { location, row } = command;
+    found.push({ name: names.get(row) ?? "", kind: KINDS[command.kind], dueAt: null, row, location });
   }
-  for (const { trigger, place, row, element } of state.subscriptions) {
-    const command = state.commands.find((each) => each.place === place);
+  for (const { trigger, location, row, element } of state.subscriptions) {
+    const command = state.commands.find((each) => each.location === location);
     const dueAt = command?.kind === "timer" ? command.dueAt : null;
     const kind = trigger.kind === "conditional" ? "condition" : trigger.kind;
     if (kind !== "message" && kind !== "timer" && kind !== "signal" && kind !== "condition") continue;
     if (command === undefined && kind !== "condition") continue;
-    found.push({ name: `${names.get(row) ?? ""} ${element}`, kind, dueAt, row, place });
+    found.push({ name: `${names.get(row) ?? ""} ${element}`, kind, dueAt, row, location });
   }
   for (const { id, incident } of rows) {
     // That a join waits for ever is not the oracle's to see: for it, it just waits.
     if (incident === null || incident.kind === "joinDeadlock") continue;
-    found.push({ name: `${names.get(id) ?? ""} ${incident.kind}`, kind: "incident", dueAt: null, row: id, place: "" });
+    found.push({
+      name: `${names.get(id) ?? ""} ${incident.kind}`,
+      kind: "incident",
+      dueAt: null,
+      row: id,
+      location: "",
+    });
   }
   return found;
 }

@@ -138,7 +138,7 @@ function checkEventGateway(process: Process, gateway: GatewayElement, found: Fou
       );
     }
   }
-  if (gateway.begins === null) return;
+  if (gateway.instantiates === null) return;
   if (gateway.scope !== process.id) found(gateway, "only a process is begun by a gateway, not a sub-process; move it");
   if (gateway.incoming.length > 0)
     found(gateway, "a gateway that begins a process has flows that lead to it; remove them");
@@ -150,7 +150,7 @@ function canStart(process: Process): boolean {
   if (graph.starts.length > 0) return true;
   return graph.elements.some((id) => {
     const element = process.elements.get(id);
-    if (element?.type === "eventBasedGateway") return element.begins !== null;
+    if (element?.type === "eventBasedGateway") return element.instantiates !== null;
     return element?.type === "startEvent" || (element?.type === "receiveTask" && element.instantiates);
   });
 }

@@ -36,7 +36,7 @@ export const EXTENSION_NAMESPACES: Readonly<Record<string, string>> = {
 };
 
 export const RETRY_DEFAULT: RetrySetting = {
-  tries: 3,
+  maxAttempts: 3,
   backoff: "exponential",
   initialMs: 1_000,
   maxMs: 60_000,
@@ -137,12 +137,13 @@ function textAsExpression(text: string): Expression {
 }
 
 function retryOf(model: Model | null, retries: string | null): RetrySetting | null {
-  const tries = Number(textIn(model, "tries") ?? (retries === null ? Number.NaN : retries));
-  if (model === null) return Number.isInteger(tries) && tries > 0 ? { ...RETRY_DEFAULT, tries } : null;
+  const maxAttempts = Number(textIn(model, "maxAttempts") ?? (retries === null ? Number.NaN : retries));
+  if (model === null)
+    return Number.isInteger(maxAttempts) && maxAttempts > 0 ? { ...RETRY_DEFAULT, maxAttempts } : null;
   const backoff = textIn(model, "backoff");
   const number = (name: string, fallback: number): number => Number(textIn(model, name) ?? fallback);
   return {
-    tries: Number.isInteger(tries) ? tries : RETRY_DEFAULT.tries,
+    maxAttempts: Number.isInteger(maxAttempts) ? maxAttempts : RETRY_DEFAULT.maxAttempts,
     backoff: backoff === "linear" || backoff === "fixed" ? backoff : "exponential",
     initialMs: number("initialMs", RETRY_DEFAULT.initialMs),
     maxMs: number("maxMs", RETRY_DEFAULT.maxMs),

@@ -57,7 +57,7 @@ export function tagOf({ $type }: Model): string {
  * The text as bpmn-moddle is to read it. It is decoded already: what it says of its encoding would only mislead. References may be
  * qualified names; those of this very document are made plain ids, which is all that bpmn-moddle follows.
  */
-export function readable(text: string, tree: XmlElement): string {
+export function textForModdle(text: string, tree: XmlElement): string {
   const start = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const plain = start.replace(/^<\?xml[^>]*\?>/, "");
   const own = ownPrefixes(tree);
@@ -102,7 +102,7 @@ export async function rewriteBpmn(xml: string | Uint8Array): Promise<string> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
   const moddle = new BpmnModdle();
-  const { rootElement } = await moddle.fromXML(readable(text, tree));
+  const { rootElement } = await moddle.fromXML(textForModdle(text, tree));
   const written = await moddle.toXML(rootElement, { format: true });
   return written.xml.replace(/<!\[CDATA\[.*?\]\]>|\r/gs, (part) => (part === "\r" ? "&#13;" : part));
 }

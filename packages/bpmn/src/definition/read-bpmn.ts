@@ -6,9 +6,20 @@ import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 import { checkProcess } from "./check-process.ts";
 import { expressionIn } from "./expression-text.ts";
 import { EXTENSION_NAMESPACES, extensionsOf } from "./extensions.ts";
-import { flagIn, idIn, isModel, localId, type Model, modelIn, modelsIn, readable, tagOf, textIn } from "./moddle.ts";
+import {
+  flagIn,
+  idIn,
+  isModel,
+  localId,
+  type Model,
+  modelIn,
+  modelsIn,
+  tagOf,
+  textForModdle,
+  textIn,
+} from "./moddle.ts";
 import { Problems } from "./problem.ts";
-import { elementOf, messageFlowNames, type Reading, startsOf, variableOf } from "./read-elements.ts";
+import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } from "./read-elements.ts";
 
 const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
 
@@ -23,12 +34,12 @@ const TYPE_REFERENCES = new Set([
   "bpmn:import",
 ]);
 
-let kept: BpmnModdle | null = null;
+let cachedModdle: BpmnModdle | null = null;
 
 /** It knows the whole metamodel, which takes a while to build; reading changes nothing in it. */
 function moddle(): BpmnModdle {
-  kept ??= new BpmnModdle();
-  return kept;
+  cachedModdle ??= new BpmnModdle();
+  return cachedModdle;
 }
 
 /**
@@ -38,20 +49,20 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
   const problems = new Problems();
-  const { lines, scripts } = surveyed(tree, problems);
-  const { rootElement, warnings } = await moddle().fromXML(readable(text, tree));
-  for (const warning of warnings) lost(warning, scripts, problems);
+  const { lines, scripts } = surveyDocument(tree, problems);
+  const { rootElement, warnings } = await moddle().fromXML(textForModdle(text, tree));
+  for (const warning of warnings) reportLostContent(warning, scripts, problems);
   const roots = isModel(rootElement) ? modelsIn(rootElement, "rootElements") : [];
   const globals = roots.filter(({ $type }) => $type.startsWith("bpmn:Global"));
-  const reading: Reading = {
+  const context: ReadContext = {
     problems,
     lineOf: (id) => (id === null ? null : (lines.get(id) ?? null)),
     idOf: (name) => localId(name, tree),
     globalScripts: scripts,
     globalTasks: new Map(globals.map((task) => [task.id ?? "", task])),
-    flowing: messageFlowNames(roots),
+    messageNames: messageFlowNames(roots),
   };
-  const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(reading, model));
+  const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
   if (processes.length === 0) problems.add(null, null, "the document has no process; draw one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
   problems.check("the model");
@@ -59,7 +70,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
 }
 
 /** What the document's text says that bpmn-moddle does not: lines, scripts of global tasks, and which extensions are used. */
-function surveyed(tree: XmlElement, problems: Problems) {
+function surveyDocument(tree: XmlElement, problems: Problems) {
   const lines = new Map<string, number>();
   const scripts = new Map<string, string>();
   const used = new Set<string>();
@@ -84,7 +95,7 @@ function surveyed(tree: XmlElement, problems: Problems) {
 }
 
 /** Content that was not understood is never passed over in silence. */
-function lost(
+function reportLostContent(
   { message, property, value, element }: Warning,
   scripts: ReadonlyMap<string, string>,
   problems: Problems,
@@ -104,15 +115,15 @@ function dangling(property: string | undefined, value: string): string {
   return `${(property ?? "").replace(/^\w+:/, "")} refers to ${value}, which does not exist; correct the reference`;
 }
 
-function processOf(document: Reading, model: Model): Process {
+function processOf(document: ReadContext, model: Model): Process {
   // What is only drawn need not be complete.
-  const reading = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems() };
+  const context = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems() };
   const elements = new Map<string, Element>();
   const flows = new Map<string, Flow>();
   const scopes = new Map<string, ScopeGraph>();
   const waiting: Model[] = [model];
   for (let scope = waiting.shift(); scope !== undefined; scope = waiting.shift()) {
-    const nodes = readScope(reading, scope, elements, flows);
+    const nodes = readScope(context, scope, elements, flows);
     waiting.push(...nodes.filter((node) => modelsIn(node, "flowElements").length > 0 || "triggeredByEvent" in node));
     const id = scope.id ?? "";
     const inside = nodes.map((node) => node.id ?? "").filter((nodeId) => elements.has(nodeId));
@@ -155,13 +166,13 @@ function dataObjects(scope: Model): readonly Model[] {
 
 /** Reads what lies directly in a scope; gives its flow nodes. */
 function readScope(
-  reading: Reading,
+  context: ReadContext,
   scope: Model,
   elements: Map<string, Element>,
   flows: Map<string, Flow>,
 ): readonly Model[] {
   const all = modelsIn(scope, "flowElements");
-  const own = all.filter((each) => tagOf(each) === "sequenceFlow").flatMap((flow) => flowOf(reading, flow));
+  const own = all.filter((each) => tagOf(each) === "sequenceFlow").flatMap((flow) => flowOf(context, flow));
   for (const flow of own) flows.set(flow.id, flow);
   const handlers = compensationHandlers(scope, all);
   const nodes = all.filter((each) => !NOT_NODES.has(tagOf(each)));
@@ -173,7 +184,7 @@ function readScope(
     const edges = edgesOf.get(id) ?? [];
     const isCompensation = (edge: Model): boolean => handlers.has(edge.id ?? "");
     const compensation = edges.find(isCompensation);
-    const element = elementOf(reading, node, {
+    const element = elementOf(context, node, {
       scope: scope.id ?? "",
       incoming: (incoming.get(id) ?? []).map((flow) => flow.id),
       outgoing: ordered(
@@ -200,7 +211,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string | null): Rea
   return groups;
 }
 
-function flowOf({ problems, lineOf }: Reading, flow: Model): readonly Flow[] {
+function flowOf({ problems, lineOf }: ReadContext, flow: Model): readonly Flow[] {
   const source = idIn(flow, "sourceRef");
   const target = idIn(flow, "targetRef");
   const id = flow.id ?? "";

@@ -21,7 +21,7 @@ import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } f
 import type { Problems } from "./problem.ts";
 
 /** How an element lies among the others. */
-export interface Place {
+export interface Connections {
   readonly scope: string;
   readonly incoming: readonly string[];
   readonly outgoing: readonly string[];
@@ -41,46 +41,51 @@ const TASKS: ReadonlySet<string> = new Set<TaskType>([
 ]);
 
 /** One flow node; null if it is of a type that is not run, which is a problem of the model. */
-export function elementOf(reading: Reading, model: Model, place: Place): Element | null {
+export function elementOf(context: ReadContext, model: Model, connections: Connections): Element | null {
   const tag = tagOf(model);
-  if (TASKS.has(tag)) return taskOf(reading, model, place, tag as TaskType);
+  if (TASKS.has(tag)) return taskOf(context, model, connections, tag as TaskType);
   switch (tag) {
     case "startEvent":
     case "intermediateCatchEvent":
     case "intermediateThrowEvent":
     case "endEvent":
     case "boundaryEvent":
-      return eventOf(reading, model, place, tag);
+      return eventOf(context, model, connections, tag);
     case "callActivity":
-      return callOf(reading, model, place);
+      return callOf(context, model, connections);
     case "subProcess":
     case "transaction":
     case "adHocSubProcess":
-      return subProcessOf(reading, model, place, tag);
+      return subProcessOf(context, model, connections, tag);
     case "exclusiveGateway":
     case "parallelGateway":
     case "inclusiveGateway":
     case "complexGateway":
     case "eventBasedGateway":
-      return gatewayOf(reading, model, place, tag);
+      return gatewayOf(context, model, connections, tag);
     default:
-      reading.problems.add(model.id ?? null, reading.lineOf(model.id ?? null), `a ${tag} is not run; replace it`);
+      context.problems.add(model.id ?? null, context.lineOf(model.id ?? null), `a ${tag} is not run; replace it`);
       return null;
   }
 }
 
-function nodeOf(reading: Reading, model: Model, { scope, incoming, outgoing }: Place, { properties }: Extensions) {
+function nodeOf(
+  context: ReadContext,
+  model: Model,
+  { scope, incoming, outgoing }: Connections,
+  { properties }: Extensions,
+) {
   const id = model.id ?? "";
-  return { id, name: textIn(model, "name"), scope, incoming, outgoing, line: reading.lineOf(id), properties };
+  return { id, name: textIn(model, "name"), scope, incoming, outgoing, line: context.lineOf(id), properties };
 }
 
-function activityOf(reading: Reading, model: Model, place: Place, extensions: Extensions) {
+function activityOf(context: ReadContext, model: Model, connections: Connections, extensions: Extensions) {
   return {
-    ...nodeOf(reading, model, place, extensions),
+    ...nodeOf(context, model, connections, extensions),
     default: idIn(model, "default"),
-    loop: loopOf(reading, model),
-    boundaries: place.boundaries,
-    compensatedBy: place.compensatedBy,
+    loop: loopOf(context, model),
+    boundaries: connections.boundaries,
+    compensatedBy: connections.compensatedBy,
     isForCompensation: flagIn(model, "isForCompensation"),
     startQuantity: countIn(model, "startQuantity", 1),
     completionQuantity: countIn(model, "completionQuantity", 1),
@@ -90,13 +95,18 @@ function activityOf(reading: Reading, model: Model, place: Place, extensions: Ex
   };
 }
 
-function eventOf(reading: Reading, model: Model, place: Place, type: EventElement["type"]): EventElement {
+function eventOf(
+  context: ReadContext,
+  model: Model,
+  connections: Connections,
+  type: EventElement["type"],
+): EventElement {
   const extensions = extensionsOf(model);
   const name = type === "boundaryEvent" ? "cancelActivity" : "isInterrupting";
   return {
-    ...nodeOf(reading, model, place, extensions),
+    ...nodeOf(context, model, connections, extensions),
     type,
-    triggers: triggersOf(reading, model),
+    triggers: triggersOf(context, model),
     isParallel: flagIn(model, "parallelMultiple"),
     isInterrupting: (model as unknown as Record<string, unknown>)[name] !== false,
     attachedTo: idIn(model, "attachedToRef"),
@@ -105,29 +115,29 @@ function eventOf(reading: Reading, model: Model, place: Place, type: EventElemen
   };
 }
 
-function taskOf(reading: Reading, model: Model, place: Place, type: TaskType): TaskElement {
+function taskOf(context: ReadContext, model: Model, connections: Connections, type: TaskType): TaskElement {
   const extensions = extensionsOf(model);
   const isMessage = type === "sendTask" || type === "receiveTask";
   const script = textIn(model, "script");
   return {
-    ...activityOf(reading, model, place, extensions),
+    ...activityOf(context, model, connections, extensions),
     type,
     handler: extensions.handler,
     script: script === null ? extensions.script : { text: script, format: textIn(model, "scriptFormat") },
     decision: extensions.decision,
     resultVariable: extensions.resultVariable,
-    message: isMessage ? { name: messageName(reading, model, model), key: keyOf(model, model) } : null,
+    message: isMessage ? { name: messageName(context, model, model), key: keyOf(model, model) } : null,
     instantiates: flagIn(model, "instantiate"),
     retry: extensions.retry,
   };
 }
 
 /** A called global task is a task at this place. */
-function callOf(reading: Reading, model: Model, place: Place): CallElement | TaskElement {
+function callOf(context: ReadContext, model: Model, connections: Connections): CallElement | TaskElement {
   const extensions = extensionsOf(model);
-  const called = reading.idOf(textIn(model, "calledElement") ?? "");
-  const task = reading.globalTasks.get(called);
-  const activity = activityOf(reading, model, place, extensions);
+  const called = context.idOf(textIn(model, "calledElement") ?? "");
+  const task = context.globalTasks.get(called);
+  const activity = activityOf(context, model, connections, extensions);
   if (task === undefined) {
     return {
       ...activity,
@@ -138,7 +148,7 @@ function callOf(reading: Reading, model: Model, place: Place): CallElement | Tas
     };
   }
   const own = extensionsOf(task);
-  const text = reading.globalScripts.get(called);
+  const text = context.globalScripts.get(called);
   return {
     ...activity,
     type: globalType(tagOf(task)),
@@ -159,9 +169,9 @@ function globalType(tag: string): TaskType {
 }
 
 function subProcessOf(
-  reading: Reading,
+  context: ReadContext,
   model: Model,
-  place: Place,
+  connections: Connections,
   tag: "subProcess" | "transaction" | "adHocSubProcess",
 ): SubProcessElement {
   const extensions = extensionsOf(model);
@@ -173,29 +183,34 @@ function subProcessOf(
     active: extensions.activeElements,
   };
   return {
-    ...activityOf(reading, model, place, extensions),
+    ...activityOf(context, model, connections, extensions),
     type,
     adHoc: type === "adHocSubProcess" ? adHoc : null,
   };
 }
 
-function beginsOf(model: Model, type: GatewayElement["type"]): GatewayElement["begins"] {
+function instantiationOf(model: Model, type: GatewayElement["type"]): GatewayElement["instantiates"] {
   if (type !== "eventBasedGateway" || !flagIn(model, "instantiate")) return null;
   return textIn(model, "eventGatewayType") === "Parallel" ? "each" : "first";
 }
 
-function gatewayOf(reading: Reading, model: Model, place: Place, type: GatewayElement["type"]): GatewayElement {
+function gatewayOf(
+  context: ReadContext,
+  model: Model,
+  connections: Connections,
+  type: GatewayElement["type"],
+): GatewayElement {
   return {
-    ...nodeOf(reading, model, place, extensionsOf(model)),
+    ...nodeOf(context, model, connections, extensionsOf(model)),
     type,
     default: idIn(model, "default"),
     activation: expressionIn(model, "activationCondition"),
-    begins: beginsOf(model, type),
+    instantiates: instantiationOf(model, type),
   };
 }
 
 /** The marker of an activity that is done several times. */
-export function loopOf(reading: Reading, activity: Model): MultiInstance | StandardLoop | null {
+export function loopOf(context: ReadContext, activity: Model): MultiInstance | StandardLoop | null {
   const loop = modelIn(activity, "loopCharacteristics");
   if (loop === null) return null;
   if (loop.$type === "bpmn:StandardLoopCharacteristics") {
@@ -207,10 +222,10 @@ export function loopOf(reading: Reading, activity: Model): MultiInstance | Stand
       maximum: Number.isInteger(maximum) ? maximum : null,
     };
   }
-  return multiOf(reading, activity, loop);
+  return multiOf(context, activity, loop);
 }
 
-function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance {
+function multiOf(context: ReadContext, activity: Model, loop: Model): MultiInstance {
   const extended = loopExtensions(loop);
   const input = modelIn(loop, "loopDataInputRef");
   const output = modelIn(loop, "loopDataOutputRef");
@@ -219,9 +234,9 @@ function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance 
   const cardinality = expressionIn(loop, "loopCardinality");
   const collection = extended?.collection ?? (input === null ? null : associated(activity, input));
   if (cardinality === null && collection === null) {
-    reading.problems.add(
+    context.problems.add(
       activity.id ?? null,
-      reading.lineOf(activity.id ?? null),
+      context.lineOf(activity.id ?? null),
       "nothing says how often the multi-instance activity is done; give it a loopCardinality or a collection",
     );
   }
@@ -237,14 +252,14 @@ function multiOf(reading: Reading, activity: Model, loop: Model): MultiInstance 
         ? null
         : { variable: associated(activity, output).text, element: computed(nameOf(result)) }),
     completion: expressionIn(loop, "completionCondition"),
-    throws: throwsOf(reading, activity, loop),
+    throws: throwsOf(context, activity, loop),
   };
 }
 
 /** What the standard calls the behavior of a multi-instance activity. */
-function throwsOf(reading: Reading, activity: Model, loop: Model): readonly InstanceThrow[] {
+function throwsOf(context: ReadContext, activity: Model, loop: Model): readonly InstanceThrow[] {
   const thrown = (definition: Model | null, when: InstanceThrow["when"]): readonly InstanceThrow[] => {
-    const trigger = definition === null ? null : triggerOf(reading, activity, definition);
+    const trigger = definition === null ? null : triggerOf(context, activity, definition);
     return trigger === null ? [] : [{ when, trigger }];
   };
   switch (textIn(loop, "behavior")) {
@@ -256,7 +271,7 @@ function throwsOf(reading: Reading, activity: Model, loop: Model): readonly Inst
       return modelsIn(loop, "complexBehaviorDefinition").flatMap((definition): readonly InstanceThrow[] => {
         const when = expressionIn(definition, "condition") ?? computed("true");
         const event = modelIn(definition, "event");
-        const triggers = event === null ? [] : triggersOf(reading, event);
+        const triggers = event === null ? [] : triggersOf(context, event);
         return triggers.length === 0 ? [{ when, trigger: null }] : triggers.map((trigger) => ({ when, trigger }));
       });
     default:
@@ -265,29 +280,29 @@ function throwsOf(reading: Reading, activity: Model, loop: Model): readonly Inst
 }
 
 /** The definitions of an event, its own and those that it refers to. */
-export function triggersOf(reading: Reading, event: Model): readonly EventTrigger[] {
+export function triggersOf(context: ReadContext, event: Model): readonly EventTrigger[] {
   const definitions = [...modelsIn(event, "eventDefinitions"), ...modelsIn(event, "eventDefinitionRef")];
   return definitions.flatMap((definition) => {
-    const trigger = triggerOf(reading, event, definition);
+    const trigger = triggerOf(context, event, definition);
     return trigger === null ? [] : [trigger];
   });
 }
 
-export function triggerOf(reading: Reading, event: Model, definition: Model): EventTrigger | null {
+export function triggerOf(context: ReadContext, event: Model, definition: Model): EventTrigger | null {
   switch (tagOf(definition)) {
     case "messageEventDefinition":
       return {
         kind: "message",
-        name: messageName(reading, definition, event),
+        name: messageName(context, definition, event),
         key: keyOf(definition, event),
       };
     case "signalEventDefinition": {
       const signal = modelIn(definition, "signalRef");
-      if (signal === null) flaw(reading, event, "the signal event refers to no signal; give it a signalRef");
+      if (signal === null) addProblem(context, event, "the signal event refers to no signal; give it a signalRef");
       return { kind: "signal", name: textOrComputed(textIn(signal, "name") ?? signal?.id ?? "") };
     }
     case "timerEventDefinition":
-      return timerOf(reading, event, definition);
+      return timerOf(context, event, definition);
     case "errorEventDefinition": {
       const error = modelIn(definition, "errorRef");
       return { kind: "error", code: textIn(error, "errorCode") ?? error?.id ?? null };
@@ -298,7 +313,7 @@ export function triggerOf(reading: Reading, event: Model, definition: Model): Ev
     }
     case "conditionalEventDefinition": {
       const condition = expressionIn(definition, "condition");
-      if (condition === null) flaw(reading, event, "the conditional event has no condition; give it one");
+      if (condition === null) addProblem(context, event, "the conditional event has no condition; give it one");
       return { kind: "conditional", condition: condition ?? textOrComputed("") };
     }
     case "linkEventDefinition":
@@ -312,7 +327,11 @@ export function triggerOf(reading: Reading, event: Model, definition: Model): Ev
     case "terminateEventDefinition":
       return { kind: "terminate" };
     default:
-      flaw(reading, event, `an event can't be defined by ${definition.$type}; use one of the standard's definitions`);
+      addProblem(
+        context,
+        event,
+        `an event can't be defined by ${definition.$type}; use one of the standard's definitions`,
+      );
       return null;
   }
 }
@@ -324,7 +343,7 @@ export function keyOf(holder: Model, element: Model): Expression | null {
   return ofMessage ?? extensionsOf(holder).correlationKey ?? extensionsOf(element).correlationKey;
 }
 
-function timerOf(reading: Reading, event: Model, definition: Model): EventTrigger | null {
+function timerOf(context: ReadContext, event: Model, definition: Model): EventTrigger | null {
   for (const [name, timer] of [
     ["timeDate", "date"],
     ["timeDuration", "duration"],
@@ -333,11 +352,11 @@ function timerOf(reading: Reading, event: Model, definition: Model): EventTrigge
     const value = valueIn(definition, name);
     if (value !== null) return { kind: "timer", timer, value };
   }
-  flaw(reading, event, "the timer has no time; give it a timeDate, timeDuration or timeCycle");
+  addProblem(context, event, "the timer has no time; give it a timeDate, timeDuration or timeCycle");
   return null;
 }
 
-function flaw({ problems, lineOf }: Reading, event: Model, text: string): void {
+function addProblem({ problems, lineOf }: ReadContext, event: Model, text: string): void {
   problems.add(event.id ?? null, lineOf(event.id ?? null), text);
 }
 
@@ -399,8 +418,8 @@ export function nameOf(data: Model): string {
   return textIn(data, "name") ?? data.id ?? "";
 }
 
-/** What every part of the reading of one document needs. */
-export interface Reading {
+/** What every part of the context of one document needs. */
+export interface ReadContext {
   readonly problems: Problems;
   /** The line of the element with this id. */
   lineOf(id: string | null): number | null;
@@ -410,7 +429,7 @@ export interface Reading {
   readonly globalScripts: ReadonlyMap<string, string>;
   readonly globalTasks: ReadonlyMap<string, Model>;
   /** Names of messages by the elements between which they flow. */
-  readonly flowing: ReadonlyMap<string, string>;
+  readonly messageNames: ReadonlyMap<string, string>;
 }
 
 /** Message flows give names to messages that the events at their ends do not name. */
@@ -429,7 +448,7 @@ export function messageFlowNames(rootElements: readonly Model[]): ReadonlyMap<st
 }
 
 /** The name of the message that an event or task is about. */
-export function messageName(reading: Reading, holder: Model, element: Model): string {
+export function messageName(context: ReadContext, holder: Model, element: Model): string {
   const message = modelIn(holder, "messageRef");
   const operation = modelIn(modelIn(holder, "operationRef"), "inMessageRef");
   const id = element.id ?? "";
@@ -438,7 +457,7 @@ export function messageName(reading: Reading, holder: Model, element: Model): st
     message?.id ??
     textIn(operation, "name") ??
     operation?.id ??
-    reading.flowing.get(id) ??
+    context.messageNames.get(id) ??
     textIn(element, "name") ??
     id
   );
@@ -456,7 +475,7 @@ function isImplicitStart(element: Element): boolean {
   if (element.incoming.length > 0 || element.type === "boundaryEvent" || element.type === "eventSubProcess")
     return false;
   if (element.type === "receiveTask" && element.instantiates) return false;
-  if (element.type === "eventBasedGateway" && element.begins !== null) return false;
+  if (element.type === "eventBasedGateway" && element.instantiates !== null) return false;
   if (isEvent(element) && element.triggers.some(({ kind }) => kind === "link")) return false;
   return !(isActivity(element) && element.isForCompensation);
 }

@@ -137,7 +137,7 @@ function elementOf(
   const event = EVENTS[type];
   if (event !== undefined) return { ...node, type: event, ...PLAIN_EVENT };
   const gateway = GATEWAYS[type];
-  if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null, begins: null };
+  if (gateway !== undefined) return { ...node, type: gateway, default: fallback, activation: null, instantiates: null };
   const task = TASKS[type];
   return task === undefined ? null : { ...node, ...PLAIN_ACTIVITY, default: fallback, ...taskOf(task, data) };
 }
@@ -221,5 +221,5 @@ export function retryOf(data: Data): RetrySetting | null {
   const { max, backoff } = (data.retry ?? {}) as Data;
   if (typeof max !== "number" || !Number.isInteger(max) || max < 0) return null;
   const kind = backoff === "linear" || backoff === "fixed" ? backoff : "exponential";
-  return { ...RETRY_DEFAULT, tries: max + 1, backoff: kind, maxMs: WAIT_MAX_MS };
+  return { ...RETRY_DEFAULT, maxAttempts: max + 1, backoff: kind, maxMs: WAIT_MAX_MS };
 }

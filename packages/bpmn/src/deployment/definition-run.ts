@@ -3,7 +3,7 @@ import type { Variables } from "../machine/state.ts";
 import { triggersOf } from "../machine/subscriptions.ts";
 import type { Element, EventTrigger, Process } from "../model/process.ts";
 import { firstDue, nextDue, parseTimer } from "../model/timer.ts";
-import { type Carried, messageStartTopic, signalTopic } from "../program/topics.ts";
+import { type MessageValue, messageStartTopic, signalTopic } from "../program/topics.ts";
 
 /** A model as it was deployed. */
 export type Source =
@@ -32,11 +32,11 @@ interface Due {
   readonly left: number | null;
 }
 
-interface Watch {
+interface WatchState {
   readonly listens: boolean;
   /** For each start: when its timer is due next, and how often still. */
   readonly due: ReadonlyArray<Due | null>;
-  readonly begun: number;
+  readonly startedCount: number;
 }
 
 export const DEFINITION_WORKFLOW = "bpmn definition";
@@ -57,7 +57,7 @@ export function startsOf(process: Process): readonly Start[] {
   return (process.scopes.get(process.id)?.elements ?? []).flatMap((id) => {
     const element = process.elements.get(id);
     if (element === undefined) return [];
-    if (element.type === "eventBasedGateway" && element.begins !== null) return afterGateway(process, element);
+    if (element.type === "eventBasedGateway" && element.instantiates !== null) return afterGateway(process, element);
     const begins = element.type === "startEvent" || (element.type === "receiveTask" && element.instantiates);
     return begins ? startsAt(element) : [];
   });
@@ -73,19 +73,19 @@ function afterGateway(process: Process, { outgoing }: Element): readonly Start[]
 }
 
 /** Begins an instance; the same id again is the same instance. */
-export type BeginInstance = (
+export type StartInstance = (
   definition: Definition,
   id: string,
   startedBy: { readonly element: string; readonly variables: Variables },
 ) => Promise<unknown>;
 
 /** The workflow whose runs are definitions. */
-export function definitionWorkflow(begin: BeginInstance) {
+export function definitionWorkflow(begin: StartInstance) {
   return workflow(DEFINITION_WORKFLOW, async (ctx: Ctx, definition: Definition): Promise<void> => {
     const due = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
     await ctx.loop({
       name: "watch",
-      state: { listens: definition.isDraft !== true, due, begun: 0 } as Watch,
+      state: { listens: definition.isDraft !== true, due, startedCount: 0 } as WatchState,
       run: async (round, watch) => {
         const got = await round.select(armsOf(definition, watch));
         const start = definition.starts[Number(got.key)];
@@ -94,8 +94,8 @@ export function definitionWorkflow(begin: BeginInstance) {
           return Loop.continue({ ...watch, listens: true, due: since });
         }
         if (start === undefined) return Loop.continue({ ...watch, listens: got.value === LISTENING });
-        const { variables = {} } = (got.value ?? {}) as Partial<Carried>;
-        const id = `${ctx.runId} ${watch.begun + 1}`;
+        const { variables = {} } = (got.value ?? {}) as Partial<MessageValue>;
+        const id = `${ctx.runId} ${watch.startedCount + 1}`;
         await round.step("begin", () =>
           begin(definition, id, { element: start.element, variables }).then(() => undefined),
         );
@@ -105,11 +105,15 @@ export function definitionWorkflow(begin: BeginInstance) {
   });
 }
 
-function afterStart(watch: Watch, { trigger }: Start, index: number): Watch {
+function afterStart(watch: WatchState, { trigger }: Start, index: number): WatchState {
   const was = watch.due[index] ?? null;
   const timer = trigger.kind === "timer" ? parseTimer(trigger.timer, trigger.value.text) : null;
   const next = timer === null || was === null ? null : nextDue(timer, was);
-  return { ...watch, begun: watch.begun + 1, due: watch.due.map((each, i) => (i === index ? next : each)) };
+  return {
+    ...watch,
+    startedCount: watch.startedCount + 1,
+    due: watch.due.map((each, i) => (i === index ? next : each)),
+  };
 }
 
 function firstOf(trigger: EventTrigger, now: number): Due | null {
@@ -117,7 +121,7 @@ function firstOf(trigger: EventTrigger, now: number): Due | null {
   return timer === null ? null : firstDue(timer, now);
 }
 
-function armsOf({ starts }: Definition, { listens, due }: Watch): Record<string, SelectArm> {
+function armsOf({ starts }: Definition, { listens, due }: WatchState): Record<string, SelectArm> {
   const arms: Record<string, SelectArm> = { [COMMAND]: { message: COMMAND } };
   if (!listens) return arms;
   starts.forEach(({ trigger }, i) => {

@@ -108,10 +108,10 @@ export class Definitions {
 
   /** Null version: the latest. Looks for what others have deployed if it is not known here. */
   async version(process: string, version: number | null): Promise<Version> {
-    const known = this.#known(process, version);
+    const known = this.#loaded(process, version);
     if (known !== null) return known;
     await this.refresh();
-    const found = this.#known(process, version);
+    const found = this.#loaded(process, version);
     if (found !== null) return found;
     const which = version === null ? "" : ` in version ${version}`;
     throw new PawlError("PROCESS_NOT_FOUND", `process ${process} is not deployed${which}; nothing was started`);
@@ -120,7 +120,7 @@ export class Definitions {
   /** Every process in its latest version. */
   async latest(): Promise<readonly Version[]> {
     await this.refresh();
-    return [...this.#latest.keys()].flatMap((process) => this.#known(process, null) ?? []);
+    return [...this.#latest.keys()].flatMap((process) => this.#loaded(process, null) ?? []);
   }
 
   /** A version that may be started: no draft, and none that is archived. */
@@ -134,7 +134,7 @@ export class Definitions {
 
   /** What a call activity names: a process, or else a workflow that is code. */
   async resolve(called: string, version: number | null): Promise<Called> {
-    const code = this.#known(called, version) === null ? this.#code.get(called) : undefined;
+    const code = this.#loaded(called, version) === null ? this.#code.get(called) : undefined;
     if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
     const { definition } = await this.version(called, version);
     return { name: definition.process, version: definition.version, isProcess: true };
@@ -155,8 +155,8 @@ export class Definitions {
     problems.check(`process ${process.id}`);
   }
 
-  #known(process: string, version: number | null): Version | null {
-    const wanted = version ?? this.#newest(process);
+  #loaded(process: string, version: number | null): Version | null {
+    const wanted = version ?? this.#latestPublished(process);
     return wanted === undefined ? null : (this.#versions.get(definitionId(process, wanted)) ?? null);
   }
 
@@ -166,7 +166,7 @@ export class Definitions {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const latest = this.#latest.get(process.id) ?? 0;
       const was = this.deployments.stateOf(process.id, latest);
-      if (this.#known(process.id, latest)?.definition.hash === hash && was !== "archived") {
+      if (this.#loaded(process.id, latest)?.definition.hash === hash && was !== "archived") {
         if (state === "published" && was !== "published") await this.change(process.id, latest, "published", null);
         return { process: process.id, version: latest, isNew: false };
       }
@@ -174,10 +174,10 @@ export class Definitions {
       const own = { process: process.id, version, hash, source, starts: startsOf(process) };
       const definition = state === "draft" ? { ...own, isDraft: true } : own;
       if (await this.#claim(definition)) {
-        const before = this.#newest(process.id);
-        await this.deployments.note({ process: process.id, version, hash, state });
+        const before = this.#latestPublished(process.id);
+        await this.deployments.record({ process: process.id, version, hash, state });
         await this.#add(definition, process);
-        if (state === "published" && before !== undefined) await this.#tell(process.id, before, SUPERSEDED);
+        if (state === "published" && before !== undefined) await this.#sendCommand(process.id, before, SUPERSEDED);
         return { process: process.id, version, isNew: true };
       }
       await this.refresh();
@@ -188,16 +188,16 @@ export class Definitions {
   /** Changes the state of a version. The newest that is published is the one that begins instances by itself. */
   async change(process: string, version: number, state: DeploymentState, by: string | null): Promise<Deployment> {
     const { definition } = await this.version(process, version);
-    const before = this.#newest(process);
+    const before = this.#latestPublished(process);
     const changed = await this.deployments.change(definition, state, by);
-    const newest = this.#newest(process);
-    if (before !== undefined && before !== newest) await this.#tell(process, before, SUPERSEDED);
-    if (newest !== undefined && before !== newest) await this.#tell(process, newest, LISTENING);
+    const newest = this.#latestPublished(process);
+    if (before !== undefined && before !== newest) await this.#sendCommand(process, before, SUPERSEDED);
+    if (newest !== undefined && before !== newest) await this.#sendCommand(process, newest, LISTENING);
     return changed;
   }
 
   /** The newest that is published. */
-  #newest(process: string): number | undefined {
+  #latestPublished(process: string): number | undefined {
     for (let version = this.#latest.get(process) ?? 0; version > 0; version -= 1) {
       const isThere = this.#versions.has(definitionId(process, version));
       if (isThere && this.deployments.stateOf(process, version) === "published") return version;
@@ -205,7 +205,7 @@ export class Definitions {
     return undefined;
   }
 
-  async #tell(process: string, version: number, command: string): Promise<void> {
+  async #sendCommand(process: string, version: number, command: string): Promise<void> {
     await this.#engine.send(definitionId(process, version), "command", command);
   }
 

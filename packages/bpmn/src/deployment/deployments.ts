@@ -4,7 +4,7 @@ import { freshId } from "../runtime/system.ts";
 /** A draft is not started; the newest that is published is; a deprecated one only by its number; an archived one never. */
 export type DeploymentState = "draft" | "published" | "deprecated" | "archived";
 
-export interface DeploymentAct {
+export interface DeploymentAction {
   readonly id: string;
   readonly state: DeploymentState;
   readonly by: string | null;
@@ -17,11 +17,11 @@ export interface Deployment {
   /** Of the model: the same model has the same. */
   readonly hash: string;
   readonly state: DeploymentState;
-  readonly history: readonly DeploymentAct[];
+  readonly history: readonly DeploymentAction[];
 }
 
 const KIND = "deployment";
-const TRIES_MAX = 20;
+const ATTEMPTS_MAX = 20;
 
 /** What may become of a version, by what it is. */
 const NEXT: Readonly<Record<DeploymentState, readonly DeploymentState[]>> = {
@@ -72,7 +72,7 @@ export class Deployments {
   }
 
   /** A version that is deployed. One that has a state already keeps it. */
-  async note(deployment: Omit<Deployment, "history">): Promise<void> {
+  async record(deployment: Omit<Deployment, "history">): Promise<void> {
     const history = [{ id: freshId(), state: deployment.state, by: null }];
     await this.#documents.revise(null, documentOf({ ...deployment, history }));
     await this.#read(deployment.process, deployment.version);
@@ -85,7 +85,7 @@ export class Deployments {
     by: string | null,
   ): Promise<Deployment> {
     const act = { id: freshId(), state, by };
-    for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const seen = await this.#read(process, version);
       const was = seen?.value ?? { process, version, hash, state: "published" as const, history: [] };
       if (was.history.some(({ id }) => id === act.id)) return was;

@@ -127,7 +127,7 @@ test("waits between tries grow as the model says: exponential, linear or fixed",
   const kinds = ["exponential", "linear", "fixed"];
   const task = (kind: string): string =>
     `<serviceTask id="${kind}"><extensionElements>
-       <pawl:retry tries="5" backoff="${kind}" initialMs="1000" maxMs="3500" jitter="0"/></extensionElements></serviceTask>`;
+       <pawl:retry maxAttempts="5" backoff="${kind}" initialMs="1000" maxMs="3500" jitter="0"/></extensionElements></serviceTask>`;
   await bpmn.deploy(
     documentOf(
       `<startEvent id="s"/>${kinds.map(task).join("")}${flows(kinds.map((kind) => `s -> ${kind}`).join("\n"))}`,

@@ -17,7 +17,7 @@ export interface StartProcessOptions {
 }
 
 /** What the engine is asked for. */
-export function asked(
+export function startRequest(
   process: Process,
   input: ProcessInput,
   { version: _, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,

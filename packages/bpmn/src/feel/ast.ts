@@ -12,9 +12,9 @@ export interface Binding {
 }
 
 /** An expression as a tree. */
-export type Node = Building | Computing;
+export type Node = ConstructionNode | OperationNode;
 
-export type Computing =
+export type OperationNode =
   | { readonly kind: "literal"; readonly value: FeelValue }
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "path"; readonly from: Node; readonly name: string }
@@ -33,7 +33,7 @@ export type Computing =
   | { readonly kind: "if"; readonly test: Node; readonly yes: Node; readonly no: Node };
 
 /** Expressions that make lists, contexts, functions and ranges, or go through them. */
-export type Building =
+export type ConstructionNode =
   | { readonly kind: "for"; readonly bindings: readonly Binding[]; readonly body: Node }
   | { readonly kind: "some"; readonly bindings: readonly Binding[]; readonly body: Node }
   | { readonly kind: "every"; readonly bindings: readonly Binding[]; readonly body: Node }

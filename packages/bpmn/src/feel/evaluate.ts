@@ -1,5 +1,5 @@
 import { difference, negative, power, product, quotient, sum } from "./arithmetic.ts";
-import type { BinaryOperator, Building, Node } from "./ast.ts";
+import type { BinaryOperator, ConstructionNode, Node } from "./ast.ts";
 import { BUILTINS } from "./builtins/table.ts";
 import { type Arguments, callBuiltin, callFunction } from "./call.ts";
 import { equal, order, within } from "./compare.ts";
@@ -63,7 +63,7 @@ function resultOf(node: Node, scope: Scope, run: Evaluation): FeelValue {
   }
 }
 
-function builtOf(node: Building, scope: Scope, run: Evaluation): FeelValue {
+function builtOf(node: ConstructionNode, scope: Scope, run: Evaluation): FeelValue {
   switch (node.kind) {
     case "for":
       return iterated(node.bindings, scope, run, { evaluate, body: node.body });

@@ -1,6 +1,6 @@
 import { PawlError } from "pawl";
 import type { Json } from "../feel/json.ts";
-import { type HttpAnswer, resolveHost, sendHttp } from "../runtime/http-send.ts";
+import { type HttpSendResponse, resolveHost, sendHttp } from "../runtime/http-send.ts";
 import {
   checkAddresses,
   checkHeaders,
@@ -109,7 +109,7 @@ async function sendTo(
   prepared: Prepared,
   options: HttpClientOptions,
   redirects: number,
-): Promise<HttpAnswer> {
+): Promise<HttpSendResponse> {
   const target = checkUrl(url, options);
   const addresses = await (options.resolve ?? resolveHost)(target.host);
   checkAddresses(target, addresses);
@@ -148,7 +148,7 @@ function redirected(prepared: Prepared, status: number, from: URL, to: URL): Pre
   };
 }
 
-function bodyOf(answer: HttpAnswer, url: string): Json {
+function bodyOf(answer: HttpSendResponse, url: string): Json {
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(answer.headers["content-type"] ?? "")) return answer.body;
   try {
     return answer.body === "" ? null : (JSON.parse(answer.body) as Json);

@@ -48,7 +48,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
       priority: 75,
       followUpAt: Date.UTC(2030, 0, 1),
       variables: { who: "ann", cents: 5 },
-      run: { id: "r", process: "p", version: 1, element: "approve", place: "approve/task" },
+      run: { id: "r", process: "p", version: 1, element: "approve", location: "approve/task" },
     });
     expect((task.dueAt ?? 0) - task.createdAt).toBe(24 * 3_600_000);
     for (const query of [
@@ -261,7 +261,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     const { tasks } = bpmn;
     const asking = workflow("asking", async (ctx) => {
       await ctx.step("ask", () =>
-        tasks.create({ id: ctx.runId, name: "Ask", tell: { runId: ctx.runId, message: "told" } }).then(() => null),
+        tasks.create({ id: ctx.runId, name: "Ask", notify: { runId: ctx.runId, message: "told" } }).then(() => null),
       );
       return (await ctx.listen("told")).value;
     });

@@ -1,10 +1,10 @@
 import { type Client, type DocumentView, type Engine, type Page, PawlError, type Telling } from "pawl";
 import type { Variables } from "../machine/state.ts";
-import { ACT_MESSAGE, taskMessage } from "../program/topics.ts";
+import { ACTION_MESSAGE, taskMessage } from "../program/topics.ts";
 import { freshId, systemNow } from "../runtime/system.ts";
 import { checkForm, checkForms, type Forms } from "./forms.ts";
 import { flawsOfSchema } from "./json-schema.ts";
-import { TASK_KIND, type TaskAct, type TaskBody, type TaskState, taskAttributes } from "./task-document.ts";
+import { TASK_KIND, type TaskAction, type TaskDocument, type TaskState, taskAttributes } from "./task-document.ts";
 import { listTasks, type TaskQuery } from "./task-queries.ts";
 
 /** What tasks need of an engine, or of a client. */
@@ -21,7 +21,7 @@ export interface TaskOptions {
 }
 
 /** A human task. */
-export type HumanTask = Omit<TaskBody, "tell"> & { readonly state: TaskState };
+export type HumanTask = Omit<TaskDocument, "notify"> & { readonly state: TaskState };
 
 /** Who does it, for the history, and why. */
 export interface ByOptions {
@@ -35,11 +35,11 @@ export interface ClaimOptions {
 }
 
 /** How often a task that others have changed meanwhile is looked at again. */
-const TRIES_MAX = 20;
+const ATTEMPTS_MAX = 20;
 
 interface Change {
-  readonly act: Omit<TaskAct, "id" | "at">;
-  readonly body: Partial<TaskBody>;
+  readonly action: Omit<TaskAction, "id" | "at">;
+  readonly changes: Partial<TaskDocument>;
   readonly state?: TaskState;
   /** What the task's run is told in the same commit. */
   readonly telling?: Telling;
@@ -49,7 +49,7 @@ interface Change {
  * The work that humans do. A task is a document: whoever changes it changes what they have read, or nothing, so of two who claim a
  * task one has it. Who may do what is the caller's to decide, but for claims and completions: those are for whom the task is.
  */
-export class Tasks {
+export class HumanTasks {
   readonly #engine: TaskEngine;
   readonly #forms: Forms;
   readonly #now: () => number;
@@ -68,7 +68,7 @@ export class Tasks {
   }
 
   /** What was done to a task, oldest first. */
-  async history(id: string): Promise<readonly TaskAct[]> {
+  async history(id: string): Promise<readonly TaskAction[]> {
     return (await this.get(id)).history;
   }
 
@@ -82,15 +82,15 @@ export class Tasks {
   async create(task: NewTask): Promise<HumanTask> {
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
     const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
-    if (outcome.kind !== "done") throw taken(body.id, "exists already", "TASK_STATE");
+    if (outcome.kind !== "done") throw taskError(body.id, "exists already", "TASK_STATE");
     return taskOf(await this.#read(body.id));
   }
 
   /** Gives it to somebody, or with null to nobody, whoever has it. */
   async assign(id: string, to: string | null, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, () => ({
-      act: actOf("assigned", options, to),
-      body: { assignee: to, owner: null },
+      action: actionOf("assigned", options, to),
+      changes: { assignee: to, owner: null },
     }));
   }
 
@@ -98,42 +98,42 @@ export class Tasks {
   async claim(id: string, user: string, { groups = [] }: ClaimOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       if (task.assignee === user) return null;
-      if (task.assignee !== null) throw taken(id, `is ${task.assignee}'s already`, "TASK_STATE");
-      if (!isCandidate(task, user, groups)) throw taken(id, `is not for ${user}`, "TASK_FORBIDDEN");
-      return { act: actOf("claimed", { by: user }, user), body: { assignee: user } };
+      if (task.assignee !== null) throw taskError(id, `is ${task.assignee}'s already`, "TASK_STATE");
+      if (!isCandidate(task, user, groups)) throw taskError(id, `is not for ${user}`, "TASK_FORBIDDEN");
+      return { action: actionOf("claimed", { by: user }, user), changes: { assignee: user } };
     });
   }
 
   /** Gives it back: to whom it was delegated from, or to all candidates. */
   async release(id: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
-      if (task.assignee === null) throw taken(id, "is nobody's", "TASK_STATE");
-      checkHolder(task, options.by);
-      return { act: actOf("released", options, task.owner), body: { assignee: task.owner, owner: null } };
+      if (task.assignee === null) throw taskError(id, "is nobody's", "TASK_STATE");
+      checkAssignee(task, options.by);
+      return { action: actionOf("released", options, task.owner), changes: { assignee: task.owner, owner: null } };
     });
   }
 
   /** Lets another do it; whoever had it stays its owner, and gets it back when it is released. */
   async delegate(id: string, to: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
-      checkHolder(task, options.by);
+      checkAssignee(task, options.by);
       const owner = task.owner ?? task.assignee ?? options.by ?? null;
-      return { act: actOf("delegated", options, to), body: { assignee: to, owner } };
+      return { action: actionOf("delegated", options, to), changes: { assignee: to, owner } };
     });
   }
 
   /** Ends it with what was filled in. That is checked first: if it does not fit the form, nothing changes. */
   async complete(id: string, variables: Variables = {}, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
-      checkHolder(task, options.by);
+      checkAssignee(task, options.by);
       checkForm(id, task.form, this.#forms, variables);
       const at = this.#now();
       const completion = { at, by: options.by ?? null, variables };
       return {
-        act: actOf("completed", options, task.assignee),
-        body: { completion },
+        action: actionOf("completed", options, task.assignee),
+        changes: { completion },
         state: "completed",
-        ...tellingOf(task, { state: "completed", variables }, () => ({ variables })),
+        ...notificationOf(task, { state: "completed", variables }, () => ({ variables })),
       };
     });
   }
@@ -141,10 +141,10 @@ export class Tasks {
   /** Ends it without a result. The token of a process that waits at it ends too. */
   async cancel(id: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => ({
-      act: actOf("cancelled", options, task.assignee),
-      body: {},
+      action: actionOf("cancelled", options, task.assignee),
+      changes: {},
       state: "cancelled",
-      ...tellingOf(task, { state: "cancelled" }, null),
+      ...notificationOf(task, { state: "cancelled" }, null),
     }));
   }
 
@@ -153,7 +153,10 @@ export class Tasks {
       id,
       (task) => {
         const comment = { at: this.#now(), by: options.by ?? null, text };
-        return { act: actOf("commented", options, task.assignee), body: { comments: [...task.comments, comment] } };
+        return {
+          action: actionOf("commented", options, task.assignee),
+          changes: { comments: [...task.comments, comment] },
+        };
       },
       "any",
     );
@@ -162,52 +165,52 @@ export class Tasks {
   /** Reads, decides and writes, until what was read is what is there. Null: it is as it should be. */
   async #change(
     id: string,
-    decide: (task: HumanTask & TaskBody) => Change | null,
+    decide: (task: HumanTask & TaskDocument) => Change | null,
     states: "open" | "any" = "open",
   ): Promise<HumanTask> {
-    const actId = this.#newId();
-    for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
+    const actionId = this.#newId();
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const seen = await this.#read(id);
       const task = { ...seen.value, state: stateOf(seen) };
       // The store may have done it, and its answer been lost.
-      if (task.history.some((act) => act.id === actId)) return taskOf(seen);
-      if (states === "open" && task.state !== "open") throw taken(id, `is ${task.state}`, "TASK_STATE");
+      if (task.history.some((action) => action.id === actionId)) return taskOf(seen);
+      if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
       const change = decide(task);
       if (change === null) return taskOf(seen);
-      const { act, body, state = task.state, telling } = change;
-      const history = [...task.history, { ...act, id: actId, at: this.#now() }];
-      const next: TaskBody = { ...seen.value, ...body, history };
+      const { action, changes, state = task.state, telling } = change;
+      const history = [...task.history, { ...action, id: actionId, at: this.#now() }];
+      const next: TaskDocument = { ...seen.value, ...changes, history };
       const outcome = await this.#engine.documents.revise(seen, documentOf(next, state, seen.runId), telling);
       if (outcome.kind === "done") return taskOf({ value: next, attributes: { d: state } });
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
-    throw taken(id, "is changed by others all the time", "TASK_STATE");
+    throw taskError(id, "is changed by others all the time", "TASK_STATE");
   }
 
   /** The run that it is for has ended: so has the task. */
-  async #close(seen: DocumentView<TaskBody>, status: string | null): Promise<never> {
+  async #close(seen: DocumentView<TaskDocument>, status: string | null): Promise<never> {
     const { documents } = this.#engine;
     const why = status === null ? "its run is not there" : `its run is ${status}`;
-    const act = { kind: "cancelled", id: this.#newId(), at: this.#now(), by: null, to: null, why } as const;
-    const body = { ...seen.value, history: [...seen.value.history, act] };
+    const action = { kind: "cancelled", id: this.#newId(), at: this.#now(), by: null, to: null, why } as const;
+    const body = { ...seen.value, history: [...seen.value.history, action] };
     await documents.revise(seen, documentOf(body, "cancelled", seen.runId));
-    throw taken(seen.id, `is cancelled: ${why}`, "TASK_STATE");
+    throw taskError(seen.id, `is cancelled: ${why}`, "TASK_STATE");
   }
 
-  async #read(id: string): Promise<DocumentView<TaskBody>> {
-    const found = await this.#engine.documents.get<TaskBody>(TASK_KIND, id);
+  async #read(id: string): Promise<DocumentView<TaskDocument>> {
+    const found = await this.#engine.documents.get<TaskDocument>(TASK_KIND, id);
     if (found === null)
       throw new PawlError("TASK_NOT_FOUND", `there is no task ${id}; check the id, or whether its run is gone`);
     return found;
   }
 }
 
-function documentOf(value: TaskBody, state: TaskState, runId: string | null) {
+function documentOf(value: TaskDocument, state: TaskState, runId: string | null) {
   return { kind: TASK_KIND, id: value.id, runId, value, attributes: taskAttributes(value, state) };
 }
 
-function taskOf({ value, attributes }: Pick<DocumentView<TaskBody>, "value" | "attributes">): HumanTask {
-  const { tell: _, ...task } = value;
+function taskOf({ value, attributes }: Pick<DocumentView<TaskDocument>, "value" | "attributes">): HumanTask {
+  const { notify: _, ...task } = value;
   return { ...task, state: stateOf({ attributes }) };
 }
 
@@ -215,39 +218,39 @@ function stateOf({ attributes }: Pick<DocumentView, "attributes">): TaskState {
   return attributes.d as TaskState;
 }
 
-function actOf(kind: TaskAct["kind"], { by, why }: ByOptions, to: string | null): Change["act"] {
+function actionOf(kind: TaskAction["kind"], { by, why }: ByOptions, to: string | null): Change["action"] {
   return { kind, by: by ?? null, to, why: why ?? null };
 }
 
-function isCandidate(task: TaskBody, user: string, groups: readonly string[]): boolean {
+function isCandidate(task: TaskDocument, user: string, groups: readonly string[]): boolean {
   if (task.candidateUsers.length + task.candidateGroups.length === 0) return true;
   return task.candidateUsers.includes(user) || task.candidateGroups.some((group) => groups.includes(group));
 }
 
 /** Who says who they are has to be the one who has it, or who has given it away. */
-function checkHolder(task: TaskBody, by: string | undefined): void {
+function checkAssignee(task: TaskDocument, by: string | undefined): void {
   if (by === undefined || task.assignee === null || by === task.assignee || by === task.owner) return;
-  throw taken(task.id, `is ${task.assignee}'s, not ${by}'s`, "TASK_FORBIDDEN");
+  throw taskError(task.id, `is ${task.assignee}'s, not ${by}'s`, "TASK_FORBIDDEN");
 }
 
 /** The run of a process hears its own messages; another is told how the task has ended. */
-function tellingOf(
-  { id, run, tell }: TaskBody,
+function notificationOf(
+  { id, run, notify }: TaskDocument,
   end: object,
   completed: (() => object) | null,
 ): { readonly telling?: Telling } {
   const messageId = `task ${id}`;
   if (run !== null && completed !== null) {
-    return { telling: { runId: run.id, message: taskMessage(run.place), value: completed(), id: messageId } };
+    return { telling: { runId: run.id, message: taskMessage(run.location), value: completed(), id: messageId } };
   }
   if (run !== null) {
-    const act = { kind: "cancelToken", row: run.row };
-    return { telling: { runId: run.id, message: ACT_MESSAGE, value: act, id: messageId } };
+    const action = { kind: "cancelToken", row: run.row };
+    return { telling: { runId: run.id, message: ACTION_MESSAGE, value: action, id: messageId } };
   }
-  return tell === null ? {} : { telling: { ...tell, value: { task: id, ...end }, id: messageId } };
+  return notify === null ? {} : { telling: { ...notify, value: { task: id, ...end }, id: messageId } };
 }
 
-function taken(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
+function taskError(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
   return new PawlError(code, `task ${id} ${what}; nothing was changed`);
 }
 
@@ -259,9 +262,9 @@ function taken(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"):
  * await tasks.claim("r-1 approve/task", "ann", { groups: ["sales"] });
  * ```
  */
-export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): Tasks {
+export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): HumanTasks {
   checkForms(forms);
-  return new Tasks({ engine, forms, now, newId });
+  return new HumanTasks({ engine, forms, now, newId });
 }
 
 /** A task that is none of a process. */
@@ -276,13 +279,13 @@ export interface NewTask {
   readonly priority?: number;
   readonly variables?: Variables;
   /** A run that waits for its end gets this message, with `{ task, state, variables }`. */
-  readonly tell?: { readonly runId: string; readonly message: string };
+  readonly notify?: { readonly runId: string; readonly message: string };
 }
 
 const ID_MAX = 300;
 
-export function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskBody {
-  const { name, description = null, assignee = null, form, priority = null, variables = {}, tell = null } = task;
+export function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
+  const { name, description = null, assignee = null, form, priority = null, variables = {}, notify = null } = task;
   if (typeof name !== "string" || name.trim() === "") throw invalid("the task has no name; give it one");
   if (typeof id !== "string" || id === "" || id.length > ID_MAX) {
     throw invalid(`the id of a task has 1 to ${ID_MAX} characters`);
@@ -293,7 +296,7 @@ export function checkNewTask(task: NewTask, { at, id }: { readonly at: number; r
   return {
     id,
     run: null,
-    tell,
+    notify,
     name,
     description,
     form: form === undefined ? null : typeof form === "string" ? { kind: "id", id: form } : { kind: "schema", ...form },

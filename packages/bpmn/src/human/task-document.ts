@@ -17,7 +17,7 @@ export interface TaskComment {
 }
 
 /** Something that was done to a task. */
-export interface TaskAct {
+export interface TaskAction {
   readonly kind:
     | "created"
     | "assigned"
@@ -37,7 +37,7 @@ export interface TaskAct {
 }
 
 /** A human task as its document holds it. */
-export interface TaskBody {
+export interface TaskDocument {
   readonly id: string;
   /** Where in which process run it is; null: it is none of a process. */
   readonly run: {
@@ -45,11 +45,11 @@ export interface TaskBody {
     readonly process: string;
     readonly version: number;
     readonly element: string;
-    readonly place: string;
+    readonly location: string;
     readonly row: number;
   } | null;
   /** Of one that is none of a process: the run that waits for its end, and with which message. */
-  readonly tell: { readonly runId: string; readonly message: string } | null;
+  readonly notify: { readonly runId: string; readonly message: string } | null;
   readonly name: string;
   readonly description: string | null;
   readonly form: TaskForm | null;
@@ -66,12 +66,12 @@ export interface TaskBody {
   readonly owner: string | null;
   readonly completion: { readonly at: number; readonly by: string | null; readonly variables: Variables } | null;
   readonly comments: readonly TaskComment[];
-  readonly history: readonly TaskAct[];
+  readonly history: readonly TaskAction[];
 }
 
 /** By these a task is found: who has it, its run, its process, its state. */
-export function taskAttributes({ assignee, run, tell }: TaskBody, state: TaskState): DocumentAttributes {
-  const runId = run?.id ?? tell?.runId;
+export function taskAttributes({ assignee, run, notify }: TaskDocument, state: TaskState): DocumentAttributes {
+  const runId = run?.id ?? notify?.runId;
   return {
     ...(assignee !== null && { a: assignee }),
     ...(runId !== undefined && { b: runId }),
@@ -82,17 +82,17 @@ export function taskAttributes({ assignee, run, tell }: TaskBody, state: TaskSta
 
 /** A document for each candidate, and one that lies where its time is. */
 export function keyDocuments(
-  task: TaskBody,
+  task: TaskDocument,
   state: TaskState,
 ): readonly { readonly kind: string; readonly id: string; readonly attributes: DocumentAttributes }[] {
   const keys = [
     ...[...new Set(task.candidateUsers)].map((user) => [userKey(user), userKey(user)] as const),
     ...[...new Set(task.candidateGroups)].map((group) => [groupKey(group), groupKey(group)] as const),
-    ...(task.dueAt === null ? [] : [[DUE_KEY, `${DUE_KEY} ${ordered(task.dueAt)}`] as const]),
+    ...(task.dueAt === null ? [] : [[DUE_KEY, `${DUE_KEY} ${sortableTime(task.dueAt)}`] as const]),
   ];
-  return keys.map(([key, place]) => ({
+  return keys.map(([key, location]) => ({
     kind: TASK_KEY_KIND,
-    id: `${place} ${task.id}`,
+    id: `${location} ${task.id}`,
     attributes: { a: key, d: state },
   }));
 }
@@ -108,11 +108,11 @@ export function groupKey(group: string): string {
 }
 
 /** Sorts as the moment does. */
-export function ordered(at: number): string {
+export function sortableTime(at: number): string {
   return String(Math.max(0, Math.floor(at))).padStart(16, "0");
 }
 
 /** Says which task is meant; after an operator has sent the run another way, its tasks are others. */
-export function taskId(runId: string, place: string, edition: number): string {
-  return `${runId} ${place}${edition === 0 ? "" : ` ~${edition}`}`;
+export function taskId(runId: string, location: string, edition: number): string {
+  return `${runId} ${location}${edition === 0 ? "" : ` ~${edition}`}`;
 }

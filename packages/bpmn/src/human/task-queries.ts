@@ -2,10 +2,10 @@ import { type Documents, type DocumentView, type Page, PawlError } from "pawl";
 import {
   DUE_KEY,
   groupKey,
-  ordered,
+  sortableTime,
   TASK_KEY_KIND,
   TASK_KIND,
-  type TaskBody,
+  type TaskDocument,
   type TaskState,
   userKey,
 } from "./task-document.ts";
@@ -30,7 +30,7 @@ export interface TaskQuery {
 const LIMIT = 50;
 const LIMIT_MAX = 1_000;
 
-type Found = Page<DocumentView<TaskBody>>;
+type Found = Page<DocumentView<TaskDocument>>;
 
 export async function listTasks(documents: Documents, query: TaskQuery, now: number): Promise<Found> {
   const { limit = LIMIT, cursor } = query;
@@ -56,7 +56,7 @@ async function listOwn(documents: Documents, query: TaskQuery, paging: Paging): 
     ...(state !== "any" && { d: state }),
   };
   return await fill(paging, async (limit, cursor) => {
-    const page = await documents.list<TaskBody>({ kind: TASK_KIND, where, limit, ...(cursor && { cursor }) });
+    const page = await documents.list<TaskDocument>({ kind: TASK_KIND, where, limit, ...(cursor && { cursor }) });
     return { items: page.items.filter((each) => fits(each, query)), cursor: page.cursor };
   });
 }
@@ -70,11 +70,11 @@ async function listByKey(
 ): Promise<Found> {
   const { state = "open" } = query;
   const where = { a: key, ...(state === "open" && { d: state }) };
-  const last = paging.before === null ? null : `${DUE_KEY} ${ordered(paging.before)}`;
+  const last = paging.before === null ? null : `${DUE_KEY} ${sortableTime(paging.before)}`;
   return await fill(paging, async (limit, cursor) => {
     const page = await documents.list<string>({ kind: TASK_KEY_KIND, where, limit, ...(cursor && { cursor }) });
     const keys = last === null ? page.items : page.items.filter(({ id }) => id < last);
-    const found = await Promise.all(keys.map(({ value }) => documents.get<TaskBody>(TASK_KIND, value)));
+    const found = await Promise.all(keys.map(({ value }) => documents.get<TaskDocument>(TASK_KIND, value)));
     const items = found.filter((each) => each !== null).filter((each) => fits(each, query));
     return { items, cursor: keys.length < page.items.length ? null : page.cursor };
   });
@@ -85,7 +85,7 @@ async function fill(
   { limit, cursor }: Paging,
   read: (limit: number, cursor: string | undefined) => Promise<Found>,
 ): Promise<Found> {
-  const items: DocumentView<TaskBody>[] = [];
+  const items: DocumentView<TaskDocument>[] = [];
   let next = cursor;
   for (;;) {
     const page = await read(limit - items.length, next);
@@ -95,7 +95,7 @@ async function fill(
   }
 }
 
-function fits({ value, attributes }: DocumentView<TaskBody>, query: TaskQuery): boolean {
+function fits({ value, attributes }: DocumentView<TaskDocument>, query: TaskQuery): boolean {
   const { assignee, runId, process, unassigned = false, state = "open" } = query;
   return (
     (state === "any" || attributes.d === state) &&

@@ -81,18 +81,18 @@ describe("an activity that is done several times", () => {
        <extensionElements><pawl:loopCharacteristics inputCollection="= items" inputElement="item" outputCollection="out" outputElement="= r"/></extensionElements>
        ${inside}</multiInstanceLoopCharacteristics></serviceTask>`;
 
-  test("in parallel gathers what each gives at its item's place, whoever ends first", async () => {
+  test("in parallel gathers what each gives at its item's location, whoever ends first", async () => {
     const one = await bench(multi("", ""), PLAIN);
     one.start({ items: ["x", "y", "z"] });
     expect(one.seen.map(({ item }) => item)).toEqual(["x", "y", "z"]);
     const [x, y, z] = one.open("work");
-    for (const [place, r] of [
+    for (const [location, r] of [
       [z, 3],
       [x, 1],
       [y, 2],
     ] as const) {
       expect(one.ending).toBe(null);
-      one.happens({ kind: "completed", place: place ?? "", variables: {}, value: { r } });
+      one.happens({ kind: "completed", location: location ?? "", variables: {}, value: { r } });
     }
     expect(one.ending).toMatchObject({ kind: "completed", variables: { out: [1, 2, 3] } });
   });
@@ -114,7 +114,7 @@ describe("an activity that is done several times", () => {
       .done("a", { r: 1 })
       .done("a", { r: 2 });
     expect(one.ending).toMatchObject({ kind: "completed", variables: { out: [1, 2, null, null] } });
-    expect(one.withdrawn).toHaveLength(2);
+    expect(one.cancelled).toHaveLength(2);
     const none = await bench(multi("", ""), PLAIN);
     expect(none.start({ items: [] }).ending).toMatchObject({ kind: "completed", variables: { out: [] } });
   });

@@ -1,41 +1,41 @@
 import { type EventTrigger, isSubProcess } from "../model/process.ts";
-import { closeStarts } from "./catch-events.ts";
+import { closeEventSubProcesses } from "./catch-events.ts";
 import type { Role, Row, Undoable } from "./state.ts";
-import { addRow, clearScope, removeRow, removeTree, upward } from "./state-rows.ts";
-import { compensationInside } from "./throw-events.ts";
-import { count, elementOf, type Live, push } from "./working-state.ts";
+import { addRow, clearScope, removeRow, removeTree, selfAndAncestors } from "./state-rows.ts";
+import { compensationSubProcess } from "./throw-events.ts";
+import { count, elementOf, enqueue, type WorkingState } from "./working-state.ts";
 
 type Compensation = Extract<EventTrigger, { kind: "compensation" }>;
-type Undoing = Extract<Role, { kind: "undoing" }>;
+type CompensationRole = Extract<Role, { kind: "undoing" }>;
 
 /** An event that throws compensation undoes what its scope has done, newest first, and waits for it unless it says otherwise. */
-export function startUndoing(live: Live, row: Row, { activity, waits }: Compensation): void {
-  const queue = scopesOf(live, row)
-    .flatMap((scope) => taken(scope, activity))
+export function startCompensation(state: WorkingState, row: Row, { activity, waits }: Compensation): void {
+  const queue = compensatedScopes(state, row)
+    .flatMap((scope) => takeUndoables(scope, activity))
     .sort((a, b) => b.order - a.order);
   if (waits) {
     row.role = { kind: "undoing", queue, undo: [], after: "leave" };
-    push(live, { kind: "check", row: row.id });
+    enqueue(state, { kind: "check", row: row.id });
     return;
   }
-  const beside = addRow(live, {
+  const beside = addRow(state, {
     parent: row.parent,
     element: row.element,
     role: { kind: "undoing", queue, undo: [], after: "undone" },
   });
-  push(live, { kind: "check", row: beside.id });
-  push(live, { kind: "leave", row: row.id });
+  enqueue(state, { kind: "check", row: beside.id });
+  enqueue(state, { kind: "leave", row: row.id });
 }
 
 /** The scope of the event; thrown in an event sub-process, it means what that lies in as well. */
-function scopesOf(live: Live, row: Row): readonly Row[] {
-  const [scope, above] = [...upward(live, row)].slice(1);
+function compensatedScopes(state: WorkingState, row: Row): readonly Row[] {
+  const [scope, above] = [...selfAndAncestors(state, row)].slice(1);
   if (scope === undefined) return [];
-  return elementOf(live, scope)?.type === "eventSubProcess" && above !== undefined ? [scope, above] : [scope];
+  return elementOf(state, scope)?.type === "eventSubProcess" && above !== undefined ? [scope, above] : [scope];
 }
 
 /** Each is undone once. */
-function taken(scope: Row, activity: string | null): readonly Undoable[] {
+function takeUndoables(scope: Row, activity: string | null): readonly Undoable[] {
   if (!("undo" in scope.role)) return [];
   const { undo } = scope.role;
   const mine = undo.filter(({ element }) => activity === null || element === activity);
@@ -44,73 +44,73 @@ function taken(scope: Row, activity: string | null): readonly Undoable[] {
 }
 
 /** A transaction is cancelled: nothing in it goes on, what was done in it is undone, and it is left by its cancel event. */
-export function cancelTransaction(live: Live, row: Row): void {
-  for (const above of upward(live, row)) {
-    if (elementOf(live, above)?.type !== "transaction" || above.role.kind !== "scope") continue;
+export function cancelTransaction(state: WorkingState, row: Row): void {
+  for (const above of selfAndAncestors(state, row)) {
+    if (elementOf(state, above)?.type !== "transaction" || above.role.kind !== "scope") continue;
     const queue = [...above.role.undo].reverse();
-    clearScope(live, above);
-    closeStarts(live, above);
+    clearScope(state, above);
+    closeEventSubProcesses(state, above);
     above.role = { kind: "undoing", queue, undo: [], after: "cancelled" };
-    push(live, { kind: "check", row: above.id });
+    enqueue(state, { kind: "check", row: above.id });
     return;
   }
 }
 
 /** One after the other: the next one begins when the one before is done. */
-export function undoNext(live: Live, row: Row, role: Undoing): void {
+export function compensateNext(state: WorkingState, row: Row, role: CompensationRole): void {
   const [next, ...rest] = role.queue;
   if (next === undefined) {
-    undone(live, row, role);
+    finishCompensation(state, row, role);
     return;
   }
   role.queue = rest;
   if (next.handler !== null) {
-    push(live, { kind: "enter", element: next.handler, scope: row.id, result: null });
+    enqueue(state, { kind: "enter", element: next.handler, scope: row.id, result: null });
     return;
   }
-  const own = compensationInside(live, next.element);
+  const own = compensationSubProcess(state, next.element);
   const queue =
     own === null ? [...next.inner].reverse() : [{ element: own, handler: own, inner: [], order: 0, variables: null }];
-  const inner = addRow(live, {
+  const inner = addRow(state, {
     parent: row.id,
     element: next.element,
     role: { kind: "undoing", queue, undo: own === null ? [] : [...next.inner], after: "undone" },
     variables: { ...next.variables },
   });
-  push(live, { kind: "check", row: inner.id });
+  enqueue(state, { kind: "check", row: inner.id });
 }
 
-function undone(live: Live, row: Row, { after }: Undoing): void {
+function finishCompensation(state: WorkingState, row: Row, { after }: CompensationRole): void {
   if (after === "undone") {
-    removeRow(live, row);
+    removeRow(state, row);
     return;
   }
   if (after === "leave") {
     row.role = { kind: "plain" };
-    push(live, { kind: "leave", row: row.id });
+    enqueue(state, { kind: "leave", row: row.id });
     return;
   }
-  const element = elementOf(live, row);
-  const event = element !== null && isSubProcess(element) ? cancelEvent(live, element.boundaries) : undefined;
+  const element = elementOf(state, row);
+  const event = element !== null && isSubProcess(element) ? cancelBoundaryEvent(state, element.boundaries) : undefined;
   // The event is on the edge of the whole: with one of several instances, all are cancelled.
-  const host = row.instance === null ? row : live.rows.get(row.parent);
+  const host = row.instance === null ? row : state.rows.get(row.parent);
   if (event !== undefined && host !== undefined) {
-    push(live, { kind: "enter", element: event, scope: host.parent, result: {} });
-    removeTree(live, host);
+    enqueue(state, { kind: "enter", element: event, scope: host.parent, result: {} });
+    removeTree(state, host);
     return;
   }
   row.role = { kind: "plain" };
   if (row.instance !== null) {
-    push(live, { kind: "complete", row: row.id });
+    enqueue(state, { kind: "complete", row: row.id });
     return;
   }
-  count(live, row.element);
-  push(live, { kind: "leave", row: row.id });
+  count(state, row.element);
+  enqueue(state, { kind: "leave", row: row.id });
 }
 
-function cancelEvent(live: Live, boundaries: readonly string[]): string | undefined {
+function cancelBoundaryEvent(state: WorkingState, boundaries: readonly string[]): string | undefined {
   return boundaries.find((id) => {
-    const event = live.process.elements.get(id);
+    const event = state.process.elements.get(id);
     return event !== undefined && "triggers" in event && event.triggers.some(({ kind }) => kind === "cancel");
   });
 }

@@ -263,7 +263,7 @@ describe("waiting", () => {
     one.start();
     expect(one.open("timer")).toHaveLength(1);
     expect(one.comes("a").ending).toMatchObject({ kind: "completed" });
-    expect(one.withdrawn).toEqual(["x"]);
+    expect(one.cancelled).toEqual(["x"]);
   });
 
   test("an event sub-process in a sub-process sees its variables, and a later interrupting one ends those that did not", async () => {

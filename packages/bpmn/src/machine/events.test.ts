@@ -25,7 +25,7 @@ describe("an event on the edge of an activity", () => {
     expect(one.active).toEqual(["a", "i", "k"]);
     one.comes("x");
     expect(one.active).toEqual(["b"]);
-    expect([...one.withdrawn].sort()).toEqual(["i/task", "k/work"]);
+    expect([...one.cancelled].sort()).toEqual(["i/task", "k/work"]);
   });
 
   test("that does not interrupt lets it go on, as often as it comes", async () => {
@@ -38,7 +38,7 @@ describe("an event on the edge of an activity", () => {
     one.start();
     one.at = begun + 3_600_500;
     one.comes("x");
-    expect(one.state.commands).toContainEqual({ kind: "timer", place: "x#2", dueAt: begun + 7_200_000 });
+    expect(one.state.commands).toContainEqual({ kind: "timer", location: "x#2", dueAt: begun + 7_200_000 });
     one.comes("x#2");
     expect(one.active).toEqual(["a", "b", "b"]);
     expect(one.open("timer")).toEqual([]);
@@ -50,10 +50,10 @@ describe("an event on the edge of an activity", () => {
       PLAIN,
     );
     one.start();
-    const place = one.placeOf("x");
+    const location = one.locationOf("x");
     one.done("a");
     expect(one.ending?.kind).toBe("completed");
-    one.happens({ kind: "completed", place, variables: {}, value: null });
+    one.happens({ kind: "completed", location, variables: {}, value: null });
     expect(one.active).toEqual([]);
   });
 
@@ -114,7 +114,7 @@ describe("a signal", () => {
   test("of the instance's own that comes back to it is not heard twice", async () => {
     const one = await bench(`${throwing}<userTask id="w"/>${catching}`, "s -> c\nc -> e", SIGNAL);
     one.start();
-    one.happens({ kind: "echoed", place: one.placeOf("c") });
+    one.happens({ kind: "ownSignal", location: one.locationOf("c") });
     expect(one.active).toContain("c");
     one.comes("c");
     expect(one.active).not.toContain("c");
@@ -153,7 +153,7 @@ describe("the end of a process", () => {
     const other = await bench(inside, text);
     other.start().done("b");
     expect(other.ending?.kind).toBe("completed");
-    expect(other.withdrawn).toEqual(["a/task"]);
+    expect(other.cancelled).toEqual(["a/task"]);
     const nested = await bench(
       `<subProcess id="q"><startEvent id="qs"/><parallelGateway id="f"/><userTask id="a"/><endEvent id="z"><terminateEventDefinition/></endEvent>${flows("qs -q1-> f\nf -q2-> a\nf -q3-> z")}</subProcess><userTask id="b"/>`,
       "s -> q\nq -> b\nb -> e",
@@ -218,7 +218,7 @@ describe("an operator", () => {
     const one = await bench('<userTask id="a"/><userTask id="b"/>', PLAIN);
     one.start().happens({ kind: "moveToken", row: one.rowOf("a"), to: "b" });
     expect(one.active).toEqual(["b"]);
-    expect(one.withdrawn).toEqual(["a/task"]);
+    expect(one.cancelled).toEqual(["a/task"]);
     one.happens({ kind: "moveToken", row: one.rowOf("b"), to: "nowhere" }).happens({ kind: "cancelToken", row: 99 });
     expect(one.active).toEqual(["b"]);
     one.happens({ kind: "addToken", to: "a", variables: { x: 1 } });

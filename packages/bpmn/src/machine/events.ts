@@ -1,123 +1,123 @@
 import type { EventElement, EventTrigger } from "../model/process.ts";
-import { cancelTransaction, startUndoing } from "./compensation.ts";
+import { cancelTransaction, startCompensation } from "./compensation.ts";
 import type { Row } from "./state.ts";
-import { clearScope, removeRow, upward } from "./state-rows.ts";
+import { clearScope, removeRow, selfAndAncestors } from "./state-rows.ts";
 import { subscribeAll, textOf } from "./subscriptions.ts";
 import { publish } from "./tasks.ts";
 import { throwError, throwEscalation } from "./throw-events.ts";
-import { evaluate, visible } from "./variables.ts";
-import { count, issue, type Live, newPlaceOf, push, Stuck } from "./working-state.ts";
+import { evaluate, visibleVariables } from "./variables.ts";
+import { count, enqueue, IncidentError, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
 /** An event is reached. One whose trigger has come already is left at once; else it is waited for, or brought about. */
-export function beginEvent(live: Live, row: Row, event: EventElement): void {
+export function enterEvent(state: WorkingState, row: Row, event: EventElement): void {
   switch (event.type) {
     case "startEvent":
     case "boundaryEvent":
-      push(live, { kind: "leave", row: row.id });
+      enqueue(state, { kind: "leave", row: row.id });
       return;
     case "intermediateCatchEvent": {
       const isThere = row.result !== null || event.triggers.every(({ kind }) => kind === "link");
-      if (isThere) push(live, { kind: "leave", row: row.id });
-      else subscribeAll(live, row, event);
+      if (isThere) enqueue(state, { kind: "leave", row: row.id });
+      else subscribeAll(state, row, event);
       return;
     }
     case "intermediateThrowEvent":
     case "endEvent":
       if (event.handler !== null) {
-        const place = newPlaceOf(row, "work");
-        issue(live, { kind: "work", place, row: row.id });
-      } else if (bringAbout(live, row, event)) {
-        push(live, { kind: "leave", row: row.id });
+        const location = newRowLocation(row, "work");
+        issue(state, { kind: "work", location, row: row.id });
+      } else if (throwAll(state, row, event)) {
+        enqueue(state, { kind: "leave", row: row.id });
       }
   }
 }
 
 /** Does all that the event stands for, in the order of the model; false: it does not go on by itself. */
-function bringAbout(live: Live, row: Row, event: EventElement): boolean {
-  for (const trigger of event.triggers) if (!bring(live, row, event, trigger)) return false;
+function throwAll(state: WorkingState, row: Row, event: EventElement): boolean {
+  for (const trigger of event.triggers) if (!throwTrigger(state, row, event, trigger)) return false;
   return true;
 }
 
-function bring(live: Live, row: Row, event: EventElement, trigger: EventTrigger): boolean {
+function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigger: EventTrigger): boolean {
   switch (trigger.kind) {
     case "message":
-      publish(live, row, trigger);
+      publish(state, row, trigger);
       return true;
     case "signal":
-      broadcast(live, row, textOf(evaluate(live, row, trigger.name)));
+      broadcast(state, row, textOf(evaluate(state, row, trigger.name)));
       return true;
     case "error":
-      throwFrom(live, row, event, trigger.code ?? "");
+      throwErrorFrom(state, row, event, trigger.code ?? "");
       return false;
     case "escalation":
-      return escalate(live, row, trigger.code);
+      return escalate(state, row, trigger.code);
     case "link":
-      jump(live, row, event, trigger.name);
+      followLink(state, row, event, trigger.name);
       return false;
     case "compensation":
-      if (trigger.waits) count(live, event.id);
-      startUndoing(live, row, trigger);
+      if (trigger.waits) count(state, event.id);
+      startCompensation(state, row, trigger);
       return false;
     case "cancel":
-      count(live, event.id);
-      cancelTransaction(live, row);
+      count(state, event.id);
+      cancelTransaction(state, row);
       return false;
     case "terminate":
-      count(live, event.id);
-      terminate(live, row);
+      count(state, event.id);
+      terminate(state, row);
       return false;
     case "timer":
     case "conditional":
-      throw new Stuck("invalid", `a ${trigger.kind} event can't be thrown; ${event.id} has to catch it`);
+      throw new IncidentError("invalid", `a ${trigger.kind} event can't be thrown; ${event.id} has to catch it`);
   }
 }
 
 /** Heard here when all that is on its way has come to rest where it waits, and elsewhere with the commit. */
-function broadcast(live: Live, row: Row, name: string): void {
-  const variables = visible(live, row);
-  push(live, { kind: "signal", name, variables });
-  issue(live, { kind: "broadcast", place: newPlaceOf(row, "signal"), name, variables });
+function broadcast(state: WorkingState, row: Row, name: string): void {
+  const variables = visibleVariables(state, row);
+  enqueue(state, { kind: "signal", name, variables });
+  issue(state, { kind: "broadcast", location: newRowLocation(row, "signal"), name, variables });
 }
 
 /** An error that no event catches ends the process; whoever has called it gets it. */
-function throwFrom(live: Live, row: Row, event: EventElement, code: string): void {
+function throwErrorFrom(state: WorkingState, row: Row, event: EventElement, code: string): void {
   const variables = row.result ?? {};
-  count(live, event.id);
-  if (throwError(live, row, code, variables)) {
-    if (live.rows.has(row.id)) removeRow(live, row);
+  count(state, event.id);
+  if (throwError(state, row, code, variables)) {
+    if (state.rows.has(row.id)) removeRow(state, row);
     return;
   }
   const message = `the error ${code} was thrown by ${event.id} and is caught by no event`;
-  live.ending = { kind: "failed", code, message, variables };
+  state.ending = { kind: "failed", code, message, variables };
 }
 
-function escalate(live: Live, row: Row, code: string | null): boolean {
+function escalate(state: WorkingState, row: Row, code: string | null): boolean {
   const variables = row.result ?? {};
-  const outcome = throwEscalation(live, row, code, variables);
+  const outcome = throwEscalation(state, row, code, variables);
   if (outcome === "uncaught") {
-    issue(live, { kind: "escalate", place: newPlaceOf(row, "escalate"), code, variables });
+    issue(state, { kind: "escalate", location: newRowLocation(row, "escalate"), code, variables });
   }
   return outcome !== "interrupted";
 }
 
-function jump(live: Live, row: Row, event: EventElement, name: string): void {
-  const target = (live.process.scopes.get(event.scope)?.elements ?? []).find((id) => {
-    const other = live.process.elements.get(id);
+function followLink(state: WorkingState, row: Row, event: EventElement, name: string): void {
+  const target = (state.process.scopes.get(event.scope)?.elements ?? []).find((id) => {
+    const other = state.process.elements.get(id);
     return (
       other?.type === "intermediateCatchEvent" &&
       other.triggers.some((trigger) => trigger.kind === "link" && trigger.name === name)
     );
   });
-  if (target === undefined) throw new Stuck("invalid", `there is no link ${name} in ${event.scope}`);
-  count(live, event.id);
-  push(live, { kind: "enter", element: target, scope: row.parent, result: {} });
-  removeRow(live, row);
+  if (target === undefined) throw new IncidentError("invalid", `there is no link ${name} in ${event.scope}`);
+  count(state, event.id);
+  enqueue(state, { kind: "enter", element: target, scope: row.parent, result: {} });
+  removeRow(state, row);
 }
 
 /** Ends all in the scope of the event, which is over then; the scope that holds it goes on. */
-function terminate(live: Live, row: Row): void {
-  const [, scope] = [...upward(live, row)];
+function terminate(state: WorkingState, row: Row): void {
+  const [, scope] = [...selfAndAncestors(state, row)];
   if (scope === undefined) return;
-  clearScope(live, scope);
-  push(live, { kind: "check", row: scope.id });
+  clearScope(state, scope);
+  enqueue(state, { kind: "check", row: scope.id });
 }

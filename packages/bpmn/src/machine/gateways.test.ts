@@ -75,7 +75,7 @@ describe("a parallel gateway", () => {
       "s -> f\nf -[false]-> b\nf -> a\na -> e\nb -> e",
     );
     one.start();
-    expect(one.asked.map(({ place }) => place)).toEqual(["b/work", "a/work"]);
+    expect(one.asked.map(({ location }) => location)).toEqual(["b/work", "a/work"]);
   });
 });
 
@@ -183,7 +183,7 @@ describe("an event-based gateway", () => {
     ]);
     one.comes("m", { from: "ann" });
     expect(one.active).toEqual(["a"]);
-    expect(one.withdrawn).toEqual(["t"]);
+    expect(one.cancelled).toEqual(["t"]);
     expect(one.variables).toEqual({ from: "ann" });
   });
 });

@@ -1,9 +1,9 @@
 import type { Expression, GatewayElement, Process } from "../model/process.ts";
-import { unpark } from "./gateways.ts";
+import { removeToken } from "./gateways.ts";
 import type { Incident, Role, Row } from "./state.ts";
 import { addRow, childrenOf, PLAIN } from "./state-rows.ts";
 import { isTrue } from "./variables.ts";
-import { type Live, push, Stuck } from "./working-state.ts";
+import { enqueue, IncidentError, type WorkingState } from "./working-state.ts";
 
 /** By gateway and incoming flow: the elements from which a token can come to that flow without passing the gateway. */
 type Upstream = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -15,36 +15,36 @@ type ScopeRole = Extract<Role, { kind: "scope" }>;
  * Fires one inclusive or complex join that has all it can still get; false: there is none. It is asked when nothing else is
  * left to do, because what another token does decides it.
  */
-export function fireJoin(live: Live): boolean {
-  for (const id of live.joining) {
-    const scope = live.rows.get(id);
+export function fireJoin(state: WorkingState): boolean {
+  for (const id of state.scopesWithJoins) {
+    const scope = state.rows.get(id);
     if (scope?.role.kind !== "scope") continue;
-    if (fireIn(live, scope, scope.role)) return true;
+    if (fireIn(state, scope, scope.role)) return true;
   }
   return false;
 }
 
-function fireIn(live: Live, scope: Row, role: ScopeRole): boolean {
-  const positions = positionsIn(live, scope, role);
+function fireIn(state: WorkingState, scope: Row, role: ScopeRole): boolean {
+  const positions = positionsIn(state, scope, role);
   for (const id of Object.keys(role.resets)) {
-    const gateway = gatewayOf(live.process, id);
-    if (gateway !== null && isReset(live.process, gateway, role.resets[id] ?? [], positions)) delete role.resets[id];
+    const gateway = gatewayOf(state.process, id);
+    if (gateway !== null && isReset(state.process, gateway, role.resets[id] ?? [], positions)) delete role.resets[id];
   }
-  const waiting = Object.keys(role.joins).filter((id) => joinsInclusively(live.process, id));
+  const waiting = Object.keys(role.joins).filter((id) => joinsInclusively(state.process, id));
   for (const id of waiting) {
-    const gateway = gatewayOf(live.process, id);
+    const gateway = gatewayOf(state.process, id);
     if (gateway === null) continue;
-    if (fires(live, scope, role, gateway, positions)) return true;
+    if (fireIfComplete(state, scope, role, gateway, positions)) return true;
   }
-  if (waiting.length === 0 && Object.keys(role.resets).length === 0) live.joining.delete(scope.id);
+  if (waiting.length === 0 && Object.keys(role.resets).length === 0) state.scopesWithJoins.delete(scope.id);
   const [first] = waiting;
   if (first === undefined || scope.children > 0 || scope.pending > 0) return false;
   const message = `the join at ${first} waits for tokens that can't come: nothing else is left that could send them`;
-  return stopAt(live, scope, role, first, { kind: "joinDeadlock", message });
+  return raiseIncidentAt(state, scope, role, first, { kind: "joinDeadlock", message });
 }
 
-function fires(
-  live: Live,
+function fireIfComplete(
+  state: WorkingState,
   scope: Row,
   role: ScopeRole,
   gateway: GatewayElement,
@@ -53,13 +53,13 @@ function fires(
   try {
     const isDue =
       gateway.activation === null
-        ? isComplete(live, gateway, role, positions)
-        : activates(live, scope, role, gateway, gateway.activation);
-    if (isDue) fire(live, scope, role, gateway);
+        ? isComplete(state, gateway, role, positions)
+        : activates(state, scope, role, gateway, gateway.activation);
+    if (isDue) fire(state, scope, role, gateway);
     return isDue;
   } catch (error) {
-    if (!(error instanceof Stuck)) throw error;
-    return stopAt(live, scope, role, gateway.id, { kind: error.kind, message: error.message });
+    if (!(error instanceof IncidentError)) throw error;
+    return raiseIncidentAt(state, scope, role, gateway.id, { kind: error.kind, message: error.message });
   }
 }
 
@@ -74,9 +74,9 @@ function gatewayOf(process: Process, id: string): GatewayElement | null {
 }
 
 /** Where tokens are in a scope: at active elements, and at joins. */
-function positionsIn(live: Live, scope: Row, role: ScopeRole): ReadonlySet<string> {
+function positionsIn(state: WorkingState, scope: Row, role: ScopeRole): ReadonlySet<string> {
   const positions = new Set(Object.keys(role.joins));
-  for (const child of childrenOf(live, scope)) positions.add(child.element);
+  for (const child of childrenOf(state, scope)) positions.add(child.element);
   return positions;
 }
 
@@ -84,8 +84,13 @@ function positionsIn(live: Live, scope: Row, role: ScopeRole): ReadonlySet<strin
  * No token elsewhere can still come to an incoming flow that has none, unless it could come to one that has one too.
  * That is the rule of the standard.
  */
-function isComplete(live: Live, gateway: GatewayElement, role: ScopeRole, positions: ReadonlySet<string>): boolean {
-  const up = upstreamOf(live.process, gateway);
+function isComplete(
+  state: WorkingState,
+  gateway: GatewayElement,
+  role: ScopeRole,
+  positions: ReadonlySet<string>,
+): boolean {
+  const up = upstreamOf(state.process, gateway);
   const held = role.joins[gateway.id] ?? {};
   const filled = gateway.incoming.filter((flow) => (held[flow] ?? 0) > 0);
   const empty = gateway.incoming.filter((flow) => (held[flow] ?? 0) === 0);
@@ -109,31 +114,37 @@ function isReset(
   return !open.some((flow) => [...positions].some((position) => up.get(flow)?.has(position)));
 }
 
-function activates(live: Live, scope: Row, role: ScopeRole, gateway: GatewayElement, condition: Expression): boolean {
+function activates(
+  state: WorkingState,
+  scope: Row,
+  role: ScopeRole,
+  gateway: GatewayElement,
+  condition: Expression,
+): boolean {
   const held = Object.values(role.joins[gateway.id] ?? {});
   const activationCount = held.reduce((sum, count) => sum + count, 0);
-  return isTrue(live, scope, condition, { activationCount });
+  return isTrue(state, scope, condition, { activationCount });
 }
 
 /** One token of each flow that has some is taken. */
-function fire(live: Live, scope: Row, role: ScopeRole, gateway: GatewayElement): void {
+function fire(state: WorkingState, scope: Row, role: ScopeRole, gateway: GatewayElement): void {
   const flows = Object.keys(role.joins[gateway.id] ?? {});
-  for (const flow of flows) unpark(role.joins, gateway.id, flow);
+  for (const flow of flows) removeToken(role.joins, gateway.id, flow);
   if (gateway.activation !== null && flows.length < gateway.incoming.length) role.resets[gateway.id] = flows;
-  push(live, { kind: "enter", element: gateway.id, scope: scope.id, result: null });
+  enqueue(state, { kind: "enter", element: gateway.id, scope: scope.id, result: null });
 }
 
 /** The tokens at a join become one that can't go on; who looks at it decides. */
-function stopAt(
-  live: Live,
+function raiseIncidentAt(
+  state: WorkingState,
   scope: Row,
   role: ScopeRole,
   gateway: string,
   why: Pick<Incident, "kind" | "message">,
 ): true {
-  for (const flow of Object.keys(role.joins[gateway] ?? {})) unpark(role.joins, gateway, flow);
-  const row = addRow(live, { parent: scope.id, element: gateway, role: PLAIN });
-  row.incident = { ...why, at: live.at, again: "begin" };
+  for (const flow of Object.keys(role.joins[gateway] ?? {})) removeToken(role.joins, gateway, flow);
+  const row = addRow(state, { parent: scope.id, element: gateway, role: PLAIN });
+  row.incident = { ...why, at: state.at, retryFrom: "start" };
   return true;
 }
 
@@ -146,13 +157,13 @@ function upstreamOf(process: Process, gateway: GatewayElement): ReadonlyMap<stri
   const found: Upstream = known;
   const cached = found.get(gateway.id);
   if (cached !== undefined) return cached;
-  const made = new Map(gateway.incoming.map((flow) => [flow, reaching(process, gateway.id, flow)]));
+  const made = new Map(gateway.incoming.map((flow) => [flow, elementsReaching(process, gateway.id, flow)]));
   known.set(gateway.id, made);
   return made;
 }
 
 /** Walks backward from a flow. An event on an edge is reached from its activity, a caught link from the thrown ones. */
-function reaching(process: Process, without: string, flow: string): ReadonlySet<string> {
+function elementsReaching(process: Process, without: string, flow: string): ReadonlySet<string> {
   const seen = new Set<string>();
   const waiting = [process.flows.get(flow)?.source ?? ""];
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {

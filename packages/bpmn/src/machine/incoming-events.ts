@@ -1,129 +1,129 @@
 import { isActivity, type Process } from "../model/process.ts";
-import { act } from "./operator-actions.ts";
+import { applyAction } from "./operator-actions.ts";
 import { enterStarts, openScope } from "./scopes.ts";
 import type { Command, MachineEvent, Row } from "./state.ts";
 import { addRow, scopeRole } from "./state-rows.ts";
-import { subscribeAgain } from "./subscriptions.ts";
+import { resubscribe } from "./subscriptions.ts";
 import { isRecord, resultOf } from "./tasks.ts";
 import { throwError, throwEscalation } from "./throw-events.ts";
-import { overdue } from "./user-task.ts";
-import { elementOf, type Live, push, ROOT, release, unsubscribe } from "./working-state.ts";
+import { handleOverdue } from "./user-task.ts";
+import { elementOf, enqueue, ROOT, releaseRow, unsubscribe, type WorkingState } from "./working-state.ts";
 
 /** Puts what has happened into the queue. What nobody waits for any more is passed over. */
-export function takeEvent(live: Live, event: MachineEvent): void {
+export function handleEvent(state: WorkingState, event: MachineEvent): void {
   switch (event.kind) {
     case "started":
-      start(live, event);
+      start(state, event);
       return;
     case "completed":
-      completed(live, event);
+      handleCompletion(state, event);
       return;
-    case "echoed":
-      echoed(live, event.place);
+    case "ownSignal":
+      ignoreSignal(state, event.location);
       return;
-    case "told":
+    case "sent":
       return;
     case "failed":
     case "threw":
-      wentWrong(live, event);
+      handleFailure(state, event);
       return;
     case "escalated":
-      escalated(live, event);
+      handleEscalation(state, event);
       return;
     default:
-      act(live, event);
+      applyAction(state, event);
   }
 }
 
-function start(live: Live, { variables, startedBy }: Extract<MachineEvent, { kind: "started" }>): void {
-  const { process } = live;
-  const root = addRow(live, { parent: 0, element: process.id, role: scopeRole(), variables: { ...variables } });
-  openScope(live, root, process.id);
+function start(state: WorkingState, { variables, startedBy }: Extract<MachineEvent, { kind: "started" }>): void {
+  const { process } = state;
+  const root = addRow(state, { parent: 0, element: process.id, role: scopeRole(), variables: { ...variables } });
+  openScope(state, root, process.id);
   if (startedBy === null) {
-    enterStarts(live, root, process.scopes.get(process.id)?.starts ?? []);
+    enterStarts(state, root, process.scopes.get(process.id)?.starts ?? []);
   } else {
-    push(live, { kind: "enter", element: startedBy.element, scope: root.id, result: startedBy.variables });
-    for (const element of besides(process, startedBy.element)) {
-      push(live, { kind: "enter", element, scope: root.id, result: null });
+    enqueue(state, { kind: "enter", element: startedBy.element, scope: root.id, result: startedBy.variables });
+    for (const element of otherGatewayTargets(process, startedBy.element)) {
+      enqueue(state, { kind: "enter", element, scope: root.id, result: null });
     }
   }
-  if (root.pending === 0) push(live, { kind: "check", row: ROOT });
+  if (root.pending === 0) enqueue(state, { kind: "check", row: ROOT });
 }
 
 /** What is waited for too when one of the events after a gateway has begun the instance. */
-function besides(process: Process, begun: string): readonly string[] {
+function otherGatewayTargets(process: Process, begun: string): readonly string[] {
   const flow = process.flows.get(process.elements.get(begun)?.incoming[0] ?? "");
   const gateway = process.elements.get(flow?.source ?? "");
-  if (gateway?.type !== "eventBasedGateway" || gateway.begins !== "each") return [];
+  if (gateway?.type !== "eventBasedGateway" || gateway.instantiates !== "each") return [];
   return gateway.outgoing.map((id) => process.flows.get(id)?.target ?? "").filter((target) => target !== begun);
 }
 
-function completed(live: Live, event: Extract<MachineEvent, { kind: "completed" }>): void {
-  const { place, value } = event;
-  const command = live.commands.get(place);
+function handleCompletion(state: WorkingState, event: Extract<MachineEvent, { kind: "completed" }>): void {
+  const { location, value } = event;
+  const command = state.commands.get(location);
   if (command === undefined) return;
-  live.commands.delete(place);
+  state.commands.delete(location);
   if (command.kind === "due") {
-    live.owned.get(command.row)?.delete(place);
-    overdue(live, command);
+    state.owned.get(command.row)?.delete(location);
+    handleOverdue(state, command);
     return;
   }
-  const row = rowOf(live, command);
+  const row = rowOf(state, command);
   if (row === null) {
-    push(live, { kind: "trigger", place, variables: event.variables });
+    enqueue(state, { kind: "trigger", location, variables: event.variables });
     return;
   }
-  live.owned.get(row.id)?.delete(place);
-  const element = elementOf(live, row);
+  state.owned.get(row.id)?.delete(location);
+  const element = elementOf(state, row);
   if (element !== null && isActivity(element)) {
     row.result = command.kind === "work" ? resultOf(element, value) : isRecord(value) ? value : {};
-    push(live, { kind: "complete", row: row.id });
+    enqueue(state, { kind: "complete", row: row.id });
   } else {
     row.result = isRecord(value) ? value : {};
-    push(live, { kind: "leave", row: row.id });
+    enqueue(state, { kind: "leave", row: row.id });
   }
 }
 
 /** The row that a command was issued for; null: it belongs to a subscription. */
-function rowOf(live: Live, command: Command): Row | null {
-  return "row" in command ? (live.rows.get(command.row) ?? null) : null;
+function rowOf(state: WorkingState, command: Command): Row | null {
+  return "row" in command ? (state.rows.get(command.row) ?? null) : null;
 }
 
 /** The kernel's wait was ended by what the instance itself has sent: it waits again. */
-function echoed(live: Live, place: string): void {
-  const subscription = live.subscriptions.get(place);
-  live.commands.delete(place);
-  const row = live.rows.get(subscription?.row ?? 0);
-  const element = live.process.elements.get(subscription?.element ?? "");
+function ignoreSignal(state: WorkingState, location: string): void {
+  const subscription = state.subscriptions.get(location);
+  state.commands.delete(location);
+  const row = state.rows.get(subscription?.row ?? 0);
+  const element = state.process.elements.get(subscription?.element ?? "");
   if (subscription === undefined || row === undefined || element === undefined) return;
-  unsubscribe(live, place);
-  subscribeAgain(live, row, element, subscription);
+  unsubscribe(state, location);
+  resubscribe(state, row, element, subscription);
 }
 
 /** A handler has failed for good, or has thrown an error of the model. The two are never confused. */
-function wentWrong(live: Live, event: Extract<MachineEvent, { kind: "failed" | "threw" }>): void {
-  const command = live.commands.get(event.place);
-  const row = command === undefined ? null : rowOf(live, command);
+function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind: "failed" | "threw" }>): void {
+  const command = state.commands.get(event.location);
+  const row = command === undefined ? null : rowOf(state, command);
   if (command === undefined || row === null) return;
-  live.commands.delete(event.place);
-  live.owned.get(row.id)?.delete(event.place);
+  state.commands.delete(event.location);
+  state.owned.get(row.id)?.delete(event.location);
   if (event.kind === "failed") {
-    row.incident = { kind: event.reason, message: event.message, at: event.at, again: "work" };
+    row.incident = { kind: event.reason, message: event.message, at: event.at, retryFrom: "work" };
     return;
   }
-  if (throwError(live, row, event.code, event.variables)) return;
+  if (throwError(state, row, event.code, event.variables)) return;
   const message = `${row.element} threw the error ${event.code}, which no event catches: ${event.message}`;
-  if (live.environment.isCalled) {
-    live.ending = { kind: "failed", code: event.code, message, variables: event.variables };
+  if (state.environment.isCalled) {
+    state.ending = { kind: "failed", code: event.code, message, variables: event.variables };
     return;
   }
-  row.incident = { kind: "uncaughtError", message, at: event.at, again: "work" };
+  row.incident = { kind: "uncaughtError", message, at: event.at, retryFrom: "work" };
 }
 
-function escalated(live: Live, event: Extract<MachineEvent, { kind: "escalated" }>): void {
-  const command = live.commands.get(event.place);
-  const row = command === undefined ? null : rowOf(live, command);
+function handleEscalation(state: WorkingState, event: Extract<MachineEvent, { kind: "escalated" }>): void {
+  const command = state.commands.get(event.location);
+  const row = command === undefined ? null : rowOf(state, command);
   if (row === null) return;
-  const outcome = throwEscalation(live, row, event.code, event.variables);
-  if (outcome === "interrupted") release(live, row.id);
+  const outcome = throwEscalation(state, row, event.code, event.variables);
+  if (outcome === "interrupted") releaseRow(state, row.id);
 }

@@ -11,12 +11,12 @@ async function begun(inside: string, flowText: string, variables: Readonly<Recor
   const [process] = await readBpmn(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`));
   if (process === undefined) throw new Error("there is no process");
   const instance = new Instance(process, ENVIRONMENT);
-  instance.take({ kind: "started", at: 0, variables, startedBy: null });
+  instance.apply({ kind: "started", at: 0, variables, startedBy: null });
   return { process, instance };
 }
 
 function placesOf({ commands }: State, kind: Command["kind"]): readonly string[] {
-  return commands.filter((command) => command.kind === kind).map(({ place }) => place);
+  return commands.filter((command) => command.kind === kind).map(({ location }) => location);
 }
 
 function rowOf({ rows }: State, element: string): number {
@@ -31,10 +31,10 @@ test("what is told to others says the variables as they were, also in an instanc
   );
   const kept = instance.state;
   const change = { kind: "setVariables", at: 1, row: null, variables: { x: 2 } } as const;
-  instance.take(change);
+  instance.apply(change);
   expect(instance.state.commands).toMatchObject([{ variables: { x: 1 } }, { variables: { x: 1 } }, { kind: "task" }]);
   const rebuilt = new Instance(process, ENVIRONMENT, kept);
-  rebuilt.take(change);
+  rebuilt.apply(change);
   expect(instance.state).toEqual(rebuilt.state);
 });
 
@@ -44,7 +44,7 @@ test("what has been gathered so far is JSON, whichever instance ends first", asy
     <loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>`;
   const { instance } = await begun(many, "s -> a\na -> e");
   const last = placesOf(instance.state, "work").at(-1) ?? "";
-  instance.take({ kind: "completed", at: 1, place: last, variables: {}, value: { r: 9 } });
+  instance.apply({ kind: "completed", at: 1, location: last, variables: {}, value: { r: 9 } });
   const [body] = instance.state.rows.filter(({ role }) => role.kind === "loop");
   expect(body?.role).toStrictEqual(JSON.parse(JSON.stringify(body?.role)));
 });
@@ -55,11 +55,11 @@ test("work that is retried leaves the timers on the edge of its activity as they
        <timerEventDefinition><timeCycle>R2/PT1M</timeCycle></timerEventDefinition></boundaryEvent>`,
     "s -> a\na -> e\nx -> e",
   );
-  instance.take({ kind: "failed", at: 5_000, place: "a/work", message: "no", reason: "failed" });
+  instance.apply({ kind: "failed", at: 5_000, location: "a/work", message: "no", reason: "failed" });
   const { commands } = instance.state;
-  instance.take({ kind: "retry", at: 9_000, row: rowOf(instance.state, "a") });
-  expect(instance.state.commands).toMatchObject([...commands, { kind: "work", place: "a/work#2" }]);
-  expect(instance.state.commands).toContainEqual({ kind: "timer", place: "x", dueAt: 60_000 });
+  instance.apply({ kind: "retry", at: 9_000, row: rowOf(instance.state, "a") });
+  expect(instance.state.commands).toMatchObject([...commands, { kind: "work", location: "a/work#2" }]);
+  expect(instance.state.commands).toContainEqual({ kind: "timer", location: "x", dueAt: 60_000 });
 });
 
 test("one of several transactions that is cancelled cancels the whole, by the event on its edge", async () => {
@@ -69,9 +69,9 @@ test("one of several transactions that is cancelled cancels the whole, by the ev
      <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent><userTask id="b"/><userTask id="n"/>`,
     "s -> q\nq -> n\nn -> e\nx -> b\nb -> e",
   );
-  const [place = ""] = placesOf(instance.state, "work");
-  const { withdrawn } = instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
-  expect(withdrawn).toEqual(["a#2/work"]);
+  const [location = ""] = placesOf(instance.state, "work");
+  const { cancelled } = instance.apply({ kind: "completed", at: 1, location, variables: {}, value: {} });
+  expect(cancelled).toEqual(["a#2/work"]);
   expect(placesOf(instance.state, "task")).toEqual(["b/task"]);
 });
 
@@ -85,8 +85,8 @@ test("compensation in an event sub-process undoes its scope's and its own, newes
        <intermediateThrowEvent id="c"><compensateEventDefinition/></intermediateThrowEvent>${flows("hs -h1-> b\nb -h2-> t\nt -h3-> c")}</subProcess>`,
     "s -> a\na -> w\nw -> e",
   );
-  for (const place of ["hs", "b/work", "a/work", "t/task"]) {
-    instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
+  for (const location of ["hs", "b/work", "a/work", "t/task"]) {
+    instance.apply({ kind: "completed", at: 1, location, variables: {}, value: {} });
   }
   expect(placesOf(instance.state, "work")).toEqual(["au/work"]);
 });
@@ -101,8 +101,8 @@ test("a scope that is looked at twice when it is over completes once, and is und
      <intermediateThrowEvent id="c"><compensateEventDefinition/></intermediateThrowEvent>`,
     "s -> q\nq -> c\nc -> e",
   );
-  for (const place of ["m", "u/work"]) {
-    instance.take({ kind: "completed", at: 1, place, variables: {}, value: {} });
+  for (const location of ["m", "u/work"]) {
+    instance.apply({ kind: "completed", at: 1, location, variables: {}, value: {} });
   }
   expect(instance.state.completed.q).toBe(1);
   expect(instance.state.ending?.kind).toBe("completed");
@@ -118,6 +118,6 @@ test("while a transaction is being cancelled, no event sub-process of it begins"
      <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent>`,
     "s -> q\nq -> e\nx -> e",
   );
-  instance.take({ kind: "completed", at: 1, place: "a/work", variables: {}, value: {} });
-  expect(instance.state.commands.map(({ place }) => place)).toEqual(["u/work"]);
+  instance.apply({ kind: "completed", at: 1, location: "a/work", variables: {}, value: {} });
+  expect(instance.state.commands.map(({ location }) => location)).toEqual(["u/work"]);
 });

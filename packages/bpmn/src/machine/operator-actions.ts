@@ -1,77 +1,77 @@
 import { isActivity } from "../model/process.ts";
-import type { Act, Row } from "./state.ts";
-import { removeTree, upward } from "./state-rows.ts";
+import type { OperatorAction, Row } from "./state.ts";
+import { removeTree, selfAndAncestors } from "./state-rows.ts";
 import { assign, assignLocal } from "./variables.ts";
-import { elementOf, type Live, push, ROOT } from "./working-state.ts";
+import { elementOf, enqueue, ROOT, type WorkingState } from "./working-state.ts";
 
 /** Does what an operator asks for; what does not apply changes nothing. */
-export function act(live: Live, event: Act): void {
+export function applyAction(state: WorkingState, event: OperatorAction): void {
   switch (event.kind) {
     case "setVariables":
-      setVariables(live, event.row, event.variables);
+      setVariables(state, event.row, event.variables);
       return;
     case "retry":
-      withRow(live, event.row, (row) => retry(live, row));
+      withRow(state, event.row, (row) => retry(state, row));
       return;
     case "skip":
-      withRow(live, event.row, (row) => skip(live, row, event.variables));
+      withRow(state, event.row, (row) => skip(state, row, event.variables));
       return;
     case "cancelToken":
-      withRow(live, event.row, (row) => removeTree(live, row));
+      withRow(state, event.row, (row) => removeTree(state, row));
       return;
     case "moveToken":
-      withRow(live, event.row, (row) => {
-        if (sendTo(live, scopeFor(live, row, event.to), event.to)) removeTree(live, row);
+      withRow(state, event.row, (row) => {
+        if (enterElement(state, scopeFor(state, row, event.to), event.to)) removeTree(state, row);
       });
       return;
     case "addToken":
-      assign(live, live.rows.get(ROOT), event.variables);
-      sendTo(live, live.rows.get(ROOT) ?? null, event.to);
+      assign(state, state.rows.get(ROOT), event.variables);
+      enterElement(state, state.rows.get(ROOT) ?? null, event.to);
   }
 }
 
-function withRow(live: Live, id: number, does: (row: Row) => void): void {
-  const row = live.rows.get(id);
+function withRow(state: WorkingState, id: number, does: (row: Row) => void): void {
+  const row = state.rows.get(id);
   if (row !== undefined && row.id !== ROOT) does(row);
 }
 
-function setVariables(live: Live, id: number | null, variables: Readonly<Record<string, unknown>>): void {
-  const row = live.rows.get(id ?? ROOT);
+function setVariables(state: WorkingState, id: number | null, variables: Readonly<Record<string, unknown>>): void {
+  const row = state.rows.get(id ?? ROOT);
   if (row === undefined) return;
-  for (const [name, value] of Object.entries(variables)) assignLocal(live, row, name, value);
+  for (const [name, value] of Object.entries(variables)) assignLocal(state, row, name, value);
 }
 
-function retry(live: Live, row: Row): void {
+function retry(state: WorkingState, row: Row): void {
   if (row.incident === null) return;
-  const { again } = row.incident;
+  const { retryFrom } = row.incident;
   row.incident = null;
-  push(live, { kind: again === "work" ? "again" : again, row: row.id });
+  enqueue(state, { kind: retryFrom === "work" ? "retryWork" : retryFrom, row: row.id });
 }
 
 /** As if the element had done its part. */
-function skip(live: Live, row: Row, variables: Readonly<Record<string, unknown>>): void {
-  const element = elementOf(live, row);
+function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, unknown>>): void {
+  const element = elementOf(state, row);
   if (element === null) return;
   row.incident = null;
   row.result = variables;
-  if (isActivity(element)) push(live, { kind: "complete", row: row.id });
-  else if ("activation" in element) push(live, { kind: "begin", row: row.id });
-  else push(live, { kind: "leave", row: row.id });
+  if (isActivity(element)) enqueue(state, { kind: "complete", row: row.id });
+  else if ("activation" in element) enqueue(state, { kind: "start", row: row.id });
+  else enqueue(state, { kind: "leave", row: row.id });
 }
 
 /** The scope instance, from the row's outward, in which the element lies. */
-function scopeFor(live: Live, row: Row, to: string): Row | null {
-  const scope = live.process.elements.get(to)?.scope;
-  for (const above of upward(live, row)) {
-    const id = above.id === ROOT ? live.process.id : above.element;
+function scopeFor(state: WorkingState, row: Row, to: string): Row | null {
+  const scope = state.process.elements.get(to)?.scope;
+  for (const above of selfAndAncestors(state, row)) {
+    const id = above.id === ROOT ? state.process.id : above.element;
     if (above.role.kind === "scope" && id === scope) return above;
   }
   return null;
 }
 
-function sendTo(live: Live, scope: Row | null, to: string): boolean {
-  const element = live.process.elements.get(to);
+function enterElement(state: WorkingState, scope: Row | null, to: string): boolean {
+  const element = state.process.elements.get(to);
   if (scope === null || element === undefined) return false;
-  push(live, { kind: "enter", element: to, scope: scope.id, result: null });
+  enqueue(state, { kind: "enter", element: to, scope: scope.id, result: null });
   return true;
 }

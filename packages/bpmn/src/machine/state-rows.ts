@@ -1,5 +1,5 @@
 import type { Role, Row, Variables } from "./state.ts";
-import { type Live, newPlace, push, release } from "./working-state.ts";
+import { enqueue, newLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
 export interface NewRow {
   readonly parent: number;
@@ -16,12 +16,12 @@ export function scopeRole(): Role {
   return { kind: "scope", joins: {}, resets: {}, undo: [], interruptedBy: null, waiting: [] };
 }
 
-export function addRow(live: Live, { parent, element, role, variables, result, instance }: NewRow): Row {
+export function addRow(state: WorkingState, { parent, element, role, variables, result, instance }: NewRow): Row {
   const row: Row = {
-    id: live.nextId,
+    id: state.nextId,
     parent,
     element,
-    place: newPlace(live, element),
+    location: newLocation(state, element),
     children: 0,
     pending: 0,
     first: 0,
@@ -31,20 +31,20 @@ export function addRow(live: Live, { parent, element, role, variables, result, i
     variables: variables ?? null,
     result: result ?? null,
     instance: instance ?? null,
-    asked: null,
+    commandCounts: null,
     incident: null,
     role,
   };
-  live.nextId += 1;
-  live.rows.set(row.id, row);
-  const above = live.rows.get(parent);
-  if (above !== undefined) link(live, above, row);
+  state.nextId += 1;
+  state.rows.set(row.id, row);
+  const above = state.rows.get(parent);
+  if (above !== undefined) link(state, above, row);
   return row;
 }
 
-function link(live: Live, above: Row, row: Row): void {
+function link(state: WorkingState, above: Row, row: Row): void {
   above.children += 1;
-  const last = live.rows.get(above.last);
+  const last = state.rows.get(above.last);
   if (last === undefined) above.first = row.id;
   else last.next = row.id;
   row.previous = above.last;
@@ -52,25 +52,25 @@ function link(live: Live, above: Row, row: Row): void {
 }
 
 /** Removes a row that has nothing below it. Whoever holds it looks whether it is over. */
-export function removeRow(live: Live, row: Row): void {
-  release(live, row.id);
-  live.rows.delete(row.id);
-  live.joining.delete(row.id);
-  const above = live.rows.get(row.parent);
+export function removeRow(state: WorkingState, row: Row): void {
+  releaseRow(state, row.id);
+  state.rows.delete(row.id);
+  state.scopesWithJoins.delete(row.id);
+  const above = state.rows.get(row.parent);
   if (above === undefined) return;
   above.children -= 1;
-  const previous = live.rows.get(row.previous);
-  const next = live.rows.get(row.next);
+  const previous = state.rows.get(row.previous);
+  const next = state.rows.get(row.next);
   if (previous === undefined) above.first = row.next;
   else previous.next = row.next;
   if (next === undefined) above.last = row.previous;
   else next.previous = row.previous;
-  if (above.children === 0 && above.pending === 0) push(live, { kind: "check", row: above.id });
+  if (above.children === 0 && above.pending === 0) enqueue(state, { kind: "check", row: above.id });
 }
 
-export function* childrenOf(live: Live, row: Row): Generator<Row> {
+export function* childrenOf(state: WorkingState, row: Row): Generator<Row> {
   for (let id = row.first; id !== 0; ) {
-    const child = live.rows.get(id);
+    const child = state.rows.get(id);
     if (child === undefined) return;
     id = child.next;
     yield child;
@@ -78,27 +78,27 @@ export function* childrenOf(live: Live, row: Row): Generator<Row> {
 }
 
 /** Removes a row and all below it, the deepest first. */
-export function removeTree(live: Live, row: Row): void {
+export function removeTree(state: WorkingState, row: Row): void {
   const all: Row[] = [row];
   for (let i = 0; i < all.length; i += 1) {
     const each = all[i];
-    if (each !== undefined) all.push(...childrenOf(live, each));
+    if (each !== undefined) all.push(...childrenOf(state, each));
   }
-  for (const each of all.reverse()) removeRow(live, each);
+  for (const each of all.reverse()) removeRow(state, each);
 }
 
 /** Removes all that lies in a scope: rows, tokens on their way, tokens at joins. */
-export function clearScope(live: Live, scope: Row): void {
-  for (const child of [...childrenOf(live, scope)]) removeTree(live, child);
-  live.queue = live.queue.filter((work) => !("scope" in work && work.scope === scope.id));
+export function clearScope(state: WorkingState, scope: Row): void {
+  for (const child of [...childrenOf(state, scope)]) removeTree(state, child);
+  state.queue = state.queue.filter((work) => !("scope" in work && work.scope === scope.id));
   scope.pending = 0;
-  live.joining.delete(scope.id);
+  state.scopesWithJoins.delete(scope.id);
   if (scope.role.kind !== "scope") return;
   for (const held of [scope.role.joins, scope.role.resets]) for (const key of Object.keys(held)) delete held[key];
   scope.role.waiting = [];
 }
 
 /** The rows from one up to the process. */
-export function* upward(live: Live, from: Row): Generator<Row> {
-  for (let row: Row | undefined = from; row !== undefined; row = live.rows.get(row.parent)) yield row;
+export function* selfAndAncestors(state: WorkingState, from: Row): Generator<Row> {
+  for (let row: Row | undefined = from; row !== undefined; row = state.rows.get(row.parent)) yield row;
 }

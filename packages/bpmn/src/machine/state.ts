@@ -9,8 +9,8 @@ export interface State {
   readonly rows: readonly Row[];
   readonly subscriptions: readonly Subscription[];
   readonly commands: readonly Command[];
-  /** How often each name of a place was used. */
-  readonly places: Readonly<Record<string, number>>;
+  /** How often each name of a location was used. */
+  readonly locationCounts: Readonly<Record<string, number>>;
   /** How often each element has completed. */
   readonly completed: Readonly<Record<string, number>>;
   readonly nextId: number;
@@ -30,7 +30,7 @@ export interface Row {
   readonly parent: number;
   readonly element: string;
   /** Where in the journal it is: the element's id, with a number from the second time on. */
-  readonly place: string;
+  readonly location: string;
   /** Active rows below it, and tokens on their way in it. */
   children: number;
   pending: number;
@@ -44,7 +44,7 @@ export interface Row {
   /** What came with its trigger, or what its handler gave; null: nothing yet. */
   result: Variables | null;
   /** How often it has asked the kernel for something of a kind; null: never. */
-  asked: Partial<Record<OfRow, number>> | null;
+  commandCounts: Partial<Record<RowCommand, number>> | null;
   /** Which of a loop's instances it is, from 0; null: it is none. */
   instance: number | null;
   incident: Incident | null;
@@ -52,7 +52,17 @@ export interface Row {
 }
 
 /** What a row asks the kernel for, as the last part of its name in the journal. */
-export type OfRow = "work" | "task" | "due" | "overdue" | "call" | "event" | "publish" | "send" | "signal" | "escalate";
+export type RowCommand =
+  | "work"
+  | "task"
+  | "due"
+  | "overdue"
+  | "call"
+  | "event"
+  | "publish"
+  | "send"
+  | "signal"
+  | "escalate";
 
 /** Something that can be undone: by an activity of the model, or inside a scope that has completed. */
 export interface Undoable {
@@ -86,7 +96,7 @@ export type Role =
       /** Null: until a condition is met. */
       readonly total: number | null;
       readonly items: readonly unknown[] | null;
-      begun: number;
+      started: number;
       ended: number;
       readonly outputs: unknown[];
       undo: Undoable[];
@@ -102,7 +112,7 @@ export type Role =
 
 /** What an element waits for. `row` is what it is attached to. */
 export interface Subscription {
-  readonly place: string;
+  readonly location: string;
   readonly row: number;
   /** The event element, or the receive task. */
   readonly element: string;
@@ -133,77 +143,87 @@ export interface Incident {
   readonly message: string;
   readonly at: number;
   /** What is done again when it is retried. */
-  readonly again: Again;
+  readonly retryFrom: RetryPoint;
 }
 
 /** `begin`: the element from its beginning; `work`: its handler; `complete`, `leave`: its end. */
-export type Again = "begin" | "work" | "complete" | "leave";
+export type RetryPoint = "start" | "work" | "complete" | "leave";
 
-/** What the machine asks of the kernel. Each is open until its completion comes back, or it is withdrawn. */
+/** What the machine asks of the kernel. Each is open until its completion comes back, or it is cancelled. */
 export type Command =
   /** What the handler sees is what its row sees when it is called. */
-  | { readonly kind: "work"; readonly place: string; readonly row: number }
-  | { readonly kind: "timer"; readonly place: string; readonly dueAt: number }
-  | { readonly kind: "message"; readonly place: string; readonly name: string; readonly key: string }
+  | { readonly kind: "work"; readonly location: string; readonly row: number }
+  | { readonly kind: "timer"; readonly location: string; readonly dueAt: number }
+  | { readonly kind: "message"; readonly location: string; readonly name: string; readonly key: string }
   /** Signals that were sent before `since` are not meant. */
-  | { readonly kind: "signal"; readonly place: string; readonly name: string; readonly since: number }
+  | { readonly kind: "signal"; readonly location: string; readonly name: string; readonly since: number }
   /** Facts are left out by those who knew of none. */
-  | { readonly kind: "task"; readonly place: string; readonly row: number; readonly facts?: TaskFacts }
-  /** When the task at a place is overdue. */
+  | { readonly kind: "task"; readonly location: string; readonly row: number; readonly facts?: TaskFacts }
+  /** When the task at a location is overdue. */
   | {
       readonly kind: "due";
-      readonly place: string;
+      readonly location: string;
       readonly row: number;
       readonly task: string;
       readonly dueAt: number;
     }
   | {
       readonly kind: "call";
-      readonly place: string;
+      readonly location: string;
       readonly row: number;
       readonly called: string;
       readonly version: number | null;
       /** False: it is over when what it calls has been told to start. */
       readonly waits: boolean;
     }
-  /** Told to all who listen: the task at a place is overdue. */
-  | { readonly kind: "overdue"; readonly place: string; readonly task: string }
-  | Told;
+  /** Told to all who listen: the task at a location is overdue. */
+  | { readonly kind: "overdue"; readonly location: string; readonly task: string }
+  | Outgoing;
 
 /** Told to others; nothing comes back. */
-export type Told =
+export type Outgoing =
   /** A message, to definitions that begin with it. */
-  | { readonly kind: "publish"; readonly place: string; readonly name: string; readonly variables: Variables }
+  | { readonly kind: "publish"; readonly location: string; readonly name: string; readonly variables: Variables }
   /** The same, to the one instance that waits for it. */
   | {
       readonly kind: "correlate";
-      readonly place: string;
+      readonly location: string;
       readonly name: string;
       readonly key: string;
       readonly variables: Variables;
     }
-  | { readonly kind: "broadcast"; readonly place: string; readonly name: string; readonly variables: Variables }
-  | { readonly kind: "escalate"; readonly place: string; readonly code: string | null; readonly variables: Variables };
+  | { readonly kind: "broadcast"; readonly location: string; readonly name: string; readonly variables: Variables }
+  | {
+      readonly kind: "escalate";
+      readonly location: string;
+      readonly code: string | null;
+      readonly variables: Variables;
+    };
 
 /** What has happened, as the machine gets it. `at` is the run's time. */
 export type MachineEvent = { readonly at: number } & (
   | { readonly kind: "started"; readonly variables: Variables; readonly startedBy: StartedBy | null }
-  | { readonly kind: "completed"; readonly place: string; readonly variables: Variables; readonly value: unknown }
+  | { readonly kind: "completed"; readonly location: string; readonly variables: Variables; readonly value: unknown }
   /** What was to be told has been. */
-  | { readonly kind: "told"; readonly place: string }
+  | { readonly kind: "sent"; readonly location: string }
   /** What has come is not meant: a signal of the instance's own, which it has heard already, or one from before it listened. */
-  | { readonly kind: "echoed"; readonly place: string }
-  | { readonly kind: "failed"; readonly place: string; readonly message: string; readonly reason: IncidentKind }
+  | { readonly kind: "ownSignal"; readonly location: string }
+  | { readonly kind: "failed"; readonly location: string; readonly message: string; readonly reason: IncidentKind }
   | {
       readonly kind: "threw";
-      readonly place: string;
+      readonly location: string;
       readonly code: string;
       readonly message: string;
       readonly variables: Variables;
     }
   /** A called process has escalated. */
-  | { readonly kind: "escalated"; readonly place: string; readonly code: string | null; readonly variables: Variables }
-  | Act
+  | {
+      readonly kind: "escalated";
+      readonly location: string;
+      readonly code: string | null;
+      readonly variables: Variables;
+    }
+  | OperatorAction
 );
 
 /** The trigger that began an instance. */
@@ -213,7 +233,7 @@ export interface StartedBy {
 }
 
 /** What an operator does to an instance. One that does not apply changes nothing. */
-export type Act =
+export type OperatorAction =
   | { readonly kind: "setVariables"; readonly row: number | null; readonly variables: Variables }
   | { readonly kind: "retry"; readonly row: number }
   /** The element counts as done, with these variables. */
@@ -222,10 +242,10 @@ export type Act =
   | { readonly kind: "moveToken"; readonly row: number; readonly to: string }
   | { readonly kind: "addToken"; readonly to: string; readonly variables: Variables };
 
-export interface Advanced {
+export interface AdvanceResult {
   readonly state: State;
   /** Asked for since, in order. */
   readonly commands: readonly Command[];
   /** Places of open commands that are not needed any more. */
-  readonly withdrawn: readonly string[];
+  readonly cancelled: readonly string[];
 }

@@ -1,60 +1,60 @@
 import type { ActivityElement, TaskElement } from "../model/process.ts";
-import type { Begin } from "./activities.ts";
+import type { StartActivity } from "./activities.ts";
 import type { Row } from "./state.ts";
 import { subscribeAll, textOf } from "./subscriptions.ts";
-import { evaluate, visible } from "./variables.ts";
-import { issue, type Live, newPlaceOf, push } from "./working-state.ts";
+import { evaluate, visibleVariables } from "./variables.ts";
+import { enqueue, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
 /** Nothing is done here; somebody else does it, or nobody has to. */
-export const passThrough: Begin = (live, row) => push(live, { kind: "complete", row: row.id });
+export const passThrough: StartActivity = (state, row) => enqueue(state, { kind: "complete", row: row.id });
 
 /** Work for a handler. */
-export const work: Begin = (live, row) => {
-  issue(live, { kind: "work", place: newPlaceOf(row, "work"), row: row.id });
+export const work: StartActivity = (state, row) => {
+  issue(state, { kind: "work", location: newRowLocation(row, "work"), row: row.id });
 };
 
 /** A script in the language of expressions is one; another is work. */
-export const script: Begin = (live, row, element) => {
+export const script: StartActivity = (state, row, element) => {
   if (!isTask(element) || element.script === null || element.handler !== null || element.script.format !== "feel") {
-    work(live, row, element);
+    work(state, row, element);
     return;
   }
   const text = element.script.text.replace(/^\s*=/, "");
-  const value = evaluate(live, row, { text, language: "feel", isStatic: false });
+  const value = evaluate(state, row, { text, language: "feel", isStatic: false });
   row.result = resultOf(element, value);
-  push(live, { kind: "complete", row: row.id });
+  enqueue(state, { kind: "complete", row: row.id });
 };
 
 /** A message to whoever waits for it, unless a handler sends it. */
-export const send: Begin = (live, row, element) => {
+export const send: StartActivity = (state, row, element) => {
   if (!isTask(element) || element.handler !== null || element.message === null) {
-    work(live, row, element);
+    work(state, row, element);
     return;
   }
-  publish(live, row, element.message);
-  push(live, { kind: "complete", row: row.id });
+  publish(state, row, element.message);
+  enqueue(state, { kind: "complete", row: row.id });
 };
 
-export const receive: Begin = (live, row, element) => {
+export const receive: StartActivity = (state, row, element) => {
   // The message that began the instance has come already.
-  if (row.result !== null) push(live, { kind: "complete", row: row.id });
-  else subscribeAll(live, row, element);
+  if (row.result !== null) enqueue(state, { kind: "complete", row: row.id });
+  else subscribeAll(state, row, element);
 };
 
-export const call: Begin = (live, row, element) => {
+export const call: StartActivity = (state, row, element) => {
   if (element.type !== "callActivity") return;
-  const called = textOf(evaluate(live, row, element.called));
+  const called = textOf(evaluate(state, row, element.called));
   const { version, waits } = element;
-  const place = newPlaceOf(row, "call");
-  issue(live, { kind: "call", place, row: row.id, called, version, waits });
+  const location = newRowLocation(row, "call");
+  issue(state, { kind: "call", location, row: row.id, called, version, waits });
 };
 
-export function publish(live: Live, row: Row, message: NonNullable<TaskElement["message"]>): void {
-  const key = message.key === null ? "" : textOf(evaluate(live, row, message.key));
+export function publish(state: WorkingState, row: Row, message: NonNullable<TaskElement["message"]>): void {
+  const key = message.key === null ? "" : textOf(evaluate(state, row, message.key));
   const { name } = message;
-  const variables = visible(live, row);
-  issue(live, { kind: "publish", place: newPlaceOf(row, "publish"), name, variables });
-  issue(live, { kind: "correlate", place: newPlaceOf(row, "send"), name, key, variables });
+  const variables = visibleVariables(state, row);
+  issue(state, { kind: "publish", location: newRowLocation(row, "publish"), name, variables });
+  issue(state, { kind: "correlate", location: newRowLocation(row, "send"), name, key, variables });
 }
 
 /** What a handler gave, as variables. */

@@ -1,8 +1,8 @@
 import { type EventElement, isEvent } from "../model/process.ts";
-import { catchInside, catchOnEdge, hostElement } from "./catch-events.ts";
+import { catchAtBoundary, hostElement, startEventSubProcess } from "./catch-events.ts";
 import type { Row, Variables } from "./state.ts";
-import { upward } from "./state-rows.ts";
-import { type Live, ROOT } from "./working-state.ts";
+import { selfAndAncestors } from "./state-rows.ts";
+import { ROOT, type WorkingState } from "./working-state.ts";
 
 interface Thrown {
   readonly kind: "error" | "escalation";
@@ -12,82 +12,92 @@ interface Thrown {
 
 /** Where something thrown is caught. */
 type Catcher =
-  | { readonly kind: "edge"; readonly row: Row; readonly event: EventElement }
-  | { readonly kind: "inside"; readonly row: Row; readonly event: EventElement };
+  | { readonly kind: "boundary"; readonly row: Row; readonly event: EventElement }
+  | { readonly kind: "eventSubProcess"; readonly row: Row; readonly event: EventElement };
 
 /** Hands an error to the nearest event that catches it, which interrupts; false: there is none. */
-export function throwError(live: Live, from: Row, code: string, variables: Variables): boolean {
-  const catcher = catcherOf(live, from, { kind: "error", code, variables });
+export function throwError(state: WorkingState, from: Row, code: string, variables: Variables): boolean {
+  const catcher = findCatcher(state, from, { kind: "error", code, variables });
   if (catcher === null) return false;
-  caught(live, catcher, variables, true);
+  deliverTo(state, catcher, variables, true);
   return true;
 }
 
-/** How an escalation ends: nobody listens, somebody does beside the thrower, or in its place. */
-export type Escalated = "uncaught" | "beside" | "interrupted";
+/** How an escalation ends: nobody listens, somebody does beside the thrower, or in its location. */
+export type EscalationOutcome = "uncaught" | "nonInterrupting" | "interrupted";
 
-export function throwEscalation(live: Live, from: Row, code: string | null, variables: Variables): Escalated {
-  const catcher = catcherOf(live, from, { kind: "escalation", code, variables });
+export function throwEscalation(
+  state: WorkingState,
+  from: Row,
+  code: string | null,
+  variables: Variables,
+): EscalationOutcome {
+  const catcher = findCatcher(state, from, { kind: "escalation", code, variables });
   if (catcher === null) return "uncaught";
   const { isInterrupting } = catcher.event;
-  caught(live, catcher, variables, isInterrupting);
-  return isInterrupting ? "interrupted" : "beside";
+  deliverTo(state, catcher, variables, isInterrupting);
+  return isInterrupting ? "interrupted" : "nonInterrupting";
 }
 
-function caught(live: Live, { kind, row, event }: Catcher, variables: Variables, isInterrupting: boolean): void {
-  if (kind === "edge") {
-    catchOnEdge(live, row, event, variables, isInterrupting);
+function deliverTo(
+  state: WorkingState,
+  { kind, row, event }: Catcher,
+  variables: Variables,
+  isInterrupting: boolean,
+): void {
+  if (kind === "boundary") {
+    catchAtBoundary(state, row, event, variables, isInterrupting);
     return;
   }
-  const own = live.process.elements.get(event.scope);
-  if (own !== undefined) catchInside(live, row, own, event, variables);
+  const own = state.process.elements.get(event.scope);
+  if (own !== undefined) startEventSubProcess(state, row, own, event, variables);
 }
 
 /** Searches outward. In each scope: event sub-processes first, then events on its edge; a code before one for all. */
-function catcherOf(live: Live, from: Row, thrown: Thrown): Catcher | null {
-  for (const row of upward(live, from)) {
-    const found = insideOf(live, row, from, thrown) ?? onEdgeOf(live, row, thrown);
+function findCatcher(state: WorkingState, from: Row, thrown: Thrown): Catcher | null {
+  for (const row of selfAndAncestors(state, from)) {
+    const found = eventSubProcessCatcher(state, row, from, thrown) ?? boundaryCatcher(state, row, thrown);
     if (found !== null) return found;
   }
   return null;
 }
 
-function insideOf(live: Live, row: Row, from: Row, thrown: Thrown): Catcher | null {
+function eventSubProcessCatcher(state: WorkingState, row: Row, from: Row, thrown: Thrown): Catcher | null {
   if (row === from || row.role.kind !== "scope" || row.role.interruptedBy !== null) return null;
-  const graph = live.process.scopes.get(row.id === ROOT ? live.process.id : row.element);
-  const starts = (graph?.eventSubProcesses ?? []).flatMap((id) => startOf(live, id));
-  const event = bestOf(starts, thrown);
-  return event === null ? null : { kind: "inside", row, event };
+  const graph = state.process.scopes.get(row.id === ROOT ? state.process.id : row.element);
+  const starts = (graph?.eventSubProcesses ?? []).flatMap((id) => startEventsOf(state, id));
+  const event = mostSpecific(starts, thrown);
+  return event === null ? null : { kind: "eventSubProcess", row, event };
 }
 
 /** The start event of an event sub-process. */
-export function startOf(live: Live, eventSubProcess: string): readonly EventElement[] {
-  const inside = live.process.scopes.get(eventSubProcess)?.elements ?? [];
+export function startEventsOf(state: WorkingState, eventSubProcess: string): readonly EventElement[] {
+  const inside = state.process.scopes.get(eventSubProcess)?.elements ?? [];
   return inside.flatMap((id) => {
-    const element = live.process.elements.get(id);
+    const element = state.process.elements.get(id);
     return element !== undefined && isEvent(element) && element.type === "startEvent" ? [element] : [];
   });
 }
 
 /** The event sub-process that undoes its scope in its own way: it begins with compensation. */
-export function compensationInside(live: Live, element: string): string | null {
-  const inside = live.process.scopes.get(element)?.eventSubProcesses ?? [];
+export function compensationSubProcess(state: WorkingState, element: string): string | null {
+  const inside = state.process.scopes.get(element)?.eventSubProcesses ?? [];
   const isFor = ({ triggers }: EventElement): boolean => triggers.some(({ kind }) => kind === "compensation");
-  return inside.find((id) => startOf(live, id).some(isFor)) ?? null;
+  return inside.find((id) => startEventsOf(state, id).some(isFor)) ?? null;
 }
 
-function onEdgeOf(live: Live, row: Row, thrown: Thrown): Catcher | null {
-  const host = hostElement(live, row);
+function boundaryCatcher(state: WorkingState, row: Row, thrown: Thrown): Catcher | null {
+  const host = hostElement(state, row);
   if (host === null) return null;
   const events = host.boundaries.flatMap((id) => {
-    const element = live.process.elements.get(id);
+    const element = state.process.elements.get(id);
     return element !== undefined && isEvent(element) ? [element] : [];
   });
-  const event = bestOf(events, thrown);
-  return event === null ? null : { kind: "edge", row, event };
+  const event = mostSpecific(events, thrown);
+  return event === null ? null : { kind: "boundary", row, event };
 }
 
-function bestOf(events: readonly EventElement[], { kind, code }: Thrown): EventElement | null {
+function mostSpecific(events: readonly EventElement[], { kind, code }: Thrown): EventElement | null {
   const catches = (event: EventElement, wanted: string | null): boolean =>
     event.triggers.some((trigger) => trigger.kind === kind && trigger.code === wanted);
   const exact = code === null ? undefined : events.find((event) => catches(event, code));

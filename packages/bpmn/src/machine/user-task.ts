@@ -1,36 +1,37 @@
 import { humanTaskOf, type TaskFacts, type TaskForm } from "../model/human-task.ts";
 import type { ActivityElement, Expression } from "../model/process.ts";
 import { firstDue, parseTimer } from "../model/timer.ts";
-import type { Begin } from "./activities.ts";
+import type { StartActivity } from "./activities.ts";
 import type { Command, Row } from "./state.ts";
 import { throwEscalation } from "./throw-events.ts";
 import { evaluate } from "./variables.ts";
-import { issue, type Live, newPlaceOf, release, Stuck } from "./working-state.ts";
+import { IncidentError, issue, newRowLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
 /** The code of the escalation that a task throws when it is overdue. */
-export const OVERDUE = "overdue";
+export const OVERDUE_ESCALATION = "overdue";
 
 /** Work for a human. */
-export const task: Begin = (live, row, element) => {
-  const facts = factsOf(live, row, element);
-  const place = newPlaceOf(row, "task");
-  issue(live, { kind: "task", place, row: row.id, facts });
+export const createTask: StartActivity = (state, row, element) => {
+  const facts = factsOf(state, row, element);
+  const location = newRowLocation(row, "task");
+  issue(state, { kind: "task", location, row: row.id, facts });
   const { dueAt } = facts;
-  if (dueAt !== null) issue(live, { kind: "due", place: newPlaceOf(row, "due"), row: row.id, task: place, dueAt });
+  if (dueAt !== null)
+    issue(state, { kind: "due", location: newRowLocation(row, "due"), row: row.id, task: location, dueAt });
 };
 
 /** The time of a task has come: whoever listens is told, in the process and outside of it. The task stays, unless it is interrupted. */
-export function overdue(live: Live, { row: id, task: of }: Extract<Command, { kind: "due" }>): void {
-  const row = live.rows.get(id);
+export function handleOverdue(state: WorkingState, { row: id, task: of }: Extract<Command, { kind: "due" }>): void {
+  const row = state.rows.get(id);
   if (row === undefined) return;
-  issue(live, { kind: "overdue", place: newPlaceOf(row, "overdue"), task: of });
-  if (throwEscalation(live, row, OVERDUE, {}) === "interrupted") release(live, row.id);
+  issue(state, { kind: "overdue", location: newRowLocation(row, "overdue"), task: of });
+  if (throwEscalation(state, row, OVERDUE_ESCALATION, {}) === "interrupted") releaseRow(state, row.id);
 }
 
-function factsOf(live: Live, row: Row, element: ActivityElement): TaskFacts {
+function factsOf(state: WorkingState, row: Row, element: ActivityElement): TaskFacts {
   const settings = humanTaskOf(element);
   const value = (expression: Expression | null): unknown =>
-    expression === null ? null : (evaluate(live, row, expression) ?? null);
+    expression === null ? null : (evaluate(state, row, expression) ?? null);
   const text = (expression: Expression | null): string | null => {
     const found = value(expression);
     return found === null || found === "" ? null : typeof found === "object" ? JSON.stringify(found) : String(found);
@@ -43,8 +44,8 @@ function factsOf(live: Live, row: Row, element: ActivityElement): TaskFacts {
     candidateGroups: listOf(value(settings.candidateGroups)),
     form: formOf(settings.formId, settings.formSchema),
     priority: priorityOf(value(settings.priority)),
-    dueAt: momentOf(live, element, "due date", value(settings.due)),
-    followUpAt: momentOf(live, element, "follow-up date", value(settings.followUp)),
+    dueAt: momentOf(state, element, "due date", value(settings.due)),
+    followUpAt: momentOf(state, element, "follow-up date", value(settings.followUp)),
   };
 }
 
@@ -62,7 +63,7 @@ function listOf(value: unknown): readonly string[] {
     try {
       return (JSON.parse(text) as unknown[]).map(String);
     } catch {
-      throw new Stuck("invalid", `${text} is no list of candidates`);
+      throw new IncidentError("invalid", `${text} is no list of candidates`);
     }
   }
   return text
@@ -76,18 +77,18 @@ const PRIORITIES: Readonly<Record<string, number>> = { low: 25, normal: 50, medi
 function priorityOf(value: unknown): number | null {
   if (value === null) return null;
   const priority = PRIORITIES[String(value).toLowerCase()] ?? Number(value);
-  if (!Number.isFinite(priority)) throw new Stuck("invalid", `${String(value)} is no priority; give a number`);
+  if (!Number.isFinite(priority)) throw new IncidentError("invalid", `${String(value)} is no priority; give a number`);
   return priority;
 }
 
 /** A date, a duration from here on, or milliseconds. */
-function momentOf(live: Live, { id }: ActivityElement, what: string, value: unknown): number | null {
+function momentOf(state: WorkingState, { id }: ActivityElement, what: string, value: unknown): number | null {
   if (value === null || value === "") return null;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   const text = String(value).trim();
   const timer = parseTimer(text.startsWith("P") ? "duration" : "date", text);
-  const due = timer === null ? null : firstDue(timer, live.at);
+  const due = timer === null ? null : firstDue(timer, state.at);
   if (due === null)
-    throw new Stuck("invalid", `the ${what} of ${id} is ${text}, which is neither a date nor a duration`);
+    throw new IncidentError("invalid", `the ${what} of ${id} is ${text}, which is neither a date nor a duration`);
   return due.at;
 }

@@ -1,44 +1,44 @@
 import type { Expression, Mapping } from "../model/process.ts";
 import type { Row, Variables } from "./state.ts";
-import { upward } from "./state-rows.ts";
-import { type Live, ROOT, Stuck } from "./working-state.ts";
+import { selfAndAncestors } from "./state-rows.ts";
+import { IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 
 /** The variables that are seen from a row: its own hide those of the rows above it. */
-export function visible(live: Live, row: Row): Variables {
+export function visibleVariables(state: WorkingState, row: Row): Variables {
   const own: Variables[] = [];
-  for (const each of upward(live, row)) if (each.variables !== null) own.push(each.variables);
+  for (const each of selfAndAncestors(state, row)) if (each.variables !== null) own.push(each.variables);
   if (own.length === 1) return own[0] ?? {};
   return Object.assign({}, ...own.reverse()) as Variables;
 }
 
 /** As `visible`, of the row with this id; one that is gone sees nothing. */
-export function visibleFrom(live: Live, id: number): Variables {
-  const row = live.rows.get(id);
-  return row === undefined ? {} : visible(live, row);
+export function variablesOfRow(state: WorkingState, id: number): Variables {
+  const row = state.rows.get(id);
+  return row === undefined ? {} : visibleVariables(state, row);
 }
 
 /**
  * Sets variables where the nearest row upward has them; those that none has become the process's. Commands and
  * handlers hold what was visible when they got it: so variables are replaced, never changed.
  */
-export function assign(live: Live, row: Row | undefined, variables: Variables): void {
+export function assign(state: WorkingState, row: Row | undefined, variables: Variables): void {
   const replaced = new Set<Row>();
   for (const [name, value] of Object.entries(variables)) {
-    const holder = row === undefined ? undefined : holderOf(live, row, name);
-    const target = holder ?? live.rows.get(ROOT);
+    const holder = row === undefined ? undefined : holderOf(state, row, name);
+    const target = holder ?? state.rows.get(ROOT);
     if (target === undefined) return;
     if (!replaced.has(target)) target.variables = { ...target.variables };
     replaced.add(target);
     put(target.variables ?? {}, name, value);
-    live.variablesChanged = true;
+    state.variablesChanged = true;
   }
 }
 
 /** Sets a variable of this very row. */
-export function assignLocal(live: Live, row: Row, name: string, value: unknown): void {
+export function assignLocal(state: WorkingState, row: Row, name: string, value: unknown): void {
   row.variables = { ...row.variables };
   put(row.variables, name, value);
-  live.variablesChanged = true;
+  state.variablesChanged = true;
 }
 
 /** No name, whatever it is, reaches the prototype. */
@@ -47,32 +47,43 @@ function put(variables: Record<string, unknown>, name: string, value: unknown): 
   else Object.defineProperty(variables, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-function holderOf(live: Live, row: Row, name: string): Row | undefined {
-  for (const each of upward(live, row)) if (each.variables !== null && Object.hasOwn(each.variables, name)) return each;
+function holderOf(state: WorkingState, row: Row, name: string): Row | undefined {
+  for (const each of selfAndAncestors(state, row))
+    if (each.variables !== null && Object.hasOwn(each.variables, name)) return each;
   return undefined;
 }
 
-export function evaluate(live: Live, row: Row, expression: Expression, more: Variables | null = null): unknown {
+export function evaluate(
+  state: WorkingState,
+  row: Row,
+  expression: Expression,
+  more: Variables | null = null,
+): unknown {
   if (expression.isStatic) return expression.text;
-  const seen = visible(live, row);
-  return evaluated(live, expression, more === null ? seen : { ...seen, ...more });
+  const seen = visibleVariables(state, row);
+  return evaluateOrIncident(state, expression, more === null ? seen : { ...seen, ...more });
 }
 
 /** A condition is met by `true` and nothing else. */
-export function isTrue(live: Live, row: Row, condition: Expression, more: Variables | null = null): boolean {
-  return evaluate(live, row, condition, more) === true;
+export function isTrue(state: WorkingState, row: Row, condition: Expression, more: Variables | null = null): boolean {
+  return evaluate(state, row, condition, more) === true;
 }
 
-function evaluated(live: Live, expression: Expression, variables: Variables): unknown {
+function evaluateOrIncident(state: WorkingState, expression: Expression, variables: Variables): unknown {
   try {
-    return live.environment.evaluate(expression, variables);
+    return state.environment.evaluate(expression, variables);
   } catch (error) {
-    throw new Stuck("expression", error instanceof Error ? error.message : String(error));
+    throw new IncidentError("expression", error instanceof Error ? error.message : String(error));
   }
 }
 
-export function mapped(live: Live, row: Row, mappings: readonly Mapping[], more: Variables | null): Variables {
+export function applyMappings(
+  state: WorkingState,
+  row: Row,
+  mappings: readonly Mapping[],
+  more: Variables | null,
+): Variables {
   return Object.fromEntries(
-    mappings.map(({ source, target }) => [target, evaluate(live, row, source, more) ?? null] as const),
+    mappings.map(({ source, target }) => [target, evaluate(state, row, source, more) ?? null] as const),
   );
 }

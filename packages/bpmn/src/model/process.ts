@@ -59,7 +59,7 @@ export interface StandardLoop {
 
 /** How a failing handler is tried again, before there is an incident. */
 export interface RetrySetting {
-  readonly tries: number;
+  readonly maxAttempts: number;
   readonly backoff: "exponential" | "linear" | "fixed";
   readonly initialMs: number;
   readonly maxMs: number;
@@ -157,7 +157,7 @@ export interface GatewayElement extends Node {
   readonly default: string | null;
   readonly activation: Expression | null;
   /** Of an event-based gateway: what it waits for begins an instance. `each`: what has not come by then is waited for too. */
-  readonly begins: "first" | "each" | null;
+  readonly instantiates: "first" | "each" | null;
 }
 
 export type ActivityElement = TaskElement | CallElement | SubProcessElement;

@@ -2,9 +2,9 @@ import { type Engine, PawlError, type RecordView, type RunSummary } from "pawl";
 import type { Definitions } from "../deployment/definitions.ts";
 import type { Evaluate } from "../expressions.ts";
 import type { ProcessInput } from "../program/process-input.ts";
-import { keptState } from "../program/process-snapshot.ts";
-import { rebuild } from "../program/rebuild-state.ts";
-import { type ElementMap, findMigration, type MigrationFindings, type MigrationProblem } from "./migration-check.ts";
+import { toSnapshotState } from "../program/process-snapshot.ts";
+import { rebuildState } from "../program/rebuild-state.ts";
+import { checkMigration, type ElementMap, type MigrationCheck, type MigrationProblem } from "./migration-check.ts";
 
 export interface MigrateRunsOptions {
   /** Where elements and flows are in the other version. What is not named keeps its id. */
@@ -61,26 +61,26 @@ async function migrateOne(
   version: number,
   options: MigrateRunsOptions,
 ): Promise<MigratedRun> {
-  const told = (from: number | null, over: Partial<MigratedRun>): MigratedRun => {
+  const report = (from: number | null, over: Partial<MigratedRun>): MigratedRun => {
     return { runId, from, outcome: "failed", problems: [], notes: [], error: null, ...over };
   };
   const run = await parts.engine.get(runId);
-  if (run === null) return told(null, { error: `there is no run ${runId}` });
-  if (run.version === version) return told(version, { outcome: "same" });
+  if (run === null) return report(null, { error: `there is no run ${runId}` });
+  if (run.version === version) return report(version, { outcome: "same" });
   try {
     if (options.dryRun === true) {
-      if (run.endedAt !== null) return told(run.version, { error: `run ${runId} is ${run.status}` });
+      if (run.endedAt !== null) return report(run.version, { error: `run ${runId} is ${run.status}` });
       const records = await parts.engine.run(runId).journal();
-      const { problems, notes } = await findingsOf(parts, run, records, version, options.map ?? {});
-      return told(run.version, { outcome: problems.length === 0 ? "ready" : "refused", problems, notes });
+      const { problems, notes } = await checkRun(parts, run, records, version, options.map ?? {});
+      return report(run.version, { outcome: problems.length === 0 ? "ready" : "refused", problems, notes });
     }
     const notes = await move(parts, run, version, options);
-    return told(run.version, { outcome: "migrated", notes });
+    return report(run.version, { outcome: "migrated", notes });
   } catch (error) {
     if (!(error instanceof PawlError)) throw error;
     const { problems = [] } = error as { readonly problems?: readonly MigrationProblem[] };
     const isRefused = error.code === "MIGRATION_INVALID";
-    return told(run.version, { outcome: isRefused ? "refused" : "failed", problems, error: error.message });
+    return report(run.version, { outcome: isRefused ? "refused" : "failed", problems, error: error.message });
   }
 }
 
@@ -96,33 +96,38 @@ async function move(
   return await parts.engine.restart<readonly MigrationProblem[]>(id, version, {
     ...who,
     plan: async ({ run, records }) => {
-      const { problems, notes, state } = await findingsOf(parts, run, records, version, map);
+      const { problems, notes, state } = await checkRun(parts, run, records, version, map);
       if (problems.length > 0) {
         const text = problems.map((problem) => `${problem.element}: ${problem.text}`).join("; ");
         const error = new PawlError("MIGRATION_INVALID", `run ${id} stays in version ${run.version}: ${text}`);
         throw Object.assign(error, { problems });
       }
       const input = run.input as ProcessInput;
-      const editions = (input.migrated?.editions ?? 0) + records.filter(isTurn).length;
-      const migrated = { from: run.version, machine: keptState(state), editions };
+      const editions = (input.migrated?.editions ?? 0) + records.filter(isRewrite).length;
+      const migrated = { from: run.version, machine: toSnapshotState(state), editions };
       return { input: { ...input, migrated }, result: notes };
     },
   });
 }
 
-function isTurn({ kind, detail }: RecordView): boolean {
+function isRewrite({ kind, detail }: RecordView): boolean {
   return kind === "operator" && (detail === "rewind" || detail === "retry" || detail === "fork");
 }
 
-async function findingsOf(
+async function checkRun(
   { definitions, evaluate }: Parts,
   run: RunSummary,
   records: readonly RecordView[],
   version: number,
   map: ElementMap,
-): Promise<MigrationFindings> {
+): Promise<MigrationCheck> {
   const { process } = await definitions.version(run.workflow, run.version);
   const { process: to } = await definitions.version(run.workflow, version);
-  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, { snapshot: null, records });
-  return findMigration(live, to, map);
+  const state = rebuildState(
+    process,
+    evaluate,
+    { ...run, input: run.input as ProcessInput },
+    { snapshot: null, records },
+  );
+  return checkMigration(state, to, map);
 }

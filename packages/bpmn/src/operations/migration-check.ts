@@ -1,5 +1,5 @@
 import type { Row, State, Subscription, Undoable } from "../machine/state.ts";
-import { type Live, ROOT, stateOf } from "../machine/working-state.ts";
+import { ROOT, stateOf, type WorkingState } from "../machine/working-state.ts";
 import { type Element, isActivity, isEvent, type Process } from "../model/process.ts";
 
 /** Where elements and flows of a version are in another, by their ids. What is not named keeps its id. */
@@ -12,7 +12,7 @@ export interface MigrationProblem {
   readonly text: string;
 }
 
-export interface MigrationFindings {
+export interface MigrationCheck {
   /** The run can't be moved while there are any. */
   readonly problems: readonly MigrationProblem[];
   readonly notes: readonly MigrationProblem[];
@@ -21,14 +21,14 @@ export interface MigrationFindings {
 }
 
 /** What a run would be in another version of its process. Pure; every problem is found at once. */
-export function findMigration(live: Live, to: Process, map: ElementMap): MigrationFindings {
+export function checkMigration(state: WorkingState, to: Process, map: ElementMap): MigrationCheck {
   const problems: MigrationProblem[] = [];
   const notes: MigrationProblem[] = [];
   const at = (id: string): string => (Object.hasOwn(map, id) ? (map[id] ?? id) : id);
-  for (const row of live.rows.values()) if (row.id !== ROOT) problems.push(...rowProblems(live, to, row, at));
-  for (const subscription of live.subscriptions.values()) problems.push(...triggerProblems(to, subscription, at));
-  for (const command of live.commands.values()) {
-    const element = "row" in command ? (live.rows.get(command.row)?.element ?? "") : command.place;
+  for (const row of state.rows.values()) if (row.id !== ROOT) problems.push(...rowProblems(state, to, row, at));
+  for (const subscription of state.subscriptions.values()) problems.push(...triggerProblems(to, subscription, at));
+  for (const command of state.commands.values()) {
+    const element = "row" in command ? (state.rows.get(command.row)?.element ?? "") : command.location;
     if (command.kind === "call") {
       problems.push({ kind: "call", element, text: "it waits for a process that it has called; wait for its end" });
     }
@@ -37,12 +37,17 @@ export function findMigration(live: Live, to: Process, map: ElementMap): Migrati
     }
     if (command.kind === "task") notes.push({ kind: "taskKept", element, text: "its open task stays as it is" });
   }
-  for (const row of live.rows.values()) notes.push(...missedEvents(live, to, row, at));
-  return { problems, notes, state: movedState(stateOf(live), at) };
+  for (const row of state.rows.values()) notes.push(...newBoundaryEvents(state, to, row, at));
+  return { problems, notes, state: migratedState(stateOf(state), at) };
 }
 
-function rowProblems(live: Live, to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
-  const was = live.process.elements.get(row.element);
+function rowProblems(
+  state: WorkingState,
+  to: Process,
+  row: Row,
+  at: (id: string) => string,
+): readonly MigrationProblem[] {
+  const was = state.process.elements.get(row.element);
   const target = to.elements.get(at(row.element));
   const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [
     { kind, element: row.element, text },
@@ -50,8 +55,8 @@ function rowProblems(live: Live, to: Process, row: Row, at: (id: string) => stri
   if (was === undefined) return [];
   if (target === undefined) return found("gone", `${at(row.element)} is not in the other version; map the element`);
   if (target.type !== was.type) return found("type", `${target.id} is a ${target.type}, not a ${was.type}`);
-  const above = live.rows.get(row.parent);
-  const scope = above === undefined || above.id === ROOT ? to.id : scopeOf(live, above, at);
+  const above = state.rows.get(row.parent);
+  const scope = above === undefined || above.id === ROOT ? to.id : scopeOf(state, above, at);
   const problems: MigrationProblem[] = [];
   if (target.scope !== scope) problems.push(...found("scope", `${target.id} lies in ${target.scope}, not in ${scope}`));
   if (loopOf(was) !== loopOf(target)) problems.push(...found("type", `${target.id} is not repeated in the same way`));
@@ -59,10 +64,10 @@ function rowProblems(live: Live, to: Process, row: Row, at: (id: string) => stri
 }
 
 /** The scope that a row lies in; instances of a loop lie where the whole does. */
-function scopeOf(live: Live, above: Row, at: (id: string) => string): string {
+function scopeOf(state: WorkingState, above: Row, at: (id: string) => string): string {
   if (above.role.kind !== "loop") return at(above.element);
-  const outer = live.rows.get(above.parent);
-  return outer === undefined || outer.id === ROOT ? live.process.id : scopeOf(live, outer, at);
+  const outer = state.rows.get(above.parent);
+  return outer === undefined || outer.id === ROOT ? state.process.id : scopeOf(state, outer, at);
 }
 
 /** Tokens that wait at joins have to be able to wait there still. */
@@ -88,11 +93,16 @@ function triggerProblems(to: Process, { element, index, trigger }: Subscription,
 }
 
 /** Events on the edge of an activity that the other version adds hear nothing in runs that are inside of it already. */
-function missedEvents(live: Live, to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
+function newBoundaryEvents(
+  state: WorkingState,
+  to: Process,
+  row: Row,
+  at: (id: string) => string,
+): readonly MigrationProblem[] {
   const target = to.elements.get(at(row.element));
   if (target === undefined || !isActivity(target) || row.instance !== null) return [];
   const heard = new Set(
-    [...live.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)),
+    [...state.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)),
   );
   return target.boundaries
     .filter((id) => {
@@ -117,13 +127,13 @@ function loopOf(element: Element): string {
   return isActivity(element) && element.loop !== null ? element.loop.kind : "none";
 }
 
-function movedState(state: State, at: (id: string) => string): State {
+function migratedState(state: State, at: (id: string) => string): State {
   const moved: State = {
     ...structuredClone(state),
     rows: state.rows.map((row) => ({
       ...structuredClone(row),
       element: row.id === ROOT ? row.element : at(row.element),
-      role: movedRole(row.role, at),
+      role: migratedRole(row.role, at),
     })),
     subscriptions: state.subscriptions.map((each) => ({ ...each, element: at(each.element) })),
     completed: Object.fromEntries(Object.entries(state.completed).map(([id, times]) => [at(id), times])),
@@ -131,17 +141,17 @@ function movedState(state: State, at: (id: string) => string): State {
   return moved;
 }
 
-function movedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
+function migratedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
   switch (role.kind) {
     case "plain":
       return role;
     case "loop":
-      return { ...role, undo: role.undo.map((each) => movedUndo(each, at)) };
+      return { ...role, undo: role.undo.map((each) => migratedUndoable(each, at)) };
     case "undoing":
       return {
         ...role,
-        queue: role.queue.map((each) => movedUndo(each, at)),
-        undo: role.undo.map((each) => movedUndo(each, at)),
+        queue: role.queue.map((each) => migratedUndoable(each, at)),
+        undo: role.undo.map((each) => migratedUndoable(each, at)),
       };
     case "scope": {
       const flows = (counts: Record<string, number>) =>
@@ -150,7 +160,7 @@ function movedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
         ...role,
         joins: Object.fromEntries(Object.entries(role.joins).map(([id, counts]) => [at(id), flows(counts)])),
         resets: Object.fromEntries(Object.entries(role.resets).map(([id, list]) => [at(id), list.map(at)])),
-        undo: role.undo.map((each) => movedUndo(each, at)),
+        undo: role.undo.map((each) => migratedUndoable(each, at)),
         interruptedBy: role.interruptedBy === null ? null : at(role.interruptedBy),
         waiting: role.waiting.map(at),
       };
@@ -158,12 +168,12 @@ function movedRole(role: Row["role"], at: (id: string) => string): Row["role"] {
   }
 }
 
-function movedUndo(undoable: Undoable, at: (id: string) => string): Undoable {
+function migratedUndoable(undoable: Undoable, at: (id: string) => string): Undoable {
   const { element, handler, inner } = undoable;
   return {
     ...undoable,
     element: at(element),
     handler: handler === null ? null : at(handler),
-    inner: inner.map((each) => movedUndo(each, at)),
+    inner: inner.map((each) => migratedUndoable(each, at)),
   };
 }

@@ -1,27 +1,27 @@
 import { type Engine, PawlError } from "pawl";
-import type { Act, Variables } from "../machine/state.ts";
-import { ACT_MESSAGE } from "../program/topics.ts";
+import type { OperatorAction, Variables } from "../machine/state.ts";
+import { ACTION_MESSAGE } from "../program/topics.ts";
 import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
 
 /** What became of one incident that was asked to be retried. */
 export type RetriedIncident = IncidentView & {
   readonly runId: string;
-  /** `asked`: the run has it, and tries again when it is worked on. */
-  readonly outcome: "asked" | "runEnded" | "runGone";
+  /** `sent`: the run has it, and tries again when it is worked on. */
+  readonly outcome: "sent" | "runEnded" | "runNotFound";
 };
 
 export interface RetryReport {
-  readonly asked: number;
+  readonly sent: number;
   readonly incidents: readonly RetriedIncident[];
   /** Runs that were looked at and had none. */
-  readonly without: readonly string[];
+  readonly withoutIncidents: readonly string[];
 }
 
 /**
  * What operators do to process runs. Each act is looked at first: one that does not apply is refused with `PROCESS_STATE`, and
  * nothing changes. The act itself is a message to the run, so it is recorded like all else that happens to it.
  */
-export class Operate {
+export class ProcessOperations {
   readonly #engine: Engine;
   readonly #view: (runId: string) => Promise<ProcessView>;
 
@@ -33,52 +33,52 @@ export class Operate {
   /** Sets variables of the process, or of one active element. */
   async setVariables(runId: string, variables: Variables, row: number | null = null): Promise<void> {
     if (row !== null) await this.#node(runId, row);
-    await this.#act(runId, { kind: "setVariables", row, variables });
+    await this.#send(runId, { kind: "setVariables", row, variables });
   }
 
   /** Does again what an element could not. */
   async retry(runId: string, row: number): Promise<void> {
     await this.#incident(runId, row);
-    await this.#act(runId, { kind: "retry", row });
+    await this.#send(runId, { kind: "retry", row });
   }
 
   /** Lets an element count as done, with what it should have given. */
   async skip(runId: string, row: number, variables: Variables = {}): Promise<void> {
     await this.#node(runId, row);
-    await this.#act(runId, { kind: "skip", row, variables });
+    await this.#send(runId, { kind: "skip", row, variables });
   }
 
   /** Ends one active element, and all in it, without any of its flows being taken. */
   async cancelToken(runId: string, row: number): Promise<void> {
     await this.#node(runId, row);
-    await this.#act(runId, { kind: "cancelToken", row });
+    await this.#send(runId, { kind: "cancelToken", row });
   }
 
   /** Ends one active element and begins another, in the same scope or in one around it. */
   async moveToken(runId: string, row: number, to: string): Promise<void> {
     await this.#node(runId, row);
-    await this.#act(runId, { kind: "moveToken", row, to });
+    await this.#send(runId, { kind: "moveToken", row, to });
   }
 
   /** Retries all incidents of these runs, and says of each what became of it. */
   async retryIncidents(runIds: readonly string[]): Promise<RetryReport> {
     const incidents: RetriedIncident[] = [];
-    const without: string[] = [];
+    const withoutIncidents: string[] = [];
     for (const runId of runIds) {
       const found = (await this.#view(runId)).incidents;
-      if (found.length === 0) without.push(runId);
+      if (found.length === 0) withoutIncidents.push(runId);
       for (const incident of found) {
-        const sent = await this.#engine.send(runId, ACT_MESSAGE, { kind: "retry", row: incident.row });
+        const sent = await this.#engine.send(runId, ACTION_MESSAGE, { kind: "retry", row: incident.row });
         const isGone = sent.kind === "targetNotFound";
-        const outcome = isGone ? "runGone" : sent.kind === "targetTerminated" ? "runEnded" : "asked";
+        const outcome = isGone ? "runNotFound" : sent.kind === "targetTerminated" ? "runEnded" : "sent";
         incidents.push({ ...incident, runId, outcome });
       }
     }
-    return { asked: incidents.filter(({ outcome }) => outcome === "asked").length, incidents, without };
+    return { sent: incidents.filter(({ outcome }) => outcome === "sent").length, incidents, withoutIncidents };
   }
 
-  async #act(runId: string, act: Act): Promise<void> {
-    const outcome = await this.#engine.send(runId, ACT_MESSAGE, act);
+  async #send(runId: string, action: OperatorAction): Promise<void> {
+    const outcome = await this.#engine.send(runId, ACTION_MESSAGE, action);
     if (outcome.kind === "targetNotFound") throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
     if (outcome.kind === "targetTerminated") {
       throw new PawlError("RUN_ENDED", `run ${runId} is ${outcome.status}; nothing was done`);

@@ -1,11 +1,11 @@
 import type { RunSummary, SinceSnapshot } from "pawl";
 import type { Evaluate } from "../expressions.ts";
 import type { IncidentKind, Variables } from "../machine/state.ts";
-import { visibleFrom } from "../machine/variables.ts";
+import { variablesOfRow } from "../machine/variables.ts";
 import { elementOf, ROOT } from "../machine/working-state.ts";
 import type { Process } from "../model/process.ts";
 import type { ProcessInput } from "../program/process-input.ts";
-import { rebuild } from "../program/rebuild-state.ts";
+import { rebuildState } from "../program/rebuild-state.ts";
 
 /** An active element of a run. */
 export interface ActiveNode {
@@ -19,7 +19,7 @@ export interface ActiveNode {
 }
 
 export interface WaitingTask {
-  readonly place: string;
+  readonly location: string;
   readonly row: number;
   readonly element: string;
   readonly name: string | null;
@@ -53,11 +53,11 @@ export interface ProcessView {
 }
 
 export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, since: SinceSnapshot): ProcessView {
-  const live = rebuild(process, evaluate, { ...run, input: run.input as ProcessInput }, since);
-  const rows = [...live.rows.values()];
+  const state = rebuildState(process, evaluate, { ...run, input: run.input as ProcessInput }, since);
+  const rows = [...state.rows.values()];
   const active = rows.filter(({ id }) => id !== ROOT);
   const named = (row: number) => {
-    const id = live.rows.get(row)?.element ?? "";
+    const id = state.rows.get(row)?.element ?? "";
     return { row, element: id, name: process.elements.get(id)?.name ?? null };
   };
   return {
@@ -68,14 +68,14 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
     status: run.status,
     currentNodes: active.map((row) => ({
       ...named(row.id),
-      type: elementOf(live, row)?.type ?? "",
+      type: elementOf(state, row)?.type ?? "",
       variables: row.variables ?? {},
     })),
-    completedNodes: [...live.completed].map(([element, times]) => ({ element, times })),
-    variables: live.rows.get(ROOT)?.variables ?? {},
-    tasks: [...live.commands.values()].flatMap((command) =>
+    completedNodes: [...state.completed].map(([element, times]) => ({ element, times })),
+    variables: state.rows.get(ROOT)?.variables ?? {},
+    tasks: [...state.commands.values()].flatMap((command) =>
       command.kind === "task"
-        ? [{ place: command.place, ...named(command.row), variables: visibleFrom(live, command.row) }]
+        ? [{ location: command.location, ...named(command.row), variables: variablesOfRow(state, command.row) }]
         : [],
     ),
     incidents: active.flatMap(({ id, element, incident }) => {
@@ -83,6 +83,6 @@ export function viewOf(process: Process, evaluate: Evaluate, run: RunSummary, si
       const { kind, message, at } = incident;
       return [{ row: id, element, kind, message, at }];
     }),
-    progress: run.status === "completed" ? 1 : live.completed.size / Math.max(1, process.elements.size),
+    progress: run.status === "completed" ? 1 : state.completed.size / Math.max(1, process.elements.size),
   };
 }

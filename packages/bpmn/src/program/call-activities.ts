@@ -1,6 +1,6 @@
 import { type Completion, childPost, type Failure, type Post, type ProgramHost, type WorkflowRef } from "pawl";
 import type { Command, Variables } from "../machine/state.ts";
-import { post } from "./outgoing-messages.ts";
+import { issuePost } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { businessKeyTag } from "./topics.ts";
 
@@ -14,13 +14,13 @@ export type Called = WorkflowRef & { readonly isProcess: boolean };
  * left, and the run is told to cancel itself.
  */
 export type CallState =
-  | { readonly stage: "asked"; readonly call: Call }
-  | { readonly stage: "starting"; readonly call: Call; readonly child: string; readonly begins: Begins }
+  | { readonly stage: "resolving"; readonly call: Call }
+  | { readonly stage: "starting"; readonly call: Call; readonly child: string; readonly start: ChildStart }
   | { readonly stage: "started"; readonly call: Call; readonly child: string }
-  | { readonly stage: "left"; readonly call: Call; readonly child: string };
+  | { readonly stage: "cancelling"; readonly call: Call; readonly child: string };
 
 /** What is called, and with what: needed until it has been told to start. */
-interface Begins {
+interface ChildStart {
   readonly called: Called;
   readonly variables: Variables;
 }
@@ -33,14 +33,14 @@ export interface CallParts {
   businessKey(): string | null;
   /** What a row sees. */
   variablesOf(row: number): Variables;
-  onEnd(place: string, completion: Completion): void;
+  onEnd(location: string, completion: Completion): void;
 }
 
 /**
  * Calls of other processes and workflows. Which version is meant is found out in a step, whose record keeps it; then the child
  * is started and waited for. What was not told when a snapshot was taken is told again, under the same id.
  */
-export class Calls {
+export class CallActivities {
   readonly #host: ProgramHost;
   readonly #parts: CallParts;
   readonly #open = new Map<string, CallState>();
@@ -56,50 +56,50 @@ export class Calls {
 
   restore(state: readonly CallState[]): void {
     for (const each of state) {
-      this.#open.set(each.call.place, each);
-      if (each.stage === "left") this.#cancel(each.call.place, each.child);
+      this.#open.set(each.call.location, each);
+      if (each.stage === "cancelling") this.#postCancel(each.call.location, each.child);
     }
   }
 
   /** Begins, or goes on with what a snapshot says. */
-  begin(call: Call): void {
-    const known = this.#open.get(call.place);
-    if (known === undefined || known.stage === "asked") {
-      this.#ask(call);
-    } else if (known.stage !== "left") {
-      if (known.stage === "starting") this.#start(known);
-      if (call.waits) this.#await(known);
+  start(call: Call): void {
+    const known = this.#open.get(call.location);
+    if (known === undefined || known.stage === "resolving") {
+      this.#resolve(call);
+    } else if (known.stage !== "cancelling") {
+      if (known.stage === "starting") this.#postStart(known);
+      if (call.waits) this.#awaitChild(known);
     }
   }
 
   /** The call whose child was started at this location. */
-  placeOf(location: string): string | null {
-    const place = location.endsWith("/start") ? location.slice(0, -"/start".length) : "";
-    return this.#open.has(place) ? place : null;
+  callStartedAt(startLocation: string): string | null {
+    const location = startLocation.endsWith("/start") ? startLocation.slice(0, -"/start".length) : "";
+    return this.#open.has(location) ? location : null;
   }
 
   /** False: there is no such call. The child is asked to cancel itself. */
-  withdraw(place: string): boolean {
-    const known = this.#open.get(place);
+  cancel(location: string): boolean {
+    const known = this.#open.get(location);
     if (known === undefined) return false;
-    const reason = new Error(`the call activity at ${place} was left`);
-    if (known.stage === "asked") {
-      this.#open.delete(place);
-      this.#host.cancelUnder(place, reason);
-    } else if (known.stage !== "left") {
-      this.#open.set(place, { stage: "left", call: known.call, child: known.child });
-      this.#host.cancelUnder(`${place}/result`, reason);
-      this.#cancel(place, known.child);
+    const reason = new Error(`the call activity at ${location} was left`);
+    if (known.stage === "resolving") {
+      this.#open.delete(location);
+      this.#host.cancelUnder(location, reason);
+    } else if (known.stage !== "cancelling") {
+      this.#open.set(location, { stage: "cancelling", call: known.call, child: known.child });
+      this.#host.cancelUnder(`${location}/result`, reason);
+      this.#postCancel(location, known.child);
     }
     return true;
   }
 
-  #ask(call: Call): void {
-    this.#open.set(call.place, { stage: "asked", call });
+  #resolve(call: Call): void {
+    this.#open.set(call.location, { stage: "resolving", call });
     this.#host.issue({
       kind: "step",
       record: "step",
-      location: call.place,
+      location: call.location,
       issuedAt: this.#host.now(),
       body: async () => {
         const { name, version, isProcess } = await this.#parts.resolve(call.called, call.version);
@@ -113,27 +113,27 @@ export class Calls {
       idempotencyKey: null,
       attempts: 0,
       retryAt: 0,
-      settle: (completion) => this.#asked(call, completion),
+      settle: (completion) => this.#onResolved(call, completion),
     });
   }
 
-  #asked(call: Call, completion: Completion): void {
-    if (!this.#open.has(call.place)) return;
+  #onResolved(call: Call, completion: Completion): void {
+    if (!this.#open.has(call.location)) return;
     if (completion.outcome !== "ok") {
-      this.#end(call.place, completion);
+      this.#end(call.location, completion);
       return;
     }
-    const begins = { called: completion.value as Called, variables: this.#parts.variablesOf(call.row) };
-    const state: Starting = { stage: "starting", call, child: this.#post(call, begins).run.id, begins };
-    this.#open.set(call.place, state);
-    this.#start(state);
-    if (call.waits) this.#await(state);
+    const start = { called: completion.value as Called, variables: this.#parts.variablesOf(call.row) };
+    const state: Starting = { stage: "starting", call, child: this.#post(call, start).run.id, start };
+    this.#open.set(call.location, state);
+    this.#postStart(state);
+    if (call.waits) this.#awaitChild(state);
   }
 
-  #post(call: Call, { called, variables }: Begins): Extract<Post, { kind: "start" }> {
+  #post(call: Call, { called, variables }: ChildStart): Extract<Post, { kind: "start" }> {
     const businessKey = this.#parts.businessKey();
     const input: ProcessInput = { variables, startedBy: null, ...(businessKey !== null && { businessKey }) };
-    return childPost(this.#host, `${call.place}/start`, {
+    return childPost(this.#host, `${call.location}/start`, {
       workflow: called,
       input: called.isProcess ? input : variables,
       tags: businessKey === null ? [] : [businessKeyTag(businessKey)],
@@ -141,38 +141,38 @@ export class Calls {
     });
   }
 
-  #start({ call, child, begins }: Starting): void {
-    post(this.#host, `${call.place}/start`, "spawn", this.#post(call, begins), () => {
-      const known = this.#open.get(call.place);
-      if (!call.waits) this.#end(call.place, { outcome: "ok", value: {}, detail: null });
-      else if (known?.stage === "starting") this.#open.set(call.place, { stage: "started", call, child });
+  #postStart({ call, child, start }: Starting): void {
+    issuePost(this.#host, `${call.location}/start`, "spawn", this.#post(call, start), () => {
+      const known = this.#open.get(call.location);
+      if (!call.waits) this.#end(call.location, { outcome: "ok", value: {}, detail: null });
+      else if (known?.stage === "starting") this.#open.set(call.location, { stage: "started", call, child });
     });
   }
 
-  #await({ call, child }: Pick<Starting, "call" | "child">): void {
+  #awaitChild({ call, child }: Pick<Starting, "call" | "child">): void {
     this.#host.issue({
       kind: "wait",
       record: "child",
-      location: `${call.place}/result`,
+      location: `${call.location}/result`,
       issuedAt: this.#host.now(),
-      arms: [{ kind: "child", location: `${call.place}/start`, child, as: "child" }],
+      arms: [{ kind: "child", location: `${call.location}/start`, child, as: "child" }],
       count: 1,
       many: false,
       until: null,
       atDeadline: { outcome: "timedOut", detail: null },
-      settle: (completion) => this.#end(call.place, completion),
+      settle: (completion) => this.#end(call.location, completion),
     });
   }
 
-  #end(place: string, completion: Completion): void {
-    if (this.#open.delete(place)) this.#parts.onEnd(place, completion);
+  #end(location: string, completion: Completion): void {
+    if (this.#open.delete(location)) this.#parts.onEnd(location, completion);
   }
 
-  #cancel(place: string, to: string): void {
-    const failure: Failure = { name: "Error", message: `the call activity at ${place} was left` };
+  #postCancel(location: string, to: string): void {
+    const failure: Failure = { name: "Error", message: `the call activity at ${location} was left` };
     const reason = this.#host.encode(failure, "reason");
-    const id = `left:${this.#host.runId}/${place}`;
+    const id = `left:${this.#host.runId}/${location}`;
     const cancel: Post = { kind: "cancel", to, id, reason, at: this.#host.now() };
-    post(this.#host, `${place}/cancel`, "cancel", cancel, () => this.#open.delete(place));
+    issuePost(this.#host, `${location}/cancel`, "cancel", cancel, () => this.#open.delete(location));
   }
 }

@@ -1,12 +1,12 @@
 import type { Completion, ProgramHost, RetryPolicy, StepInfo } from "pawl";
 import { BpmnError } from "../bpmn-error.ts";
 import type { Command, Variables } from "../machine/state.ts";
-import { visibleFrom } from "../machine/variables.ts";
-import type { Live } from "../machine/working-state.ts";
+import { variablesOfRow } from "../machine/variables.ts";
+import type { WorkingState } from "../machine/working-state.ts";
 import type { Process, RetrySetting } from "../model/process.ts";
 import { type HandlerTable, handlerOf } from "./handlers.ts";
 
-interface WorkParts {
+interface JobParts {
   readonly process: Process;
   readonly table: HandlerTable;
   readonly retry: RetrySetting;
@@ -14,27 +14,27 @@ interface WorkParts {
 }
 
 /** What the record of a task's work holds. */
-export type WorkDone =
+export type JobResult =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "threw"; readonly code: string; readonly message: string; readonly variables: Variables };
 
 /** The work of a task is a step of the run. */
-export function issueStep(
+export function issueJobStep(
   host: ProgramHost,
-  parts: WorkParts,
-  live: Live,
+  parts: JobParts,
+  state: WorkingState,
   command: Extract<Command, { kind: "work" }>,
   settle: (completion: Completion) => void,
 ): void {
-  const id = live.rows.get(command.row)?.element ?? "";
+  const id = state.rows.get(command.row)?.element ?? "";
   const element = parts.process.elements.get(id);
   const setting = (element !== undefined && "retry" in element ? element.retry : null) ?? parts.retry;
   host.issue({
     kind: "step",
     record: "step",
-    location: command.place,
+    location: command.location,
     issuedAt: host.now(),
-    body: (info) => work(host.runId, parts, id, seenFrom(live, command.row), info),
+    body: (info) => executeJob(host.runId, parts, id, jobVariables(state, command.row), info),
     retry: policyOf(setting),
     shouldRetry: null,
     timeoutMs: null,
@@ -47,14 +47,14 @@ export function issueStep(
   });
 }
 
-function policyOf({ tries, backoff, initialMs, maxMs, jitter }: RetrySetting): RetryPolicy {
+function policyOf({ maxAttempts, backoff, initialMs, maxMs, jitter }: RetrySetting): RetryPolicy {
   const factor = backoff === "exponential" ? 2 : 1;
-  return { maxAttempts: tries, initialMs, factor, growthMs: backoff === "linear" ? initialMs : 0, maxMs, jitter };
+  return { maxAttempts, initialMs, factor, growthMs: backoff === "linear" ? initialMs : 0, maxMs, jitter };
 }
 
 /** What a handler is given is its own: what it does to it changes nothing here. Large values are copied when they are looked at. */
-function seenFrom(live: Live, id: number): Variables {
-  const seen: Record<string, unknown> = { ...visibleFrom(live, id) };
+function jobVariables(state: WorkingState, id: number): Variables {
+  const seen: Record<string, unknown> = { ...variablesOfRow(state, id) };
   for (const name of Object.keys(seen)) {
     const value = seen[name];
     if (typeof value !== "object" || value === null) continue;
@@ -66,13 +66,13 @@ function seenFrom(live: Live, id: number): Variables {
 }
 
 /** An error of the model is an outcome of the work, not a failure of it. */
-async function work(
+async function executeJob(
   runId: string,
-  { process, table, businessKey }: WorkParts,
+  { process, table, businessKey }: JobParts,
   id: string,
   variables: Readonly<Record<string, unknown>>,
   { attempt, signal, idempotencyKey }: StepInfo,
-): Promise<WorkDone> {
+): Promise<JobResult> {
   const element = process.elements.get(id);
   if (element === undefined) throw new Error(`process ${process.id} has no element ${id}`);
   const handler = handlerOf(table, element);

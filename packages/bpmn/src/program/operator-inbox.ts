@@ -1,9 +1,9 @@
 import type { Completion, ProgramHost } from "pawl";
-import type { Act, Variables } from "../machine/state.ts";
-import { ACT_MESSAGE, ESCALATION_MESSAGE } from "./topics.ts";
+import type { OperatorAction, Variables } from "../machine/state.ts";
+import { ACTION_MESSAGE, ESCALATION_MESSAGE } from "./topics.ts";
 
-export type Acted =
-  | { readonly kind: "act"; readonly act: Act }
+export type InboxMessage =
+  | { readonly kind: "action"; readonly action: OperatorAction }
   | {
       readonly kind: "escalation";
       readonly location: string;
@@ -12,14 +12,14 @@ export type Acted =
     };
 
 /** A process run always listens to operators, and to the processes that it has called. */
-export class Inbox {
+export class OperatorInbox {
   readonly #host: ProgramHost;
-  readonly #onActed: (acted: Acted) => void;
+  readonly #onMessage: (message: InboxMessage) => void;
   #count = 0;
 
-  constructor(host: ProgramHost, onActed: (acted: Acted) => void) {
+  constructor(host: ProgramHost, onMessage: (message: InboxMessage) => void) {
     this.#host = host;
-    this.#onActed = onActed;
+    this.#onMessage = onMessage;
   }
 
   /** How many have come. */
@@ -35,22 +35,26 @@ export class Inbox {
       location: `~act#${count + 1}`,
       issuedAt: this.#host.now(),
       arms: [
-        { kind: "message", name: ACT_MESSAGE, as: "act" },
+        { kind: "message", name: ACTION_MESSAGE, as: "act" },
         { kind: "message", name: ESCALATION_MESSAGE, as: "escalation" },
       ],
       count: 1,
       many: false,
       until: null,
       atDeadline: { outcome: "ok", detail: null },
-      settle: (completion) => this.#came(completion),
+      settle: (completion) => this.#onCompletion(completion),
     });
   }
 
-  #came(completion: Completion): void {
+  #onCompletion(completion: Completion): void {
     this.open(this.#count + 1);
     if (completion.outcome !== "ok") return;
     const { value } = completion.value as { readonly value: unknown };
-    if (completion.detail === "act") this.#onActed({ kind: "act", act: value as Act });
-    else this.#onActed({ kind: "escalation", ...(value as Omit<Extract<Acted, { kind: "escalation" }>, "kind">) });
+    if (completion.detail === "act") this.#onMessage({ kind: "action", action: value as OperatorAction });
+    else
+      this.#onMessage({
+        kind: "escalation",
+        ...(value as Omit<Extract<InboxMessage, { kind: "escalation" }>, "kind">),
+      });
   }
 }

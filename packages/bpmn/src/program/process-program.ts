@@ -7,20 +7,20 @@ import {
   type RecordKind,
   type StoredDocument,
 } from "pawl";
-import { take } from "../machine/advance.ts";
+import { applyEvent } from "../machine/advance.ts";
 import type { Command, Ending, MachineEvent, Variables } from "../machine/state.ts";
-import { visibleFrom } from "../machine/variables.ts";
-import { createLive, type Live, stateOf, thaw } from "../machine/working-state.ts";
+import { variablesOfRow } from "../machine/variables.ts";
+import { createWorkingState, fromState, stateOf, type WorkingState } from "../machine/working-state.ts";
 import type { Expression, Process, RetrySetting } from "../model/process.ts";
-import { type Called, Calls } from "./call-activities.ts";
+import { CallActivities, type Called } from "./call-activities.ts";
 import type { HandlerTable } from "./handlers.ts";
-import { issueStep, type WorkDone } from "./job-step.ts";
-import { type Acted, Inbox } from "./operator-inbox.ts";
-import { tell, tellOverdue } from "./outgoing-messages.ts";
+import { issueJobStep, type JobResult } from "./job-step.ts";
+import { type InboxMessage, OperatorInbox } from "./operator-inbox.ts";
+import { emitOverdue, send } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
-import { type Kept, keep, keptState, stateIn } from "./process-snapshot.ts";
-import { TaskRows } from "./task-documents.ts";
-import { type Carried, messageTopic, signalTopic, taskMessage } from "./topics.ts";
+import { fromSnapshotState, type ProcessSnapshot, saveSnapshot, toSnapshotState } from "./process-snapshot.ts";
+import { TaskDocuments } from "./task-documents.ts";
+import { type MessageValue, messageTopic, signalTopic, taskMessage } from "./topics.ts";
 
 export interface ProgramParts {
   readonly process: Process;
@@ -33,7 +33,7 @@ export interface ProgramParts {
   readonly snapshotEvery: number;
 }
 
-const NOT_NEEDED = new Error("the element was left: nobody waits for this any more");
+const ELEMENT_LEFT = new Error("the element was left: nobody waits for this any more");
 
 /** Interprets one process run: completions become events of the machine, its commands become the kernel's. */
 export function processProgram(parts: ProgramParts): ProgramFactory {
@@ -46,10 +46,10 @@ export function processProgram(parts: ProgramParts): ProgramFactory {
 class ProcessProgram {
   readonly #parts: ProgramParts;
   readonly #host: ProgramHost;
-  readonly #calls: Calls;
-  readonly #inbox: Inbox;
-  readonly #tasks: TaskRows;
-  #live: Live;
+  readonly #calls: CallActivities;
+  readonly #inbox: OperatorInbox;
+  readonly #tasks: TaskDocuments;
+  #state: WorkingState;
   #records = 0;
   #businessKey: string | null = null;
 
@@ -57,77 +57,84 @@ class ProcessProgram {
     this.#parts = parts;
     this.#host = host;
     const environment = { evaluate: parts.evaluate, isCalled: host.run.parent !== null };
-    this.#live = createLive(parts.process, environment);
-    this.#calls = new Calls(host, {
+    this.#state = createWorkingState(parts.process, environment);
+    this.#calls = new CallActivities(host, {
       resolve: parts.resolve,
       businessKey: () => this.#businessKey,
-      variablesOf: (row) => visibleFrom(this.#live, row),
-      onEnd: (place, completion) => this.#settle(place, completion),
+      variablesOf: (row) => variablesOfRow(this.#state, row),
+      onEnd: (location, completion) => this.#onCompletion(location, completion),
     });
-    this.#inbox = new Inbox(host, (acted) => this.#acted(acted));
-    this.#tasks = new TaskRows(host);
+    this.#inbox = new OperatorInbox(host, (message) => this.#onInboxMessage(message));
+    this.#tasks = new TaskDocuments(host);
   }
 
   start(input: ProcessInput, snapshot: { readonly state: unknown } | null): void {
     this.#businessKey = input.businessKey ?? null;
     this.#tasks.editions = input.migrated?.editions ?? 0;
     if (snapshot === null && input.migrated !== undefined) {
-      this.#goOn(input.migrated.machine as Kept["machine"]);
+      this.#resumeFrom(input.migrated.machine as ProcessSnapshot["machine"]);
       return;
     }
     if (snapshot === null) {
       this.#inbox.open();
-      this.#take({ kind: "started", at: this.#host.now(), ...input });
+      this.#apply({ kind: "started", at: this.#host.now(), ...input });
       return;
     }
-    const kept = snapshot.state as Kept;
-    this.#goOn(kept.machine, kept);
+    const kept = snapshot.state as ProcessSnapshot;
+    this.#resumeFrom(kept.machine, kept);
   }
 
   /** From a state of before: what it had open is asked for again. */
-  #goOn(machine: Kept["machine"], { calls = [], acts = 0 }: Partial<Kept> = {}): void {
-    this.#live = thaw(this.#parts.process, this.#live.environment, stateIn(machine));
+  #resumeFrom(
+    machine: ProcessSnapshot["machine"],
+    { calls = [], actions: acts = 0 }: Partial<ProcessSnapshot> = {},
+  ): void {
+    this.#state = fromState(this.#parts.process, this.#state.environment, fromSnapshotState(machine));
     this.#calls.restore(calls);
     this.#inbox.open(acts);
-    for (const command of [...this.#live.commands.values()]) this.#issue(command);
+    for (const command of [...this.#state.commands.values()]) this.#issue(command);
   }
 
-  #take(event: MachineEvent): void {
-    const { commands, withdrawn } = take(this.#live, event);
-    for (const place of withdrawn) {
-      this.#tasks.close(place, "cancelled");
-      if (!this.#calls.withdraw(place)) this.#host.cancelUnder(place, NOT_NEEDED);
+  #apply(event: MachineEvent): void {
+    const { commands, cancelled } = applyEvent(this.#state, event);
+    for (const location of cancelled) {
+      this.#tasks.close(location, "cancelled");
+      if (!this.#calls.cancel(location)) this.#host.cancelUnder(location, ELEMENT_LEFT);
     }
     for (const command of commands) this.#issue(command);
-    if (this.#live.ending === null) {
-      this.#keep();
+    if (this.#state.ending === null) {
+      this.#snapshotIfDue();
       return;
     }
     this.#tasks.closeAll();
-    finish(this.#host, this.#live.ending);
+    finish(this.#host, this.#state.ending);
   }
 
   /** Now and then, and more rarely the more there is to keep: so the cost of a record does not depend on it. */
-  #keep(): void {
+  #snapshotIfDue(): void {
     this.#records += 1;
-    const { rows } = this.#live;
+    const { rows } = this.#state;
     if (this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
-    const kept: Kept = { machine: keptState(stateOf(this.#live)), calls: this.#calls.state, acts: this.#inbox.count };
+    const kept: ProcessSnapshot = {
+      machine: toSnapshotState(stateOf(this.#state)),
+      calls: this.#calls.state,
+      actions: this.#inbox.count,
+    };
     // One that could not be kept may be smaller when about as much again has happened.
-    this.#records = keep(this.#host, kept) ? 0 : -rows.size;
+    this.#records = saveSnapshot(this.#host, kept) ? 0 : -rows.size;
   }
 
   #issue(command: Command): void {
-    const settle = (completion: Completion): void => this.#settle(command.place, completion);
+    const settle = (completion: Completion): void => this.#onCompletion(command.location, completion);
     switch (command.kind) {
       case "work":
-        issueStep(this.#host, { ...this.#parts, businessKey: this.#businessKey }, this.#live, command, settle);
+        issueJobStep(this.#host, { ...this.#parts, businessKey: this.#businessKey }, this.#state, command, settle);
         return;
       case "call":
-        this.#calls.begin(command);
+        this.#calls.start(command);
         return;
       case "task":
-        issueWait(this.#host, command, settle, this.#tasks.open(this.#live, command));
+        issueWait(this.#host, command, settle, this.#tasks.open(this.#state, command));
         return;
       case "timer":
       case "due":
@@ -136,36 +143,37 @@ class ProcessProgram {
         issueWait(this.#host, command, settle);
         return;
       case "overdue":
-        tellOverdue(this.#host, command, this.#tasks.idOf(command.task), () => this.#told(command.place));
+        emitOverdue(this.#host, command, this.#tasks.idOf(command.task), () => this.#onSent(command.location));
         return;
       case "publish":
       case "correlate":
       case "broadcast":
       case "escalate":
-        tell(this.#host, command, () => this.#told(command.place));
+        send(this.#host, command, () => this.#onSent(command.location));
     }
   }
 
-  #told(place: string): void {
-    this.#take({ kind: "told", at: this.#host.now(), place });
+  #onSent(location: string): void {
+    this.#apply({ kind: "sent", at: this.#host.now(), location });
   }
 
-  /** A completion that comes for what the machine has withdrawn is none of its. */
-  #settle(place: string, completion: Completion): void {
-    const command = this.#live.commands.get(place);
+  /** A completion that comes for what the machine has cancelled is none of its. */
+  #onCompletion(location: string, completion: Completion): void {
+    const command = this.#state.commands.get(location);
     if (command === undefined) return;
-    this.#tasks.close(place, "completed");
-    this.#take(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion));
+    this.#tasks.close(location, "completed");
+    this.#apply(eventOf({ runId: this.#host.runId, at: this.#host.now() }, command, completion));
   }
 
-  #acted(acted: Acted): void {
+  #onInboxMessage(message: InboxMessage): void {
     const at = this.#host.now();
-    if (acted.kind === "act") {
-      this.#take({ ...acted.act, at });
+    if (message.kind === "action") {
+      this.#apply({ ...message.action, at });
       return;
     }
-    const place = this.#calls.placeOf(acted.location);
-    if (place !== null) this.#take({ kind: "escalated", at, place, code: acted.code, variables: acted.variables });
+    const location = this.#calls.callStartedAt(message.location);
+    if (location !== null)
+      this.#apply({ kind: "escalated", at, location, code: message.code, variables: message.variables });
   }
 }
 
@@ -178,12 +186,12 @@ function finish(host: ProgramHost, ending: Ending): void {
   host.finish({ kind: "failed", error: Object.assign(error, { errorCode: ending.code, variables: ending.variables }) });
 }
 
-type Waited = Extract<Command, { kind: "timer" | "due" | "message" | "signal" | "task" }>;
+type WaitCommand = Extract<Command, { kind: "timer" | "due" | "message" | "signal" | "task" }>;
 
 /** What an element waits for is a wait of the run. */
 export function issueWait(
   host: ProgramHost,
-  command: Waited,
+  command: WaitCommand,
   settle: (completion: Completion) => void,
   documents?: readonly StoredDocument[],
 ): void {
@@ -191,7 +199,7 @@ export function issueWait(
   host.issue({
     kind: "wait",
     record,
-    location: command.place,
+    location: command.location,
     issuedAt: host.now(),
     arms,
     count: 1,
@@ -203,10 +211,10 @@ export function issueWait(
   });
 }
 
-function waitOf(command: Waited): { readonly arms: readonly Arm[]; readonly record: RecordKind } {
+function waitOf(command: WaitCommand): { readonly arms: readonly Arm[]; readonly record: RecordKind } {
   if (command.kind === "timer" || command.kind === "due") return { arms: [], record: "sleep" };
   if (command.kind === "task") {
-    return { arms: [{ kind: "message", name: taskMessage(command.place), as: "task" }], record: "listen" };
+    return { arms: [{ kind: "message", name: taskMessage(command.location), as: "task" }], record: "listen" };
   }
   const topic = command.kind === "message" ? messageTopic(command.name, command.key) : signalTopic(command.name);
   return { arms: [{ kind: "event", topic, as: command.kind }], record: "event" };
@@ -218,30 +226,30 @@ export function eventOf(
   command: Command,
   completion: Completion,
 ): MachineEvent {
-  const { place } = command;
-  if (completion.outcome === "timedOut") return { kind: "completed", at, place, variables: {}, value: null };
+  const { location } = command;
+  if (completion.outcome === "timedOut") return { kind: "completed", at, location, variables: {}, value: null };
   if (completion.outcome === "failed") return failed(at, command, completion.error);
   const { value } = completion;
   if (command.kind === "work") {
-    const done = value as WorkDone;
-    if (done.kind === "threw") return { ...done, at, place };
-    return { kind: "completed", at, place, variables: {}, value: done.value };
+    const done = value as JobResult;
+    if (done.kind === "threw") return { ...done, at, location };
+    return { kind: "completed", at, location, variables: {}, value: done.value };
   }
-  if (command.kind === "call") return { kind: "completed", at, place, variables: {}, value };
+  if (command.kind === "call") return { kind: "completed", at, location, variables: {}, value };
   if (command.kind === "timer" || command.kind === "due")
-    return { kind: "completed", at, place, variables: {}, value: null };
-  const { value: carried, sentAt } = value as { readonly value: Partial<Carried>; readonly sentAt: number };
+    return { kind: "completed", at, location, variables: {}, value: null };
+  const { value: carried, sentAt } = value as { readonly value: Partial<MessageValue>; readonly sentAt: number };
   const isEcho = command.kind === "signal" && (carried.from === runId || sentAt < command.since);
-  if (isEcho) return { kind: "echoed", at, place };
+  if (isEcho) return { kind: "ownSignal", at, location };
   const variables = carried.variables ?? {};
-  return { kind: "completed", at, place, variables, value: variables };
+  return { kind: "completed", at, location, variables, value: variables };
 }
 
-function failed(at: number, { kind, place }: Command, error: Error): MachineEvent {
+function failed(at: number, { kind, location }: Command, error: Error): MachineEvent {
   const { message } = error;
   if (kind !== "call") {
     const reason = "isNoHandler" in error ? "noHandler" : "failed";
-    return { kind: "failed", at, place, message, reason };
+    return { kind: "failed", at, location, message, reason };
   }
   const cause = error.cause instanceof Error ? error.cause : null;
   const thrown = cause as {
@@ -250,8 +258,8 @@ function failed(at: number, { kind, place }: Command, error: Error): MachineEven
     readonly variables?: unknown;
   } | null;
   const isError = thrown?.code === "BPMN_ERROR" || cause?.name === "BpmnError";
-  if (thrown === null || !isError) return { kind: "failed", at, place, message, reason: "call" };
+  if (thrown === null || !isError) return { kind: "failed", at, location, message, reason: "call" };
   const code = String(thrown.errorCode ?? thrown.code);
   const variables = (thrown.variables ?? {}) as Variables;
-  return { kind: "threw", at, place, code, message: cause?.message ?? message, variables };
+  return { kind: "threw", at, location, code, message: cause?.message ?? message, variables };
 }

@@ -3,19 +3,19 @@ import type { Row, State } from "../machine/state.ts";
 import type { CallState } from "./call-activities.ts";
 
 /** All of a process run, as its snapshots have it. */
-export interface Kept {
-  readonly machine: KeptState;
+export interface ProcessSnapshot {
+  readonly machine: SnapshotState;
   readonly calls: readonly CallState[];
-  readonly acts: number;
+  readonly actions: number;
 }
 
 /** A state whose rows leave out what they have as every row begins, and how they are linked: it follows from their order. */
-type KeptState = Omit<State, "rows"> & { readonly rows: readonly KeptRow[] };
-type KeptRow = Pick<Row, "id" | "parent" | "element" | "place"> & Partial<Row>;
+type SnapshotState = Omit<State, "rows"> & { readonly rows: readonly SnapshotRow[] };
+type SnapshotRow = Pick<Row, "id" | "parent" | "element" | "location"> & Partial<Row>;
 
-type Beginning = Omit<Row, "id" | "parent" | "element" | "place">;
+type RowDefaults = Omit<Row, "id" | "parent" | "element" | "location">;
 
-const BEGINNING: Beginning = {
+const ROW_DEFAULTS: RowDefaults = {
   children: 0,
   pending: 0,
   first: 0,
@@ -24,35 +24,37 @@ const BEGINNING: Beginning = {
   next: 0,
   variables: null,
   result: null,
-  asked: null,
+  commandCounts: null,
   instance: null,
   incident: null,
   role: { kind: "plain" },
 };
 
-export function keptState(state: State): KeptState {
-  return { ...state, rows: state.rows.map(keptRow) };
+export function toSnapshotState(state: State): SnapshotState {
+  return { ...state, rows: state.rows.map(toSnapshotRow) };
 }
 
-function keptRow({ id, parent, element, place, ...rest }: Row): KeptRow {
-  const { pending, variables, result, asked, instance, incident, role } = rest;
+function toSnapshotRow({ id, parent, element, location, ...rest }: Row): SnapshotRow {
+  const { pending, variables, result, commandCounts, instance, incident, role } = rest;
   return {
     id,
     parent,
     element,
-    place,
+    location,
     ...(pending !== 0 && { pending }),
     ...(variables !== null && { variables }),
     ...(result !== null && { result }),
-    ...(asked !== null && { asked }),
+    ...(commandCounts !== null && { commandCounts }),
     ...(instance !== null && { instance }),
     ...(incident !== null && { incident }),
     ...(role.kind !== "plain" && { role }),
   };
 }
 
-export function stateIn({ rows, ...rest }: KeptState): State {
-  const all = rows.map((row): Row => ({ ...BEGINNING, ...row, children: 0, first: 0, last: 0, previous: 0, next: 0 }));
+export function fromSnapshotState({ rows, ...rest }: SnapshotState): State {
+  const all = rows.map(
+    (row): Row => ({ ...ROW_DEFAULTS, ...row, children: 0, first: 0, last: 0, previous: 0, next: 0 }),
+  );
   const byId = new Map(all.map((row) => [row.id, row]));
   for (const row of all) {
     const above = byId.get(row.parent);
@@ -68,7 +70,7 @@ export function stateIn({ rows, ...rest }: KeptState): State {
 }
 
 /** False: it is larger than the engine keeps. Then the run is read from an older one, and more of its journal. */
-export function keep(host: ProgramHost, kept: Kept): boolean {
+export function saveSnapshot(host: ProgramHost, kept: ProcessSnapshot): boolean {
   try {
     host.snapshot(kept);
     return true;

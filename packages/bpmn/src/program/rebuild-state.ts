@@ -1,13 +1,13 @@
 import type { Completion, Parent, RecordView, SinceSnapshot } from "pawl";
-import { take } from "../machine/advance.ts";
-import type { Act, MachineEvent, Variables } from "../machine/state.ts";
-import { createLive, type Live, thaw } from "../machine/working-state.ts";
+import { applyEvent } from "../machine/advance.ts";
+import type { MachineEvent, OperatorAction, Variables } from "../machine/state.ts";
+import { createWorkingState, fromState, type WorkingState } from "../machine/working-state.ts";
 import type { Expression, Process } from "../model/process.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { eventOf } from "./process-program.ts";
-import { type Kept, stateIn } from "./process-snapshot.ts";
+import { fromSnapshotState, type ProcessSnapshot } from "./process-snapshot.ts";
 
-export interface Rebuilt {
+export interface RunToRebuild {
   readonly id: string;
   readonly input: ProcessInput;
   readonly createdAt: number;
@@ -15,57 +15,61 @@ export interface Rebuilt {
 }
 
 /** The state of a run, from its snapshot and its journal: what its program has been fed since is fed to the machine again. */
-export function rebuild(
+export function rebuildState(
   process: Process,
   evaluate: (expression: Expression, variables: Variables) => unknown,
-  run: Rebuilt,
+  run: RunToRebuild,
   { snapshot, records }: SinceSnapshot,
-): Live {
+): WorkingState {
   const environment = { evaluate, isCalled: run.parent !== null };
   const kept =
-    (snapshot?.state as Kept | undefined)?.machine ?? (run.input.migrated?.machine as Kept["machine"] | undefined);
-  const live = kept === undefined ? createLive(process, environment) : thaw(process, environment, stateIn(kept));
-  if (kept === undefined) take(live, { kind: "started", at: run.createdAt, ...run.input });
+    (snapshot?.state as ProcessSnapshot | undefined)?.machine ??
+    (run.input.migrated?.machine as ProcessSnapshot["machine"] | undefined);
+  const state =
+    kept === undefined
+      ? createWorkingState(process, environment)
+      : fromState(process, environment, fromSnapshotState(kept));
+  if (kept === undefined) applyEvent(state, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {
-    const event = eventIn(live, run.id, record);
-    if (event !== null) take(live, event);
+    const event = eventOfRecord(state, run.id, record);
+    if (event !== null) applyEvent(state, event);
   }
-  return live;
+  return state;
 }
 
 /** What a record told the machine; null: nothing. */
-function eventIn(live: Live, runId: string, record: RecordView): MachineEvent | null {
-  const { location, kind, at } = record;
+function eventOfRecord(state: WorkingState, runId: string, record: RecordView): MachineEvent | null {
+  const { kind, at } = record;
   if (kind === "retry" || kind === "operator" || kind === "warning") return null;
-  if (location.startsWith("~act#")) return actIn(record);
-  const place = placeOf(record);
-  const command = live.commands.get(place);
+  if (record.location.startsWith("~act#")) return actionOfRecord(record);
+  const location = commandLocation(record);
+  const command = state.commands.get(location);
   if (command === undefined) return null;
   if (kind === "spawn") {
     const isOver = command.kind === "call" && !command.waits;
-    return isOver ? { kind: "completed", at, place, variables: {}, value: {} } : null;
+    return isOver ? { kind: "completed", at, location, variables: {}, value: {} } : null;
   }
   // A call that goes on has only found out whom it means.
   if (command.kind === "call" && kind === "step" && record.outcome === "ok") return null;
-  if (kind === "emit" || kind === "send") return { kind: "told", at, place };
+  if (kind === "emit" || kind === "send") return { kind: "sent", at, location };
   return eventOf({ runId, at }, command, completionOf(record));
 }
 
 /** A call has more than one record. */
-function placeOf({ kind, location }: RecordView): string {
+function commandLocation({ kind, location }: RecordView): string {
   if (kind === "child") return location.slice(0, -"/result".length);
   return kind === "spawn" ? location.slice(0, -"/start".length) : location;
 }
 
-function actIn({ value, detail, at }: RecordView): MachineEvent | null {
+function actionOfRecord({ value, detail, at }: RecordView): MachineEvent | null {
   const { value: sent } = (value ?? {}) as { readonly value?: unknown };
-  if (detail === "act") return { ...(sent as Act), at };
+  if (detail === "act") return { ...(sent as OperatorAction), at };
   const { location, code, variables } = sent as {
     readonly location: string;
     readonly code: string | null;
     readonly variables: Variables;
   };
-  return { kind: "escalated", at, place: location.slice(0, -"/start".length), code, variables };
+  return { kind: "escalated", at, location: location.slice(0, -"/start".length), code, variables };
 }
 
 function completionOf({ outcome, value, error, detail }: RecordView): Completion {

@@ -3,65 +3,65 @@ import {
   keyDocuments,
   TASK_KEY_KIND,
   TASK_KIND,
-  type TaskBody,
+  type TaskDocument,
   taskAttributes,
   taskId,
 } from "../human/task-document.ts";
 import type { Command, Variables } from "../machine/state.ts";
-import { visibleFrom } from "../machine/variables.ts";
-import type { Live } from "../machine/working-state.ts";
+import { variablesOfRow } from "../machine/variables.ts";
+import type { WorkingState } from "../machine/working-state.ts";
 
 type TaskCommand = Extract<Command, { kind: "task" }>;
 
 /** The documents of one open task: its own, and those by which it is found. */
-interface TaskRow {
+interface OpenTask {
   readonly id: string;
   readonly keys: readonly string[];
 }
 
 /** The human tasks of a run, as documents. They are created with the command that waits for them, and end with it. */
-export class TaskRows {
+export class TaskDocuments {
   /** Those that the run had before it was moved to this version. */
   editions = 0;
   readonly #host: ProgramHost;
-  readonly #open = new Map<string, TaskRow>();
+  readonly #open = new Map<string, OpenTask>();
 
   constructor(host: ProgramHost) {
     this.#host = host;
   }
 
   /** Says which task is meant; after an operator has sent the run another way, its tasks are others. */
-  idOf(place: string): string {
-    return taskId(this.#host.runId, place, this.#host.edition + this.editions);
+  idOf(location: string): string {
+    return taskId(this.#host.runId, location, this.#host.edition + this.editions);
   }
 
-  open(live: Live, command: TaskCommand): readonly StoredDocument[] {
-    const id = this.idOf(command.place);
-    const body = bodyOf(this.#host, live, command, id);
+  open(state: WorkingState, command: TaskCommand): readonly StoredDocument[] {
+    const id = this.idOf(command.location);
+    const body = bodyOf(this.#host, state, command, id);
     const { runId } = this.#host;
     const own = { kind: TASK_KIND, id, runId, body: this.#encode(body), attributes: taskAttributes(body, "open") };
     const keys = keyDocuments(body, "open").map(
       (each): StoredDocument => ({ ...each, runId, body: this.#host.encode(id, `key of task ${id}`) }),
     );
-    this.#open.set(command.place, { id, keys: keys.map((key) => key.id) });
+    this.#open.set(command.location, { id, keys: keys.map((key) => key.id) });
     return [own, ...keys];
   }
 
-  close(place: string, state: "completed" | "cancelled"): void {
-    const row = this.#open.get(place);
+  close(location: string, state: "completed" | "cancelled"): void {
+    const row = this.#open.get(location);
     if (row === undefined) return;
-    this.#open.delete(place);
+    this.#open.delete(location);
     this.#host.mark(TASK_KIND, row.id, { d: state });
     for (const key of row.keys) this.#host.mark(TASK_KEY_KIND, key, { d: state });
   }
 
   /** The run is at its end. */
   closeAll(): void {
-    for (const place of [...this.#open.keys()]) this.close(place, "cancelled");
+    for (const location of [...this.#open.keys()]) this.close(location, "cancelled");
   }
 
   /** What is too large to be kept twice is read from the run. */
-  #encode(body: TaskBody) {
+  #encode(body: TaskDocument) {
     const what = `task ${body.id}`;
     try {
       return this.#host.encode(body, what);
@@ -72,15 +72,15 @@ export class TaskRows {
   }
 }
 
-function bodyOf(host: ProgramHost, live: Live, command: TaskCommand, id: string): TaskBody {
-  const { facts, place, row } = command;
-  const element = live.rows.get(row)?.element ?? "";
-  const variables: Variables = visibleFrom(live, row);
+function bodyOf(host: ProgramHost, state: WorkingState, command: TaskCommand, id: string): TaskDocument {
+  const { facts, location, row } = command;
+  const element = state.rows.get(row)?.element ?? "";
+  const variables: Variables = variablesOfRow(state, row);
   const at = host.now();
   return {
     id,
-    run: { id: host.runId, process: live.process.id, version: host.run.version, element, place, row },
-    tell: null,
+    run: { id: host.runId, process: state.process.id, version: host.run.version, element, location, row },
+    notify: null,
     name: facts?.name ?? element,
     description: facts?.description ?? null,
     form: facts?.form ?? null,

@@ -14,9 +14,9 @@ export function signalTopic(name: string): string {
   return `bpmn signal ${fit(name)}`;
 }
 
-/** The message that completes the human task at a place. */
-export function taskMessage(place: string): string {
-  return `bpmn task ${place}`;
+/** The message that completes the human task at a location. */
+export function taskMessage(location: string): string {
+  return `bpmn task ${location}`;
 }
 
 /** Runs of one business key are found by this tag. */
@@ -40,7 +40,7 @@ export interface OverdueTask {
 }
 
 /** What operators ask of a process run. */
-export const ACT_MESSAGE = "bpmn act";
+export const ACTION_MESSAGE = "bpmn act";
 /** A called process has escalated. */
 export const ESCALATION_MESSAGE = "bpmn escalation";
 
@@ -62,7 +62,7 @@ function hash(text: string): string {
 }
 
 /** What a message or signal brings. */
-export interface Carried {
+export interface MessageValue {
   readonly variables: Readonly<Record<string, unknown>>;
   /** The run that has sent it; null: a caller from outside. */
   readonly from: string | null;

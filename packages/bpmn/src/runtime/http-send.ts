@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PawlError } from "pawl";
 
-export interface HttpSending {
+export interface HttpSendRequest {
   readonly url: URL;
   /** Connected to instead of what the name would resolve to. */
   readonly address: string;
@@ -17,7 +17,7 @@ export interface HttpSending {
   readonly responseBytesMax: number;
 }
 
-export interface HttpAnswer {
+export interface HttpSendResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -33,7 +33,7 @@ export async function resolveHost(host: string): Promise<readonly string[]> {
 }
 
 /** One request over one connection. The time that it may take includes the last byte of the answer. */
-export function sendHttp(sending: HttpSending): Promise<HttpAnswer> {
+export function sendHttp(sending: HttpSendRequest): Promise<HttpSendResponse> {
   const { url, address, timeoutMs } = sending;
   return new Promise((resolve, reject) => {
     const sent: ClientRequest = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
@@ -95,7 +95,7 @@ function unpacked(response: IncomingMessage): Readable {
 }
 
 /** Counts what comes out of the unpacking, so that a small answer can't become a large one. */
-function read(response: IncomingMessage, { url, responseBytesMax }: HttpSending): Promise<string> {
+function read(response: IncomingMessage, { url, responseBytesMax }: HttpSendRequest): Promise<string> {
   return new Promise((resolve, reject) => {
     const stream = unpacked(response);
     const chunks: Buffer[] = [];

@@ -1,12 +1,12 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from "quickjs-emscripten-core";
-import type { ScriptAnswer, ScriptJob } from "../script/script-job.ts";
+import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 
 /** What the worker is given besides its program. */
-export interface SandboxOutside {
+export interface SandboxHost {
   readonly load: (specifier: string) => unknown;
   readonly prelude: string;
   readonly receive: (listener: (job: ScriptJob) => void) => void;
-  readonly answer: (answer: ScriptAnswer | SandboxReady) => void;
+  readonly answer: (answer: ScriptResult | SandboxReady) => void;
 }
 
 /** The worker has loaded its engine: what takes time from here on is the script. */
@@ -26,7 +26,7 @@ interface Core {
  * Each script gets a runtime of its own; the module is shared until something goes wrong in it, and then the worker is not used
  * again.
  */
-function sandboxWorker({ load, prelude, receive, answer }: SandboxOutside): void {
+function sandboxWorker({ load, prelude, receive, answer }: SandboxHost): void {
   const module = loadEngine(load);
   module.then(
     () => answer({ kind: "ready" }),
@@ -44,7 +44,7 @@ function sandboxWorker({ load, prelude, receive, answer }: SandboxOutside): void
   });
 }
 
-function loadEngine(load: SandboxOutside["load"]): Promise<QuickJSWASMModule> {
+function loadEngine(load: SandboxHost["load"]): Promise<QuickJSWASMModule> {
   const core = load("quickjs-emscripten-core") as Core;
   const loaded = load("@jitl/quickjs-wasmfile-release-sync") as { readonly default?: unknown };
   const wasm = globalThis as unknown as {
@@ -56,7 +56,7 @@ function loadEngine(load: SandboxOutside["load"]): Promise<QuickJSWASMModule> {
   return core.newQuickJSWASMModuleFromVariant(core.newVariant(loaded.default ?? loaded, { wasmMemory }));
 }
 
-function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: string): ScriptAnswer {
+function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: string): ScriptResult {
   const { limits, id } = job;
   const runtime = quickjs.newRuntime();
   runtime.setMemoryLimit(limits.memoryBytesMax);
@@ -77,7 +77,7 @@ function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: strin
   }
   const text = context.getString(result.value);
   for (const handle of [result.value, begin, context, runtime]) handle.dispose();
-  return scriptAnswer(text, job);
+  return scriptResult(text, job);
 }
 
 function prepareScript(context: QuickJSContext, prelude: string, job: ScriptJob): QuickJSHandle {
@@ -94,7 +94,7 @@ function prepareScript(context: QuickJSContext, prelude: string, job: ScriptJob)
   return begin;
 }
 
-function scriptAnswer(text: string, { id, limits }: ScriptJob): ScriptAnswer {
+function scriptResult(text: string, { id, limits }: ScriptJob): ScriptResult {
   const body = text.slice(1);
   if (text.startsWith("=")) return { kind: "value", id, json: body };
   if (text.startsWith(">")) {
@@ -107,6 +107,6 @@ function scriptAnswer(text: string, { id, limits }: ScriptJob): ScriptAnswer {
 
 /** The program as text; it has to be called with what the worker is given. */
 export const SANDBOX_PROGRAM: string = `(() => {
-${[loadEngine, runInSandbox, prepareScript, scriptAnswer, sandboxWorker].map(String).join("\n")}
+${[loadEngine, runInSandbox, prepareScript, scriptResult, sandboxWorker].map(String).join("\n")}
 return sandboxWorker;
 })()`;

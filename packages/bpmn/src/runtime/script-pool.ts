@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { PRELUDE } from "../script/prelude.ts";
-import type { ScriptAnswer, ScriptJob } from "../script/script-job.ts";
+import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 import { SANDBOX_PROGRAM, type SandboxReady } from "./sandbox-worker.ts";
 
 /** Between the time when a script is interrupted and the time when its worker is ended. */
@@ -19,14 +19,14 @@ ${SANDBOX_PROGRAM}({
 });
 `;
 
-interface Waiting {
+interface QueuedJob {
   readonly job: ScriptJob;
-  readonly done: (answer: ScriptAnswer) => void;
+  readonly done: (result: ScriptResult) => void;
 }
 
-interface Seat {
-  readonly worker: Worker;
-  current: Waiting | null;
+interface PoolWorker {
+  readonly thread: Worker;
+  current: QueuedJob | null;
   timer: NodeJS.Timeout | undefined;
   isReady: boolean;
 }
@@ -41,8 +41,8 @@ interface Seat {
 export class ScriptPool {
   readonly #size: number;
   readonly #queueMax: number;
-  readonly #seats = new Set<Seat>();
-  readonly #queue: Waiting[] = [];
+  readonly #workers = new Set<PoolWorker>();
+  readonly #queue: QueuedJob[] = [];
   #isClosed = false;
 
   constructor(options: { readonly size: number; readonly queueMax: number }) {
@@ -50,12 +50,12 @@ export class ScriptPool {
     this.#queueMax = options.queueMax;
   }
 
-  run(job: ScriptJob): Promise<ScriptAnswer> {
+  run(job: ScriptJob): Promise<ScriptResult> {
     if (this.#isClosed) return Promise.resolve(refused(job, "the sandbox is closed"));
     if (this.#queue.length >= this.#queueMax) return Promise.resolve(refused(job, "too many scripts wait"));
     return new Promise((done) => {
       this.#queue.push({ job, done });
-      this.#fill();
+      this.#assignJobs();
     });
   }
 
@@ -63,21 +63,22 @@ export class ScriptPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { job, done } of this.#queue.splice(0)) done(refused(job, "the sandbox is closed"));
-    await Promise.all([...this.#seats].map((seat) => this.#end(seat, "the sandbox is closed")));
+    await Promise.all([...this.#workers].map((worker) => this.#end(worker, "the sandbox is closed")));
   }
 
-  #fill(): void {
+  #assignJobs(): void {
     while (this.#queue.length > 0) {
       const free =
-        [...this.#seats].find((seat) => seat.current === null) ?? (this.#seats.size < this.#size ? this.#open() : null);
+        [...this.#workers].find((worker) => worker.current === null) ??
+        (this.#workers.size < this.#size ? this.#open() : null);
       const next = free === null ? undefined : this.#queue.shift();
       if (free === null || next === undefined) return;
       this.#start(free, next);
     }
   }
 
-  #open(): Seat {
-    const worker = new Worker(PROGRAM, {
+  #open(): PoolWorker {
+    const thread = new Worker(PROGRAM, {
       eval: true,
       env: {},
       execArgv: [],
@@ -87,58 +88,58 @@ export class ScriptPool {
       workerData: { base: import.meta.url, prelude: PRELUDE },
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, codeRangeSizeMb: 16, stackSizeMb: 4 },
     });
-    const seat: Seat = { worker, current: null, timer: undefined, isReady: false };
-    worker.unref();
-    worker.on("message", (message: ScriptAnswer | SandboxReady) => {
-      if (message.kind !== "ready") return this.#answered(seat, message);
-      seat.isReady = true;
-      this.#limitTime(seat);
+    const worker: PoolWorker = { thread, current: null, timer: undefined, isReady: false };
+    thread.unref();
+    thread.on("message", (message: ScriptResult | SandboxReady) => {
+      if (message.kind !== "ready") return this.#onResult(worker, message);
+      worker.isReady = true;
+      this.#limitTime(worker);
     });
-    worker.on("error", (error) => void this.#end(seat, `its worker failed: ${error.name}`));
-    worker.on("exit", () => void this.#end(seat, "its worker ended"));
-    this.#seats.add(seat);
-    return seat;
+    thread.on("error", (error) => void this.#end(worker, `its worker failed: ${error.name}`));
+    thread.on("exit", () => void this.#end(worker, "its worker ended"));
+    this.#workers.add(worker);
+    return worker;
   }
 
-  #start(seat: Seat, waiting: Waiting): void {
-    seat.current = waiting;
-    seat.worker.ref();
-    seat.worker.postMessage(waiting.job);
-    this.#limitTime(seat);
+  #start(worker: PoolWorker, next: QueuedJob): void {
+    worker.current = next;
+    worker.thread.ref();
+    worker.thread.postMessage(next.job);
+    this.#limitTime(worker);
   }
 
   /** Loading the engine is not the script's time, so the clock starts again when it is there. */
-  #limitTime(seat: Seat): void {
-    clearTimeout(seat.timer);
-    if (seat.current === null) return;
-    const { timeoutMs } = seat.current.job.limits;
+  #limitTime(worker: PoolWorker): void {
+    clearTimeout(worker.timer);
+    if (worker.current === null) return;
+    const { timeoutMs } = worker.current.job.limits;
     const late = `it ran longer than ${timeoutMs} ms and could not be interrupted`;
-    seat.timer = setTimeout(() => void this.#end(seat, late), seat.isReady ? timeoutMs + GRACE_MS : START_MS);
+    worker.timer = setTimeout(() => void this.#end(worker, late), worker.isReady ? timeoutMs + GRACE_MS : START_MS);
   }
 
-  #answered(seat: Seat, answer: ScriptAnswer): void {
-    const { current } = seat;
-    if (current === null || current.job.id !== answer.id) return;
-    clearTimeout(seat.timer);
-    seat.current = null;
-    seat.worker.unref();
-    current.done(answer);
-    if (answer.kind === "limit" && answer.isBroken) void this.#end(seat, "");
-    this.#fill();
+  #onResult(worker: PoolWorker, result: ScriptResult): void {
+    const { current } = worker;
+    if (current === null || current.job.id !== result.id) return;
+    clearTimeout(worker.timer);
+    worker.current = null;
+    worker.thread.unref();
+    current.done(result);
+    if (result.kind === "limit" && result.isBroken) void this.#end(worker, "");
+    this.#assignJobs();
   }
 
   /** Takes the worker out of the pool, answers what it was at, and ends it. */
-  async #end(seat: Seat, reason: string): Promise<void> {
-    if (!this.#seats.delete(seat)) return;
-    const { current } = seat;
-    seat.current = null;
-    clearTimeout(seat.timer);
+  async #end(worker: PoolWorker, reason: string): Promise<void> {
+    if (!this.#workers.delete(worker)) return;
+    const { current } = worker;
+    worker.current = null;
+    clearTimeout(worker.timer);
     current?.done(refused(current.job, reason));
-    await seat.worker.terminate();
-    this.#fill();
+    await worker.thread.terminate();
+    this.#assignJobs();
   }
 }
 
-function refused(job: ScriptJob, reason: string): ScriptAnswer {
+function refused(job: ScriptJob, reason: string): ScriptResult {
   return { kind: "limit", id: job.id, reason, isBroken: false };
 }

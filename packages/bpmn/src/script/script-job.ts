@@ -31,7 +31,7 @@ export interface ScriptJob {
   readonly limits: ScriptLimits;
 }
 
-export type ScriptAnswer =
+export type ScriptResult =
   | { readonly kind: "value"; readonly id: number /** JSON. */; readonly json: string }
   | { readonly kind: "failed"; readonly id: number; readonly reason: string }
   | {

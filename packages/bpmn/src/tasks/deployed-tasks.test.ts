@@ -38,7 +38,7 @@ beforeEach(async () => {
   const engine = await createEngine({ store: memoryStore(), log: () => undefined });
   bpmn = await createBpmn({
     engine,
-    retry: { tries: 1 },
+    retry: { maxAttempts: 1 },
     tasks: {
       serviceTask: httpTasks(httpClient({ trustedHosts: [host] })),
       scriptTask: scriptTasks(scripts),

@@ -2,8 +2,8 @@ import { readBpmn } from "../definition/read-bpmn.ts";
 import { evaluateExpression } from "../expressions.ts";
 import { advance } from "../machine/advance.ts";
 import type { Command, MachineEvent, State, Variables } from "../machine/state.ts";
-import { visibleFrom } from "../machine/variables.ts";
-import { thaw } from "../machine/working-state.ts";
+import { variablesOfRow } from "../machine/variables.ts";
+import { fromState } from "../machine/working-state.ts";
 import type { Process } from "../model/process.ts";
 
 type Happening = MachineEvent extends infer Event ? (Event extends MachineEvent ? Omit<Event, "at"> : never) : never;
@@ -18,7 +18,7 @@ const START_AT = 1_000_000;
 export class MachineBench {
   readonly process: Process;
   readonly asked: Command[] = [];
-  readonly withdrawn: string[] = [];
+  readonly cancelled: string[] = [];
   #state: State | null = null;
   #at = START_AT;
 
@@ -65,15 +65,15 @@ export class MachineBench {
     return this.state.rows.flatMap(({ element, incident }) => (incident === null ? [] : [[element, incident.kind]]));
   }
 
-  /** Open commands of a kind, by place. */
+  /** Open commands of a kind, by location. */
   open(kind: Command["kind"]): readonly string[] {
-    return this.state.commands.filter((command) => command.kind === kind).map(({ place }) => place);
+    return this.state.commands.filter((command) => command.kind === kind).map(({ location }) => location);
   }
 
   /** What the rows of open commands see, in their order. */
   get seen(): readonly Variables[] {
-    const live = thaw(this.process, ENVIRONMENT, this.state);
-    return this.state.commands.flatMap((command) => ("row" in command ? [visibleFrom(live, command.row)] : []));
+    const state = fromState(this.process, ENVIRONMENT, this.state);
+    return this.state.commands.flatMap((command) => ("row" in command ? [variablesOfRow(state, command.row)] : []));
   }
 
   start(variables: Variables = {}): this {
@@ -83,15 +83,15 @@ export class MachineBench {
   happens(event: Happening): this {
     const before = JSON.stringify(this.#state);
     const given = this.#state;
-    const { state, commands, withdrawn } = advance(this.process, given, { ...event, at: this.#at }, ENVIRONMENT);
+    const { state, commands, cancelled } = advance(this.process, given, { ...event, at: this.#at }, ENVIRONMENT);
     if (JSON.stringify(given) !== before) throw new Error("the machine has changed the state that it was given");
     if (JSON.stringify(JSON.parse(JSON.stringify(state))) !== JSON.stringify(state)) throw new Error("no JSON");
     this.#state = state;
     this.asked.push(...commands);
-    this.withdrawn.push(...withdrawn);
-    for (const { kind, place } of commands) {
+    this.cancelled.push(...cancelled);
+    for (const { kind, location } of commands) {
       if (kind === "publish" || kind === "correlate" || kind === "broadcast" || kind === "escalate") {
-        this.happens({ kind: "told", place });
+        this.happens({ kind: "sent", location });
       }
     }
     return this;
@@ -99,20 +99,20 @@ export class MachineBench {
 
   /** Completes the oldest open work of an element. */
   done(element: string, value: unknown = {}): this {
-    return this.happens({ kind: "completed", place: this.placeOf(element), variables: {}, value });
+    return this.happens({ kind: "completed", location: this.locationOf(element), variables: {}, value });
   }
 
-  /** What was waited for at a place of an element has come. */
+  /** What was waited for at a location of an element has come. */
   comes(element: string, variables: Variables = {}): this {
-    return this.happens({ kind: "completed", place: this.placeOf(element), variables, value: variables });
+    return this.happens({ kind: "completed", location: this.locationOf(element), variables, value: variables });
   }
 
   fails(element: string, message = "no"): this {
-    return this.happens({ kind: "failed", place: this.placeOf(element), message, reason: "failed" });
+    return this.happens({ kind: "failed", location: this.locationOf(element), message, reason: "failed" });
   }
 
   throws(element: string, code: string, variables: Variables = {}): this {
-    return this.happens({ kind: "threw", place: this.placeOf(element), code, message: code, variables });
+    return this.happens({ kind: "threw", location: this.locationOf(element), code, message: code, variables });
   }
 
   rowOf(element: string): number {
@@ -121,12 +121,15 @@ export class MachineBench {
     return row.id;
   }
 
-  placeOf(element: string): string {
-    const isOf = ({ place }: { readonly place: string }): boolean => new RegExp(`^${element}(?:[/#]|$)`).test(place);
+  locationOf(element: string): string {
+    const isOf = ({ location }: { readonly location: string }): boolean =>
+      new RegExp(`^${element}(?:[/#]|$)`).test(location);
     const command = this.state.commands.find(isOf);
     if (command === undefined) {
-      throw new Error(`nothing is open at ${element}: ${this.state.commands.map(({ place }) => place).join(", ")}`);
+      throw new Error(
+        `nothing is open at ${element}: ${this.state.commands.map(({ location }) => location).join(", ")}`,
+      );
     }
-    return command.place;
+    return command.location;
   }
 }

@@ -193,7 +193,9 @@ function textOf(chars: readonly string[], slots: readonly (number | undefined)[]
 }
 
 type Slots = (number | undefined)[];
-type Todo = { readonly pc: number; readonly at: number } | { readonly slot: number; readonly old: number | undefined };
+type BacktrackEntry =
+  | { readonly pc: number; readonly at: number }
+  | { readonly slot: number; readonly old: number | undefined };
 interface Text {
   readonly chars: readonly string[];
   readonly points: readonly number[];
@@ -207,7 +209,7 @@ function matchAt(
   step: (count: number) => void,
 ): Slots | null {
   const slots: Slots = [start];
-  const todo: Todo[] = [{ pc: 0, at: start }];
+  const todo: BacktrackEntry[] = [{ pc: 0, at: start }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     if ("slot" in next) {
       slots[next.slot] = next.old;
@@ -232,9 +234,9 @@ function matchAt(
         slots[instruction.slot] = at;
         pc += 1;
       } else {
-        const taken = taking(instruction, text, at, slots, flags);
-        if (taken === null) break;
-        at += taken;
+        const consumed = consume(instruction, text, at, slots, flags);
+        if (consumed === null) break;
+        at += consumed;
         pc += 1;
       }
     }
@@ -243,7 +245,7 @@ function matchAt(
 }
 
 /** How many characters the instruction takes here; null where it does not match. */
-function taking(
+function consume(
   instruction: Condition,
   { chars, points }: Text,
   at: number,
