@@ -8,7 +8,7 @@ export type { Deployed, DeployOptions } from "./deployment/definitions.ts";
 export type { Deployment, DeploymentAction as DeploymentAct, DeploymentState } from "./deployment/deployments.ts";
 export type { StartProcessOptions } from "./deployment/start-process.ts";
 export { decide } from "./dmn/decide.ts";
-export type { DecisionModel, DecisionProblem } from "./dmn/model.ts";
+export type { DecisionModel, DecisionProblem } from "./dmn/decision-model.ts";
 export { type DecisionSource, inspectDecisions, readDecisions } from "./dmn/read-decisions.ts";
 export { type Evaluate, evaluateExpression } from "./expressions.ts";
 export type { FeelBudget, FeelWorld } from "./feel/evaluation.ts";

@@ -20,8 +20,22 @@ import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
 import type { Problems } from "./problem.ts";
 
+/** What the readers of one document share. */
+export interface ReadContext {
+  readonly problems: Problems;
+  /** The line of the element with this id. */
+  lineOf(id: string | null): number | null;
+  /** The id that a qualified name means. */
+  idOf(name: string): string;
+  /** Scripts of global tasks, which bpmn-moddle does not read. */
+  readonly globalScripts: ReadonlyMap<string, string>;
+  readonly globalTasks: ReadonlyMap<string, Model>;
+  /** Names of messages by the elements between which they flow. */
+  readonly messageNames: ReadonlyMap<string, string>;
+}
+
 /** How an element lies among the others. */
-export interface Connections {
+interface Connections {
   readonly scope: string;
   readonly incoming: readonly string[];
   readonly outgoing: readonly string[];
@@ -210,7 +224,7 @@ function gatewayOf(
 }
 
 /** The marker of an activity that is done several times. */
-export function loopOf(context: ReadContext, activity: Model): MultiInstance | StandardLoop | null {
+function loopOf(context: ReadContext, activity: Model): MultiInstance | StandardLoop | null {
   const loop = modelIn(activity, "loopCharacteristics");
   if (loop === null) return null;
   if (loop.$type === "bpmn:StandardLoopCharacteristics") {
@@ -280,7 +294,7 @@ function throwsOf(context: ReadContext, activity: Model, loop: Model): readonly 
 }
 
 /** The definitions of an event, its own and those that it refers to. */
-export function triggersOf(context: ReadContext, event: Model): readonly EventTrigger[] {
+function triggersOf(context: ReadContext, event: Model): readonly EventTrigger[] {
   const definitions = [...modelsIn(event, "eventDefinitions"), ...modelsIn(event, "eventDefinitionRef")];
   return definitions.flatMap((definition) => {
     const trigger = triggerOf(context, event, definition);
@@ -288,7 +302,7 @@ export function triggersOf(context: ReadContext, event: Model): readonly EventTr
   });
 }
 
-export function triggerOf(context: ReadContext, event: Model, definition: Model): EventTrigger | null {
+function triggerOf(context: ReadContext, event: Model, definition: Model): EventTrigger | null {
   switch (tagOf(definition)) {
     case "messageEventDefinition":
       return {
@@ -337,7 +351,7 @@ export function triggerOf(context: ReadContext, event: Model, definition: Model)
 }
 
 /** The correlation key stands at the message, or at the event or task. */
-export function keyOf(holder: Model, element: Model): Expression | null {
+function keyOf(holder: Model, element: Model): Expression | null {
   const message = modelIn(holder, "messageRef");
   const ofMessage = message === null ? null : extensionsOf(message).correlationKey;
   return ofMessage ?? extensionsOf(holder).correlationKey ?? extensionsOf(element).correlationKey;
@@ -362,18 +376,18 @@ function addProblem({ problems, lineOf }: ReadContext, event: Model, text: strin
 
 /** Data associations: what an activity reads from data objects, and writes to them. A datum is the variable of its name. */
 
-export function dataInputs(activity: Model): readonly Mapping[] {
+function dataInputs(activity: Model): readonly Mapping[] {
   return modelsIn(activity, "dataInputAssociations").flatMap(mappingsOf);
 }
 
-export function dataOutputs(activity: Model): readonly Mapping[] {
+function dataOutputs(activity: Model): readonly Mapping[] {
   return modelsIn(activity, "dataOutputAssociations")
     .flatMap(mappingsOf)
     .filter(({ source, target }) => source.text !== target);
 }
 
 /** The variable that an input or output of an activity is read from, or written to; itself, if it is associated with nothing. */
-export function associated(activity: Model, datum: Model): Expression {
+function associated(activity: Model, datum: Model): Expression {
   const read = modelsIn(activity, "dataInputAssociations").find((each) => modelIn(each, "targetRef") === datum);
   if (read !== undefined) return sourceOf(read) ?? computed(nameOf(datum));
   const written = modelsIn(activity, "dataOutputAssociations").find((each) =>
@@ -414,22 +428,8 @@ export function variableOf(data: Model): string {
   return textIn(object, "name") ?? object.id ?? "";
 }
 
-export function nameOf(data: Model): string {
+function nameOf(data: Model): string {
   return textIn(data, "name") ?? data.id ?? "";
-}
-
-/** What every part of the context of one document needs. */
-export interface ReadContext {
-  readonly problems: Problems;
-  /** The line of the element with this id. */
-  lineOf(id: string | null): number | null;
-  /** The id that a qualified name means. */
-  idOf(name: string): string;
-  /** Scripts of global tasks, which bpmn-moddle does not read. */
-  readonly globalScripts: ReadonlyMap<string, string>;
-  readonly globalTasks: ReadonlyMap<string, Model>;
-  /** Names of messages by the elements between which they flow. */
-  readonly messageNames: ReadonlyMap<string, string>;
 }
 
 /** Message flows give names to messages that the events at their ends do not name. */
@@ -448,7 +448,7 @@ export function messageFlowNames(rootElements: readonly Model[]): ReadonlyMap<st
 }
 
 /** The name of the message that an event or task is about. */
-export function messageName(context: ReadContext, holder: Model, element: Model): string {
+function messageName(context: ReadContext, holder: Model, element: Model): string {
   const message = modelIn(holder, "messageRef");
   const operation = modelIn(modelIn(holder, "operationRef"), "inMessageRef");
   const id = element.id ?? "";

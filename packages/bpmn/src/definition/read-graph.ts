@@ -191,7 +191,7 @@ function text(value: unknown): string | undefined {
 type Data = Readonly<Record<string, unknown>>;
 
 /** What is text stays that, the rest is JSON; a request is told as a document's properties tell it. */
-export function propertiesOf(data: Data): Readonly<Record<string, string>> {
+function propertiesOf(data: Data): Readonly<Record<string, string>> {
   const own = Object.entries(data).map(([name, value]) => [name, shown(value)] as const);
   return { ...Object.fromEntries(own), ...requestOf(data.serviceConfig) };
 }
@@ -217,7 +217,7 @@ function shown(value: unknown): string {
 const WAIT_MAX_MS = 30_000;
 
 /** `retry: { max, backoff }`: how often it is tried again, and how waits grow. */
-export function retryOf(data: Data): RetrySetting | null {
+function retryOf(data: Data): RetrySetting | null {
   const { max, backoff } = (data.retry ?? {}) as Data;
   if (typeof max !== "number" || !Number.isInteger(max) || max < 0) return null;
   const kind = backoff === "linear" || backoff === "fixed" ? backoff : "exponential";

@@ -73,7 +73,7 @@ function afterGateway(process: Process, { outgoing }: Element): readonly Start[]
 }
 
 /** Begins an instance; the same id again is the same instance. */
-export type StartInstance = (
+type StartInstance = (
   definition: Definition,
   id: string,
   startedBy: { readonly element: string; readonly variables: Variables },

@@ -42,7 +42,7 @@ export interface Version {
   readonly workflow: Workflow<ProcessInput, Variables>;
 }
 
-export interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
+interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
   /** Why an expression can never be computed; null: it may be. */
   flawOf(expression: Expression): string | null;
 }
@@ -252,7 +252,7 @@ async function readSource(
 }
 
 /** Every expression of a process that is computed, with the element or flow that holds it. */
-export function* expressionsOf(process: Process): Generator<readonly [string, Expression]> {
+function* expressionsOf(process: Process): Generator<readonly [string, Expression]> {
   for (const holder of [...process.elements.values(), ...process.flows.values()]) {
     const waiting: unknown[] = [holder];
     if ("type" in holder && holder.type === "userTask") waiting.push(humanTaskOf(holder));

@@ -4,9 +4,9 @@ import { Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
 import type { FeelOptions, FeelResult } from "../feel/feel.ts";
 import { fromJson, toJson } from "../feel/json.ts";
 import { entryOf, type FeelContext, type FeelValue, isContext, isKind } from "../feel/value.ts";
+import type { DecisionModel, DecisionModelElement } from "./decision-model.ts";
 import { DecisionRun } from "./decision-run.ts";
 import { itemTypes } from "./item-types.ts";
-import type { DecisionModel, DecisionModelElement } from "./model.ts";
 
 /** Makes a decision, or calls a decision service or knowledge model, by name or id. Inputs are JSON, by name. */
 export function decide(
@@ -21,7 +21,7 @@ export function decide(
 }
 
 /** As `decide`, with values of FEEL. */
-export function decideValue(
+function decideValue(
   model: DecisionModel,
   name: string,
   inputs: FeelContext,

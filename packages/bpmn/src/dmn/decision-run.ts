@@ -1,6 +1,6 @@
 import { evaluate } from "../feel/evaluate.ts";
 import { type Evaluation, inside, type Scope } from "../feel/evaluation.ts";
-import { coerced } from "../feel/types.ts";
+import { coerced } from "../feel/feel-types.ts";
 import {
   contextOf,
   entryOf,
@@ -11,7 +11,6 @@ import {
   isContext,
   KIND,
 } from "../feel/value.ts";
-import { inputOf } from "./item-types.ts";
 import type {
   DecisionElement,
   DecisionModel,
@@ -20,7 +19,8 @@ import type {
   KnowledgeElement,
   Requirement,
   ServiceElement,
-} from "./model.ts";
+} from "./decision-model.ts";
+import { inputOf } from "./item-types.ts";
 
 /** An input of another model: inside of the import's name, at whatever depth, else by its qualified or its own name. */
 function imported(inputs: FeelContext, importName: string, name: string, depth = 0): FeelValue | undefined {

@@ -3,8 +3,8 @@ import type { Node, UnaryTests } from "../feel/ast.ts";
 import { equal, order } from "../feel/compare.ts";
 import { evaluate } from "../feel/evaluate.ts";
 import { type Evaluation, inside, type Scope } from "../feel/evaluation.ts";
-import { meets, meetsAll } from "../feel/tests.ts";
-import { coerced } from "../feel/types.ts";
+import { coerced } from "../feel/feel-types.ts";
+import { meets, meetsAll } from "../feel/unary-tests.ts";
 import { contextOf, type FeelType, type FeelValue, isList } from "../feel/value.ts";
 
 export type HitPolicy = "unique" | "any" | "priority" | "first" | "rule order" | "output order" | "collect";

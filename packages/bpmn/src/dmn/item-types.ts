@@ -1,11 +1,11 @@
 import type { UnaryTests } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
 import { Evaluation, FEEL_BUDGET, inside } from "../feel/evaluation.ts";
+import { conforms, kindNamed, type NamedType, type NamedTypes } from "../feel/feel-types.ts";
 import { parseDate, parseDateTime, parseDuration, parseTime } from "../feel/temporal-text.ts";
-import { meetsAll } from "../feel/tests.ts";
-import { conforms, kindNamed, type NamedType, type NamedTypes } from "../feel/types.ts";
+import { meetsAll } from "../feel/unary-tests.ts";
 import { contextOf, entryOf, type FeelType, type FeelValue, isContext, isKind, isList } from "../feel/value.ts";
-import type { DecisionModel, ItemDefinition } from "./model.ts";
+import type { DecisionModel, ItemDefinition } from "./decision-model.ts";
 
 const DEPTH_MAX = 100;
 

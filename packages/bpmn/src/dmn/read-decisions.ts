@@ -2,7 +2,13 @@ import { PawlError } from "pawl";
 import { isPlainName, normalName } from "../feel/names.ts";
 import { readXml } from "../xml/read-xml.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
-import type { DecisionModel, DecisionModelElement, DecisionProblem, ElementKey, ItemDefinition } from "./model.ts";
+import type {
+  DecisionModel,
+  DecisionModelElement,
+  DecisionProblem,
+  ElementKey,
+  ItemDefinition,
+} from "./decision-model.ts";
 import { readElements, readItems } from "./read-model.ts";
 import { isDmn, SourceReader } from "./read-source.ts";
 
@@ -81,7 +87,7 @@ function* oddNames(root: XmlElement): Generator<string> {
 }
 
 /** What is wrong between the elements of a model: references to nothing, and circles. */
-export function linkProblems(model: DecisionModel): readonly DecisionProblem[] {
+function linkProblems(model: DecisionModel): readonly DecisionProblem[] {
   const missing = [...model.elements.values()].flatMap((element) =>
     linksOf(element)
       .filter((key) => !model.elements.has(key))

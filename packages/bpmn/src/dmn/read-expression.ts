@@ -1,7 +1,7 @@
 import type { Node } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
 import { inside } from "../feel/evaluation.ts";
-import { coerced } from "../feel/types.ts";
+import { coerced } from "../feel/feel-types.ts";
 import { type FeelParameter, type FeelType, type FeelValue, isList } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
 import { tableNode } from "./decision-table.ts";
@@ -28,14 +28,14 @@ function required(reader: SourceReader, element: XmlElement, name: string): Node
   return node ?? NULL;
 }
 
-export function readExpression(reader: SourceReader, element: XmlElement): Node {
+function readExpression(reader: SourceReader, element: XmlElement): Node {
   const node = boxedOf(reader, element);
   const type = reader.type(element, element.attributes.get("typeRef"));
   return type === null || element.name === "functionDefinition" ? node : typed(node, type);
 }
 
 /** Brings the value to its type; what does not fit is null. */
-export function typed(node: Node, type: FeelType): Node {
+function typed(node: Node, type: FeelType): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
@@ -182,7 +182,7 @@ function iterator(reader: SourceReader, element: XmlElement): Node {
 
 const isOdd = (value: FeelValue): boolean => value !== null && typeof value !== "boolean";
 
-export function conditionalBox(test: Node, yes: Node, no: Node): Node {
+function conditionalBox(test: Node, yes: Node, no: Node): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
@@ -193,7 +193,7 @@ export function conditionalBox(test: Node, yes: Node, no: Node): Node {
   };
 }
 
-export function filterBox(from: Node, match: Node): Node {
+function filterBox(from: Node, match: Node): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
@@ -213,7 +213,7 @@ export function filterBox(from: Node, match: Node): Node {
 }
 
 /** `each` gives what the condition says of each item. */
-export function quantifierBox(kind: "some" | "every", each: Node): Node {
+function quantifierBox(kind: "some" | "every", each: Node): Node {
   const decisive = kind === "some";
   return {
     kind: "boxed",

@@ -1,5 +1,5 @@
 import type { XmlElement } from "../xml/xml-element.ts";
-import type { DecisionModelElement, ItemDefinition, Requirement } from "./model.ts";
+import type { DecisionModelElement, ItemDefinition, Requirement } from "./decision-model.ts";
 import { bodyOf, expressionIn, parametersOf } from "./read-expression.ts";
 import { childOf, childrenOf, labelOf, type SourceReader, textIn } from "./read-source.ts";
 

@@ -1,10 +1,10 @@
 import { PawlError } from "pawl";
 import type { Node, UnaryTests } from "../feel/ast.ts";
+import { kindNamed } from "../feel/feel-types.ts";
 import { parseExpression, parseUnaryTests } from "../feel/parser.ts";
-import { kindNamed } from "../feel/types.ts";
 import type { FeelType } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
-import type { DecisionProblem, Requirement } from "./model.ts";
+import type { DecisionProblem, Requirement } from "./decision-model.ts";
 
 /** The namespaces of DMN 1.1 to 1.5 differ by a date only. */
 const DMN_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/DMN\/\d+\/(?:MODEL\/|dmn\.xsd)?$/;

@@ -14,7 +14,7 @@ export interface Binding {
 /** An expression as a tree. */
 export type Node = ConstructionNode | OperationNode;
 
-export type OperationNode =
+type OperationNode =
   | { readonly kind: "literal"; readonly value: FeelValue }
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "path"; readonly from: Node; readonly name: string }

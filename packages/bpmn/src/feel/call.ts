@@ -1,6 +1,6 @@
 import type { Builtin, Signature } from "./builtins/signature.ts";
 import type { Evaluation } from "./evaluation.ts";
-import { coerced } from "./types.ts";
+import { coerced } from "./feel-types.ts";
 import { type FeelFunction, type FeelValue, isKind } from "./value.ts";
 
 export type Arguments =

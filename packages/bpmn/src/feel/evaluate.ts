@@ -4,10 +4,10 @@ import { BUILTINS } from "./builtins/table.ts";
 import { type Arguments, callBuiltin, callFunction } from "./call.ts";
 import { equal, order, within } from "./compare.ts";
 import { type Evaluation, inside, lookUp, type Scope } from "./evaluation.ts";
+import { isInstance } from "./feel-types.ts";
 import { filtered, iterated, quantified } from "./loops.ts";
 import { propertyOf } from "./temporal.ts";
-import { meets } from "./tests.ts";
-import { isInstance } from "./types.ts";
+import { meets } from "./unary-tests.ts";
 import {
   contextOf,
   entryOf,
@@ -242,7 +242,7 @@ function functionOf(
 }
 
 /** `value.name`: an entry, a property, or of a list the same of each item. */
-export function pathOf(value: FeelValue, name: string, run: Evaluation): FeelValue {
+function pathOf(value: FeelValue, name: string, run: Evaluation): FeelValue {
   if (value === null) return null;
   if (isList(value)) {
     run.grow(value.length);

@@ -1,5 +1,5 @@
 import { PawlError } from "pawl";
-import type { NamedTypes } from "./types.ts";
+import type { NamedTypes } from "./feel-types.ts";
 import { adopted, type FeelContext, type FeelValue } from "./value.ts";
 
 /** What one evaluation may use. Steps stand for time: they are the same on every machine, so the same input ends the same way. */

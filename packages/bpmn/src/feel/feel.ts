@@ -5,7 +5,7 @@ import { type Json, toJson } from "./json.ts";
 import { isJuel, parseJuel } from "./juel.ts";
 import { knownIn } from "./known-names.ts";
 import { parseExpression, parseUnaryTests } from "./parser.ts";
-import { meetsAll } from "./tests.ts";
+import { meetsAll } from "./unary-tests.ts";
 import type { FeelContext, FeelValue } from "./value.ts";
 
 export interface FeelOptions {

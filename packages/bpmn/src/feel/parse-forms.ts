@@ -13,7 +13,7 @@ const BOUND_NAME = /([^,()[\]{}":]+?)\s+in(?![\p{L}\p{N}_])/uy;
 const PARAMETER = /[^,():"]+/y;
 
 /** What these forms need of the parser. */
-export interface Grammar {
+interface Grammar {
   readonly scan: Scanner;
   readonly names: Names;
   expression(): Node;

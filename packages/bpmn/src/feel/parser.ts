@@ -14,8 +14,24 @@ const CONSTANTS = [
 const BUILTIN = new Names(BUILTIN_NAMES);
 const COMPARISON = /<=|>=|!=|<|>|=/y;
 
+/** Reads one expression. `known` are names in scope that are not plain words. */
+export function parseExpression(text: string, known: Iterable<string> = []): Node {
+  const parser = new Parser(text, known);
+  const node = parser.expression();
+  parser.end();
+  return node;
+}
+
+/** Reads what stands in a cell of a decision table, or in allowed values. */
+export function parseUnaryTests(text: string, known: Iterable<string> = []): UnaryTests {
+  const parser = new Parser(text, known);
+  const tests = parser.unaryTests();
+  parser.end();
+  return tests;
+}
+
 /** Reads expressions by descending through what binds ever tighter. */
-export class Parser {
+class Parser {
   readonly scan: Scanner;
   readonly names: Names;
   #depth = 0;
@@ -291,20 +307,4 @@ export class Parser {
 
 function binary(op: BinaryOperator, left: Node, right: Node): Node {
   return { kind: "binary", op, left, right };
-}
-
-/** Reads one expression. `known` are names in scope that are not plain words. */
-export function parseExpression(text: string, known: Iterable<string> = []): Node {
-  const parser = new Parser(text, known);
-  const node = parser.expression();
-  parser.end();
-  return node;
-}
-
-/** Reads what stands in a cell of a decision table, or in allowed values. */
-export function parseUnaryTests(text: string, known: Iterable<string> = []): UnaryTests {
-  const parser = new Parser(text, known);
-  const tests = parser.unaryTests();
-  parser.end();
-  return tests;
 }

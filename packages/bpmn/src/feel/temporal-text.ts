@@ -51,7 +51,7 @@ export function parseDate(text: string): FeelDate | null {
   return found === null ? null : dateOf(Number(found[1]), Number(found[2]), Number(found[3]));
 }
 
-export function parseZone(text: string | undefined): Zone | null | "invalid" {
+function parseZone(text: string | undefined): Zone | null | "invalid" {
   if (text === undefined) return null;
   if (text === "Z" || text === "z") return { kind: "offset", seconds: 0 };
   if (text.startsWith("@")) return isRegion(text.slice(1)) ? { kind: "region", id: text.slice(1) } : "invalid";

@@ -74,7 +74,7 @@ export function asMoment(value: FeelValue): FeelDateTime | null {
   return isKind(value, "date") ? dateTimeOf(value, midnight({ kind: "offset", seconds: 0 })) : null;
 }
 
-export function plusMonths(date: FeelDate, months: number): FeelDate | null {
+function plusMonths(date: FeelDate, months: number): FeelDate | null {
   const total = date.year * 12 + date.month - 1 + months;
   const year = Math.floor(total / 12);
   if (Math.abs(year) > YEAR_MAX) return null;

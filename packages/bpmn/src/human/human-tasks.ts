@@ -34,8 +34,25 @@ export interface ClaimOptions {
   readonly groups?: readonly string[];
 }
 
+/** A task that is none of a process. */
+export interface NewTask {
+  readonly name: string;
+  /** The same id again is refused. Default: a fresh one. */
+  readonly id?: string;
+  readonly description?: string;
+  readonly assignee?: string;
+  /** The id of a form, or a JSON schema. */
+  readonly form?: string | { readonly schema: unknown };
+  readonly priority?: number;
+  readonly variables?: Variables;
+  /** A run that waits for its end gets this message, with `{ task, state, variables }`. */
+  readonly notify?: { readonly runId: string; readonly message: string };
+}
+
 /** How often a task that others have changed meanwhile is looked at again. */
 const ATTEMPTS_MAX = 20;
+
+const ID_MAX = 300;
 
 interface Change {
   readonly action: Omit<TaskAction, "id" | "at">;
@@ -43,6 +60,19 @@ interface Change {
   readonly state?: TaskState;
   /** What the task's run is told in the same commit. */
   readonly telling?: Telling;
+}
+
+/**
+ * The human tasks of a store, for processes that have an engine and for those that have only a client.
+ *
+ * ```ts
+ * const tasks = humanTasks({ engine: await createClient({ store }) });
+ * await tasks.claim("r-1 approve/task", "ann", { groups: ["sales"] });
+ * ```
+ */
+export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): HumanTasks {
+  checkForms(forms);
+  return new HumanTasks({ engine, forms, now, newId });
 }
 
 /**
@@ -254,37 +284,7 @@ function taskError(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDE
   return new PawlError(code, `task ${id} ${what}; nothing was changed`);
 }
 
-/**
- * The human tasks of a store, for processes that have an engine and for those that have only a client.
- *
- * ```ts
- * const tasks = humanTasks({ engine: await createClient({ store }) });
- * await tasks.claim("r-1 approve/task", "ann", { groups: ["sales"] });
- * ```
- */
-export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshId }: TaskOptions): HumanTasks {
-  checkForms(forms);
-  return new HumanTasks({ engine, forms, now, newId });
-}
-
-/** A task that is none of a process. */
-export interface NewTask {
-  readonly name: string;
-  /** The same id again is refused. Default: a fresh one. */
-  readonly id?: string;
-  readonly description?: string;
-  readonly assignee?: string;
-  /** The id of a form, or a JSON schema. */
-  readonly form?: string | { readonly schema: unknown };
-  readonly priority?: number;
-  readonly variables?: Variables;
-  /** A run that waits for its end gets this message, with `{ task, state, variables }`. */
-  readonly notify?: { readonly runId: string; readonly message: string };
-}
-
-const ID_MAX = 300;
-
-export function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
+function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
   const { name, description = null, assignee = null, form, priority = null, variables = {}, notify = null } = task;
   if (typeof name !== "string" || name.trim() === "") throw invalid("the task has no name; give it one");
   if (typeof id !== "string" || id === "" || id.length > ID_MAX) {

@@ -65,6 +65,25 @@ export function applyEvent(state: WorkingState, event: MachineEvent): Omit<Advan
   return { commands, cancelled };
 }
 
+/** One instance that is changed in location: as `advance` from event to event, without a copy of its state for each. */
+export class Instance {
+  readonly #state: WorkingState;
+
+  /** `state` null: it has not begun. */
+  constructor(process: Process, environment: Environment, state: State | null = null) {
+    this.#state = state === null ? createWorkingState(process, environment) : fromState(process, environment, state);
+  }
+
+  apply(event: MachineEvent): Omit<AdvanceResult, "state"> {
+    return applyEvent(this.#state, event);
+  }
+
+  /** A copy: what happens afterwards does not change it. */
+  get state(): State {
+    return toState(this.#state);
+  }
+}
+
 /** Until nothing is left to do. Conditions and inclusive joins are looked at when all else rests. */
 function drain(state: WorkingState): void {
   for (let done = 0; state.ending === null; ) {
@@ -204,25 +223,6 @@ function isMet(...args: Parameters<typeof isTrue>): boolean {
   }
 }
 
-/** One instance that is changed in location: as `advance` from event to event, without a copy of its state for each. */
-export class Instance {
-  readonly #state: WorkingState;
-
-  /** `state` null: it has not begun. */
-  constructor(process: Process, environment: Environment, state: State | null = null) {
-    this.#state = state === null ? createWorkingState(process, environment) : fromState(process, environment, state);
-  }
-
-  apply(event: MachineEvent): Omit<AdvanceResult, "state"> {
-    return applyEvent(this.#state, event);
-  }
-
-  /** A copy: what happens afterwards does not change it. */
-  get state(): State {
-    return toState(this.#state);
-  }
-}
-
 type Behavior = (state: WorkingState, row: Row, element: Element, edges: Boundaries) => void;
 
 const event: Behavior = (state, row, element) => {
@@ -240,7 +240,7 @@ const activity =
   };
 
 /** What each type of element does when a token has come to it. */
-export const BEHAVIORS: Readonly<Record<ElementType, Behavior>> = {
+const BEHAVIORS: Readonly<Record<ElementType, Behavior>> = {
   startEvent: event,
   intermediateCatchEvent: event,
   intermediateThrowEvent: event,

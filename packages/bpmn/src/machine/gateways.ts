@@ -65,7 +65,7 @@ export function outgoingFlows(
 }
 
 /** The first flow whose condition is met; else the default. */
-export function exclusiveFlow(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
+function exclusiveFlow(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
   for (const id of gateway.outgoing) {
     if (id === gateway.default) continue;
     const condition = state.process.flows.get(id)?.condition ?? null;
@@ -77,7 +77,7 @@ export function exclusiveFlow(state: WorkingState, row: Row, gateway: GatewayEle
 }
 
 /** Every flow whose condition is met, and those without one; the default if there is none. */
-export function inclusiveFlows(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
+function inclusiveFlows(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
   const taken = gateway.outgoing.filter((id) => {
     if (id === gateway.default) return false;
     const condition = state.process.flows.get(id)?.condition ?? null;

@@ -1,7 +1,7 @@
 import type { Role, Row, Variables } from "./state.ts";
 import { enqueue, newLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
-export interface NewRow {
+interface NewRow {
   readonly parent: number;
   readonly element: string;
   readonly role: Role;

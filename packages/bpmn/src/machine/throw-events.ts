@@ -24,7 +24,7 @@ export function throwError(state: WorkingState, from: Row, code: string, variabl
 }
 
 /** How an escalation ends: nobody listens, somebody does beside the thrower, or in its location. */
-export type EscalationOutcome = "uncaught" | "nonInterrupting" | "interrupted";
+type EscalationOutcome = "uncaught" | "nonInterrupting" | "interrupted";
 
 export function throwEscalation(
   state: WorkingState,

@@ -8,7 +8,7 @@ import { evaluate } from "./variables.ts";
 import { IncidentError, issue, newRowLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
 /** The code of the escalation that a task throws when it is overdue. */
-export const OVERDUE_ESCALATION = "overdue";
+const OVERDUE_ESCALATION = "overdue";
 
 /** Work for a human. */
 export const createTask: StartActivity = (state, row, element) => {

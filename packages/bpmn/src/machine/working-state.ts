@@ -152,7 +152,7 @@ export function issue(state: WorkingState, command: Command): void {
 }
 
 /** What was asked for is not needed any more. If nobody has heard of it yet, nobody will. */
-export function cancelCommand(state: WorkingState, location: string): void {
+function cancelCommand(state: WorkingState, location: string): void {
   if (!state.commands.delete(location)) return;
   if (!state.issued.delete(location)) state.cancelled.push(location);
 }

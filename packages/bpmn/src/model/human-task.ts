@@ -2,7 +2,7 @@ import { textOrComputed } from "../definition/expression-text.ts";
 import type { Element, Expression } from "./process.ts";
 
 /** What a model says of the work that a human is to do, before it is computed. */
-export interface HumanTaskSettings {
+interface HumanTaskSettings {
   readonly description: Expression | null;
   readonly assignee: Expression | null;
   readonly candidateUsers: Expression | null;

@@ -1,5 +1,6 @@
 import { type Completion, childPost, type Failure, type Post, type ProgramHost, type WorkflowRef } from "pawl";
 import type { Command, Variables } from "../machine/state.ts";
+import { stepCommand } from "./job-step.ts";
 import { issuePost } from "./outgoing-messages.ts";
 import type { ProcessInput } from "./process-input.ts";
 import { businessKeyTag } from "./topics.ts";
@@ -27,7 +28,7 @@ interface ChildStart {
 
 type Starting = Extract<CallState, { stage: "starting" }>;
 
-export interface CallParts {
+interface CallParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
   /** What is called has the business key of who calls. */
   businessKey(): string | null;
@@ -96,25 +97,16 @@ export class CallActivities {
 
   #resolve(call: Call): void {
     this.#open.set(call.location, { stage: "resolving", call });
-    this.#host.issue({
-      kind: "step",
-      record: "step",
+    const step = stepCommand(this.#host, {
       location: call.location,
-      issuedAt: this.#host.now(),
       body: async () => {
         const { name, version, isProcess } = await this.#parts.resolve(call.called, call.version);
         return { name, version, isProcess };
       },
       retry: { maxAttempts: 1, initialMs: 0, factor: 1, maxMs: 0, jitter: 0 },
-      shouldRetry: null,
-      timeoutMs: null,
-      retryOnTimeout: false,
-      ephemeral: false,
-      idempotencyKey: null,
-      attempts: 0,
-      retryAt: 0,
       settle: (completion) => this.#onResolved(call, completion),
     });
+    this.#host.issue(step);
   }
 
   #onResolved(call: Call, completion: Completion): void {

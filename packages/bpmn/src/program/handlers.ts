@@ -50,6 +50,6 @@ function isTaskType(element: Element): element is Extract<Element, { type: TaskT
   return "script" in element;
 }
 
-export class NoHandlerError extends CriticalError {
+class NoHandlerError extends CriticalError {
   readonly isNoHandler = true;
 }

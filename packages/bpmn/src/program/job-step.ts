@@ -1,4 +1,4 @@
-import type { Completion, ProgramHost, RetryPolicy, StepInfo } from "pawl";
+import type { Completion, ProgramHost, RetryPolicy, StepCommand, StepInfo } from "pawl";
 import { BpmnError } from "../bpmn-error.ts";
 import type { Command, Variables } from "../machine/state.ts";
 import { variablesOfRow } from "../machine/variables.ts";
@@ -29,13 +29,28 @@ export function issueJobStep(
   const id = state.rows.get(command.row)?.element ?? "";
   const element = parts.process.elements.get(id);
   const setting = (element !== undefined && "retry" in element ? element.retry : null) ?? parts.retry;
-  host.issue({
+  host.issue(
+    stepCommand(host, {
+      location: command.location,
+      body: (info) => executeJob(host.runId, parts, id, jobVariables(state, command.row), info),
+      retry: policyOf(setting),
+      settle,
+    }),
+  );
+}
+
+/** Builds a durable step without a timeout, with the default idempotency key. */
+export function stepCommand(
+  host: ProgramHost,
+  { location, body, retry, settle }: Pick<StepCommand, "location" | "body" | "retry" | "settle">,
+): StepCommand {
+  return {
     kind: "step",
     record: "step",
-    location: command.location,
+    location,
     issuedAt: host.now(),
-    body: (info) => executeJob(host.runId, parts, id, jobVariables(state, command.row), info),
-    retry: policyOf(setting),
+    body,
+    retry,
     shouldRetry: null,
     timeoutMs: null,
     retryOnTimeout: false,
@@ -44,7 +59,7 @@ export function issueJobStep(
     attempts: 0,
     retryAt: 0,
     settle,
-  });
+  };
 }
 
 function policyOf({ maxAttempts, backoff, initialMs, maxMs, jitter }: RetrySetting): RetryPolicy {

@@ -10,7 +10,7 @@ export interface ProcessInput {
   readonly migrated?: Migrated;
 }
 
-export interface Migrated {
+interface Migrated {
   /** The version that it was moved from. */
   readonly from: number;
   /** The state of the machine, as snapshots have it. */

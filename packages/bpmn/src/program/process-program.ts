@@ -189,7 +189,7 @@ function finish(host: ProgramHost, ending: Ending): void {
 type WaitCommand = Extract<Command, { kind: "timer" | "due" | "message" | "signal" | "task" }>;
 
 /** What an element waits for is a wait of the run. */
-export function issueWait(
+function issueWait(
   host: ProgramHost,
   command: WaitCommand,
   settle: (completion: Completion) => void,

@@ -7,7 +7,7 @@ import type { ProcessInput } from "./process-input.ts";
 import { eventOf } from "./process-program.ts";
 import { fromSnapshotState, type ProcessSnapshot } from "./process-snapshot.ts";
 
-export interface RunToRebuild {
+interface RunToRebuild {
   readonly id: string;
   readonly input: ProcessInput;
   readonly createdAt: number;

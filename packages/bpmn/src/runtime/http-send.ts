@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { PawlError } from "pawl";
 
-export interface HttpSendRequest {
+interface HttpSendRequest {
   readonly url: URL;
   /** Connected to instead of what the name would resolve to. */
   readonly address: string;

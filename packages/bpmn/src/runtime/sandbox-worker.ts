@@ -2,7 +2,7 @@ import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from "quickjs-e
 import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 
 /** What the worker is given besides its program. */
-export interface SandboxHost {
+interface SandboxHost {
   readonly load: (specifier: string) => unknown;
   readonly prelude: string;
   readonly receive: (listener: (job: ScriptJob) => void) => void;

@@ -1,6 +1,6 @@
 import { CriticalError } from "pawl";
 import { decide } from "../dmn/decide.ts";
-import type { DecisionModel } from "../dmn/model.ts";
+import type { DecisionModel } from "../dmn/decision-model.ts";
 import type { FeelOptions } from "../feel/feel.ts";
 import type { TaskHandler } from "../program/handlers.ts";
 

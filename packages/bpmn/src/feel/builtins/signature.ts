@@ -6,7 +6,7 @@ import { type FeelValue, isKind, isList, kindOf } from "../value.ts";
  * Built-in functions say what they take as text: `substring(string: string, start position: number, length?: number)`. An
  * argument that does not fit makes the next signature try; where none fits, the call is null. So bodies see what they asked for.
  */
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly type: string;
   readonly isOptional: boolean;
@@ -14,7 +14,7 @@ export interface Parameter {
   readonly isNullable: boolean;
 }
 
-export type Body = (args: readonly FeelValue[], run: Evaluation) => FeelValue;
+type Body = (args: readonly FeelValue[], run: Evaluation) => FeelValue;
 
 export interface Signature {
   readonly parameters: readonly Parameter[];

@@ -30,7 +30,7 @@ export interface RegexMatch {
 }
 
 /** The first match at or after a place, or null. */
-export type Search = (from: number) => RegexMatch | null;
+type Search = (from: number) => RegexMatch | null;
 
 export interface Regex {
   readonly groups: number;

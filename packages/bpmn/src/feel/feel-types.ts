@@ -89,9 +89,9 @@ function isFunctionOf(
   return fits && (result === null || isSubtype(result, type.result));
 }
 
-export const ANY: FeelType = { kind: "name", name: "Any" };
+const ANY: FeelType = { kind: "name", name: "Any" };
 
-export function isSubtype(sub: FeelType, type: FeelType): boolean {
+function isSubtype(sub: FeelType, type: FeelType): boolean {
   if (type.kind === "name" && type.name === "Any") return true;
   if (sub.kind === "name" && sub.name === "Null") return true;
   if (type.kind === "name") return sub.kind === type.name || (sub.kind === "name" && sub.name === type.name);
