@@ -1,5 +1,3 @@
-import { PawlError } from "../model/errors.ts";
-import type { Run } from "../model/run.ts";
 import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -55,13 +53,4 @@ export class ClaimScheduler {
     if (runs.length > 0) events.onClaimed(runs);
     return runs.length;
   }
-}
-
-/** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
-export function poisonOf(run: Run, claimsMax: number): PawlError | null {
-  if (run.claims <= claimsMax) return null;
-  return new PawlError(
-    "POISONED",
-    `run ${run.id} crashed its worker ${run.claims - 1} times without progress; see the step after its last record`,
-  );
 }

@@ -2,7 +2,7 @@ import type { Coordinator } from "../coordinator/coordinator.ts";
 import type { EngineConfig } from "../engine/config.ts";
 import { PawlError } from "../model/errors.ts";
 import type { LostReason } from "../model/op.ts";
-import { isTerminal } from "../model/run.ts";
+import { isTerminal, type Run } from "../model/run.ts";
 import type { Wake } from "../model/transition.ts";
 import type { OwnedRun } from "../rules/tables.ts";
 import type { ProgramRegistry } from "../runner/program-registry.ts";
@@ -10,7 +10,6 @@ import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
 import type { DueRun, Loaded } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { poisonOf } from "./claims.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -252,4 +251,13 @@ export class SessionLoader {
       else this.reload(runId);
     }
   }
+}
+
+/** The failure of a run that crashed its workers more than `claimsMax` times. Null if the run may be executed. */
+function poisonOf(run: Run, claimsMax: number): PawlError | null {
+  if (run.claims <= claimsMax) return null;
+  return new PawlError(
+    "POISONED",
+    `run ${run.id} crashed its worker ${run.claims - 1} times without progress; see the step after its last record`,
+  );
 }

@@ -1,0 +1,128 @@
+import { posix } from "node:path";
+import { isTest } from "./sources.mjs";
+import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
+
+/**
+ * The rules of CONTRIBUTING about files and test titles: names that occur once, no fragments, titles that read alone.
+ *
+ * @import { Finding, Source } from "./sources.mjs"
+ */
+
+/** Files below this many lines with one importer are fragments. */
+const FRAGMENT_LINES = 40;
+
+/** The most fragments that a package may have. */
+const FRAGMENTS_MAX = new Map([
+  ["packages/core", 24],
+  ["packages/bpmn", 9],
+]);
+
+/** Folders whose small files are members of a family with predictable names. */
+const FAMILIES = /\/(?:ops|builtins)\//;
+
+/** Folders that have parts of the same name, because they do the same thing for another store or driver. */
+const SIBLINGS = /\/(?:store|host|testing\/store-contract|testing\/driver-contract)\//;
+
+/** Test titles must not begin with these words. */
+const TITLE = /^(?:that|what|of|and|whose|who|with)\b/i;
+
+/** @param {readonly Source[]} sources All code of the repository. @returns {readonly Finding[]} */
+export function readabilityFindings(sources) {
+  return [...titleFindings(sources), ...nameFindings(sources), ...topFindings(sources), ...fragmentFindings(sources)];
+}
+
+/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+export function titleFindings(sources) {
+  return sources
+    .filter(({ path }) => isTest(path))
+    .flatMap(({ path, text }) =>
+      titles(path, text)
+        .filter(({ title }) => TITLE.test(title))
+        .map(({ title, line }) => ({ path, line, text: `test title begins with a relative word: ${title}` })),
+    );
+}
+
+/** The titles of `it` and `test`. @param {string} path @param {string} text */
+function titles(path, text) {
+  /** @type {{ title: string, line: number }[]} */
+  const found = [];
+  for (const { node } of descendants(parse(path, text))) {
+    if (node.type !== "CallExpression" || !isTestCall(/** @type {any} */ (node.callee))) continue;
+    const [first] = /** @type {any[]} */ (node.arguments);
+    const title = first?.type === "TemplateLiteral" ? first.quasis[0].value.raw : nameOf(first);
+    if (typeof title === "string" && title !== "") found.push({ title, line: lineOf(text, node.start) });
+  }
+  return found;
+}
+
+/** `it(…)`, `test(…)`, `it.each(…)(…)`, `it.skip(…)`. @param {any} callee @returns {boolean} */
+function isTestCall(callee) {
+  if (callee.type === "Identifier") return callee.name === "it" || callee.name === "test";
+  if (callee.type === "MemberExpression") return isTestCall(callee.object);
+  return callee.type === "CallExpression" && isTestCall(callee.callee);
+}
+
+/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+export function nameFindings(sources) {
+  /** @type {Map<string, string>} */
+  const first = new Map();
+  return productCode(sources).flatMap(({ path }) => {
+    const name = posix.basename(path);
+    if (name === "index.ts" || SIBLINGS.test(path)) return [];
+    const key = `${packageOf(path)}/${name}`;
+    const other = first.get(key);
+    if (other === undefined) first.set(key, path);
+    return other === undefined ? [] : [{ path, line: 1, text: `has the same file name as ${other}` }];
+  });
+}
+
+/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+function topFindings(sources) {
+  const top = sources.filter(({ path }) => /^packages\/core\/src\/[^/]+\.ts$/.test(path));
+  return top
+    .slice(3)
+    .map(({ path }) => ({ path, line: 1, text: "lies loose at the top of the core; move it into a folder" }));
+}
+
+/** @param {readonly Source[]} sources @returns {readonly Finding[]} */
+export function fragmentFindings(sources) {
+  const code = productCode(sources);
+  const importers = importersOf(code);
+  return [...FRAGMENTS_MAX].flatMap(([name, max]) => {
+    const fragments = code.filter(
+      ({ path, text }) =>
+        packageOf(path) === name &&
+        !FAMILIES.test(path) &&
+        !path.endsWith("/index.ts") &&
+        text.trimEnd().split("\n").length < FRAGMENT_LINES &&
+        (importers.get(path)?.size ?? 0) === 1,
+    );
+    if (fragments.length <= max) return [];
+    const text = `is one of ${fragments.length} files of fewer than ${FRAGMENT_LINES} lines with one importer; ${name} may have ${max}`;
+    return fragments.map(({ path }) => ({ path, line: 1, text }));
+  });
+}
+
+/** By path, the files that import it. @param {readonly Source[]} sources */
+function importersOf(sources) {
+  /** @type {Map<string, Set<string>>} */
+  const importers = new Map();
+  for (const { path, text } of sources) {
+    for (const { specifier } of readModule(path, text).imports) {
+      if (!specifier.startsWith(".")) continue;
+      const target = posix.join(posix.dirname(path), specifier);
+      importers.set(target, (importers.get(target) ?? new Set()).add(path));
+    }
+  }
+  return importers;
+}
+
+/** @param {readonly Source[]} sources */
+function productCode(sources) {
+  return sources.filter(({ path }) => /^packages\/[^/]+\/src\/.*\.ts$/.test(path) && !isTest(path));
+}
+
+/** @param {string} path */
+function packageOf(path) {
+  return path.split("/").slice(0, 2).join("/");
+}
