@@ -2,27 +2,27 @@
 export const TESTING_ERRORS = {
   RUN_WAITS: {
     status: 409,
-    means: "A test asked for the result of a run that waits for something which no time brings.",
+    means: "A test awaited the result of a run that waits for something other than time.",
     fix: "Send the message or emit the event that the sentence names, or give the wait a timeout.",
   },
   WORKFLOW_FAULTY: {
     status: 422,
-    means: "`explore` found that a workflow does not keep to what it should when something goes wrong.",
-    fix: "Read the story in the message; `report.findings` holds the schedules, which can be played again.",
+    means: "`explore` found a schedule of crashes and failures under which the workflow violates an expectation.",
+    fix: "Read the story in the message; `report.findings` contains the schedules, which can be repeated.",
   },
   RUN_MOVED: {
     status: 410,
-    means: "The run was moved to another store, where it goes on: this is where it was.",
-    fix: "Ask the store that it was moved to.",
+    means: "The run was moved to another store and continues there.",
+    fix: "Query the store that it was moved to.",
   },
   RUN_GOES_ON: {
     status: 409,
-    means: "A run was to be ended where it was exported from, and something has happened to it since.",
-    fix: "Pause the run and those that it started, export it and import it again, then end it. Nothing was ended.",
+    means: "`endExported` was called for a run that changed after its export.",
+    fix: "Pause the run and its children, export and import again, then call `endExported`. Nothing was ended.",
   },
   EXPORT_INVALID: {
     status: 400,
-    means: "What was given as an exported run is none, or was written by a later version.",
-    fix: "Give what `exportRun` gave, unchanged. Nothing was imported.",
+    means: "The value is not an exported run, or was written by a later version.",
+    fix: "Pass the result of `exportRun` unchanged. Nothing was imported.",
   },
 } as const;
