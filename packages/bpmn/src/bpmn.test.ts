@@ -99,7 +99,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     const run = await bpmn.start("p");
     await world.settle();
     const { incidents } = await bpmn.view(run.id);
-    expect(incidents).toMatchObject([{ kind: "noHandler", message: "a has no handler: register one named charge" }]);
+    expect(incidents).toMatchObject([{ kind: "noHandler", message: "a has no handler; register one named charge" }]);
     await bpmn.operate.skip(run.id, incidents[0]?.row ?? 0, { paid: 0 });
     expect(await ended(world, run)).toEqual({ paid: 0 });
   });

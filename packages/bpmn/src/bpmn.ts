@@ -96,7 +96,7 @@ export class Bpmn {
   constructor(options: BpmnOptions) {
     const { engine, handlers = {}, tasks = {}, evaluate = evaluateExpression, snapshotEvery = 100 } = options;
     if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1) {
-      throw new PawlError("OPTION_INVALID", `snapshotEvery is ${snapshotEvery}; it has to be a whole number above 0`);
+      throw new PawlError("OPTION_INVALID", `snapshotEvery must be a whole number above 0; got ${snapshotEvery}`);
     }
     const retry = { ...RETRY_DEFAULT, ...options.retry };
     this.#engine = engine;
@@ -178,7 +178,7 @@ export class Bpmn {
     if (!isPlain && element === null) {
       throw new PawlError(
         "PROCESS_STATE",
-        `process ${process} is begun by its triggers alone; send what it waits for, or start it with what meets its condition`,
+        `process ${process} has no plain start event and no start condition is met; publish its start message, or pass variables that meet a condition`,
       );
     }
     return await this.#begin(found, variables, element, options);
@@ -245,7 +245,7 @@ export class Bpmn {
   async completeTask(runId: string, location: string, variables: Variables = {}): Promise<SendOutcome> {
     const { tasks } = await this.view(runId);
     if (!tasks.some((task) => task.location === location)) {
-      throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${location}; nothing was completed`);
+      throw new PawlError("PROCESS_STATE", `run ${runId} has no open task at ${location}`);
     }
     return await this.#engine.send(runId, taskMessage(location), { variables }, { id: `complete ${location}` });
   }
@@ -253,7 +253,7 @@ export class Bpmn {
   /** Where a run is: its active elements, tasks, incidents and variables. */
   async view(runId: string): Promise<ProcessView> {
     const run = await this.#engine.get(runId);
-    if (run === null) throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
+    if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);
     const { process } = await this.#definitions.version(run.workflow, run.version);
     return viewOf(process, this.#evaluate, run, await this.#engine.run(runId).sinceSnapshot());
   }

@@ -37,7 +37,7 @@ export function problemsOf(error: unknown): readonly Problem[] {
 function modelInvalid(what: string, problems: readonly Problem[]): PawlError {
   const lines = problems.slice(0, SHOWN_MAX).map(textOf);
   const more = problems.length > SHOWN_MAX ? [`… and ${problems.length - SHOWN_MAX} more`] : [];
-  const error = new PawlError("MODEL_INVALID", `${what} can't be deployed:\n${[...lines, ...more].join("\n")}`);
+  const error = new PawlError("MODEL_INVALID", `${what} cannot be deployed:\n${[...lines, ...more].join("\n")}`);
   return Object.assign(error, { problems });
 }
 

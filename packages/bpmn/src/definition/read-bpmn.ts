@@ -63,7 +63,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
     messageNames: messageFlowNames(roots),
   };
   const processes = roots.filter(({ $type }) => $type === "bpmn:Process").map((model) => processOf(context, model));
-  if (processes.length === 0) problems.add(null, null, "the document has no process; draw one");
+  if (processes.length === 0) problems.add(null, null, "the document has no process; add one");
   for (const process of processes) if (process.isExecutable) checkProcess(process, problems);
   problems.check("the model");
   return processes;
@@ -77,7 +77,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
   const waiting: XmlElement[] = [tree];
   for (let element = waiting.pop(); element !== undefined; element = waiting.pop()) {
     const id = element.attributes.get("id");
-    if (id !== undefined && lines.has(id)) problems.add(id, element.line, "the id is used twice; give each its own");
+    if (id !== undefined && lines.has(id)) problems.add(id, element.line, "duplicate id; ids must be unique");
     if (id !== undefined && !lines.has(id)) lines.set(id, element.line);
     const known = EXTENSION_NAMESPACES[element.namespace];
     if (known !== undefined) used.add(known);
@@ -88,7 +88,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
     waiting.push(...element.children);
   }
   if (used.size > 1) {
-    const text = `extensions of ${[...used].sort().join(" and ")} are used together; keep to one of them in a file`;
+    const text = `the document mixes extensions of ${[...used].sort().join(" and ")}; use one of them`;
     problems.add(null, null, text);
   }
   return { lines, scripts };
@@ -106,13 +106,13 @@ function reportLostContent(
   const line = /line: (\d+)/.exec(message)?.[1];
   const what =
     value === undefined
-      ? `${first}; it would be lost: remove it or write it as the standard does`
+      ? `${first}; the content would be lost; remove it, or write it as the standard defines it`
       : dangling(property, value);
   problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, what);
 }
 
 function dangling(property: string | undefined, value: string): string {
-  return `${(property ?? "").replace(/^\w+:/, "")} refers to ${value}, which does not exist; correct the reference`;
+  return `${(property ?? "").replace(/^\w+:/, "")} refers to ${value}, which was not found; correct the reference`;
 }
 
 function processOf(document: ReadContext, model: Model): Process {
@@ -217,7 +217,7 @@ function flowOf({ problems, lineOf }: ReadContext, flow: Model): readonly Flow[]
   const id = flow.id ?? "";
   if (source === null || target === null) {
     const end = source === null ? "sourceRef" : "targetRef";
-    problems.add(id, lineOf(id), `the flow has no ${end}; connect both of its ends`);
+    problems.add(id, lineOf(id), `the flow has no ${end}; connect both ends`);
     return [];
   }
   return [{ id, name: textIn(flow, "name"), source, target, condition: expressionIn(flow, "conditionExpression") }];

@@ -78,7 +78,7 @@ export function elementOf(context: ReadContext, model: Model, connections: Conne
     case "eventBasedGateway":
       return gatewayOf(context, model, connections, tag);
     default:
-      context.problems.add(model.id ?? null, context.lineOf(model.id ?? null), `a ${tag} is not run; replace it`);
+      context.problems.add(model.id ?? null, context.lineOf(model.id ?? null), `a ${tag} is not supported; replace it`);
       return null;
   }
 }
@@ -251,7 +251,7 @@ function multiOf(context: ReadContext, activity: Model, loop: Model): MultiInsta
     context.problems.add(
       activity.id ?? null,
       context.lineOf(activity.id ?? null),
-      "nothing says how often the multi-instance activity is done; give it a loopCardinality or a collection",
+      "the multi-instance activity has no number of instances; add a loopCardinality or a collection",
     );
   }
   return {
@@ -312,7 +312,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
       };
     case "signalEventDefinition": {
       const signal = modelIn(definition, "signalRef");
-      if (signal === null) addProblem(context, event, "the signal event refers to no signal; give it a signalRef");
+      if (signal === null) addProblem(context, event, "the signal event has no signalRef; add one");
       return { kind: "signal", name: textOrComputed(textIn(signal, "name") ?? signal?.id ?? "") };
     }
     case "timerEventDefinition":
@@ -327,7 +327,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
     }
     case "conditionalEventDefinition": {
       const condition = expressionIn(definition, "condition");
-      if (condition === null) addProblem(context, event, "the conditional event has no condition; give it one");
+      if (condition === null) addProblem(context, event, "the conditional event has no condition; add one");
       return { kind: "conditional", condition: condition ?? textOrComputed("") };
     }
     case "linkEventDefinition":
@@ -341,11 +341,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
     case "terminateEventDefinition":
       return { kind: "terminate" };
     default:
-      addProblem(
-        context,
-        event,
-        `an event can't be defined by ${definition.$type}; use one of the standard's definitions`,
-      );
+      addProblem(context, event, `event definition ${definition.$type} is not supported; use one of the standard`);
       return null;
   }
 }
@@ -366,7 +362,7 @@ function timerOf(context: ReadContext, event: Model, definition: Model): EventTr
     const value = valueIn(definition, name);
     if (value !== null) return { kind: "timer", timer, value };
   }
-  addProblem(context, event, "the timer has no time; give it a timeDate, timeDuration or timeCycle");
+  addProblem(context, event, "the timer has no time; add a timeDate, timeDuration or timeCycle");
   return null;
 }
 

@@ -68,11 +68,10 @@ export function readGraph(graph: Graph): Process {
   const flows = flowsOf(graph, problems);
   const elements = new Map<string, Element>();
   for (const node of graph.nodes) {
-    if (!ID.test(node.id))
-      problems.add(node.id, null, "the id has to be made of letters, digits and . : - _; rename it");
-    if (elements.has(node.id)) problems.add(node.id, null, "the id is used twice; give each node its own");
+    if (!ID.test(node.id)) problems.add(node.id, null, "an id may contain only letters, digits and . : - _; rename it");
+    if (elements.has(node.id)) problems.add(node.id, null, "duplicate id; node ids must be unique");
     const element = elementOf(graph, node, flows);
-    if (element === null) problems.add(node.id, null, `a node can't be a ${node.type}; use ${known()}`);
+    if (element === null) problems.add(node.id, null, `unknown node type ${node.type}; use ${known()}`);
     else elements.set(node.id, element);
   }
   const inside = [...elements.keys()];
@@ -98,13 +97,13 @@ function known(): string {
 
 function checkShape(graph: unknown, problems: Problems): void {
   const { id, nodes, connections } = (graph ?? {}) as Partial<Record<keyof Graph, unknown>>;
-  if (typeof id !== "string" || !ID.test(id)) problems.add(null, null, "the graph has no id; give it one");
+  if (typeof id !== "string" || !ID.test(id)) problems.add(null, null, "the graph has no valid id; add one");
   for (const [name, list] of Object.entries({ nodes, connections })) {
     const isList = Array.isArray(list) && list.every((each) => typeof each === "object" && each !== null);
-    if (!isList) problems.add(null, null, `${name} is no list of objects; give it as one`);
+    if (!isList) problems.add(null, null, `${name} must be a list of objects`);
   }
   if (!Array.isArray(nodes) || !nodes.every((node) => typeof node?.id === "string" && typeof node?.type === "string")) {
-    problems.add(null, null, "a node has no id or no type; give each both, as text");
+    problems.add(null, null, "every node must have an id and a type, both strings");
   }
 }
 
@@ -112,7 +111,7 @@ function flowsOf({ connections }: Graph, problems: Problems): ReadonlyArray<Flow
   const seen = new Set<string>();
   return connections.map(({ id, source, target, condition, isDefault = false }, i) => {
     const flow = id ?? `connection-${i + 1}`;
-    if (seen.has(flow)) problems.add(flow, null, "the id is used twice; give each connection its own");
+    if (seen.has(flow)) problems.add(flow, null, "duplicate id; connection ids must be unique");
     seen.add(flow);
     return { id: flow, name: null, source, target, condition: condition ? computed(condition) : null, isDefault };
   });

@@ -98,7 +98,7 @@ export class Definitions {
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) this.#checkExpressions(process);
     if (runnable.length === 0) {
-      const text = "no process of the model is executable; set isExecutable on the one that is to run";
+      const text = "the model has no executable process; set isExecutable on the one to run";
       throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
     }
     const deployed: Deployed[] = [];
@@ -113,8 +113,8 @@ export class Definitions {
     await this.refresh();
     const found = this.#loaded(process, version);
     if (found !== null) return found;
-    const which = version === null ? "" : ` in version ${version}`;
-    throw new PawlError("PROCESS_NOT_FOUND", `process ${process} is not deployed${which}; nothing was started`);
+    const which = version === null ? "" : ` version ${version}`;
+    throw new PawlError("PROCESS_NOT_FOUND", `process ${process}${which} not found; deploy it first`);
   }
 
   /** Every process in its latest version. */
@@ -128,7 +128,7 @@ export class Definitions {
     const found = await this.version(process, version);
     const state = this.deployments.stateOf(process, found.definition.version);
     if (state === "published" || state === "deprecated") return found;
-    const text = `version ${found.definition.version} of process ${process} is ${state}; nothing was started`;
+    const text = `cannot start process ${process} version ${found.definition.version}: it is ${state}; publish it first`;
     throw new PawlError("DEPLOYMENT_STATE", text);
   }
 
@@ -150,7 +150,8 @@ export class Definitions {
     for (const element of process.elements.values()) {
       const schema = element.type === "userTask" ? humanTaskOf(element).formSchema : null;
       const flaws = schema === null ? [] : flawsOfText(schema);
-      for (const { path, text } of flaws) problems.add(element.id, element.line, `the form's schema ${path}: ${text}`);
+      for (const { path, text } of flaws)
+        problems.add(element.id, element.line, `form schema${path === "" ? "" : ` ${path}`}: ${text}`);
     }
     problems.check(`process ${process.id}`);
   }
@@ -182,7 +183,10 @@ export class Definitions {
       }
       await this.refresh();
     }
-    throw new PawlError("PROCESS_STATE", `process ${process.id} is deployed by others all the time; try again`);
+    throw new PawlError(
+      "PROCESS_STATE",
+      `cannot deploy process ${process.id}: other deployments kept taking the next version; try again`,
+    );
   }
 
   /** Changes the state of a version. The newest that is published is the one that begins instances by itself. */
@@ -236,7 +240,8 @@ export class Definitions {
   async #read({ process, source }: Definition): Promise<Process> {
     const processes = source.kind === "bpmn" ? await readBpmn(source.text) : [readGraph(JSON.parse(source.text))];
     const found = processes.find(({ id }) => id === process);
-    if (found === undefined) throw new PawlError("PROCESS_NOT_FOUND", `the deployed model has no process ${process}`);
+    if (found === undefined)
+      throw new PawlError("PROCESS_NOT_FOUND", `process ${process} not found in its deployed model`);
     return found;
   }
 }

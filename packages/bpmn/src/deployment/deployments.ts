@@ -91,7 +91,7 @@ export class Deployments {
       if (was.history.some(({ id }) => id === act.id)) return was;
       if (!NEXT[was.state].includes(state)) {
         const may = NEXT[was.state].join(" or ") || "nothing else";
-        const text = `version ${version} of process ${process} is ${was.state}, and can become ${may}; nothing was changed`;
+        const text = `process ${process} version ${version} is ${was.state}; it cannot become ${state}, only ${may}`;
         throw new PawlError("DEPLOYMENT_STATE", text);
       }
       const next: Deployment = { ...was, state, history: [...was.history, act] };
@@ -101,7 +101,7 @@ export class Deployments {
     }
     throw new PawlError(
       "DEPLOYMENT_STATE",
-      `version ${version} of process ${process} is changed all the time; try again`,
+      `cannot change process ${process} version ${version}: it kept changing; try again`,
     );
   }
 

@@ -23,15 +23,17 @@ export function startRequest(
   { version: _, businessKey, unique = false, tags = [], ...rest }: StartProcessOptions,
 ): { readonly input: ProcessInput; readonly options: StartOptions } {
   if (businessKey === undefined) {
-    if (unique) throw new PawlError("OPTION_INVALID", "unique needs a businessKey, which is what is to be unique");
+    if (unique) throw new PawlError("OPTION_INVALID", "unique needs a businessKey");
     return { input, options: { ...rest, tags } };
   }
-  if (businessKey === "")
-    throw new PawlError("OPTION_INVALID", "businessKey is empty; leave it out, or give it a value");
+  if (businessKey === "") throw new PawlError("OPTION_INVALID", "businessKey is empty; omit it or pass a value");
   const options = { ...rest, tags: [...tags, businessKeyTag(businessKey)] };
   if (!unique) return { input: { ...input, businessKey }, options };
   if (rest.id !== undefined) {
-    throw new PawlError("OPTION_INVALID", "an instance with a unique businessKey has its id from that; leave id out");
+    throw new PawlError(
+      "OPTION_INVALID",
+      "id cannot be combined with unique: the id is derived from the businessKey; omit id",
+    );
   }
   const id = uniqueRunId(process.id, businessKey);
   return { input: { ...input, businessKey }, options: { ...options, id, onConflict: "fail" } };

@@ -12,8 +12,8 @@ export function checkForm(id: string, form: TaskForm | null, forms: Forms, varia
   if (schema === undefined) return;
   const problems = problemsIn(schema, variables);
   if (problems.length === 0) return;
-  const text = problems.map(({ path, text }) => `${path === "" ? "the form" : path.slice(1)}: ${text}`).join("; ");
-  throw Object.assign(new PawlError("FORM_INVALID", `task ${id} was not completed: ${text}`), { problems });
+  const text = problems.map(({ path, text }) => `${path === "" ? "form" : path.slice(1)}: ${text}`).join("; ");
+  throw Object.assign(new PawlError("FORM_INVALID", `cannot complete task ${id}: ${text}`), { problems });
 }
 
 /** Refuses schemas that would not be checked whole. */
@@ -29,6 +29,6 @@ export function flawsOfText(text: string): readonly SchemaProblem[] {
   try {
     return flawsOfSchema(JSON.parse(text));
   } catch {
-    return [{ path: "", text: "the form's schema is no JSON" }];
+    return [{ path: "", text: "not valid JSON" }];
   }
 }

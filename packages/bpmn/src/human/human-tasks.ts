@@ -112,7 +112,7 @@ export class HumanTasks {
   async create(task: NewTask): Promise<HumanTask> {
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
     const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
-    if (outcome.kind !== "done") throw taskError(body.id, "exists already", "TASK_STATE");
+    if (outcome.kind !== "done") throw taskError(body.id, "already exists", "TASK_STATE");
     return taskOf(await this.#read(body.id));
   }
 
@@ -128,8 +128,8 @@ export class HumanTasks {
   async claim(id: string, user: string, { groups = [] }: ClaimOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       if (task.assignee === user) return null;
-      if (task.assignee !== null) throw taskError(id, `is ${task.assignee}'s already`, "TASK_STATE");
-      if (!isCandidate(task, user, groups)) throw taskError(id, `is not for ${user}`, "TASK_FORBIDDEN");
+      if (task.assignee !== null) throw taskError(id, `is already assigned to ${task.assignee}`, "TASK_STATE");
+      if (!isCandidate(task, user, groups)) throw taskError(id, `has no candidate ${user}`, "TASK_FORBIDDEN");
       return { action: actionOf("claimed", { by: user }, user), changes: { assignee: user } };
     });
   }
@@ -137,7 +137,7 @@ export class HumanTasks {
   /** Gives it back: to whom it was delegated from, or to all candidates. */
   async release(id: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
-      if (task.assignee === null) throw taskError(id, "is nobody's", "TASK_STATE");
+      if (task.assignee === null) throw taskError(id, "is not assigned", "TASK_STATE");
       checkAssignee(task, options.by);
       return { action: actionOf("released", options, task.owner), changes: { assignee: task.owner, owner: null } };
     });
@@ -214,13 +214,13 @@ export class HumanTasks {
       if (outcome.kind === "done") return taskOf({ value: next, attributes: { d: state } });
       if (outcome.kind === "ended") await this.#close(seen, outcome.status);
     }
-    throw taskError(id, "is changed by others all the time", "TASK_STATE");
+    throw taskError(id, "kept changing; try again", "TASK_STATE");
   }
 
   /** The run that it is for has ended: so has the task. */
   async #close(seen: DocumentView<TaskDocument>, status: string | null): Promise<never> {
     const { documents } = this.#engine;
-    const why = status === null ? "its run is not there" : `its run is ${status}`;
+    const why = status === null ? "its run was not found" : `its run is ${status}`;
     const action = { kind: "cancelled", id: this.#newId(), at: this.#now(), by: null, to: null, why } as const;
     const body = { ...seen.value, history: [...seen.value.history, action] };
     await documents.revise(seen, documentOf(body, "cancelled", seen.runId));
@@ -230,7 +230,10 @@ export class HumanTasks {
   async #read(id: string): Promise<DocumentView<TaskDocument>> {
     const found = await this.#engine.documents.get<TaskDocument>(TASK_KIND, id);
     if (found === null)
-      throw new PawlError("TASK_NOT_FOUND", `there is no task ${id}; check the id, or whether its run is gone`);
+      throw new PawlError(
+        "TASK_NOT_FOUND",
+        `task ${id} not found; check the id, or whether its run was removed by retention`,
+      );
     return found;
   }
 }
@@ -260,7 +263,7 @@ function isCandidate(task: TaskDocument, user: string, groups: readonly string[]
 /** Who says who they are has to be the one who has it, or who has given it away. */
 function checkAssignee(task: TaskDocument, by: string | undefined): void {
   if (by === undefined || task.assignee === null || by === task.assignee || by === task.owner) return;
-  throw taskError(task.id, `is ${task.assignee}'s, not ${by}'s`, "TASK_FORBIDDEN");
+  throw taskError(task.id, `is assigned to ${task.assignee}, not to ${by}`, "TASK_FORBIDDEN");
 }
 
 /** The run of a process hears its own messages; another is told how the task has ended. */
@@ -281,18 +284,18 @@ function notificationOf(
 }
 
 function taskError(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
-  return new PawlError(code, `task ${id} ${what}; nothing was changed`);
+  return new PawlError(code, `task ${id} ${what}`);
 }
 
 function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
   const { name, description = null, assignee = null, form, priority = null, variables = {}, notify = null } = task;
-  if (typeof name !== "string" || name.trim() === "") throw invalid("the task has no name; give it one");
+  if (typeof name !== "string" || name.trim() === "") throw invalid("the task has no name");
   if (typeof id !== "string" || id === "" || id.length > ID_MAX) {
-    throw invalid(`the id of a task has 1 to ${ID_MAX} characters`);
+    throw invalid(`a task id must have 1 to ${ID_MAX} characters`);
   }
-  if (priority !== null && !Number.isFinite(priority)) throw invalid(`the priority is ${priority}; give a number`);
+  if (priority !== null && !Number.isFinite(priority)) throw invalid(`priority is ${priority}; it must be a number`);
   const [flaw] = typeof form === "object" ? flawsOfSchema(form.schema) : [];
-  if (flaw !== undefined) throw invalid(`the form of task ${id}: ${flaw.path} ${flaw.text}`);
+  if (flaw !== undefined) throw invalid(`form of task ${id}: ${flaw.path} ${flaw.text}`);
   return {
     id,
     run: null,
@@ -316,5 +319,5 @@ function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly
 }
 
 function invalid(text: string): PawlError {
-  return new PawlError("OPTION_INVALID", `${text}; nothing was created`);
+  return new PawlError("OPTION_INVALID", text);
 }

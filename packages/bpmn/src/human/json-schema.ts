@@ -1,9 +1,9 @@
 /**
- * Checks values against a JSON schema: the part of the standard that forms need. A schema is data from a model, so nothing of it is
- * ever executed; a keyword that is not known here is refused when the model is deployed, never passed over.
+ * Checks values against a JSON schema: the part of the standard that forms need. A schema comes from a model, so none of it is
+ * executed; deployment rejects a keyword that is not supported.
  */
 
-/** Where in the value, as a path, and what is wrong. */
+/** The path in the value, and what is wrong there. */
 export interface SchemaProblem {
   readonly path: string;
   readonly text: string;
@@ -31,21 +31,23 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 };
 const DEPTH_MAX = 50;
 const PROBLEMS_MAX = 50;
-/** What is longer is not tried on a pattern: some patterns take forever on long texts. */
+/** Longer texts are not matched: some patterns take exponential time on long texts. */
 const PATTERN_TEXT_MAX = 1_000;
 
-/** Why a schema can't be used; empty: it can. */
+/** Returns why a schema cannot be used. Empty if it can. */
 export function flawsOfSchema(schema: unknown, path = "", depth = 0): readonly SchemaProblem[] {
   const problem = (text: string): readonly SchemaProblem[] => [{ path, text }];
   if (typeof schema === "boolean") return [];
-  if (!isRecord(schema)) return problem("a schema is an object, true or false");
-  if (depth > DEPTH_MAX) return problem("the schema is too deep");
+  if (!isRecord(schema)) return problem("a schema must be an object, true or false");
+  if (depth > DEPTH_MAX) return problem("the schema is nested too deep");
   return Object.entries(schema).flatMap(([keyword, value]): readonly SchemaProblem[] => {
     const at = `${path}/${keyword}`;
-    if (!KEYWORDS.has(keyword) && !ANNOTATIONS.has(keyword)) return [{ path: at, text: `${keyword} is not known` }];
-    if (keyword === "pattern" && !isPattern(value)) return [{ path: at, text: "the pattern can't be read" }];
+    if (!KEYWORDS.has(keyword) && !ANNOTATIONS.has(keyword))
+      return [{ path: at, text: `keyword ${keyword} is not supported` }];
+    if (keyword === "pattern" && !isPattern(value))
+      return [{ path: at, text: "the pattern is not a valid regular expression" }];
     if (keyword === "format" && !Object.hasOwn(FORMATS, String(value))) {
-      return [{ path: at, text: `format ${String(value)} is not known; use ${Object.keys(FORMATS).join(", ")}` }];
+      return [{ path: at, text: `format ${String(value)} is not supported; use ${Object.keys(FORMATS).join(", ")}` }];
     }
     return innerSchemas(keyword, value).flatMap(([name, inner]) => flawsOfSchema(inner, at + name, depth + 1));
   });
@@ -61,7 +63,7 @@ function innerSchemas(keyword: string, value: unknown): readonly (readonly [stri
   return ["additionalProperties", "items", "not", "if", "then", "else"].includes(keyword) ? [["", value]] : [];
 }
 
-/** What is wrong with a value; empty: nothing. */
+/** Returns what is wrong with a value. Empty if it is valid. */
 export function problemsIn(schema: unknown, value: unknown): readonly SchemaProblem[] {
   return check({ root: schema as Schema }, schema as Schema, value, "", 0).slice(0, PROBLEMS_MAX);
 }
@@ -71,8 +73,8 @@ interface Checking {
 }
 
 function check(of: Checking, schema: Schema, value: unknown, path: string, depth: number): readonly SchemaProblem[] {
-  if (typeof schema === "boolean") return schema ? [] : [{ path, text: "nothing is allowed here" }];
-  if (depth > DEPTH_MAX) return [{ path, text: "it is nested too deep" }];
+  if (typeof schema === "boolean") return schema ? [] : [{ path, text: "is not allowed" }];
+  if (depth > DEPTH_MAX) return [{ path, text: "is nested too deep" }];
   const inner = (each: unknown, held: unknown, at: string) => check(of, each as Schema, held, at, depth + 1);
   const texts = [...general(schema, value), ...numeric(schema, value), ...textual(schema, value)];
   return [
@@ -90,11 +92,11 @@ function general({ type, enum: allowed, const: only }: Keywords, value: unknown)
   const texts: string[] = [];
   const types = type === undefined ? [] : Array.isArray(type) ? type : [type];
   if (types.length > 0 && !types.some((each) => isOfType(value, String(each))))
-    texts.push(`it has to be ${types.join(" or ")}`);
+    texts.push(`must be ${types.join(" or ")}`);
   if (Array.isArray(allowed) && !allowed.some((each) => isEqual(each, value))) {
-    texts.push(`it has to be one of ${JSON.stringify(allowed).slice(0, 200)}`);
+    texts.push(`must be one of ${JSON.stringify(allowed).slice(0, 200)}`);
   }
-  if (only !== undefined && !isEqual(only, value)) texts.push(`it has to be ${JSON.stringify(only)}`);
+  if (only !== undefined && !isEqual(only, value)) texts.push(`must be ${JSON.stringify(only)}`);
   return texts;
 }
 
@@ -104,12 +106,12 @@ function numeric(schema: Keywords, value: unknown): readonly string[] {
     Record<string, number>
   >;
   const texts: string[] = [];
-  if (minimum !== undefined && value < minimum) texts.push(`it has to be at least ${minimum}`);
-  if (maximum !== undefined && value > maximum) texts.push(`it has to be at most ${maximum}`);
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) texts.push(`it has to be above ${exclusiveMinimum}`);
-  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) texts.push(`it has to be below ${exclusiveMaximum}`);
+  if (minimum !== undefined && value < minimum) texts.push(`must be at least ${minimum}`);
+  if (maximum !== undefined && value > maximum) texts.push(`must be at most ${maximum}`);
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) texts.push(`must be above ${exclusiveMinimum}`);
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum) texts.push(`must be below ${exclusiveMaximum}`);
   if (multipleOf !== undefined && Math.abs(value / multipleOf - Math.round(value / multipleOf)) > 1e-9) {
-    texts.push(`it has to be a multiple of ${multipleOf}`);
+    texts.push(`must be a multiple of ${multipleOf}`);
   }
   return texts;
 }
@@ -118,14 +120,13 @@ function textual({ minLength, maxLength, pattern, format }: Keywords, value: unk
   if (typeof value !== "string") return [];
   const texts: string[] = [];
   const length = [...value].length;
-  if (typeof minLength === "number" && length < minLength)
-    texts.push(`it has to have at least ${minLength} characters`);
-  if (typeof maxLength === "number" && length > maxLength) texts.push(`it has to have at most ${maxLength} characters`);
+  if (typeof minLength === "number" && length < minLength) texts.push(`must have at least ${minLength} characters`);
+  if (typeof maxLength === "number" && length > maxLength) texts.push(`must have at most ${maxLength} characters`);
   if (typeof pattern === "string") {
-    if (length > PATTERN_TEXT_MAX) texts.push(`it has to have at most ${PATTERN_TEXT_MAX} characters`);
-    else if (!new RegExp(pattern, "u").test(value)) texts.push(`it has to match ${pattern}`);
+    if (length > PATTERN_TEXT_MAX) texts.push(`must have at most ${PATTERN_TEXT_MAX} characters`);
+    else if (!new RegExp(pattern, "u").test(value)) texts.push(`must match ${pattern}`);
   }
-  if (typeof format === "string" && FORMATS[format]?.test(value) === false) texts.push(`it is no ${format}`);
+  if (typeof format === "string" && FORMATS[format]?.test(value) === false) texts.push(`must be a valid ${format}`);
   return texts;
 }
 
@@ -140,10 +141,11 @@ function combined(
   if (typeof $ref === "string") problems.push(...inner(referred(of.root, $ref)));
   for (const each of allOf ?? []) problems.push(...inner(each));
   const fitting = (list: readonly unknown[]): number => list.filter((each) => inner(each).length === 0).length;
-  if (anyOf !== undefined && fitting(anyOf) === 0) problems.push({ path, text: "it fits none of what is allowed" });
+  if (anyOf !== undefined && fitting(anyOf) === 0)
+    problems.push({ path, text: "must match at least one schema of anyOf" });
   if (oneOf !== undefined && fitting(oneOf) !== 1)
-    problems.push({ path, text: "it has to fit exactly one of several" });
-  if (not !== undefined && inner(not).length === 0) problems.push({ path, text: "it is what it must not be" });
+    problems.push({ path, text: "must match exactly one schema of oneOf" });
+  if (not !== undefined && inner(not).length === 0) problems.push({ path, text: "must not match the schema of not" });
   if (schema.if !== undefined) {
     const then = inner(schema.if).length === 0 ? schema.then : schema.else;
     if (then !== undefined) problems.push(...inner(then));
@@ -155,18 +157,18 @@ function ofObject(schema: Keywords, value: Keywords, path: string, inner: Inner)
   const { required, properties, additionalProperties, minProperties, maxProperties } = schema;
   const problems: SchemaProblem[] = [];
   for (const name of Array.isArray(required) ? required : []) {
-    if (!Object.hasOwn(value, String(name))) problems.push({ path: `${path}/${String(name)}`, text: "it is required" });
+    if (!Object.hasOwn(value, String(name))) problems.push({ path: `${path}/${String(name)}`, text: "is required" });
   }
   const known = isRecord(properties) ? properties : {};
   const names = Object.keys(value);
   if (typeof minProperties === "number" && names.length < minProperties)
-    problems.push({ path, text: "it has too few members" });
+    problems.push({ path, text: "has too few properties" });
   if (typeof maxProperties === "number" && names.length > maxProperties)
-    problems.push({ path, text: "it has too many members" });
+    problems.push({ path, text: "has too many properties" });
   for (const name of names) {
     const at = `${path}/${name}`;
     if (Object.hasOwn(known, name)) problems.push(...inner(known[name], value[name], at));
-    else if (additionalProperties === false) problems.push({ path: at, text: "it is not known" });
+    else if (additionalProperties === false) problems.push({ path: at, text: "is not a known property" });
     else if (additionalProperties !== undefined) problems.push(...inner(additionalProperties, value[name], at));
   }
   return problems;
@@ -176,17 +178,17 @@ function ofList(schema: Keywords, value: readonly unknown[], path: string, inner
   const { items, minItems, maxItems, uniqueItems } = schema;
   const problems: SchemaProblem[] = [];
   if (typeof minItems === "number" && value.length < minItems)
-    problems.push({ path, text: `it has to have at least ${minItems} items` });
+    problems.push({ path, text: `must have at least ${minItems} items` });
   if (typeof maxItems === "number" && value.length > maxItems)
-    problems.push({ path, text: `it has to have at most ${maxItems} items` });
+    problems.push({ path, text: `must have at most ${maxItems} items` });
   if (uniqueItems === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length) {
-    problems.push({ path, text: "no item may be there twice" });
+    problems.push({ path, text: "must not contain duplicates" });
   }
   if (items !== undefined) problems.push(...value.flatMap((each, index) => inner(items, each, `${path}/${index}`)));
   return problems;
 }
 
-/** Only what lies in the schema itself is referred to. */
+/** References to other documents are not followed. */
 function referred(root: Schema, reference: string): unknown {
   let found: unknown = root;
   for (const part of reference.replace(/^#\/?/, "").split("/")) {

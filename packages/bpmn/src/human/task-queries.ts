@@ -35,7 +35,7 @@ type Found = Page<DocumentView<TaskDocument>>;
 export async function listTasks(documents: Documents, query: TaskQuery, now: number): Promise<Found> {
   const { limit = LIMIT, cursor } = query;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new PawlError("OPTION_INVALID", `limit is ${limit}; it has to be a whole number from 1 to ${LIMIT_MAX}`);
+    throw new PawlError("OPTION_INVALID", `limit must be a whole number from 1 to ${LIMIT_MAX}; got ${limit}`);
   }
   const key = keyOf(query);
   if (key === null) return await listOwn(documents, query, { limit, cursor });
@@ -113,7 +113,7 @@ function keyOf({ candidateUser, candidateGroup, due }: TaskQuery): string | null
     ...(due === undefined ? [] : [DUE_KEY]),
   ];
   if (keys.length > 1) {
-    throw new PawlError("OPTION_INVALID", "candidateUser, candidateGroup and due are asked for one at a time");
+    throw new PawlError("OPTION_INVALID", "candidateUser, candidateGroup and due cannot be combined; pass one of them");
   }
   return keys[0] ?? null;
 }

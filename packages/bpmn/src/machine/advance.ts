@@ -111,7 +111,7 @@ function dropDone(state: WorkingState, i: number): number {
 }
 
 function failEndlessLoop(state: WorkingState): void {
-  const message = `the process does ${WORK_MAX} things and comes to no rest: it turns in a circle without waiting`;
+  const message = `the process loops without waiting: one event caused more than ${WORK_MAX} steps; add a wait to the loop`;
   state.ending = { kind: "failed", code: "", message, variables: {} };
 }
 

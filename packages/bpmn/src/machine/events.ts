@@ -68,7 +68,7 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       return false;
     case "timer":
     case "conditional":
-      throw new IncidentError("invalid", `a ${trigger.kind} event can't be thrown; ${event.id} has to catch it`);
+      throw new IncidentError("invalid", `${event.id} cannot throw a ${trigger.kind} event; make it a catching event`);
   }
 }
 
@@ -87,7 +87,7 @@ function throwErrorFrom(state: WorkingState, row: Row, event: EventElement, code
     if (state.rows.has(row.id)) removeRow(state, row);
     return;
   }
-  const message = `the error ${code} was thrown by ${event.id} and is caught by no event`;
+  const message = `${event.id} threw error ${code}, and no event catches it`;
   state.ending = { kind: "failed", code, message, variables };
 }
 
@@ -108,7 +108,8 @@ function followLink(state: WorkingState, row: Row, event: EventElement, name: st
       other.triggers.some((trigger) => trigger.kind === "link" && trigger.name === name)
     );
   });
-  if (target === undefined) throw new IncidentError("invalid", `there is no link ${name} in ${event.scope}`);
+  if (target === undefined)
+    throw new IncidentError("invalid", `${event.id}: link "${name}" not found in ${event.scope}`);
   count(state, event.id);
   enqueue(state, { kind: "enter", element: target, scope: row.parent, result: {} });
   removeRow(state, row);

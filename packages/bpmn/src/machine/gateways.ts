@@ -89,7 +89,7 @@ function inclusiveFlows(state: WorkingState, row: Row, gateway: GatewayElement):
 }
 
 function noFlow(id: string): IncidentError {
-  return new IncidentError("noFlow", `no condition of the flows that leave ${id} is met, and it has no default flow`);
+  return new IncidentError("noFlow", `no condition of the outgoing flows of ${id} is met, and it has no default flow`);
 }
 
 export function takeFlows(state: WorkingState, scope: number, flows: readonly string[], times = 1): void {

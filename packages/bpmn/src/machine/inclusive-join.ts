@@ -39,7 +39,7 @@ function fireIn(state: WorkingState, scope: Row, role: ScopeRole): boolean {
   if (waiting.length === 0 && Object.keys(role.resets).length === 0) state.scopesWithJoins.delete(scope.id);
   const [first] = waiting;
   if (first === undefined || scope.children > 0 || scope.pending > 0) return false;
-  const message = `the join at ${first} waits for tokens that can't come: nothing else is left that could send them`;
+  const message = `the join ${first} waits for tokens that cannot arrive: no other token is left in its scope`;
   return raiseIncidentAt(state, scope, role, first, { kind: "joinDeadlock", message });
 }
 

@@ -112,7 +112,7 @@ function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind:
     return;
   }
   if (throwError(state, row, event.code, event.variables)) return;
-  const message = `${row.element} threw the error ${event.code}, which no event catches: ${event.message}`;
+  const message = `${row.element} threw error ${event.code}, and no event catches it: ${event.message}`;
   if (state.environment.isCalled) {
     state.ending = { kind: "failed", code: event.code, message, variables: event.variables };
     return;

@@ -41,14 +41,14 @@ function sizeOf(
 ): { total: number; items: readonly unknown[] | null } {
   const items = loop.collection === null ? null : evaluate(state, row, loop.collection);
   if (items !== null && !Array.isArray(items)) {
-    throw new IncidentError("invalid", `the collection of ${row.element} is no list`);
+    throw new IncidentError("invalid", `the collection of ${row.element} is not a list`);
   }
   const value = items === null && loop.cardinality !== null ? evaluate(state, row, loop.cardinality) : null;
   const total = items === null ? Number(value) : items.length;
   if (!Number.isInteger(total) || total < 0 || total > INSTANCES_MAX) {
     throw new IncidentError(
       "invalid",
-      `${row.element} is to be done ${String(value ?? total)} times; up to ${INSTANCES_MAX} is possible`,
+      `${row.element} has ${String(value ?? total)} instances; the number must be from 0 to ${INSTANCES_MAX}`,
     );
   }
   return { total, items };

@@ -54,7 +54,7 @@ function startAdHoc(
   if (!Array.isArray(chosen) || chosen.some((id) => !all.includes(id))) {
     throw new IncidentError(
       "invalid",
-      `what is to begin in ${element.id} has to be a list of elements that no flow leads to`,
+      `the active elements of ${element.id} must be a list of its elements without incoming flows`,
     );
   }
   if (!sequential || row.role.kind !== "scope") {

@@ -89,7 +89,7 @@ function subscribeTimer(state: WorkingState, timer: Subscription): void {
 function timerOf(state: WorkingState, row: Row, trigger: Extract<EventTrigger, { kind: "timer" }>): ParsedTimer {
   const text = textOf(evaluate(state, row, trigger.value));
   const parsed = parseTimer(trigger.timer, text);
-  if (parsed === null) throw new IncidentError("invalid", `${text} is no ISO 8601 ${trigger.timer}`);
+  if (parsed === null) throw new IncidentError("invalid", `"${text}" is not an ISO 8601 ${trigger.timer}`);
   return parsed;
 }
 

@@ -63,7 +63,7 @@ function listOf(value: unknown): readonly string[] {
     try {
       return (JSON.parse(text) as unknown[]).map(String);
     } catch {
-      throw new IncidentError("invalid", `${text} is no list of candidates`);
+      throw new IncidentError("invalid", `"${text}" is not a list of candidates`);
     }
   }
   return text
@@ -77,7 +77,8 @@ const PRIORITIES: Readonly<Record<string, number>> = { low: 25, normal: 50, medi
 function priorityOf(value: unknown): number | null {
   if (value === null) return null;
   const priority = PRIORITIES[String(value).toLowerCase()] ?? Number(value);
-  if (!Number.isFinite(priority)) throw new IncidentError("invalid", `${String(value)} is no priority; give a number`);
+  if (!Number.isFinite(priority))
+    throw new IncidentError("invalid", `"${String(value)}" is not a priority; use a number`);
   return priority;
 }
 
@@ -89,6 +90,6 @@ function momentOf(state: WorkingState, { id }: ActivityElement, what: string, va
   const timer = parseTimer(text.startsWith("P") ? "duration" : "date", text);
   const due = timer === null ? null : firstDue(timer, state.at);
   if (due === null)
-    throw new IncidentError("invalid", `the ${what} of ${id} is ${text}, which is neither a date nor a duration`);
+    throw new IncidentError("invalid", `the ${what} of ${id} is "${text}", which is neither a date nor a duration`);
   return due.at;
 }

@@ -65,7 +65,7 @@ async function migrateOne(
     return { runId, from, outcome: "failed", problems: [], notes: [], error: null, ...over };
   };
   const run = await parts.engine.get(runId);
-  if (run === null) return report(null, { error: `there is no run ${runId}` });
+  if (run === null) return report(null, { error: `run ${runId} not found` });
   if (run.version === version) return report(version, { outcome: "same" });
   try {
     if (options.dryRun === true) {
@@ -99,7 +99,10 @@ async function move(
       const { problems, notes, state } = await checkRun(parts, run, records, version, map);
       if (problems.length > 0) {
         const text = problems.map((problem) => `${problem.element}: ${problem.text}`).join("; ");
-        const error = new PawlError("MIGRATION_INVALID", `run ${id} stays in version ${run.version}: ${text}`);
+        const error = new PawlError(
+          "MIGRATION_INVALID",
+          `cannot migrate run ${id} from version ${run.version}: ${text}`,
+        );
         throw Object.assign(error, { problems });
       }
       const input = run.input as ProcessInput;

@@ -30,12 +30,12 @@ export function checkMigration(state: WorkingState, to: Process, map: ElementMap
   for (const command of state.commands.values()) {
     const element = "row" in command ? (state.rows.get(command.row)?.element ?? "") : command.location;
     if (command.kind === "call") {
-      problems.push({ kind: "call", element, text: "it waits for a process that it has called; wait for its end" });
+      problems.push({ kind: "call", element, text: "the called process is still running; migrate after it has ended" });
     }
     if (command.kind === "work") {
-      notes.push({ kind: "restarts", element, text: "its work begins again in the other version" });
+      notes.push({ kind: "restarts", element, text: "its handler is called again in the target version" });
     }
-    if (command.kind === "task") notes.push({ kind: "taskKept", element, text: "its open task stays as it is" });
+    if (command.kind === "task") notes.push({ kind: "taskKept", element, text: "its open task is kept unchanged" });
   }
   for (const row of state.rows.values()) notes.push(...newBoundaryEvents(state, to, row, at));
   return { problems, notes, state: migratedState(stateOf(state), at) };
@@ -53,13 +53,14 @@ function rowProblems(
     { kind, element: row.element, text },
   ];
   if (was === undefined) return [];
-  if (target === undefined) return found("gone", `${at(row.element)} is not in the other version; map the element`);
+  if (target === undefined) return found("gone", `${at(row.element)} not found in the target version; map the element`);
   if (target.type !== was.type) return found("type", `${target.id} is a ${target.type}, not a ${was.type}`);
   const above = state.rows.get(row.parent);
   const scope = above === undefined || above.id === ROOT ? to.id : scopeOf(state, above, at);
   const problems: MigrationProblem[] = [];
-  if (target.scope !== scope) problems.push(...found("scope", `${target.id} lies in ${target.scope}, not in ${scope}`));
-  if (loopOf(was) !== loopOf(target)) problems.push(...found("type", `${target.id} is not repeated in the same way`));
+  if (target.scope !== scope)
+    problems.push(...found("scope", `${target.id} is in scope ${target.scope}, not in ${scope}`));
+  if (loopOf(was) !== loopOf(target)) problems.push(...found("type", `${target.id} has a different loop marker`));
   return [...problems, ...flowProblems(to, row, at)];
 }
 
@@ -77,7 +78,13 @@ function flowProblems(to: Process, row: Row, at: (id: string) => string): readon
     Object.keys(flows).flatMap((flow): readonly MigrationProblem[] =>
       to.flows.get(at(flow))?.target === at(gateway)
         ? []
-        : [{ kind: "gone", element: flow, text: `a token waits at ${gateway}, and this flow does not lead there` }],
+        : [
+            {
+              kind: "gone",
+              element: flow,
+              text: `a token of this flow waits at ${gateway}, which the flow does not reach in the target version`,
+            },
+          ],
     ),
   );
 }
@@ -87,9 +94,9 @@ function triggerProblems(to: Process, { element, index, trigger }: Subscription,
   const found = (kind: MigrationProblem["kind"], text: string): readonly MigrationProblem[] => [
     { kind, element, text },
   ];
-  if (target === undefined) return found("gone", `${at(element)} is not in the other version; map the element`);
+  if (target === undefined) return found("gone", `${at(element)} not found in the target version; map the element`);
   const same = isEvent(target) ? target.triggers[index]?.kind === trigger.kind : trigger.kind === "message";
-  return same ? [] : found("trigger", `${target.id} does not wait for a ${trigger.kind}`);
+  return same ? [] : found("trigger", `${target.id} has no ${trigger.kind} trigger`);
 }
 
 /** Events on the edge of an activity that the other version adds hear nothing in runs that are inside of it already. */
@@ -112,7 +119,7 @@ function newBoundaryEvents(
     .map((id) => ({
       kind: "notListening",
       element: row.element,
-      text: `${id} is new, and begins with the next activation`,
+      text: `boundary event ${id} is new; it takes effect at the next activation`,
     }));
 }
 

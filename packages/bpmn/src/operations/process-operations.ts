@@ -79,9 +79,9 @@ export class ProcessOperations {
 
   async #send(runId: string, action: OperatorAction): Promise<void> {
     const outcome = await this.#engine.send(runId, ACTION_MESSAGE, action);
-    if (outcome.kind === "targetNotFound") throw new PawlError("RUN_NOT_FOUND", `there is no run ${runId}`);
+    if (outcome.kind === "targetNotFound") throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);
     if (outcome.kind === "targetTerminated") {
-      throw new PawlError("RUN_ENDED", `run ${runId} is ${outcome.status}; nothing was done`);
+      throw new PawlError("RUN_ENDED", `run ${runId} is already ${outcome.status}`);
     }
   }
 
@@ -90,13 +90,13 @@ export class ProcessOperations {
     const found = currentNodes.find((node) => node.row === row);
     if (found !== undefined) return found;
     const active = currentNodes.map((node) => `${node.row} (${node.element})`).join(", ") || "none";
-    throw new PawlError("PROCESS_STATE", `run ${runId} has no active element ${row}; active are: ${active}`);
+    throw new PawlError("PROCESS_STATE", `run ${runId} has no active element ${row}; active elements: ${active}`);
   }
 
   async #incident(runId: string, row: number): Promise<IncidentView> {
     const { incidents } = await this.#view(runId);
     const found = incidents.find((incident) => incident.row === row);
     if (found !== undefined) return found;
-    throw new PawlError("PROCESS_STATE", `element ${row} of run ${runId} has no incident; nothing was retried`);
+    throw new PawlError("PROCESS_STATE", `cannot retry element ${row} of run ${runId}: it has no incident`);
   }
 }

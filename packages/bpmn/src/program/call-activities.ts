@@ -83,7 +83,7 @@ export class CallActivities {
   cancel(location: string): boolean {
     const known = this.#open.get(location);
     if (known === undefined) return false;
-    const reason = new Error(`the call activity at ${location} was left`);
+    const reason = new Error(`the call activity ${location} was interrupted`);
     if (known.stage === "resolving") {
       this.#open.delete(location);
       this.#host.cancelUnder(location, reason);
@@ -161,7 +161,7 @@ export class CallActivities {
   }
 
   #postCancel(location: string, to: string): void {
-    const failure: Failure = { name: "Error", message: `the call activity at ${location} was left` };
+    const failure: Failure = { name: "Error", message: `the call activity ${location} was interrupted` };
     const reason = this.#host.encode(failure, "reason");
     const id = `left:${this.#host.runId}/${location}`;
     const cancel: Post = { kind: "cancel", to, id, reason, at: this.#host.now() };

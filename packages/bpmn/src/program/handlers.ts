@@ -43,7 +43,7 @@ export function handlerOf({ handlers, tasks }: HandlerTable, element: Element): 
   const ofType = isTaskType(element) ? tasks[element.type] : tasks.throwEvent;
   if (ofType !== undefined && named === null) return ofType;
   const wanted = named === null ? `one for every ${element.type}, or one named ${element.id}` : `one named ${named}`;
-  throw new NoHandlerError(`${element.id} has no handler: register ${wanted}`);
+  throw new NoHandlerError(`${element.id} has no handler; register ${wanted}`);
 }
 
 function isTaskType(element: Element): element is Extract<Element, { type: TaskType }> {

@@ -33,7 +33,7 @@ export interface ProgramParts {
   readonly snapshotEvery: number;
 }
 
-const ELEMENT_LEFT = new Error("the element was left: nobody waits for this any more");
+const ELEMENT_LEFT = new Error("the element was interrupted");
 
 /** Interprets one process run: completions become events of the machine, its commands become the kernel's. */
 export function processProgram(parts: ProgramParts): ProgramFactory {

@@ -73,6 +73,6 @@ function actionOfRecord({ value, detail, at }: RecordView): MachineEvent | null 
 }
 
 function completionOf({ outcome, value, error, detail }: RecordView): Completion {
-  if (outcome === "failed") return { outcome, error: error ?? new Error("it failed"), detail };
+  if (outcome === "failed") return { outcome, error: error ?? new Error("the operation failed"), detail };
   return outcome === "timedOut" ? { outcome } : { outcome, value, detail };
 }
