@@ -6,15 +6,17 @@ import { removeRow } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
 import { compensationSubProcess } from "./throw-events.ts";
 import { applyMappings, assign, assignLocal, evaluate } from "./variables.ts";
-import { count, elementOf, enqueue, releaseRow, type WorkingState } from "./working-state.ts";
+import { countCompletion, elementOf, enqueue, releaseRow, type WorkingState } from "./working-state.ts";
 
-/** What an activity of some type does when it begins. */
+/** Executes an activity of one type when its token arrives. */
 export type StartActivity = (state: WorkingState, row: Row, element: ActivityElement) => void;
 
-/** Whether the events on its edge are still to be opened: work that is done again finds them as they are, with their timers. */
+/**
+ * Whether the boundary events of the activity are subscribed already. Retried work finds them open, with their timers running.
+ */
 export type Boundaries = "closed" | "open";
 
-/** An activity gets its inputs and its edges; one that is done several times begins its instances. */
+/** Evaluates the inputs of an activity, opens its boundary events and executes it. A loop starts its instances instead. */
 export function startActivity(
   state: WorkingState,
   row: Row,
@@ -41,13 +43,13 @@ function openBoundaries(state: WorkingState, row: Row, element: ActivityElement)
   }
 }
 
-/** An activity is done: what it gave goes to where it lies, and it can be undone from here on. */
+/** Completes an activity: assigns its outputs to the enclosing scope, and records it for compensation. */
 export function completeActivity(state: WorkingState, row: Row): void {
   const element = elementOf(state, row);
   if (element === null || !isActivity(element)) return;
   const above = state.rows.get(row.parent);
   const result = row.result ?? {};
-  // Mappings are each instance's; the whole gives what it has gathered.
+  // Output mappings belong to the instances of a loop; the loop itself gives only its output collection.
   const maps = element.outputs.length > 0 && row.role.kind !== "loop";
   const plain = maps ? applyMappings(state, row, element.outputs, result) : result;
   const given = element.dataOutputs.length === 0 ? plain : { ...plain, ...dataOf(state, row, element, result) };
@@ -60,12 +62,12 @@ export function completeActivity(state: WorkingState, row: Row): void {
   const isKept = undo !== null && !element.isForCompensation;
   if (isKept && above !== undefined && "undo" in above.role) above.role.undo.push(undo);
   assign(state, above, given);
-  count(state, element.id);
+  countCompletion(state, element.id);
   if (element.isForCompensation) removeRow(state, row);
   else enqueue(state, { kind: "leave", row: row.id });
 }
 
-/** What goes to data objects: only what is there. */
+/** Values for data objects. A null value does not overwrite one. */
 function dataOf(state: WorkingState, row: Row, { dataOutputs }: ActivityElement, result: Variables): Variables {
   if (row.role.kind === "loop") return {};
   const values = Object.entries(applyMappings(state, row, dataOutputs, result));
@@ -81,7 +83,7 @@ function undoableOf(state: WorkingState, row: Row, element: ActivityElement): Un
   return { element: element.id, handler, inner: handler === null ? inner : [], order, variables: row.variables };
 }
 
-/** The token goes on from an activity or an event. */
+/** Moves the token on from a completed activity or event. */
 export function leave(state: WorkingState, row: Row): void {
   const element = elementOf(state, row);
   if (element === null || "activation" in element) return;
@@ -95,7 +97,7 @@ export function leave(state: WorkingState, row: Row): void {
     row.result = null;
   }
   const flows = outgoingFlows(state, row, element);
-  if (!isActivity(element)) count(state, element.id);
+  if (!isActivity(element)) countCompletion(state, element.id);
   takeFlows(state, row.parent, flows, isActivity(element) ? element.completionQuantity : 1);
   removeRow(state, row);
 }

@@ -31,12 +31,13 @@ import {
   type WorkingState,
 } from "./working-state.ts";
 
-/** How much one event may set going: a model that turns in a circle without ever waiting is stopped. */
+/** Maximum work items that one event may cause. Stops a process that loops without waiting. */
 const WORK_MAX = 1_000_000;
 
 /**
- * The token machine: pure. The same process, state and event give the same state and commands. `before` null is an instance
- * that has not begun.
+ * Applies one event to a process instance. Pure: the same process, state and event give the same result.
+ *
+ * `before` is null if the instance has not started.
  */
 export function advance(
   process: Process,
@@ -49,7 +50,7 @@ export function advance(
   return { state: toState(state), commands, cancelled };
 }
 
-/** As `advance`, on a state that is the caller's own to change. */
+/** Like `advance`, but changes `state` in place. */
 export function applyEvent(state: WorkingState, event: MachineEvent): Omit<AdvanceResult, "state"> {
   state.at = event.at;
   if (event.kind === "sent") state.commands.delete(event.location);
@@ -65,11 +66,11 @@ export function applyEvent(state: WorkingState, event: MachineEvent): Omit<Advan
   return { commands, cancelled };
 }
 
-/** One instance that is changed in location: as `advance` from event to event, without a copy of its state for each. */
+/** One process instance, changed in place: like repeated `advance`, without copying the state for each event. */
 export class Instance {
   readonly #state: WorkingState;
 
-  /** `state` null: it has not begun. */
+  /** `state` is null if the instance has not started. */
   constructor(process: Process, environment: Environment, state: State | null = null) {
     this.#state = state === null ? createWorkingState(process, environment) : fromState(process, environment, state);
   }
@@ -78,13 +79,13 @@ export class Instance {
     return applyEvent(this.#state, event);
   }
 
-  /** A copy: what happens afterwards does not change it. */
+  /** A copy; later events do not change it. */
   get state(): State {
     return toState(this.#state);
   }
 }
 
-/** Until nothing is left to do. Conditions and inclusive joins are looked at when all else rests. */
+/** Performs queued work until none is left. Conditions and inclusive joins are checked whenever the queue is empty. */
 function drain(state: WorkingState): void {
   for (let done = 0; state.ending === null; ) {
     for (let i = 0; i < state.queue.length && state.ending === null; i += 1) {
@@ -93,7 +94,7 @@ function drain(state: WorkingState): void {
       if (work !== undefined) {
         const { queue } = state;
         performOrRaiseIncident(state, work);
-        // What was dropped from the queue is dropped from what has not been done yet.
+        // The work removed items from the queue, so the position is searched again.
         if (state.queue !== queue) i = state.queue.indexOf(work);
       }
       if (i > 1_000) i = dropDone(state, i);
@@ -104,7 +105,7 @@ function drain(state: WorkingState): void {
   }
 }
 
-/** Forgets the part of the queue that is done. */
+/** Drops the performed part of the queue. */
 function dropDone(state: WorkingState, i: number): number {
   state.queue = state.queue.slice(i + 1);
   return -1;
@@ -115,7 +116,7 @@ function failEndlessLoop(state: WorkingState): void {
   state.ending = { kind: "failed", code: "", message, variables: {} };
 }
 
-/** What can't be done becomes an incident of its element, and harms nothing else. */
+/** Performs one work item. An `IncidentError` becomes an incident of its row and affects nothing else. */
 function performOrRaiseIncident(state: WorkingState, work: WorkItem): void {
   try {
     perform(state, work);
@@ -195,7 +196,7 @@ function performOnRow(
   }
 }
 
-/** Conditions that have become true since variables changed. */
+/** Triggers conditional events whose condition became true since variables changed. */
 function triggerMetConditions(state: WorkingState): boolean {
   if (!state.variablesChanged) return false;
   state.variablesChanged = false;
@@ -213,7 +214,7 @@ function triggerMetConditions(state: WorkingState): boolean {
   return found;
 }
 
-/** A condition that can't be computed is not met. */
+/** A condition whose evaluation fails counts as not met. */
 function isMet(...args: Parameters<typeof isTrue>): boolean {
   try {
     return isTrue(...args);
@@ -239,7 +240,7 @@ const activity =
     if (isActivity(element)) startActivity(state, row, element as ActivityElement, begin, edges);
   };
 
-/** What each type of element does when a token has come to it. */
+/** How each type of element is executed when a token arrives. */
 const BEHAVIORS: Readonly<Record<ElementType, Behavior>> = {
   startEvent: event,
   intermediateCatchEvent: event,

@@ -6,7 +6,7 @@ import { resubscribe } from "./subscriptions.ts";
 import { assign } from "./variables.ts";
 import { elementOf, enqueue, releaseRow, unsubscribe, type WorkingState } from "./working-state.ts";
 
-/** What a subscription waited for has come. */
+/** Handles the trigger that a subscription waited for. */
 export function handleTrigger(state: WorkingState, subscription: Subscription, variables: Variables): void {
   const row = state.rows.get(subscription.row);
   const element = state.process.elements.get(subscription.element);
@@ -37,7 +37,10 @@ function hasOtherTriggers(state: WorkingState, { row, element, location }: Subsc
   return false;
 }
 
-/** What does not interrupt goes on waiting. If the kernel was not the one who told, its wait is still there. */
+/**
+ * Keeps a non-interrupting event open. Its command may still be open in the kernel, if another event of the machine triggered
+ * it.
+ */
 function keepOpen(state: WorkingState, row: Row, element: Element, subscription: Subscription): boolean {
   if (state.commands.has(subscription.location) || subscription.trigger.kind === "conditional") return true;
   unsubscribe(state, subscription.location);
@@ -45,7 +48,7 @@ function keepOpen(state: WorkingState, row: Row, element: Element, subscription:
   return true;
 }
 
-/** An event in the flow, or after an event-based gateway, has come. */
+/** Handles the trigger of an event in the flow, or of an event after an event-based gateway. */
 function handleFlowEvent(
   state: WorkingState,
   row: Row,
@@ -70,7 +73,7 @@ function handleFlowEvent(
   enqueue(state, { kind: isActivity(element) ? "complete" : "leave", row: row.id });
 }
 
-/** An event on the edge of an activity: its token goes on beside the activity, which goes with it if that is interrupted. */
+/** Triggers a boundary event: a token starts at the event, and the activity is removed if the event is interrupting. */
 export function catchAtBoundary(
   state: WorkingState,
   host: Row,
@@ -82,7 +85,7 @@ export function catchAtBoundary(
   if (isInterrupting) removeTree(state, host);
 }
 
-/** An event sub-process begins inside its scope; if it interrupts, nothing else goes on there. */
+/** Starts an event sub-process in its scope. An interrupting one removes everything else in the scope. */
 export function startEventSubProcess(
   state: WorkingState,
   scope: Row,
@@ -102,7 +105,7 @@ export function startEventSubProcess(
   enqueue(state, { kind: "enter", element: own.id, scope: scope.id, result: variables });
 }
 
-/** No event sub-process of the scope begins any more. */
+/** Ends the subscriptions of all event sub-processes of a scope. */
 export function closeEventSubProcesses(state: WorkingState, scope: Row): void {
   for (const location of [...(state.owned.get(scope.id) ?? [])]) {
     const element = state.process.elements.get(state.subscriptions.get(location)?.element ?? "");
@@ -110,7 +113,7 @@ export function closeEventSubProcesses(state: WorkingState, scope: Row): void {
   }
 }
 
-/** All that lies in the scope goes, but the token that was sent on its way last. */
+/** Clears a scope except for the newest work item, which is the token just added. */
 function clearExceptNewest(state: WorkingState, scope: Row): void {
   const kept = state.queue.pop();
   clearScope(state, scope);
@@ -119,7 +122,7 @@ function clearExceptNewest(state: WorkingState, scope: Row): void {
   scope.pending = 1;
 }
 
-/** The row's element, if it is an activity that is not one of several instances: edges belong to the whole. */
+/** The activity of a row. Null for an instance of a loop, because boundary events belong to the whole loop. */
 export function hostElement(state: WorkingState, row: Row): Extract<Element, { boundaries: readonly string[] }> | null {
   const element = elementOf(state, row);
   return element !== null && isActivity(element) && row.instance === null ? element : null;

@@ -3,12 +3,12 @@ import { closeEventSubProcesses } from "./catch-events.ts";
 import type { Role, Row, Undoable } from "./state.ts";
 import { addRow, clearScope, removeRow, removeTree, selfAndAncestors } from "./state-rows.ts";
 import { compensationSubProcess } from "./throw-events.ts";
-import { count, elementOf, enqueue, type WorkingState } from "./working-state.ts";
+import { countCompletion, elementOf, enqueue, type WorkingState } from "./working-state.ts";
 
 type Compensation = Extract<EventTrigger, { kind: "compensation" }>;
 type CompensationRole = Extract<Role, { kind: "undoing" }>;
 
-/** An event that throws compensation undoes what its scope has done, newest first, and waits for it unless it says otherwise. */
+/** Starts the compensation that an event throws: newest activity first. The event waits for its end unless `waits` is false. */
 export function startCompensation(state: WorkingState, row: Row, { activity, waits }: Compensation): void {
   const queue = compensatedScopes(state, row)
     .flatMap((scope) => takeUndoables(scope, activity))
@@ -27,14 +27,14 @@ export function startCompensation(state: WorkingState, row: Row, { activity, wai
   enqueue(state, { kind: "leave", row: row.id });
 }
 
-/** The scope of the event; thrown in an event sub-process, it means what that lies in as well. */
+/** The scope of the event. For an event in an event sub-process, also the scope around the sub-process. */
 function compensatedScopes(state: WorkingState, row: Row): readonly Row[] {
   const [scope, above] = [...selfAndAncestors(state, row)].slice(1);
   if (scope === undefined) return [];
   return elementOf(state, scope)?.type === "eventSubProcess" && above !== undefined ? [scope, above] : [scope];
 }
 
-/** Each is undone once. */
+/** Takes matching undoables out of the scope, so that each is undone once. */
 function takeUndoables(scope: Row, activity: string | null): readonly Undoable[] {
   if (!("undo" in scope.role)) return [];
   const { undo } = scope.role;
@@ -43,7 +43,7 @@ function takeUndoables(scope: Row, activity: string | null): readonly Undoable[]
   return mine;
 }
 
-/** A transaction is cancelled: nothing in it goes on, what was done in it is undone, and it is left by its cancel event. */
+/** Cancels a transaction: removes everything in it, compensates its completed activities, and continues at its cancel event. */
 export function cancelTransaction(state: WorkingState, row: Row): void {
   for (const above of selfAndAncestors(state, row)) {
     if (elementOf(state, above)?.type !== "transaction" || above.role.kind !== "scope") continue;
@@ -56,7 +56,7 @@ export function cancelTransaction(state: WorkingState, row: Row): void {
   }
 }
 
-/** One after the other: the next one begins when the one before is done. */
+/** Compensates one activity at a time: the next one starts when the previous one has ended. */
 export function compensateNext(state: WorkingState, row: Row, role: CompensationRole): void {
   const [next, ...rest] = role.queue;
   if (next === undefined) {
@@ -92,7 +92,7 @@ function finishCompensation(state: WorkingState, row: Row, { after }: Compensati
   }
   const element = elementOf(state, row);
   const event = element !== null && isSubProcess(element) ? cancelBoundaryEvent(state, element.boundaries) : undefined;
-  // The event is on the edge of the whole: with one of several instances, all are cancelled.
+  // The cancel event belongs to the whole loop, so one cancelled instance cancels all.
   const host = row.instance === null ? row : state.rows.get(row.parent);
   if (event !== undefined && host !== undefined) {
     enqueue(state, { kind: "enter", element: event, scope: host.parent, result: {} });
@@ -104,7 +104,7 @@ function finishCompensation(state: WorkingState, row: Row, { after }: Compensati
     enqueue(state, { kind: "complete", row: row.id });
     return;
   }
-  count(state, row.element);
+  countCompletion(state, row.element);
   enqueue(state, { kind: "leave", row: row.id });
 }
 

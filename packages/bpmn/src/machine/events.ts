@@ -6,9 +6,9 @@ import { subscribeAll, textOf } from "./subscriptions.ts";
 import { publish } from "./tasks.ts";
 import { throwError, throwEscalation } from "./throw-events.ts";
 import { evaluate, visibleVariables } from "./variables.ts";
-import { count, enqueue, IncidentError, issue, newRowLocation, type WorkingState } from "./working-state.ts";
+import { countCompletion, enqueue, IncidentError, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
-/** An event is reached. One whose trigger has come already is left at once; else it is waited for, or brought about. */
+/** Enters an event. An event whose trigger already occurred is left at once; other events subscribe, or throw. */
 export function enterEvent(state: WorkingState, row: Row, event: EventElement): void {
   switch (event.type) {
     case "startEvent":
@@ -32,7 +32,7 @@ export function enterEvent(state: WorkingState, row: Row, event: EventElement): 
   }
 }
 
-/** Does all that the event stands for, in the order of the model; false: it does not go on by itself. */
+/** Throws all triggers of the event, in the order of the model. False if the token does not continue by itself. */
 function throwAll(state: WorkingState, row: Row, event: EventElement): boolean {
   for (const trigger of event.triggers) if (!throwTrigger(state, row, event, trigger)) return false;
   return true;
@@ -55,15 +55,15 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
       followLink(state, row, event, trigger.name);
       return false;
     case "compensation":
-      if (trigger.waits) count(state, event.id);
+      if (trigger.waits) countCompletion(state, event.id);
       startCompensation(state, row, trigger);
       return false;
     case "cancel":
-      count(state, event.id);
+      countCompletion(state, event.id);
       cancelTransaction(state, row);
       return false;
     case "terminate":
-      count(state, event.id);
+      countCompletion(state, event.id);
       terminate(state, row);
       return false;
     case "timer":
@@ -72,17 +72,17 @@ function throwTrigger(state: WorkingState, row: Row, event: EventElement, trigge
   }
 }
 
-/** Heard here when all that is on its way has come to rest where it waits, and elsewhere with the commit. */
+/** Sends a signal. Waits of this instance receive it through the queue; other runs receive it with the commit. */
 function broadcast(state: WorkingState, row: Row, name: string): void {
   const variables = visibleVariables(state, row);
   enqueue(state, { kind: "signal", name, variables });
   issue(state, { kind: "broadcast", location: newRowLocation(row, "signal"), name, variables });
 }
 
-/** An error that no event catches ends the process; whoever has called it gets it. */
+/** Throws an error. An uncaught error fails the process, and the calling run gets it. */
 function throwErrorFrom(state: WorkingState, row: Row, event: EventElement, code: string): void {
   const variables = row.result ?? {};
-  count(state, event.id);
+  countCompletion(state, event.id);
   if (throwError(state, row, code, variables)) {
     if (state.rows.has(row.id)) removeRow(state, row);
     return;
@@ -110,12 +110,12 @@ function followLink(state: WorkingState, row: Row, event: EventElement, name: st
   });
   if (target === undefined)
     throw new IncidentError("invalid", `${event.id}: link "${name}" not found in ${event.scope}`);
-  count(state, event.id);
+  countCompletion(state, event.id);
   enqueue(state, { kind: "enter", element: target, scope: row.parent, result: {} });
   removeRow(state, row);
 }
 
-/** Ends all in the scope of the event, which is over then; the scope that holds it goes on. */
+/** Removes everything in the scope of the event and ends that scope. The enclosing scope continues. */
 function terminate(state: WorkingState, row: Row): void {
   const [, scope] = [...selfAndAncestors(state, row)];
   if (scope === undefined) return;

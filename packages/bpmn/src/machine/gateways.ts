@@ -3,9 +3,9 @@ import type { Row } from "./state.ts";
 import { removeRow } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
 import { isTrue } from "./variables.ts";
-import { count, enqueue, IncidentError, type WorkingState } from "./working-state.ts";
+import { countCompletion, enqueue, IncidentError, type WorkingState } from "./working-state.ts";
 
-/** A gateway whose join is complete sends tokens on. */
+/** Sends tokens on from a gateway whose join is complete. */
 export function passGateway(state: WorkingState, row: Row, gateway: GatewayElement): void {
   if (gateway.type === "eventBasedGateway") {
     for (const flow of gateway.outgoing) {
@@ -15,7 +15,7 @@ export function passGateway(state: WorkingState, row: Row, gateway: GatewayEleme
     return;
   }
   const flows = flowsOf(state, row, gateway, gateway.type);
-  count(state, gateway.id);
+  countCompletion(state, gateway.id);
   takeFlows(state, row.parent, flows);
   removeRow(state, row);
 }
@@ -37,7 +37,7 @@ function flowsOf(
   }
 }
 
-/** The flows by which a token leaves an activity or an event. */
+/** The flows that a token takes when it leaves an activity or event. */
 export function outgoingFlows(
   state: WorkingState,
   row: Row,
@@ -64,7 +64,7 @@ export function outgoingFlows(
   return taken;
 }
 
-/** The first flow whose condition is met; else the default. */
+/** The first flow whose condition is met, otherwise the default flow. */
 function exclusiveFlow(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
   for (const id of gateway.outgoing) {
     if (id === gateway.default) continue;
@@ -76,7 +76,7 @@ function exclusiveFlow(state: WorkingState, row: Row, gateway: GatewayElement): 
   throw noFlow(gateway.id);
 }
 
-/** Every flow whose condition is met, and those without one; the default if there is none. */
+/** Every flow without a condition or with a met one, otherwise the default flow. */
 function inclusiveFlows(state: WorkingState, row: Row, gateway: GatewayElement): readonly string[] {
   const taken = gateway.outgoing.filter((id) => {
     if (id === gateway.default) return false;
@@ -96,7 +96,7 @@ export function takeFlows(state: WorkingState, scope: number, flows: readonly st
   for (const flow of flows) for (let i = 0; i < times; i += 1) enqueue(state, { kind: "flow", flow, scope });
 }
 
-/** A token comes to the end of a flow. */
+/** Handles the arrival of a token at the target of a flow. */
 export function arrive(state: WorkingState, flow: string, scope: Row): void {
   const target = state.process.elements.get(state.process.flows.get(flow)?.target ?? "");
   if (target === undefined || scope.role.kind !== "scope") return;
@@ -124,7 +124,9 @@ function enter(state: WorkingState, element: string, scope: number): void {
   enqueue(state, { kind: "enter", element, scope, result: null });
 }
 
-/** One token of each incoming flow is needed, and taken; what is left over waits for the next round. */
+/**
+ * Fires a parallel join that has a token of each incoming flow, and consumes one of each. Further tokens wait for the next time.
+ */
 function joinParallel(state: WorkingState, scope: Row, gateway: GatewayElement): void {
   if (scope.role.kind !== "scope") return;
   const { joins } = scope.role;

@@ -5,15 +5,15 @@ import { addRow, childrenOf, PLAIN } from "./state-rows.ts";
 import { isTrue } from "./variables.ts";
 import { enqueue, IncidentError, type WorkingState } from "./working-state.ts";
 
-/** By gateway and incoming flow: the elements from which a token can come to that flow without passing the gateway. */
+/** By gateway and incoming flow: the elements from which a token can reach that flow without passing the gateway. */
 type Upstream = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 const upstreams = new WeakMap<Process, Map<string, ReadonlyMap<string, ReadonlySet<string>>>>();
 
 type ScopeRole = Extract<Role, { kind: "scope" }>;
 
 /**
- * Fires one inclusive or complex join that has all it can still get; false: there is none. It is asked when nothing else is
- * left to do, because what another token does decides it.
+ * Fires one inclusive or complex join that is complete. Returns false if there is none. Called only when no other work is
+ * queued, because any moving token can change the result.
  */
 export function fireJoin(state: WorkingState): boolean {
   for (const id of state.scopesWithJoins) {
@@ -73,7 +73,7 @@ function gatewayOf(process: Process, id: string): GatewayElement | null {
   return element !== undefined && "activation" in element ? element : null;
 }
 
-/** Where tokens are in a scope: at active elements, and at joins. */
+/** The elements of a scope that hold tokens: active elements and joins. */
 function positionsIn(state: WorkingState, scope: Row, role: ScopeRole): ReadonlySet<string> {
   const positions = new Set(Object.keys(role.joins));
   for (const child of childrenOf(state, scope)) positions.add(child.element);
@@ -81,8 +81,8 @@ function positionsIn(state: WorkingState, scope: Row, role: ScopeRole): Readonly
 }
 
 /**
- * No token elsewhere can still come to an incoming flow that has none, unless it could come to one that has one too.
- * That is the rule of the standard.
+ * BPMN 2.0.2, section 13.4.3: the join waits while a token elsewhere can reach an empty incoming flow, unless that token can
+ * also reach a filled one.
  */
 function isComplete(
   state: WorkingState,
@@ -102,7 +102,7 @@ function isComplete(
   return true;
 }
 
-/** A complex gateway that has fired is ready again when nothing more can come of this round. */
+/** A fired complex gateway is ready again when no token can reach its remaining incoming flows. */
 function isReset(
   process: Process,
   gateway: GatewayElement,
@@ -126,7 +126,7 @@ function activates(
   return isTrue(state, scope, condition, { activationCount });
 }
 
-/** One token of each flow that has some is taken. */
+/** Fires a join, consuming one token of each flow that has one. */
 function fire(state: WorkingState, scope: Row, role: ScopeRole, gateway: GatewayElement): void {
   const flows = Object.keys(role.joins[gateway.id] ?? {});
   for (const flow of flows) removeToken(role.joins, gateway.id, flow);
@@ -134,7 +134,7 @@ function fire(state: WorkingState, scope: Row, role: ScopeRole, gateway: Gateway
   enqueue(state, { kind: "enter", element: gateway.id, scope: scope.id, result: null });
 }
 
-/** The tokens at a join become one that can't go on; who looks at it decides. */
+/** Replaces the tokens at a join by one token with an incident, for an operator to resolve. */
 function raiseIncidentAt(
   state: WorkingState,
   scope: Row,
@@ -162,7 +162,7 @@ function upstreamOf(process: Process, gateway: GatewayElement): ReadonlyMap<stri
   return made;
 }
 
-/** Walks backward from a flow. An event on an edge is reached from its activity, a caught link from the thrown ones. */
+/** Walks backward from a flow. A boundary event is reached from its activity, a catching link from its throwing links. */
 function elementsReaching(process: Process, without: string, flow: string): ReadonlySet<string> {
   const seen = new Set<string>();
   const waiting = [process.flows.get(flow)?.source ?? ""];

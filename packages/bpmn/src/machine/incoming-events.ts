@@ -9,7 +9,7 @@ import { throwError, throwEscalation } from "./throw-events.ts";
 import { handleOverdue } from "./user-task.ts";
 import { elementOf, enqueue, ROOT, releaseRow, unsubscribe, type WorkingState } from "./working-state.ts";
 
-/** Puts what has happened into the queue. What nobody waits for any more is passed over. */
+/** Converts an event into queued work. An event that nothing waits for any more is skipped. */
 export function handleEvent(state: WorkingState, event: MachineEvent): void {
   switch (event.kind) {
     case "started":
@@ -50,12 +50,12 @@ function start(state: WorkingState, { variables, startedBy }: Extract<MachineEve
   if (root.pending === 0) enqueue(state, { kind: "check", row: ROOT });
 }
 
-/** What is waited for too when one of the events after a gateway has begun the instance. */
-function otherGatewayTargets(process: Process, begun: string): readonly string[] {
-  const flow = process.flows.get(process.elements.get(begun)?.incoming[0] ?? "");
+/** The other events after a gateway whose first event started the instance. */
+function otherGatewayTargets(process: Process, starter: string): readonly string[] {
+  const flow = process.flows.get(process.elements.get(starter)?.incoming[0] ?? "");
   const gateway = process.elements.get(flow?.source ?? "");
   if (gateway?.type !== "eventBasedGateway" || gateway.instantiates !== "each") return [];
-  return gateway.outgoing.map((id) => process.flows.get(id)?.target ?? "").filter((target) => target !== begun);
+  return gateway.outgoing.map((id) => process.flows.get(id)?.target ?? "").filter((target) => target !== starter);
 }
 
 function handleCompletion(state: WorkingState, event: Extract<MachineEvent, { kind: "completed" }>): void {
@@ -84,12 +84,12 @@ function handleCompletion(state: WorkingState, event: Extract<MachineEvent, { ki
   }
 }
 
-/** The row that a command was issued for; null: it belongs to a subscription. */
+/** The row that issued a command. Null if the command belongs to a subscription. */
 function rowOf(state: WorkingState, command: Command): Row | null {
   return "row" in command ? (state.rows.get(command.row) ?? null) : null;
 }
 
-/** The kernel's wait was ended by what the instance itself has sent: it waits again. */
+/** Waits again: the wait ended by a signal that this instance sent, or that was sent before it waited. */
 function ignoreSignal(state: WorkingState, location: string): void {
   const subscription = state.subscriptions.get(location);
   state.commands.delete(location);
@@ -100,7 +100,7 @@ function ignoreSignal(state: WorkingState, location: string): void {
   resubscribe(state, row, element, subscription);
 }
 
-/** A handler has failed for good, or has thrown an error of the model. The two are never confused. */
+/** Handles a handler that failed finally (`failed`) or threw a BPMN error (`threw`). */
 function handleFailure(state: WorkingState, event: Extract<MachineEvent, { kind: "failed" | "threw" }>): void {
   const command = state.commands.get(event.location);
   const row = command === undefined ? null : rowOf(state, command);

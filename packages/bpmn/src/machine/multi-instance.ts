@@ -7,10 +7,10 @@ import { enqueue, IncidentError, type WorkingState } from "./working-state.ts";
 
 type LoopRole = Extract<Role, { kind: "loop" }>;
 
-/** How many instances one activity may have. */
+/** Maximum instances of one activity. */
 const INSTANCES_MAX = 100_000;
 
-/** The row becomes the body of a loop; how often is computed once. */
+/** Turns a row into a loop and starts its first instances. The number of instances is computed once. */
 export function startLoop(
   state: WorkingState,
   row: Row,
@@ -68,7 +68,7 @@ function startInstance(
   enqueue(state, { kind: "enter", element: element.id, scope: body.id, result: null, instance, variables });
 }
 
-/** One instance is done. What can fail is computed before anything changes. */
+/** Completes one instance of a loop. Everything that can fail is computed before the state changes. */
 export function endInstance(
   state: WorkingState,
   body: Row,
@@ -83,13 +83,14 @@ export function endInstance(
     loop.kind === "multi" && loop.output !== null ? evaluate(state, row, loop.output.element, given) : undefined;
   const thrown = loop.kind === "multi" ? instanceThrows(state, row, loop, role, given) : [];
   const isDone = loop.kind === "multi" && (thrown.some(endsLoop) || isMet(state, row, loop, role, given));
-  // What is gathered is given by the whole, when it is done; what a mapping names is meant for others at once.
+  // Without output mappings, the loop assigns its output collection when it completes; mapped outputs are visible at
+  // once.
   const isGathered = loop.kind === "multi" && loop.output !== null && element.outputs.length === 0;
   if (!isGathered) assign(state, body, given);
   const again = loop.kind === "standard" && continuesLoop(state, body, loop, role.ended + 1);
   role.ended += 1;
   if (output !== undefined && row.instance !== null) {
-    // Without holes: a state is JSON.
+    // No holes, because the state is stored as JSON.
     while (role.outputs.length < row.instance) role.outputs.push(null);
     role.outputs[row.instance] = output;
   }
@@ -105,7 +106,7 @@ function isMet(state: WorkingState, row: Row, loop: MultiInstance, role: LoopRol
   return isTrue(state, row, loop.completion, { ...given, ...countsOf(role) });
 }
 
-/** As common models name them. */
+/** The names that Camunda and Zeebe models use. */
 function countsOf({ total, started, ended }: LoopRole): Variables {
   const completed = ended + 1;
   const active = started - completed;
@@ -153,7 +154,7 @@ function endsLoop({ when }: InstanceThrow): boolean {
   return typeof when === "object";
 }
 
-/** What an instance throws by completing goes to the events on the activity's edge. It interrupts nothing: the others go on. */
+/** Delivers what a completed instance throws to the boundary events of the activity. It interrupts nothing. */
 function throwToBoundaries(
   state: WorkingState,
   body: Row,

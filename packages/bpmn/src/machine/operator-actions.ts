@@ -4,7 +4,7 @@ import { removeTree, selfAndAncestors } from "./state-rows.ts";
 import { assign, assignLocal } from "./variables.ts";
 import { elementOf, enqueue, ROOT, type WorkingState } from "./working-state.ts";
 
-/** Does what an operator asks for; what does not apply changes nothing. */
+/** Applies an operator action. An action that does not apply changes nothing. */
 export function applyAction(state: WorkingState, event: OperatorAction): void {
   switch (event.kind) {
     case "setVariables":
@@ -48,7 +48,7 @@ function retry(state: WorkingState, row: Row): void {
   enqueue(state, { kind: retryFrom === "work" ? "retryWork" : retryFrom, row: row.id });
 }
 
-/** As if the element had done its part. */
+/** Completes the element without executing it. */
 function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, unknown>>): void {
   const element = elementOf(state, row);
   if (element === null) return;
@@ -59,7 +59,7 @@ function skip(state: WorkingState, row: Row, variables: Readonly<Record<string, 
   else enqueue(state, { kind: "leave", row: row.id });
 }
 
-/** The scope instance, from the row's outward, in which the element lies. */
+/** The nearest enclosing scope row that contains the element `to`. */
 function scopeFor(state: WorkingState, row: Row, to: string): Row | null {
   const scope = state.process.elements.get(to)?.scope;
   for (const above of selfAndAncestors(state, row)) {

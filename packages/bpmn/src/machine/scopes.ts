@@ -6,9 +6,9 @@ import { clearScope, removeRow, scopeRole } from "./state-rows.ts";
 import { subscribeAll } from "./subscriptions.ts";
 import { startEventsOf } from "./throw-events.ts";
 import { evaluate, isTrue } from "./variables.ts";
-import { count, elementOf, enqueue, IncidentError, ROOT, type WorkingState } from "./working-state.ts";
+import { countCompletion, elementOf, enqueue, IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 
-/** A sub-process begins: its data, its event sub-processes, then its own beginning. */
+/** Starts a sub-process: its data, its event sub-processes, then its start elements. */
 export const startSubProcess: StartActivity = (state, row, element) => {
   if (!isSubProcess(element)) return;
   row.role = scopeRole();
@@ -27,7 +27,7 @@ export const startSubProcess: StartActivity = (state, row, element) => {
   if (row.pending === 0) enqueue(state, { kind: "check", row: row.id });
 };
 
-/** Its data, and what may begin inside it at any time. */
+/** Initializes the data of a scope and subscribes its event sub-processes. */
 export function openScope(state: WorkingState, row: Row, scope: string): void {
   const graph = state.process.scopes.get(scope);
   for (const name of graph?.data ?? []) {
@@ -65,7 +65,7 @@ function startAdHoc(
   enterStarts(state, row, chosen.slice(0, 1));
 }
 
-/** After each element of an ad-hoc sub-process: is that enough? */
+/** Checks the completion condition of an ad-hoc sub-process after each of its elements. */
 export function checkAdHoc(state: WorkingState, row: Row | undefined): void {
   if (row?.role.kind !== "scope") return;
   const element = elementOf(state, row);
@@ -77,7 +77,7 @@ export function checkAdHoc(state: WorkingState, row: Row | undefined): void {
   enqueue(state, { kind: "check", row: row.id });
 }
 
-/** Looks whether nothing is left in a scope: then it is over. Tokens at joins are something. */
+/** Ends a scope in which nothing is left. Tokens at joins keep it open. */
 export function checkRow(state: WorkingState, row: Row): void {
   if (row.children > 0 || row.pending > 0) return;
   if (row.role.kind === "undoing") compensateNext(state, row, row.role);
@@ -101,7 +101,7 @@ function endScope(state: WorkingState, row: Row, role: Extract<Role, { kind: "sc
   }
   const element = elementOf(state, row);
   if (element?.type === "eventSubProcess") {
-    count(state, element.id);
+    countCompletion(state, element.id);
     removeRow(state, row);
   } else if (element !== null && isActivity(element) && !state.endedScopes.has(row.id)) {
     state.endedScopes.add(row.id);

@@ -51,7 +51,7 @@ function link(state: WorkingState, above: Row, row: Row): void {
   above.last = row.id;
 }
 
-/** Removes a row that has nothing below it. Whoever holds it looks whether it is over. */
+/** Removes a row without children. Its parent is checked for its end. */
 export function removeRow(state: WorkingState, row: Row): void {
   releaseRow(state, row.id);
   state.rows.delete(row.id);
@@ -77,7 +77,7 @@ export function* childrenOf(state: WorkingState, row: Row): Generator<Row> {
   }
 }
 
-/** Removes a row and all below it, the deepest first. */
+/** Removes a row and everything below it, deepest first. */
 export function removeTree(state: WorkingState, row: Row): void {
   const all: Row[] = [row];
   for (let i = 0; i < all.length; i += 1) {
@@ -87,7 +87,7 @@ export function removeTree(state: WorkingState, row: Row): void {
   for (const each of all.reverse()) removeRow(state, each);
 }
 
-/** Removes all that lies in a scope: rows, tokens on their way, tokens at joins. */
+/** Removes everything in a scope: rows, moving tokens, tokens at joins. */
 export function clearScope(state: WorkingState, scope: Row): void {
   for (const child of [...childrenOf(state, scope)]) removeTree(state, child);
   state.queue = state.queue.filter((work) => !("scope" in work && work.scope === scope.id));
@@ -98,7 +98,7 @@ export function clearScope(state: WorkingState, scope: Row): void {
   scope.role.waiting = [];
 }
 
-/** The rows from one up to the process. */
+/** The row itself, then its ancestors up to the process. */
 export function* selfAndAncestors(state: WorkingState, from: Row): Generator<Row> {
   for (let row: Row | undefined = from; row !== undefined; row = state.rows.get(row.parent)) yield row;
 }

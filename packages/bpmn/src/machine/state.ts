@@ -2,16 +2,15 @@ import type { TaskFacts } from "../model/human-task.ts";
 import type { EventTrigger } from "../model/process.ts";
 
 /**
- * The state of one process instance: a tree of rows, what they wait for, and what they have asked the kernel for. All of it is
- * JSON. A row is there while its element is active; what has ended leaves a count behind.
+ * The state of one process instance, as JSON: a tree of rows, their subscriptions and their open commands. A row exists while
+ * its element is active; an ended element leaves only a count.
  */
 export interface State {
   readonly rows: readonly Row[];
   readonly subscriptions: readonly Subscription[];
   readonly commands: readonly Command[];
-  /** How often each name of a location was used. */
+  /** How often each name was used as a location. */
   readonly locationCounts: Readonly<Record<string, number>>;
-  /** How often each element has completed. */
   readonly completed: Readonly<Record<string, number>>;
   readonly nextId: number;
   readonly ending: Ending | null;
@@ -23,35 +22,35 @@ export type Ending =
   | { readonly kind: "completed"; readonly variables: Variables }
   | { readonly kind: "failed"; readonly code: string; readonly message: string; readonly variables: Variables };
 
-/** An active element. Rows are a tree: the process is the root, scopes and bodies of loops hold others. */
+/** An active element. The process is the root of the tree; scopes and loops have children. */
 export interface Row {
   readonly id: number;
-  /** 0: none. */
+  /** 0 if there is none. */
   readonly parent: number;
   readonly element: string;
-  /** Where in the journal it is: the element's id, with a number from the second time on. */
+  /** Its location in the journal: the element id, with `#2` from the second activation on. */
   readonly location: string;
-  /** Active rows below it, and tokens on their way in it. */
+  /** Child rows, and tokens moving in this scope. */
   children: number;
   pending: number;
-  /** Neighbours below the same parent, and the ends of the own list; 0: none. */
+  /** The children as a linked list. 0 if there is none. */
   first: number;
   last: number;
   previous: number;
   next: number;
-  /** Its own variables; null: it has none. */
+  /** Its local variables. Null if it has none. */
   variables: Record<string, unknown> | null;
-  /** What came with its trigger, or what its handler gave; null: nothing yet. */
+  /** The variables of its trigger, or the result of its handler. Null until there is one. */
   result: Variables | null;
-  /** How often it has asked the kernel for something of a kind; null: never. */
+  /** How many commands of each kind it has issued. Null if none. */
   commandCounts: Partial<Record<RowCommand, number>> | null;
-  /** Which of a loop's instances it is, from 0; null: it is none. */
+  /** The index of this instance in its loop, from 0. Null outside of loops. */
   instance: number | null;
   incident: Incident | null;
   role: Role;
 }
 
-/** What a row asks the kernel for, as the last part of its name in the journal. */
+/** The last part of the location of a row's command. */
 export type RowCommand =
   | "work"
   | "task"
@@ -64,36 +63,36 @@ export type RowCommand =
   | "signal"
   | "escalate";
 
-/** Something that can be undone: by an activity of the model, or inside a scope that has completed. */
+/** A completed activity that can be compensated: by its handler, or by compensating the activities inside it. */
 export interface Undoable {
   readonly element: string;
   readonly handler: string | null;
   readonly inner: readonly Undoable[];
-  /** What completed later has a greater number. */
+  /** Activities that completed later have greater numbers. */
   readonly order: number;
-  /** The scope's variables when it completed. */
+  /** The variables of the scope when it completed. */
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
 
 export type Role =
-  /** A process, a sub-process, an event sub-process. */
+  /** A process, a sub-process or an event sub-process. */
   | {
       readonly kind: "scope";
-      /** Tokens that wait at joins: by gateway, by flow. */
+      /** Number of tokens that wait at joins, by gateway and flow. */
       readonly joins: Record<string, Record<string, number>>;
-      /** Complex gateways that have fired and wait for the rest: the flows whose tokens they have. */
+      /** Complex gateways that have fired and wait for their remaining flows: the flows received so far. */
       readonly resets: Record<string, string[]>;
       undo: Undoable[];
-      /** The event sub-process that has interrupted it. */
+      /** The event sub-process that interrupted this scope. */
       interruptedBy: string | null;
-      /** Of a sequential ad-hoc sub-process: what is still to begin. */
+      /** Elements of a sequential ad-hoc sub-process that have not started yet. */
       waiting: string[];
     }
   | { readonly kind: "plain" }
-  /** Several instances, or rounds, of one activity. */
+  /** The instances or iterations of one activity. */
   | {
       readonly kind: "loop";
-      /** Null: until a condition is met. */
+      /** Null if a condition ends the loop. */
       readonly total: number | null;
       readonly items: readonly unknown[] | null;
       started: number;
@@ -101,29 +100,29 @@ export type Role =
       readonly outputs: unknown[];
       undo: Undoable[];
     }
-  /** Undoes one after the other; then it goes on as its element does. */
+  /** Compensates the queued activities one by one, then continues as `after` says. */
   | {
       readonly kind: "undoing";
       queue: Undoable[];
-      /** What an event sub-process that undoes the scope in its own way may throw compensation for. */
+      /** The activities that an event sub-process with a compensation start event may compensate itself. */
       undo: Undoable[];
       readonly after: "leave" | "cancelled" | "undone";
     };
 
-/** What an element waits for. `row` is what it is attached to. */
+/** A trigger that an element waits for. `row` is the row that it belongs to. */
 export interface Subscription {
   readonly location: string;
   readonly row: number;
   /** The event element, or the receive task. */
   readonly element: string;
-  /** Which of the element's triggers. */
+  /** The index of the trigger in its element. */
   readonly index: number;
   readonly trigger: EventTrigger;
-  /** Of a signal: its name, computed. */
+  /** The evaluated name of a signal. */
   readonly name: string | null;
-  /** Of a condition: whether it was true when it was last looked at. Only a change counts. */
+  /** Whether a condition was true at its last check. Only a change to true triggers. */
   wasTrue: boolean;
-  /** Of a timer: when it is due, and how often still. */
+  /** When a timer is due, and how many repetitions are left. */
   readonly due: { readonly at: number; readonly left: number | null } | null;
 }
 
@@ -137,29 +136,29 @@ export type IncidentKind =
   | "invalid"
   | "call";
 
-/** An element that can't go on by itself. */
+/** A failure that stops an element until an operator acts. */
 export interface Incident {
   readonly kind: IncidentKind;
   readonly message: string;
   readonly at: number;
-  /** What is done again when it is retried. */
+  /** Where a retry starts. */
   readonly retryFrom: RetryPoint;
 }
 
-/** `begin`: the element from its beginning; `work`: its handler; `complete`, `leave`: its end. */
+/** `start`: the whole element. `work`: its handler. `complete`, `leave`: its end. */
 export type RetryPoint = "start" | "work" | "complete" | "leave";
 
-/** What the machine asks of the kernel. Each is open until its completion comes back, or it is cancelled. */
+/** A request of the machine to the kernel. It is open until its completion arrives or it is cancelled. */
 export type Command =
-  /** What the handler sees is what its row sees when it is called. */
+  /** Calls the handler, with the variables that the row sees at that moment. */
   | { readonly kind: "work"; readonly location: string; readonly row: number }
   | { readonly kind: "timer"; readonly location: string; readonly dueAt: number }
   | { readonly kind: "message"; readonly location: string; readonly name: string; readonly key: string }
-  /** Signals that were sent before `since` are not meant. */
+  /** Signals sent before `since` do not count. */
   | { readonly kind: "signal"; readonly location: string; readonly name: string; readonly since: number }
-  /** Facts are left out by those who knew of none. */
+  /** `facts` is missing in commands of older snapshots. */
   | { readonly kind: "task"; readonly location: string; readonly row: number; readonly facts?: TaskFacts }
-  /** When the task at a location is overdue. */
+  /** A timer for the due date of a task. */
   | {
       readonly kind: "due";
       readonly location: string;
@@ -173,18 +172,18 @@ export type Command =
       readonly row: number;
       readonly called: string;
       readonly version: number | null;
-      /** False: it is over when what it calls has been told to start. */
+      /** False if the call completes as soon as the child is started. */
       readonly waits: boolean;
     }
-  /** Told to all who listen: the task at a location is overdue. */
+  /** Emits the event that a task is overdue. */
   | { readonly kind: "overdue"; readonly location: string; readonly task: string }
   | Outgoing;
 
-/** Told to others; nothing comes back. */
+/** A message, signal or escalation to other runs. It has no result. */
 export type Outgoing =
-  /** A message, to definitions that begin with it. */
+  /** A message to definitions that start with it. */
   | { readonly kind: "publish"; readonly location: string; readonly name: string; readonly variables: Variables }
-  /** The same, to the one instance that waits for it. */
+  /** The same message, to the one instance that waits for it. */
   | {
       readonly kind: "correlate";
       readonly location: string;
@@ -200,13 +199,13 @@ export type Outgoing =
       readonly variables: Variables;
     };
 
-/** What has happened, as the machine gets it. `at` is the run's time. */
+/** An input of the machine. `at` is the time of the run. */
 export type MachineEvent = { readonly at: number } & (
   | { readonly kind: "started"; readonly variables: Variables; readonly startedBy: StartedBy | null }
   | { readonly kind: "completed"; readonly location: string; readonly variables: Variables; readonly value: unknown }
-  /** What was to be told has been. */
+  /** An outgoing message was committed. */
   | { readonly kind: "sent"; readonly location: string }
-  /** What has come is not meant: a signal of the instance's own, which it has heard already, or one from before it listened. */
+  /** A signal that does not count: sent by this instance, or before it waited. */
   | { readonly kind: "ownSignal"; readonly location: string }
   | { readonly kind: "failed"; readonly location: string; readonly message: string; readonly reason: IncidentKind }
   | {
@@ -216,7 +215,7 @@ export type MachineEvent = { readonly at: number } & (
       readonly message: string;
       readonly variables: Variables;
     }
-  /** A called process has escalated. */
+  /** A called process threw an escalation. */
   | {
       readonly kind: "escalated";
       readonly location: string;
@@ -226,17 +225,17 @@ export type MachineEvent = { readonly at: number } & (
   | OperatorAction
 );
 
-/** The trigger that began an instance. */
+/** The trigger that started an instance. */
 export interface StartedBy {
   readonly element: string;
   readonly variables: Variables;
 }
 
-/** What an operator does to an instance. One that does not apply changes nothing. */
+/** An operator action on an instance. An action that does not apply changes nothing. */
 export type OperatorAction =
   | { readonly kind: "setVariables"; readonly row: number | null; readonly variables: Variables }
   | { readonly kind: "retry"; readonly row: number }
-  /** The element counts as done, with these variables. */
+  /** Completes the element with these variables, without executing it. */
   | { readonly kind: "skip"; readonly row: number; readonly variables: Variables }
   | { readonly kind: "cancelToken"; readonly row: number }
   | { readonly kind: "moveToken"; readonly row: number; readonly to: string }
@@ -244,8 +243,8 @@ export type OperatorAction =
 
 export interface AdvanceResult {
   readonly state: State;
-  /** Asked for since, in order. */
+  /** New commands, in order. */
   readonly commands: readonly Command[];
-  /** Places of open commands that are not needed any more. */
+  /** Locations of open commands that are no longer needed. */
   readonly cancelled: readonly string[];
 }

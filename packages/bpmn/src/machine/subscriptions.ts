@@ -12,10 +12,10 @@ import {
   type WorkingState,
 } from "./working-state.ts";
 
-/** What can be waited for; errors and the like are looked for when they are thrown. */
+/** Triggers with a subscription. Errors, escalations and compensation are caught when they are thrown. */
 const WAITABLE: ReadonlySet<EventTrigger["kind"]> = new Set(["message", "signal", "timer", "conditional"]);
 
-/** Begins to wait for all that triggers an event element, or a receive task, on behalf of a row. */
+/** Subscribes a row to all triggers of an event element or receive task. */
 export function subscribeAll(state: WorkingState, row: Row, element: Element): void {
   triggersOf(element).forEach((trigger, i) => {
     if (WAITABLE.has(trigger.kind)) subscribe(state, row, element, trigger, i);
@@ -63,7 +63,10 @@ function subscribe(state: WorkingState, row: Row, element: Element, trigger: Eve
   }
 }
 
-/** Waits again for what has come: messages and signals for the next one, a cycle for its next time. */
+/**
+ * Subscribes again after a trigger occurred: to the next message or signal, or to the next time of a cycle. False if a timer has
+ * no next time.
+ */
 export function resubscribe(
   state: WorkingState,
   row: Row,
@@ -93,7 +96,7 @@ function timerOf(state: WorkingState, row: Row, trigger: Extract<EventTrigger, {
   return parsed;
 }
 
-/** The event's own name in the journal; under its row's where that has the same element. */
+/** The location of an event: below its row if the row is the event itself, otherwise at the top. */
 function eventLocation(state: WorkingState, row: Row, element: Element): string {
   return row.element === element.id ? newRowLocation(row, "event") : newLocation(state, element.id);
 }

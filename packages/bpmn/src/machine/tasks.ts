@@ -5,15 +5,15 @@ import { subscribeAll, textOf } from "./subscriptions.ts";
 import { evaluate, visibleVariables } from "./variables.ts";
 import { enqueue, issue, newRowLocation, type WorkingState } from "./working-state.ts";
 
-/** Nothing is done here; somebody else does it, or nobody has to. */
+/** A task without work for the engine, such as a manual task, completes at once. */
 export const passThrough: StartActivity = (state, row) => enqueue(state, { kind: "complete", row: row.id });
 
-/** Work for a handler. */
+/** Requests a call of the handler. */
 export const work: StartActivity = (state, row) => {
   issue(state, { kind: "work", location: newRowLocation(row, "work"), row: row.id });
 };
 
-/** A script in the language of expressions is one; another is work. */
+/** Evaluates a FEEL script in the machine. Scripts in other languages go to a handler. */
 export const script: StartActivity = (state, row, element) => {
   if (!isTask(element) || element.script === null || element.handler !== null || element.script.format !== "feel") {
     work(state, row, element);
@@ -25,7 +25,7 @@ export const script: StartActivity = (state, row, element) => {
   enqueue(state, { kind: "complete", row: row.id });
 };
 
-/** A message to whoever waits for it, unless a handler sends it. */
+/** Sends the message of the task, unless the task has a handler. */
 export const send: StartActivity = (state, row, element) => {
   if (!isTask(element) || element.handler !== null || element.message === null) {
     work(state, row, element);
@@ -36,7 +36,7 @@ export const send: StartActivity = (state, row, element) => {
 };
 
 export const receive: StartActivity = (state, row, element) => {
-  // The message that began the instance has come already.
+  // The message that started the instance completes the task.
   if (row.result !== null) enqueue(state, { kind: "complete", row: row.id });
   else subscribeAll(state, row, element);
 };
@@ -57,7 +57,7 @@ export function publish(state: WorkingState, row: Row, message: NonNullable<Task
   issue(state, { kind: "correlate", location: newRowLocation(row, "send"), name, key, variables });
 }
 
-/** What a handler gave, as variables. */
+/** The result of a handler, as variables. */
 export function resultOf(element: ActivityElement, value: unknown): Readonly<Record<string, unknown>> {
   if (isTask(element) && element.resultVariable !== null) return { [element.resultVariable]: value ?? null };
   return isRecord(value) ? value : {};

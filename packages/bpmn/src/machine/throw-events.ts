@@ -10,12 +10,12 @@ interface Thrown {
   readonly variables: Variables;
 }
 
-/** Where something thrown is caught. */
+/** The event that catches something thrown. */
 type Catcher =
   | { readonly kind: "boundary"; readonly row: Row; readonly event: EventElement }
   | { readonly kind: "eventSubProcess"; readonly row: Row; readonly event: EventElement };
 
-/** Hands an error to the nearest event that catches it, which interrupts; false: there is none. */
+/** Throws an error to the nearest event that catches it, which interrupts. False if there is none. */
 export function throwError(state: WorkingState, from: Row, code: string, variables: Variables): boolean {
   const catcher = findCatcher(state, from, { kind: "error", code, variables });
   if (catcher === null) return false;
@@ -23,7 +23,7 @@ export function throwError(state: WorkingState, from: Row, code: string, variabl
   return true;
 }
 
-/** How an escalation ends: nobody listens, somebody does beside the thrower, or in its location. */
+/** `uncaught`: no event catches it. `nonInterrupting`: the thrower continues. `interrupted`: the thrower is removed. */
 type EscalationOutcome = "uncaught" | "nonInterrupting" | "interrupted";
 
 export function throwEscalation(
@@ -53,7 +53,10 @@ function deliverTo(
   if (own !== undefined) startEventSubProcess(state, row, own, event, variables);
 }
 
-/** Searches outward. In each scope: event sub-processes first, then events on its edge; a code before one for all. */
+/**
+ * Searches from the row outward. In each scope, event sub-processes come before boundary events, and a matching code before a
+ * catch-all.
+ */
 function findCatcher(state: WorkingState, from: Row, thrown: Thrown): Catcher | null {
   for (const row of selfAndAncestors(state, from)) {
     const found = eventSubProcessCatcher(state, row, from, thrown) ?? boundaryCatcher(state, row, thrown);
@@ -70,7 +73,7 @@ function eventSubProcessCatcher(state: WorkingState, row: Row, from: Row, thrown
   return event === null ? null : { kind: "eventSubProcess", row, event };
 }
 
-/** The start event of an event sub-process. */
+/** The start events of an event sub-process. */
 export function startEventsOf(state: WorkingState, eventSubProcess: string): readonly EventElement[] {
   const inside = state.process.scopes.get(eventSubProcess)?.elements ?? [];
   return inside.flatMap((id) => {
@@ -79,7 +82,7 @@ export function startEventsOf(state: WorkingState, eventSubProcess: string): rea
   });
 }
 
-/** The event sub-process that undoes its scope in its own way: it begins with compensation. */
+/** The event sub-process that compensates its scope itself: its start event is a compensation event. */
 export function compensationSubProcess(state: WorkingState, element: string): string | null {
   const inside = state.process.scopes.get(element)?.eventSubProcesses ?? [];
   const isFor = ({ triggers }: EventElement): boolean => triggers.some(({ kind }) => kind === "compensation");

@@ -7,10 +7,9 @@ import { throwEscalation } from "./throw-events.ts";
 import { evaluate } from "./variables.ts";
 import { IncidentError, issue, newRowLocation, releaseRow, type WorkingState } from "./working-state.ts";
 
-/** The code of the escalation that a task throws when it is overdue. */
 const OVERDUE_ESCALATION = "overdue";
 
-/** Work for a human. */
+/** Creates a human task, with a timer for its due date. */
 export const createTask: StartActivity = (state, row, element) => {
   const facts = factsOf(state, row, element);
   const location = newRowLocation(row, "task");
@@ -20,7 +19,7 @@ export const createTask: StartActivity = (state, row, element) => {
     issue(state, { kind: "due", location: newRowLocation(row, "due"), row: row.id, task: location, dueAt });
 };
 
-/** The time of a task has come: whoever listens is told, in the process and outside of it. The task stays, unless it is interrupted. */
+/** Emits the overdue event and throws an escalation. The task stays open unless the escalation interrupts it. */
 export function handleOverdue(state: WorkingState, { row: id, task: of }: Extract<Command, { kind: "due" }>): void {
   const row = state.rows.get(id);
   if (row === undefined) return;
@@ -54,7 +53,7 @@ function formOf(id: string | null, schema: string | null): TaskForm | null {
   return id === null ? null : { kind: "id", id };
 }
 
-/** A list, or text with commas. */
+/** Accepts a list, or text separated by commas. */
 function listOf(value: unknown): readonly string[] {
   if (value === null) return [];
   if (Array.isArray(value)) return value.map(String);
@@ -82,7 +81,7 @@ function priorityOf(value: unknown): number | null {
   return priority;
 }
 
-/** A date, a duration from here on, or milliseconds. */
+/** Accepts a date, a duration from now, or epoch milliseconds. */
 function momentOf(state: WorkingState, { id }: ActivityElement, what: string, value: unknown): number | null {
   if (value === null || value === "") return null;
   if (typeof value === "number" && Number.isFinite(value)) return value;

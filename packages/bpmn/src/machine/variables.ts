@@ -3,7 +3,7 @@ import type { Row, Variables } from "./state.ts";
 import { selfAndAncestors } from "./state-rows.ts";
 import { IncidentError, ROOT, type WorkingState } from "./working-state.ts";
 
-/** The variables that are seen from a row: its own hide those of the rows above it. */
+/** The variables that a row sees. Its own hide those of its ancestors. */
 export function visibleVariables(state: WorkingState, row: Row): Variables {
   const own: Variables[] = [];
   for (const each of selfAndAncestors(state, row)) if (each.variables !== null) own.push(each.variables);
@@ -11,15 +11,15 @@ export function visibleVariables(state: WorkingState, row: Row): Variables {
   return Object.assign({}, ...own.reverse()) as Variables;
 }
 
-/** As `visible`, of the row with this id; one that is gone sees nothing. */
+/** Like `visibleVariables`, by row id. Empty if the row is gone. */
 export function variablesOfRow(state: WorkingState, id: number): Variables {
   const row = state.rows.get(id);
   return row === undefined ? {} : visibleVariables(state, row);
 }
 
 /**
- * Sets variables where the nearest row upward has them; those that none has become the process's. Commands and
- * handlers hold what was visible when they got it: so variables are replaced, never changed.
+ * Assigns each variable in the nearest ancestor that has it, otherwise in the process. Commands and handlers may hold a
+ * reference to the old object, so objects are replaced and never mutated.
  */
 export function assign(state: WorkingState, row: Row | undefined, variables: Variables): void {
   const replaced = new Set<Row>();
@@ -34,14 +34,14 @@ export function assign(state: WorkingState, row: Row | undefined, variables: Var
   }
 }
 
-/** Sets a variable of this very row. */
+/** Assigns a variable of the row itself. */
 export function assignLocal(state: WorkingState, row: Row, name: string, value: unknown): void {
   row.variables = { ...row.variables };
   put(row.variables, name, value);
   state.variablesChanged = true;
 }
 
-/** No name, whatever it is, reaches the prototype. */
+/** Defines `__proto__` as a plain property, so that no name reaches the prototype. */
 function put(variables: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") variables[name] = value;
   else Object.defineProperty(variables, name, { value, writable: true, enumerable: true, configurable: true });
@@ -64,7 +64,7 @@ export function evaluate(
   return evaluateOrIncident(state, expression, more === null ? seen : { ...seen, ...more });
 }
 
-/** A condition is met by `true` and nothing else. */
+/** Only `true` meets a condition. */
 export function isTrue(state: WorkingState, row: Row, condition: Expression, more: Variables | null = null): boolean {
   return evaluate(state, row, condition, more) === true;
 }

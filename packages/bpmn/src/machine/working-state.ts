@@ -1,18 +1,17 @@
 import type { Element, Expression, Process } from "../model/process.ts";
 import type { Command, Ending, Row, RowCommand, State, Subscription, Variables } from "./state.ts";
 
-/** What the machine needs of the world: pure, so that the same state and event give the same. */
+/** Inputs of the token machine besides state and event. Must be pure: the machine is replayed. */
 export interface Environment {
   evaluate(expression: Expression, variables: Variables): unknown;
-  /** Another run waits for the end of this one: an error that nobody here catches is its. */
+  /** A call activity of another run started this one. An uncaught BPMN error then fails this run and is thrown in the caller. */
   readonly isCalled: boolean;
 }
 
-/** What is left to do until the instance rests: first in, first out. */
+/** Queued work of the current event, FIFO. */
 export type WorkItem =
-  /** A token on a flow. */
   | { readonly kind: "flow"; readonly flow: string; readonly scope: number }
-  /** A token comes to an element; `result`: its trigger has come already, with these variables. */
+  /** A token arrives at an element. `result` is set if its trigger already occurred. */
   | {
       readonly kind: "enter";
       readonly element: string;
@@ -21,14 +20,14 @@ export type WorkItem =
       readonly instance?: number;
       readonly variables?: Record<string, unknown>;
     }
-  /** `again`: the work of an activity that has begun already. */
+  /** `retryWork` executes a started activity again. */
   | { readonly kind: "start" | "retryWork" | "complete" | "leave"; readonly row: number }
-  /** Looks whether a scope is over, or what is to be undone next. */
+  /** Checks whether a scope has ended, or compensates the next activity. */
   | { readonly kind: "check"; readonly row: number }
   | { readonly kind: "trigger"; readonly location: string; readonly variables: Variables }
   | { readonly kind: "signal"; readonly name: string; readonly variables: Variables };
 
-/** A state that is being changed. Beside the state it has indexes, all of which follow from it. */
+/** A state while an event is applied, with indexes that are derived from it. */
 export interface WorkingState {
   readonly process: Process;
   readonly environment: Environment;
@@ -41,16 +40,16 @@ export interface WorkingState {
   ending: Ending | null;
   at: number;
   queue: WorkItem[];
-  /** Asked for since the kernel was last told, by location; and open before, but not needed any more. */
+  /** New commands by location, and locations of open commands that are no longer needed. Both since the last event. */
   issued: Map<string, Command>;
   cancelled: string[];
-  /** Places of subscriptions and commands by the row that they belong to. */
+  /** Locations of subscriptions and commands, by row. */
   readonly owned: Map<number, Set<string>>;
   readonly conditions: Set<string>;
   readonly signals: Map<string, Set<string>>;
   /** Scopes with tokens at inclusive or complex joins. */
   readonly scopesWithJoins: Set<number>;
-  /** Scopes that were found to be over since the instance last rested: each is once, however often it is looked at. */
+  /** Scopes that ended during this event. Each is completed once, even if it is checked repeatedly. */
   readonly endedScopes: Set<number>;
   variablesChanged: boolean;
 }
@@ -81,7 +80,7 @@ export function createWorkingState(process: Process, environment: Environment): 
   };
 }
 
-/** A copy of a state, to be changed. */
+/** A working copy of a stored state. */
 export function fromState(process: Process, environment: Environment, stored: State): WorkingState {
   const state = createWorkingState(process, environment);
   const copy = structuredClone(stored);
@@ -101,12 +100,12 @@ export function fromState(process: Process, environment: Environment, stored: St
   return state;
 }
 
-/** A copy of the state. */
+/** A copy of the state, for callers that keep it. */
 export function toState(state: WorkingState): State {
   return structuredClone(stateOf(state));
 }
 
-/** The state as it is, for those who write it down before anything else happens. */
+/** The state without a copy. Valid until the next event. */
 export function stateOf(state: WorkingState): State {
   return {
     rows: [...state.rows.values()],
@@ -123,14 +122,14 @@ function hasJoinTokens({ joins, resets }: { joins: object; resets: object }): bo
   return Object.keys(joins).length > 0 || Object.keys(resets).length > 0;
 }
 
-/** A name that nothing else in this run has, for the journal. */
+/** A location that is unique in the run. */
 export function newLocation(state: WorkingState, name: string): string {
-  const countCompletion = (state.locationCounts.get(name) ?? 0) + 1;
-  state.locationCounts.set(name, countCompletion);
-  return countCompletion === 1 ? name : `${name}#${countCompletion}`;
+  const uses = (state.locationCounts.get(name) ?? 0) + 1;
+  state.locationCounts.set(name, uses);
+  return uses === 1 ? name : `${name}#${uses}`;
 }
 
-/** What a row asks the kernel for is named after the row; when that is gone, nothing has to be remembered of it. */
+/** A location below the row's. The row counts them, so that nothing remains when the row is gone. */
 export function newRowLocation(row: Row, what: RowCommand): string {
   const count = (row.commandCounts?.[what] ?? 0) + 1;
   row.commandCounts = { ...row.commandCounts, [what]: count };
@@ -144,14 +143,13 @@ export function enqueue(state: WorkingState, work: WorkItem): void {
   if (scope !== undefined) scope.pending += 1;
 }
 
-/** Asks the kernel for something. */
 export function issue(state: WorkingState, command: Command): void {
   state.commands.set(command.location, command);
   state.issued.set(command.location, command);
   if ("row" in command) addOwned(state, command.row, command.location);
 }
 
-/** What was asked for is not needed any more. If nobody has heard of it yet, nobody will. */
+/** Cancels a command. A command that the kernel has not received yet is dropped. */
 function cancelCommand(state: WorkingState, location: string): void {
   if (!state.commands.delete(location)) return;
   if (!state.issued.delete(location)) state.cancelled.push(location);
@@ -169,7 +167,7 @@ export function addSubscription(state: WorkingState, subscription: Subscription)
   }
 }
 
-/** Ends a subscription, and what the kernel was asked for it. */
+/** Ends a subscription and cancels its command. */
 export function unsubscribe(state: WorkingState, location: string): void {
   const subscription = state.subscriptions.get(location);
   if (subscription === undefined) return;
@@ -190,7 +188,7 @@ function addOwned(state: WorkingState, row: number, location: string): void {
   else locations.add(location);
 }
 
-/** Ends all that a row waits for and has asked for. */
+/** Ends all subscriptions and cancels all commands of a row. */
 export function releaseRow(state: WorkingState, row: number): void {
   const locations = state.owned.get(row);
   if (locations === undefined) return;
@@ -205,12 +203,11 @@ export function elementOf(state: WorkingState, row: Row): Element | null {
   return state.process.elements.get(row.element) ?? null;
 }
 
-/** An element has completed once more. */
-export function count(state: WorkingState, element: string): void {
+export function countCompletion(state: WorkingState, element: string): void {
   state.completed.set(element, (state.completed.get(element) ?? 0) + 1);
 }
 
-/** An element can't go on: what it was at is stopped, and somebody has to look. */
+/** Thrown when an element cannot continue. Becomes an incident of its row. */
 export class IncidentError extends Error {
   readonly kind: "noFlow" | "expression" | "invalid";
 
