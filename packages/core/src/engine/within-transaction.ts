@@ -35,7 +35,7 @@ export async function submitWithin<O extends EnlistedOp>(
     return (await (session === null ? apply(store, tx, op) : enlist(session, log, op, store.now()))) as OutcomeOf<O>;
   } catch (error) {
     // The body can't wait to hear of it: its transaction is not to be.
-    session?.spoil(error);
+    session?.fail(error);
     throw error;
   }
 }

@@ -6,16 +6,16 @@ import { deliver } from "./deliver.ts";
 import { numbered } from "./run-head.ts";
 import type { EventRow, RunHead } from "./tables.ts";
 
-/**
- * Events meet waiters: an emit looks for waiters, a wait looks for pending events, both in the commit that brings them.
- *
- * 1. An event with `consume: "one"` is pending, or in one inbox, or over; never two of these.
- * 2. An event with `consume: "all"` reaches a run at most once: a run gets those of a topic in order, and `topicSeen` is
- *    the last it had. It stays pending until its time is over, unless `deliver` is `afterWait`.
- */
-
 const DUPLICATE: PostAnswer = { kind: "duplicate" };
 
+/**
+ * Applies an emit: it delivers to waiters, and keeps the event for runs that wait later. `deliverPending` is the other half. Both happen
+ * in the commit that brings the emit or the wait.
+ *
+ * 1. An event with `consume: "one"` is pending, in one inbox, or ended; never two of these.
+ * 2. An event with `consume: "all"` reaches a run at most once. A run receives the events of a topic in order; `topicSeen` is the last
+ *    one. The event stays pending until it expires, unless `deliver` is `afterWait`.
+ */
 export function applyEvent(batch: Batch, post: EventPost): PostAnswer {
   const { tables } = batch;
   if (tables.events.get(post.id) !== null) return DUPLICATE;
@@ -39,7 +39,7 @@ export function applyEvent(batch: Batch, post: EventPost): PostAnswer {
   return kept ? { kind: "queued" } : { kind: "dropped" };
 }
 
-/** Delivers the oldest event that is pending on one of the topics; says the newest inbox number then. */
+/** Delivers the oldest pending event of the topics. Returns the number of the newest inbox entry after that. */
 export function deliverPending(batch: Batch, head: RunHead, topics: readonly string[]): number {
   const { tables } = batch;
   for (let event = findPending(batch, head, topics); event !== null; event = findPending(batch, head, topics)) {
@@ -51,7 +51,7 @@ export function deliverPending(batch: Batch, head: RunHead, topics: readonly str
       if (!event.received) tables.events.save({ ...event, received: true });
     }
     const entry = numbered(head.inboxLast + 1, eventEntry(event));
-    // An id that the run has had brings nothing new: the next event may. One that it had left behind is pending again.
+    // If the run has had this event, the next one is tried. An event that the run returned unreceived is pending again.
     if (tables.inbox.add(head, entry) || (event.consume === "one" && tables.inbox.restore(head, entry))) return entry.n;
   }
   return head.inboxLast;
@@ -69,7 +69,7 @@ function findPending(batch: Batch, head: RunHead, topics: readonly string[]): Ev
   return oldest;
 }
 
-/** An event that a run had and left behind: the next waiter has it, or the topic, or it is a dead letter. */
+/** Returns an event that a run did not receive: to the next waiter, to the topic, or to the dead letters. */
 export function returnEvent(batch: Batch, head: RunHead, entry: InboxEntry): void {
   const { tables, now } = batch;
   const event = tables.events.get(entry.id.slice(EVENT_PREFIX.length));
@@ -87,7 +87,7 @@ export function returnEvent(batch: Batch, head: RunHead, entry: InboxEntry): voi
   }
 }
 
-/** Takes an event out of its topic for good. One that nobody had becomes a dead letter. */
+/** Removes a pending event from its topic. It becomes a dead letter if no run received it. */
 export function endPending(batch: Batch, event: EventRow, reason: "overflow" | "expired"): void {
   batch.tables.events.countPending(event.topic, -1);
   if (event.received) batch.tables.events.save({ ...event, value: null, pending: false });

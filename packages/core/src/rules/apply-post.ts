@@ -6,13 +6,13 @@ import { applyEvent } from "./apply-event.ts";
 import type { Batch } from "./batch.ts";
 import { deliver } from "./deliver.ts";
 
-/** What may be posted from outside. */
+/** Posts that a caller outside a run may send. */
 export type DirectPost = Extract<Post, { kind: "message" | "event" | "cancel" }>;
 
 type ChildEnd = Extract<Post, { kind: "childEnd" }>;
 type CancelPost = Extract<Post, { kind: "cancel" }>;
 
-/** How long a message that its target left behind is kept as an event, and how many of a topic. */
+/** How long a broadcast message is kept as an event, and how many are kept per topic. */
 const BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000;
 const BROADCAST_PENDING_MAX = 10_000;
 
@@ -54,7 +54,7 @@ function postMessage(batch: Batch, post: MessagePost): PostAnswer {
   return answer;
 }
 
-/** An id that the run knows is a duplicate even after the run has ended: sent again, a post is answered as received. */
+/** A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one. */
 function postEntry(batch: Batch, to: string, entry: Omit<InboxEntry, "n">): PostAnswer {
   const head = batch.tables.runs.head(to);
   if (head === null) return NOT_FOUND;
@@ -74,7 +74,7 @@ function cancelEntry({ id, reason, at }: Pick<CancelPost, "id" | "reason" | "at"
 
 type Undelivered = Pick<MessagePost, "to" | "id" | "name" | "value" | "at">;
 
-/** `//` is in no id that a user can give, so what is made here meets no event and no letter of another origin. */
+/** Users cannot give an id with `//`, so this id equals no other event's or letter's. */
 function originId(to: string, id: string): string {
   return `${nameSegment(to)}//${nameSegment(id)}`;
 }
@@ -93,7 +93,7 @@ export function buryMessage(batch: Batch, message: Undelivered, why: Pick<DeadLe
   });
 }
 
-/** A message whose target has ended, for whoever waits for an event of its name. */
+/** Emits a message whose target has ended as an event of its name. */
 export function broadcastMessage(batch: Batch, to: string, message: Omit<Undelivered, "to">): void {
   applyEvent(batch, {
     kind: "event",

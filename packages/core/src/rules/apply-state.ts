@@ -7,21 +7,21 @@ import type { Batch } from "./batch.ts";
 import { workingStatus } from "./run-head.ts";
 import type { HeadDraft, RunHead } from "./tables.ts";
 
-type RestState = Extract<RunState, { status: "running" | "suspended" }>;
-type FreeState = Extract<RunState, { status: "released" | "resumed" | "reopened" }>;
+type WaitState = Extract<RunState, { status: "running" | "suspended" }>;
+type ReleasedState = Extract<RunState, { status: "released" | "resumed" | "reopened" }>;
 type EndState = Extract<RunState, { status: "completed" | "failed" | "cancelled" }>;
 
-/** Gives the run its state; `next` has the epoch, the turn and the owner that it is to have, and what it was else. */
+/** Writes the run's new state. `next` already has the new epoch, turn and owner. */
 export function applyState(batch: Batch, next: HeadDraft, state: RunState): void {
   switch (state.status) {
     case "running":
     case "suspended":
-      rest(batch, next, state);
+      suspend(batch, next, state);
       break;
     case "released":
     case "resumed":
     case "reopened":
-      free(batch, next, state);
+      release(batch, next, state);
       break;
     case "paused":
       leaveTopics(batch, next);
@@ -45,10 +45,10 @@ export function applyState(batch: Batch, next: HeadDraft, state: RunState): void
 }
 
 /**
- * Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is
- * pending on one of its topics does, else the run is a waiter from here on.
+ * Checks and waits in one commit. If an entry arrived since the decision, the run is ready at once. Otherwise a pending event of one
+ * of its topics makes it ready, or the run becomes a waiter.
  */
-function rest(batch: Batch, next: HeadDraft, state: RestState): void {
+function suspend(batch: Batch, next: HeadDraft, state: WaitState): void {
   const { tables, now } = batch;
   const topics = state.wait?.topics ?? [];
   if (next.inboxLast <= state.inboxSeen && topics.length > 0) next.inboxLast = deliverPending(batch, next, topics);
@@ -59,14 +59,14 @@ function rest(batch: Batch, next: HeadDraft, state: RestState): void {
     next.wakeAt = now;
     batch.wake(next);
   } else {
-    stayInTopics(batch, next, topics);
+    keepTopics(batch, next, topics);
     next.wakeAt = state.wait?.until ?? null;
   }
   tables.runs.saveWait(next, state.wait);
 }
 
-/** Any worker may claim it from then on. */
-function free(batch: Batch, next: HeadDraft, state: FreeState): void {
+/** Makes the run claimable by any worker. */
+function release(batch: Batch, next: HeadDraft, state: ReleasedState): void {
   const { runs } = batch.tables;
   leaveTopics(batch, next);
   if (state.status === "reopened") {
@@ -84,7 +84,7 @@ function free(batch: Batch, next: HeadDraft, state: FreeState): void {
   batch.wakeClaimable(next);
 }
 
-/** The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it. */
+/** Appends the record after which the program receives nothing. The worker that claims the run compensates the records before it. */
 function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "compensating" }>): void {
   const { tables } = batch;
   leaveTopics(batch, next);
@@ -100,7 +100,7 @@ function stop(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: 
   batch.wakeClaimable(next);
 }
 
-/** The same run as a fresh generation. One that nobody owns is claimable, or it would never go on. */
+/** Starts the next generation of the run. A run without an owner becomes claimable; otherwise no worker would resume it. */
 function restart(batch: Batch, next: HeadDraft, state: Extract<RunState, { status: "continued" }>): void {
   const { tables } = batch;
   leaveTopics(batch, next);
@@ -140,7 +140,7 @@ function leaveTopics(batch: Batch, next: HeadDraft): void {
   next.topics = 0;
 }
 
-function stayInTopics(batch: Batch, next: HeadDraft, topics: readonly string[]): void {
+function keepTopics(batch: Batch, next: HeadDraft, topics: readonly string[]): void {
   if (topics.length === 0) {
     leaveTopics(batch, next);
     return;
@@ -150,7 +150,7 @@ function stayInTopics(batch: Batch, next: HeadDraft, topics: readonly string[]):
   next.topics = distinct.length;
 }
 
-/** What the run has not received when it ends. */
+/** Settles an inbox entry that the run had not received when it ended. */
 function settleLeftover(batch: Batch, head: RunHead, entry: InboxEntry): void {
   switch (entry.kind) {
     case "message":

@@ -17,22 +17,22 @@ import { draftOf, numbered } from "./run-head.ts";
 import type { HeadDraft, RunHead } from "./tables.ts";
 import type { TransactionEnd } from "./transaction-scope.ts";
 
-/**
- * What each transition does to the rows. Guards come first, and nothing is written before the last of them has passed: a
- * refused transition leaves no trace.
- */
-
 type Create = Extract<Transition, { kind: "create" }>;
 type Control = Extract<Transition, { kind: "control" }>;
 type Letter = Extract<Transition, { kind: "letter" }>;
+type Revise = Extract<Transition, { kind: "revise" }>;
 
 const APPLIED: Answer = { kind: "applied", post: null, again: false };
 const AGAIN: Answer = { kind: "applied", post: null, again: true };
 const NO_CODE: TransactionEnd = { kind: "returned", enlisted: [] };
-/** What is made of a run from outside that ends what it has open. A program that completes ends it by itself. */
+/** Control states that close a run's open documents. A program that completes closes them itself. */
 const CLOSING: ReadonlySet<RunState["status"]> = new Set(["reopened", "compensating", "failed", "cancelled"]);
 const NOT_FOUND: Answer = { kind: "refused", reason: "notFound" };
+const CHANGED: Answer = { kind: "refused", reason: "changed" };
 
+/**
+ * Applies a transition to the rows. All guards are checked before the first write, so a refused transition leaves no trace.
+ */
 export function applyTransition(batch: Batch, transition: Transition): Answer {
   switch (transition.kind) {
     case "create":
@@ -76,12 +76,12 @@ function applyAppend(batch: Batch, append: Append): Answer {
   applyDocuments(batch, append.documents);
   if (append.state !== null || append.undo !== null) applyRow(batch, head, append);
   for (const post of append.posts) applyPost(batch, post);
-  // Last, since what was asked for in the code may be about this very run.
+  // Last, because a transition enlisted by the code may concern this run.
   for (const { transition, settle } of code.enlisted) settle(applyTransition(batch, transition));
   return APPLIED;
 }
 
-/** What there is to undo says which status the state gives; it is written after it, as the last word on the row. */
+/** `undo` is set before the state, which depends on it, and written after it. */
 function applyRow(batch: Batch, head: RunHead, { state, turn, undo }: Append): void {
   const next = draftOf(head);
   next.undo = undo ?? head.undo;
@@ -93,7 +93,7 @@ function applyRow(batch: Batch, head: RunHead, { state, turn, undo }: Append): v
   if (next.undo !== head.undo) batch.tables.runs.saveUndo(next);
 }
 
-/** The common case: records alone, whose guard is a part of the statement that writes them. */
+/** The common case: only records. The statement that writes them checks their guard. */
 function isPlain(append: Append): boolean {
   return (
     append.state === null &&
@@ -109,7 +109,7 @@ function isPlain(append: Append): boolean {
   );
 }
 
-/** Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition. */
+/** Turns and seqs of one epoch only grow. So a turn or seq that is already stored was written by this same transition. */
 function guardAppend(batch: Batch, head: RunHead, append: Append): Answer | null {
   if (head.epoch !== append.epoch) return { kind: "refused", reason: "fenced", epoch: head.epoch };
   if (append.state !== null ? head.turn >= append.turn : holdsFirst(batch, head, append.records)) return AGAIN;
@@ -162,8 +162,8 @@ function answerPost(batch: Batch, post: DirectPost): Answer {
 }
 
 /**
- * The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that
- * is gone while its post is known was taken away by this very transition.
+ * Removes a dead letter, and posts it again if `post` is set. The id of an event is deleted with its letter, so that it can be
+ * posted again. If the letter is gone but its post is known, this same transition was applied before.
  */
 function applyLetter(batch: Batch, { letterId, post }: Letter): Answer {
   const { tables } = batch;
@@ -181,20 +181,20 @@ function isKnown(batch: Batch, post: DirectPost): boolean {
   return head !== null && batch.tables.inbox.knows(head, post.kind, post.id);
 }
 
-/** Why a change of the journal no longer fits the run; null: it does. */
-export function hasMoved({ tables }: Batch, head: RunHead, { seen }: JournalChange): Answer | null {
+/** The refusal of a journal change that no longer fits the run. Null if it fits. */
+function hasMoved({ tables }: Batch, head: RunHead, { seen }: JournalChange): Answer | null {
   if (seen === null) return null;
   const seq = tables.journal.newestSeq(head);
   if (seq === seen.seq && head.status === seen.status) return null;
   return { kind: "refused", reason: "moved", seq, status: head.status };
 }
 
-/** Cuts the journal, adds to it, and lays back what was received in the part that is gone. */
-export function changeJournal(batch: Batch, next: HeadDraft, { cutAfter, add, restore }: JournalChange): void {
+/** Cuts the journal, appends records, and returns to the inbox what the dropped records received. */
+function changeJournal(batch: Batch, next: HeadDraft, { cutAfter, add, restore }: JournalChange): void {
   const { tables } = batch;
   if (cutAfter !== null) {
     tables.journal.cutAfter(next, cutAfter);
-    // It may hold what the run was after the cut; without it the run is rebuilt from its records.
+    // A snapshot may contain state from after the cut. Without it the run is replayed from its records.
     tables.documents.remove("snapshot", next.id);
   }
   if (add.length > 0) {
@@ -204,31 +204,25 @@ export function changeJournal(batch: Batch, next: HeadDraft, { cutAfter, add, re
       add.map((record, index) => ({ ...record, seq: first + index })),
     );
   }
-  if (restore.length > 0) layBack(batch, next, restore);
+  if (restore.length > 0) restoreEntries(batch, next, restore);
 }
 
-/** What comes back was there before what lies there: so that goes behind it. */
-function layBack({ tables }: Batch, next: HeadDraft, restore: JournalChange["restore"]): void {
+/** Restored entries arrived before the current ones, so the current ones move behind them. */
+function restoreEntries({ tables }: Batch, next: HeadDraft, restore: JournalChange["restore"]): void {
   const before = next.inboxLast;
   const waiting = tables.inbox.open(next);
-  const lay = (entry: Omit<InboxEntry, "n">): void => {
+  const add = (entry: Omit<InboxEntry, "n">): void => {
     if (tables.inbox.restore(next, numbered(next.inboxLast + 1, entry))) next.inboxLast += 1;
   };
-  for (const entry of restore) lay(entry);
+  for (const entry of restore) add(entry);
   if (next.inboxLast === before) return;
   for (const entry of waiting) {
     tables.inbox.take(next, entry.n);
-    lay(entry);
+    add(entry);
   }
 }
 
-/** What transitions do to documents. */
-
-type Revise = Extract<Transition, { kind: "revise" }>;
-
-const CHANGED: Answer = { kind: "refused", reason: "changed" };
-
-export function applyDocuments({ tables }: Batch, changes: readonly DocumentChange[]): void {
+function applyDocuments({ tables }: Batch, changes: readonly DocumentChange[]): void {
   const { documents } = tables;
   for (const change of changes) {
     if ("put" in change) documents.put(change.put);
@@ -238,8 +232,8 @@ export function applyDocuments({ tables }: Batch, changes: readonly DocumentChan
   }
 }
 
-/** One that is there already as it is to be was put by this very transition: no two who revise a document write the same. */
-export function applyRevise(batch: Batch, { seen, document, post }: Revise): Answer {
+/** Compares and sets a document. If the stored one equals the new one, this same transition was applied before: no two revisions are equal. */
+function applyRevise(batch: Batch, { seen, document, post }: Revise): Answer {
   const { tables } = batch;
   const found = tables.documents.get(document.kind, document.id);
   if (found !== null && isSameDocument(found, document)) return { kind: "applied", post: null, again: true };

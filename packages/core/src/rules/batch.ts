@@ -4,12 +4,12 @@ import type { RunHistory, Wake } from "../model/transition.ts";
 import { numbered } from "./run-head.ts";
 import type { HeadDraft, RunHead, Tables } from "./tables.ts";
 
-/** One commit under way: the rows, the time it happens at, and what it makes ready. */
+/** One commit in progress: the rows, its time, and the runs that it makes ready. */
 export class Batch {
   readonly tables: Tables;
   readonly now: number;
   readonly #wakes = new Map<string, Wake>();
-  /** The last worker that was seen to have a row. */
+  /** The worker that was last found to have a row. */
   #registered: string | null = null;
 
   constructor(tables: Tables, now: number) {
@@ -28,14 +28,14 @@ export class Batch {
     this.#wakes.set(head.id, { runId: head.id, owner: head.owner, epoch: head.epoch, entries });
   }
 
-  /** Tells of a run that nobody owns, if it may be claimed at once. */
+  /** Wakes a run without an owner if it can be claimed at once. */
   wakeClaimable(head: Pick<RunHead, "id" | "owner" | "epoch" | "wakeAt">): void {
     if (head.owner === null && head.wakeAt !== null && head.wakeAt <= this.now) this.wake(head);
   }
 
   /**
-   * Who owns a run has a row. One that was taken for dead and does not know it yet gets one whose time is over: it will hear of
-   * it at its next beat, and if there is none, others free its runs.
+   * Ensures that an owner has a row. A worker whose lease expired unnoticed gets an expired one: its next heartbeat reports that, or other
+   * workers free its runs.
    */
   register(worker: string): void {
     if (worker === this.#registered) return;
@@ -44,7 +44,7 @@ export class Batch {
     if (workers.expiresAt(worker) === null) workers.save(worker, 0);
   }
 
-  /** False when a run has this id. */
+  /** False if a run has this id. */
   create(run: NewRun, history?: RunHistory): boolean {
     const owned = run.owner !== null;
     const head: HeadDraft = {
@@ -78,7 +78,7 @@ export class Batch {
     return true;
   }
 
-  /** What a run that begins with a history has from the start. */
+  /** Inserts the records and inbox entries of a run that starts with a history. */
   #fill(head: HeadDraft, { records, inbox, life }: RunHistory): void {
     const { tables } = this;
     if (records.length > 0) {

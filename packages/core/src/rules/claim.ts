@@ -4,10 +4,10 @@ import type { Batch } from "./batch.ts";
 import { draftOf, isWorking, workingStatus } from "./run-head.ts";
 import type { ClaimRequest, Heartbeat, RunHead } from "./tables.ts";
 
-/** How many runs of dead workers one heartbeat frees. */
+/** Runs of expired workers freed per heartbeat. */
 const FREED_MAX = 1_000;
 
-/** Makes the worker the owner of runs that are due; gives them as they are then. */
+/** Makes the worker the owner of due runs, and returns them. */
 export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
   const { tables, now } = batch;
   const { worker } = request;
@@ -30,7 +30,7 @@ export function claimRuns(batch: Batch, request: ClaimRequest): readonly Run[] {
   });
 }
 
-/** In the order asked for, with no more suspects than asked for: those that are passed by must not hide the others. */
+/** Chooses in the requested order, with at most the requested suspects. Reads further, so that skipped suspects hide no other run. */
 function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead[] {
   const { workflows, limit, suspects, newestFirst = false } = request;
   for (let asked = limit; ; asked *= 2) {
@@ -43,14 +43,19 @@ function choose({ tables, now }: Batch, request: ClaimRequest): readonly RunHead
   }
 }
 
-/** What the beat itself has to say; what there is to see then is for the store to add. */
-type Beat = Pick<Heartbeat, "alive" | "freed">;
+/** The part of the reply that the rules decide. The store adds the rest. */
+type LeaseRenewal = Pick<Heartbeat, "alive" | "freed">;
 
 /**
- * A worker that others may have taken for dead is registered anew, and its runs are free: it can't know which of them were
- * claimed by others in the meantime.
+ * Renews the lease of a worker, and frees runs of expired workers. If the worker's own lease had expired, its runs are freed too: it
+ * cannot know which of them other workers claimed since.
  */
-export function heartbeat(batch: Batch, worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Beat {
+export function heartbeat(
+  batch: Batch,
+  worker: string,
+  leaseMs: number,
+  workflows?: readonly WorkflowRef[],
+): LeaseRenewal {
   const { tables, now } = batch;
   const expiresAt = tables.workers.expiresAt(worker);
   const alive = expiresAt !== null && expiresAt > now;
@@ -82,17 +87,17 @@ function freeAll(batch: Batch, worker: string): number {
   }
 }
 
-/** A suspended run waits on as it did; one in the middle of work has to be claimed. */
+/** Removes the owner. A suspended run keeps waiting; a working one becomes claimable now. */
 function free(batch: Batch, head: RunHead): void {
   const next = draftOf(head);
   next.owner = null;
   next.epoch += 1;
   next.turn = 0;
-  if (!rests(batch, head)) next.wakeAt = batch.now;
+  if (!isSuspended(batch, head)) next.wakeAt = batch.now;
   batch.tables.runs.saveOwner(next);
 }
 
-function rests({ tables }: Batch, head: RunHead): boolean {
+function isSuspended({ tables }: Batch, head: RunHead): boolean {
   if (head.status === "compensating") return !isWorking(tables, head);
   return head.status === "suspended" || isTerminal(head.status);
 }

@@ -38,30 +38,33 @@ const early: Answer = { kind: "refused", reason: "early", now: 1 };
 
 const outcome = (value: object): object => ({ kind: "outcome", outcome: value });
 
-describe("an answer that is applied means the same the first time and again", () => {
-  it("an append that is there already and was sent once is another's: only the journal knows what it says", () => {
+describe("an applied answer", () => {
+  it("an append sent once whose seqs are taken is unsure, because an earlier session wrote them", () => {
     expect(conclude(append, applied(null, true), false)).toEqual(outcome({ kind: "lost", reason: "unsure" }));
   });
 
-  it.each([false, true])("again: %s", (again) => {
-    expect(conclude(start, applied(null, again), again)).toEqual(outcome({ kind: "started" }));
-    expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended", again }));
-    for (const op of controls) expect(conclude(op, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
-    expect(conclude(rewrite, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
-    expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));
-    expect(conclude(documents, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
-    expect(conclude(revise, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
-  });
+  it.each([false, true])(
+    "an applied answer gives the same outcome when the transition is applied again: %s",
+    (again) => {
+      expect(conclude(start, applied(null, again), again)).toEqual(outcome({ kind: "started" }));
+      expect(conclude(append, applied(null, again), again)).toEqual(outcome({ kind: "appended", again }));
+      for (const op of controls) expect(conclude(op, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+      expect(conclude(rewrite, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+      expect(conclude(remove, applied(null, again), again)).toEqual(outcome({ kind: "removed" }));
+      expect(conclude(documents, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+      expect(conclude(revise, applied(null, again), again)).toEqual(outcome({ kind: "done" }));
+    },
+  );
 });
 
-it("a cancel that was applied as a stop says that the run is compensating", () => {
+it("a cancel applied as a stop has the outcome compensating", () => {
   const stop = { kind: "control", state: { status: "compensating" } } as Transition;
   expect(conclude(controls[0] as Op, applied(), false, stop)).toEqual(outcome({ kind: "compensating" }));
   expect(conclude(controls[0] as Op, fenced, false, stop)).toEqual({ kind: "again" });
 });
 
-describe("a refusal", () => {
-  it("of a start tells the status of the run that exists", () => {
+describe("refusals", () => {
+  it("a refused start returns the status of the existing run", () => {
     expect(conclude(start, exists, false)).toEqual(outcome({ kind: "exists", status: "suspended" }));
   });
 
@@ -71,27 +74,30 @@ describe("a refusal", () => {
     [early, "early"],
     [terminal, "ended"],
     [notFound, "gone"],
-  ] as const)("of an append tells its owner why: %j", (answer, reason) => {
+  ] as const)("a refused append returns the reason to its owner: %j", (answer, reason) => {
     expect(conclude(append, answer, false)).toEqual(outcome({ kind: "lost", reason }));
   });
 
-  it.each(controls)("of a control is decided anew when the run changed hands, and is an answer else: $kind", (op) => {
-    expect(conclude(op, fenced, false)).toEqual({ kind: "again" });
-    expect(conclude(op, terminal, false)).toEqual(outcome({ kind: "ended", status: "failed" }));
-    expect(conclude(op, notFound, false)).toEqual(outcome({ kind: "notFound" }));
-  });
+  it.each(controls)(
+    "a refused control is decided again when the epoch changed, and is an outcome otherwise: $kind",
+    (op) => {
+      expect(conclude(op, fenced, false)).toEqual({ kind: "again" });
+      expect(conclude(op, terminal, false)).toEqual(outcome({ kind: "ended", status: "failed" }));
+      expect(conclude(op, notFound, false)).toEqual(outcome({ kind: "notFound" }));
+    },
+  );
 
-  it("of a rewrite says that the run has moved on since it was read", () => {
+  it("a refused rewrite has the outcome moved when the run changed since it was read", () => {
     for (const answer of [fenced, moved]) expect(conclude(rewrite, answer, false)).toEqual(outcome({ kind: "moved" }));
     expect(conclude(rewrite, notFound, false)).toEqual(outcome({ kind: "notFound" }));
   });
 
-  it.each([remove, replayMessage])("of a letter means that there is none", (op) => {
+  it.each([remove, replayMessage])("a refused letter op has the outcome notFound", (op) => {
     expect(conclude(op, notFound, false)).toEqual(outcome({ kind: "notFound" }));
   });
 });
 
-describe("a post", () => {
+describe("posts", () => {
   it.each([
     [{ kind: "delivered", runs: 1 }, { kind: "delivered" }],
     [{ kind: "queued" }, { kind: "queued", id: "m" }],
@@ -101,7 +107,7 @@ describe("a post", () => {
       { kind: "targetTerminated", status: "cancelled" },
       { kind: "targetTerminated", status: "cancelled" },
     ],
-  ] as const)("of a message: %j", (answer, expected) => {
+  ] as const)("a message post has the outcome of its answer: %j", (answer, expected) => {
     expect(conclude(send, applied(answer), false)).toEqual(outcome(expected));
     expect(conclude(replayMessage, applied(answer), false)).toEqual(outcome({ kind: "replayed", outcome: expected }));
   });
@@ -114,12 +120,12 @@ describe("a post", () => {
     [{ kind: "queued" }, { kind: "queued", id: "e" }],
     [{ kind: "duplicate" }, { kind: "duplicate", id: "e" }],
     [{ kind: "dropped" }, { kind: "dropped" }],
-  ] as const)("of an event: %j", (answer, expected) => {
+  ] as const)("an event post has the outcome of its answer: %j", (answer, expected) => {
     expect(conclude(emit, applied(answer), false)).toEqual(outcome(expected));
     expect(conclude(replayEvent, applied(answer), false)).toEqual(outcome({ kind: "replayed", outcome: expected }));
   });
 
-  it("that was sent twice by us is no duplicate: it was accepted the first time", () => {
+  it("a duplicate answer to a resent post counts as accepted", () => {
     const duplicate = applied({ kind: "duplicate" }, true);
     expect(conclude(send, duplicate, true)).toEqual(outcome({ kind: "queued", id: "m" }));
     expect(conclude(emit, duplicate, true)).toEqual(outcome({ kind: "queued", id: "e" }));
@@ -129,18 +135,18 @@ describe("a post", () => {
   });
 });
 
-it("a revision that is refused says whether the document or the run is in the way", () => {
+it("a refused revision returns whether the document or the run has changed", () => {
   expect(conclude(revise, changed, false)).toEqual(outcome({ kind: "changed" }));
   expect(conclude(revise, terminal, false)).toEqual(outcome({ kind: "ended", status: "failed" }));
   expect(conclude(revise, notFound, false)).toEqual(outcome({ kind: "ended", status: null }));
 });
 
-it("a run that has ended before it began again has moved on", () => {
+it("a restart of a run that has ended meanwhile has the outcome moved", () => {
   const restart = { ...rewrite, restart: { workflow: "w", version: 2, input: null, baseSeq: 1 } };
   expect(conclude(restart, terminal, false)).toEqual(outcome({ kind: "moved" }));
 });
 
-describe("an answer that can't be is a bug, and throws", () => {
+describe("impossible answers", () => {
   const impossible: ReadonlyArray<readonly [Op, Answer]> = [
     ...[notFound, terminal, fenced, inbox, early].map((answer) => [start, answer] as const),
     ...[exists, moved].map((answer) => [append, answer] as const),
@@ -155,7 +161,7 @@ describe("an answer that can't be is a bug, and throws", () => {
     [emit, applied({ kind: "targetTerminated", status: "failed" })],
     [replayMessage, applied(null)],
   ];
-  it.each(impossible)("%j answered with %j", (op, answer) => {
+  it.each(impossible)("conclude throws when %j is answered with %j", (op, answer) => {
     expect(() => conclude(op, answer, false)).toThrow();
   });
 });

@@ -1,14 +1,15 @@
 import type { EmitOutcome, Op, Outcomes, SendOutcome } from "../model/op.ts";
 import type { Answer, EventPost, MessagePost, PostAnswer, Transition } from "../model/transition.ts";
 
-/** What a store's answer means for the op that asked; `again`: the run has changed since it was read, read and decide anew. */
+/** The result of an op, or `again` if the run has changed since it was read: read it and decide again. */
 export type Conclusion =
   | { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] }
   | { readonly kind: "again" };
 
 /**
- * Pure. An answer that the op's transition can't have is a bug, and throws. `resent`: the batch was sent more than once, so
- * a "duplicate" may be this very post, and it counts as accepted. `asked` is the transition that was answered.
+ * Turns the store's answer into the outcome of an op. Pure. An answer that the op's transition cannot have is a bug, and throws.
+ * `resent` means that the batch was sent more than once: a "duplicate" may be this same post, and counts as accepted. `asked` is the
+ * transition that the store answered.
  */
 export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transition | null = null): Conclusion {
   switch (op.kind) {
@@ -48,7 +49,7 @@ export function conclude(op: Op, answer: Answer, resent: boolean, asked: Transit
 
 const COMPENSATING: Conclusion = { kind: "outcome", outcome: { kind: "compensating" } };
 const APPENDED: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: false } };
-/** Others have added what stands in its place: a session before this one, whose append was still on its way. */
+/** Records of an earlier session, whose append was still in flight, have these seqs. */
 const UNSURE: Conclusion = { kind: "outcome", outcome: { kind: "lost", reason: "unsure" } };
 const APPENDED_AGAIN: Conclusion = { kind: "outcome", outcome: { kind: "appended", again: true } };
 
@@ -103,7 +104,7 @@ function concludeRewrite(op: Op, answer: Answer): Conclusion {
     case "notFound":
       return outcome({ kind: "notFound" });
     case "terminal":
-      // One that goes on with another journal may have ended; one that begins again may not.
+      // A run may be reopened with another journal after it ended; it cannot be restarted then.
       return op.kind === "rewrite" && op.restart !== undefined ? outcome({ kind: "moved" }) : impossible(op, answer);
     case "exists":
     case "changed":

@@ -13,8 +13,8 @@ function journal(...lines: string[]): JournalRecord[] {
 
 const keeps = (cut: ReturnType<typeof cutAt>): string[] => (cut as Cut).kept.map(({ location }) => location);
 
-describe("a cut", () => {
-  it("is before the first record at or under a location, or before a seq", () => {
+describe("cuts", () => {
+  it("a cut is before the first record at or under a location, or before a seq", () => {
     const records = journal("a", "join:ship", "ship/mail/send", "b");
     expect(keeps(cutAt(records, "b"))).toEqual(["a", "ship", "ship/mail/send"]);
     expect(keeps(cutAt(records, "ship"))).toEqual(["a"]);
@@ -23,12 +23,12 @@ describe("a cut", () => {
     expect(keeps(cutAt(records, 0))).toEqual([]);
   });
 
-  it("is not made where nothing is: a name that begins like another, an act, a seq beyond the last", () => {
+  it("a cut is refused at a name prefix, an operator record or a seq beyond the last", () => {
     const records = journal("shipping", "operator:~:rewind", "b");
     for (const at of ["ship", "~", "c", 2, 4]) expect(cutAt(records, at)).toEqual({ kind: "nothingThere" });
   });
 
-  it("takes tries before it along, and acts between them are kept by whoever cuts", () => {
+  it("a cut drops the failed attempts and operator records before its record", () => {
     const records = journal("a", "retry:b", "operator:~:rewind", "retry:b", "b");
     const cut = cutAt(records, 5) as Cut;
     expect(keeps(cut)).toEqual(["a"]);
@@ -36,7 +36,7 @@ describe("a cut", () => {
     expect(keeps(cutBefore(records, 5, null))).toEqual(["a", "b", "~", "b", "b"]);
   });
 
-  it("in a loop is at the beginning of the round, after the note of its state", () => {
+  it("a cut in a loop is at the start of the iteration, after its state record", () => {
     const records = journal("loop/~0/x", "loop/~0/y", "loop:loop/~1:1", "loop/~1/x", "loop/~1/y", "loop/~2/x");
     expect(keeps(cutAt(records, "loop/~1/y"))).toEqual(["loop/~0/x", "loop/~0/y", "loop/~1"]);
     expect(keeps(cutAt(records, "loop/~1"))).toEqual(["loop/~0/x", "loop/~0/y", "loop/~1"]);
@@ -44,7 +44,7 @@ describe("a cut", () => {
     expect(keeps(cutAt(records, "loop"))).toEqual([]);
   });
 
-  it("is refused where a loop would find no state to begin with", () => {
+  it("a cut is refused when the loop would have no state to start from", () => {
     const trimmed = journal("loop/~5/x", "loop/~6/x", "loop:loop/~7:7", "loop/~7/x", "loop/~8/x");
     expect(cutAt(trimmed, "loop/~6/x")).toEqual({ kind: "trimmed", loop: "loop" });
     expect(cutAt(trimmed, "loop/~5/x")).toEqual({ kind: "trimmed", loop: "loop" });
@@ -57,7 +57,7 @@ describe("a cut", () => {
     expect(keeps(cutAt(over, "b"))).toEqual(["loop", "a"]);
   });
 
-  it("is refused where a step that was undone would stay, or the record that stopped the program", () => {
+  it("a cut is refused when it would keep a rolled-back step or the compensate record", () => {
     const records = journal("a", "b", "c", "compensate::failed", "rollback:b/~rollback", "rollback:a/~rollback");
     expect(cutAt(records, "c")).toEqual({ kind: "undone", location: "a" });
     expect(cutAt(records, "b")).toEqual({ kind: "undone", location: "a" });

@@ -73,7 +73,7 @@ const run: NewRun = {
   startAt: 0,
 };
 
-describe("what needs no view of a run is a transition, whatever the view", () => {
+describe("ops that need no view", () => {
   const cases: ReadonlyArray<readonly [Op, object]> = [
     [
       { kind: "start", run },
@@ -104,15 +104,15 @@ describe("what needs no view of a run is a transition, whatever the view", () =>
       { kind: "revise", seen: null, document, post: message },
     ],
   ];
-  it.each(cases)("%j", (op, transition) => {
+  it.each(cases)("an op without a view becomes a transition for any view: %j", (op, transition) => {
     for (const each of [null, ...STATUSES.map((status) => view(status))]) {
       expect(decide(each, op, NOW)).toEqual({ kind: "transition", transition });
     }
   });
 });
 
-describe("an append", () => {
-  it.each(OPEN)("to a run that is %s is a transition under its epoch", (status) => {
+describe("appends", () => {
+  it.each(OPEN)("an append to a run that is %s is a transition under its epoch", (status) => {
     const op = append({
       records: [record(3), record(4)],
       trim: [{ from: 1, to: 2 }],
@@ -124,48 +124,48 @@ describe("an append", () => {
     expect(decide(view(status), op, NOW)).toEqual({ kind: "transition", transition: op });
   });
 
-  it.each(TERMINAL)("to a run that is %s is lost: it has ended", (status) => {
+  it.each(TERMINAL)("an append to a run that is %s is lost because the run has ended", (status) => {
     expect(decide(view(status), append(), NOW)).toEqual({
       kind: "outcome",
       outcome: { kind: "lost", reason: "ended" },
     });
   });
 
-  it("to a run that is not known is lost: it is gone", () => {
+  it("an append to an unknown run is lost because the run is gone", () => {
     expect(decide(null, append(), NOW)).toEqual({ kind: "outcome", outcome: { kind: "lost", reason: "gone" } });
   });
 
-  it.each(STATUSES)("of another epoch is lost, whatever the status: %s", (status) => {
+  it.each(STATUSES)("an append of another epoch is lost when the run is %s", (status) => {
     for (const epoch of [2, 4]) {
       const outcome = { kind: "lost", reason: "fenced" };
       expect(decide(view(status), append({ epoch }), NOW)).toEqual({ kind: "outcome", outcome });
     }
   });
 
-  it("says what there is to undo", () => {
+  it("an append carries whether there is something to undo", () => {
     expect(decide(view("running"), append({ undo: "some" }), NOW)).toMatchObject({
       transition: { undo: "some" },
     });
   });
 
-  it("takes the next turn when it changes the row", () => {
+  it("an append takes the next turn when it changes the row", () => {
     const state: RunState = { status: "running", wait: null, inboxSeen: 0 };
     expect(decide(view("running"), append({ state }), NOW)).toMatchObject({ transition: { turn: 8 } });
   });
 
   it.each([
     ["leave a gap", [record(4)]],
-    ["begin before the newest", [record(2)]],
+    ["start before the newest", [record(2)]],
     ["are out of order", [record(4), record(3)]],
     ["repeat one", [record(3), record(3)]],
-  ])("whose records %s is a bug", (_, records) => {
+  ])("an append throws when its records %s", (_, records) => {
     expect(() => decide(view("running"), append({ records }), NOW)).toThrow(
-      /run r: record \d offered where \d follows/,
+      /run r: record \d appended where \d follows/,
     );
   });
 
   it.each(TERMINAL)(
-    "that ends the run as %s closes its children and tells its parent, after its own posts",
+    "an append that ends the run as %s closes its children and notifies its parent after its own posts",
     (status) => {
       const state: RunState = { status, outcome: '"o"', at: 9 };
       const close = { kind: "closeChildren", of: "r", reason: null, at: 9 };
@@ -177,19 +177,19 @@ describe("an append", () => {
     },
   );
 
-  it("that completes a run which has something to undo tells its parent so, if the append itself brings that too", () => {
+  it("an append that completes a run with rollbacks reports it to the parent as undoable", () => {
     const state: RunState = { status: "completed", outcome: '"o"', at: 9 };
-    const told = (undo: Undo, brought: Undo | null, end: RunState = state) =>
+    const decided = (undo: Undo, brought: Undo | null, end: RunState = state) =>
       decide(view("running", { parent, undo }), append({ state: end, undo: brought }), NOW);
-    for (const decision of [told("some", null), told("none", "some")]) {
+    for (const decision of [decided("some", null), decided("none", "some")]) {
       expect(decision).toMatchObject({ transition: { posts: [{}, { status: "undoable" }] } });
     }
-    expect(told("some", "none")).toMatchObject({ transition: { posts: [{}, { status: "completed" }] } });
+    expect(decided("some", "none")).toMatchObject({ transition: { posts: [{}, { status: "completed" }] } });
     const failed: RunState = { status: "failed", outcome: null, at: 9 };
-    expect(told("some", null, failed)).toMatchObject({ transition: { posts: [{}, { status: "failed" }] } });
+    expect(decided("some", null, failed)).toMatchObject({ transition: { posts: [{}, { status: "failed" }] } });
   });
 
-  it("that ends nothing tells nobody", () => {
+  it("an append that does not end the run adds no posts", () => {
     const wait = { messages: [], topics: [], children: false, until: null, since: 0, open: [], openCount: 0 };
     const states: readonly RunState[] = [
       { status: "running", wait: null, inboxSeen: 0 },
@@ -204,24 +204,24 @@ describe("an append", () => {
   });
 });
 
-describe("control from outside", () => {
+describe("controls", () => {
   const cancel: Op = { kind: "cancel", runId: "r", opId: "c", reason: '"why"' };
   const pause: Op = { kind: "pause", runId: "r", opId: "c", reason: '"why"' };
   const resume: Op = { kind: "resume", runId: "r", opId: "c" };
   const fail: Op = { kind: "fail", runId: "r", opId: "c", epoch: 3, failure: '"why"' };
   const all = [cancel, pause, resume, fail] as const;
 
-  it.each(all)("of a run that is not there is answered so: $kind", (op) => {
+  it.each(all)("a control of an unknown run has the outcome notFound: $kind", (op) => {
     expect(decide(null, op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "notFound" } });
   });
 
-  it.each(all)("of a run that has ended is answered with its status: $kind", (op) => {
+  it.each(all)("a control of an ended run has the outcome ended with its status: $kind", (op) => {
     for (const status of TERMINAL) {
       expect(decide(view(status), op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "ended", status } });
     }
   });
 
-  it.each(OPEN)("cancels a run that is %s under the epoch that was seen, and closes what hangs on it", (status) => {
+  it.each(OPEN)("a cancel ends a run that is %s under the epoch that was read, and closes its children", (status) => {
     expect(decide(view(status, { parent }), cancel, NOW)).toEqual({
       kind: "transition",
       transition: {
@@ -241,7 +241,7 @@ describe("control from outside", () => {
   });
 
   it.each(OPEN)(
-    "stops a run that is %s and has something to undo, and closes what hangs on it; nobody is told of an end",
+    "a cancel stops a run that is %s and has rollbacks, closes its children, and reports no end",
     (status) => {
       expect(decide(view(status, { parent, undo: "some" }), cancel, NOW)).toEqual({
         kind: "transition",
@@ -259,14 +259,14 @@ describe("control from outside", () => {
     },
   );
 
-  it.each(OPEN)("does not cancel a run a second time that undoes what it has done: %s", (status) => {
+  it.each(OPEN)("a cancel is refused when the run is already compensating: %s", (status) => {
     expect(decide(view(status, { undo: "underWay" }), cancel, NOW)).toEqual({
       kind: "outcome",
       outcome: { kind: "refused", status: "compensating" },
     });
   });
 
-  it.each(OPEN)("pauses a run that is %s, unless it is paused", (status) => {
+  it.each(OPEN)("a pause pauses a run that is %s unless it is paused", (status) => {
     const state = { status: "paused", reason: '"why"' };
     const transition = {
       kind: "control",
@@ -283,7 +283,7 @@ describe("control from outside", () => {
     );
   });
 
-  it.each(OPEN)("resumes a paused run only: %s", (status) => {
+  it.each(OPEN)("a resume resumes only a paused run: %s", (status) => {
     const state = { status: "resumed", at: NOW };
     const transition = {
       kind: "control",
@@ -302,7 +302,7 @@ describe("control from outside", () => {
     );
   });
 
-  it.each(OPEN)("fails a run that is %s only under the epoch that was claimed", (status) => {
+  it.each(OPEN)("a fail ends a run that is %s only under the epoch that was claimed", (status) => {
     expect(decide(view(status, { parent }), fail, NOW)).toMatchObject({
       transition: {
         kind: "control",
@@ -317,7 +317,7 @@ describe("control from outside", () => {
     });
   });
 
-  it.each(OPEN)("holds a run that is %s for a while, unless it is paused", (status) => {
+  it.each(OPEN)("a hold takes a run that is %s from its owner unless it is paused", (status) => {
     const hold: Op = { kind: "hold", runId: "r", opId: "c", forMs: 50 };
     const state = { status: "released", at: NOW + 50 };
     expect(decide(view(status), hold, NOW)).toMatchObject(
@@ -325,7 +325,7 @@ describe("control from outside", () => {
     );
   });
 
-  it.each(STATUSES)("rewrites the journal of a run that is %s under the epoch that was read", (status) => {
+  it.each(STATUSES)("a rewrite changes the journal of a run that is %s under the epoch that was read", (status) => {
     const journal = { seen: { seq: 2, status }, cutAfter: 1, add: [], restore: [] };
     const op: Op = {
       kind: "rewrite",
@@ -356,7 +356,7 @@ describe("control from outside", () => {
     expect(decide(null, op, NOW)).toEqual({ kind: "outcome", outcome: { kind: "notFound" } });
   });
 
-  it("is the same for the same view, op and time, and changes none of them", () => {
+  it("a decision is the same for the same view, op and time, and changes none of them", () => {
     const seen = Object.freeze(view("running", { parent: Object.freeze({ ...parent }) }));
     for (const op of all) expect(decide(seen, Object.freeze({ ...op }) as Op, NOW)).toEqual(decide(seen, op, NOW));
   });

@@ -4,12 +4,12 @@ import type { RecordKind } from "../model/record.ts";
 import { isTerminal, type Payload, type TerminalStatus, type Undo } from "../model/run.ts";
 import type { Post, RunState, Transition } from "../model/transition.ts";
 
-/** What comes of an op: a transition for the store, or an answer without one. */
+/** A transition for the store, or an outcome that needs none. */
 export type Decision =
   | { readonly kind: "transition"; readonly transition: Transition }
   | { readonly kind: "outcome"; readonly outcome: Outcomes[Op["kind"]] };
 
-/** Pure: the same view, op and time give the same decision. `view` is null for a run that the op is not about, or that is not there. */
+/** Decides an op. Pure: the same view, op and time give the same decision. `view` is null if the run does not exist, or the op has none. */
 export function decide(view: RunView | null, op: Op, now: number): Decision {
   switch (op.kind) {
     case "start":
@@ -48,7 +48,7 @@ export function decide(view: RunView | null, op: Op, now: number): Decision {
   }
 }
 
-/** An owner adds to its run: only what follows the newest record, only while the run is not terminal, only under its own epoch. */
+/** An owner appends only records that follow the newest one, only to an open run, and only under its own epoch. */
 function decideAppend(view: RunView | null, op: AppendOp): Decision {
   if (view === null) return answer({ kind: "lost", reason: "gone" });
   if (view.epoch !== op.epoch) return answer({ kind: "lost", reason: "fenced" });
@@ -56,7 +56,7 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
   let seq = view.seq;
   for (const record of op.records) {
     seq += 1;
-    if (record.seq !== seq) throw new Error(`run ${op.runId}: record ${record.seq} offered where ${seq} follows`);
+    if (record.seq !== seq) throw new Error(`run ${op.runId}: record ${record.seq} appended where ${seq} follows`);
   }
   const { state } = op;
   if (state === null) return transition(op);
@@ -78,7 +78,7 @@ function decideAppend(view: RunView | null, op: AppendOp): Decision {
   });
 }
 
-/** A run that has something to undo does that first; one that does so already is not cancelled a second time. */
+/** Cancels a run. A run with something to undo compensates first; a compensating run is not cancelled again. */
 function decideCancel(view: RunView | null, op: Extract<Op, { kind: "cancel" }>, now: number): Decision {
   if (view === null || isTerminal(view.status) || view.undo === "none")
     return control(view, op, { status: "cancelled", outcome: op.reason, at: now });
@@ -105,7 +105,7 @@ function control(
   });
 }
 
-/** What rests on a run that was read holds for that run only: one that has changed hands is read again. */
+/** A decision based on a read holds only for the epoch that was read. If the epoch has changed, the run is read again. */
 function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decision {
   if (view === null) return answer({ kind: "notFound" });
   if (view.epoch !== op.epoch) return answer({ kind: "moved" });
@@ -117,7 +117,7 @@ function decideRewrite(view: RunView | null, op: RewriteOp, now: number): Decisi
   return transition({ kind: "control", runId, epoch, state, posts, journal, undo: null, controlId });
 }
 
-/** The one place that says what an end means to others: the parent hears of it, the children are closed. */
+/** The posts of a run's end: its outcome to the parent, a cancel to the children. */
 function endPosts({ id, parent }: RunView, state: RunState, undo: Undo): readonly Post[] {
   if (state.status === "compensating") return [{ kind: "closeChildren", of: id, reason: null, at: state.at }];
   if (!isEnd(state)) return [];
@@ -141,10 +141,10 @@ function answer(outcome: Outcomes[Op["kind"]] | ControlOutcome): Decision {
   return { kind: "outcome", outcome };
 }
 
-/** Records that tell of no work. */
+/** Kinds of records that no step body produced. */
 const RECEIPTS: ReadonlySet<RecordKind> = new Set(["listen", "event", "select", "sleep"]);
 
-/** Whether others may be committed before it: the run ends, nobody is told of it, and a crash would have nothing done twice. */
+/** Whether an append may yield to others: it only ends a run that posts nothing, and a crash before the commit repeats no step. */
 export function canWait({ state, records, posts, documents }: AppendOp, view: RunView | null): boolean {
   if (view === null || view.parent !== null || posts.length > 0 || documents.length > 0) return false;
   if (state?.status !== "completed" && state?.status !== "failed") return false;

@@ -9,8 +9,8 @@ const DUPLICATE: PostAnswer = { kind: "duplicate" };
 const DELIVERED: PostAnswer = { kind: "delivered", runs: 1 };
 
 /**
- * Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
- * that was due before keeps its place among the due ones. `again`: also what the run has had, and left behind when it ended.
+ * Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
+ * due keeps its position. `again` also adds an entry that the run had and returned when it ended.
  */
 export function deliver(batch: Batch, head: RunHead, entry: Omit<InboxEntry, "n">, again = false): PostAnswer {
   const { tables, now } = batch;

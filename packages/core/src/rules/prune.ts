@@ -3,20 +3,20 @@ import { endPending } from "./apply-event.ts";
 import type { Batch } from "./batch.ts";
 import type { Pruned, PruneRequest, RunHead, Tables } from "./tables.ts";
 
-/** Removes what is old: at most `limit` runs, ids, events and letters each. */
+/** Deletes expired rows: at most `limit` runs, ids, events and letters each. */
 export function pruneRows(batch: Batch, request: PruneRequest): Pruned {
   const { tables, now } = batch;
   const { limit, receivedBefore, lettersBefore = null } = request;
   const runs = pruneRuns(tables, request);
   const expired = tables.events.expired(now, limit);
   for (const event of expired) endPending(batch, event, "expired");
-  const entries = receivedBefore === null ? 0 : forgetReceived(tables, receivedBefore, limit);
+  const entries = receivedBefore === null ? 0 : deleteReceived(tables, receivedBefore, limit);
   const letters = lettersBefore === null ? 0 : tables.letters.removeBefore(lettersBefore, limit);
   const done = Math.max(runs, expired.length, entries, letters) < limit;
   return { runs, entries, expired: expired.length, letters, done };
 }
 
-/** Children before parents: a run whose last child has gone may go in the same call. */
+/** Deletes children before parents: a run whose last child was deleted can follow in the same call. */
 function pruneRuns(tables: Tables, { runsEndedBefore, statuses, limit }: PruneRequest): number {
   if (runsEndedBefore === null) return 0;
   const terminal = (statuses ?? STATUSES).filter(isTerminal);
@@ -38,7 +38,7 @@ function removeRun(tables: Tables, head: RunHead): void {
   tables.runs.remove(head);
 }
 
-function forgetReceived(tables: Tables, before: number, limit: number): number {
+function deleteReceived(tables: Tables, before: number, limit: number): number {
   const ids = tables.inbox.forgetBefore(before, limit);
   return ids + (ids < limit ? tables.events.removeBefore(before, limit - ids) : 0);
 }

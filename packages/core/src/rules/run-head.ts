@@ -2,7 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { Run, Status } from "../model/run.ts";
 import type { HeadDraft, RunHead, Tables } from "./tables.ts";
 
-/** A copy to change. It is written out because every transition makes one, and a spread costs ten times as much. */
+/** Copies a head for changes. Written out because every transition makes a copy, and a spread costs ten times as much. */
 export function draftOf(head: RunHead): HeadDraft {
   return {
     key: head.key,
@@ -29,17 +29,17 @@ export function draftOf(head: RunHead): HeadDraft {
   };
 }
 
-/** The status of a run that is worked on, or is to be. */
+/** The status of a run that is executed, or can be claimed. */
 export function workingStatus({ undo }: Pick<RunHead, "undo">): Extract<Status, "running" | "compensating"> {
   return undo === "underWay" ? "compensating" : "running";
 }
 
-/** Whether its owner has it in its hands. A run that is compensating does one thing at a time, so it rests while its row has a wait. */
+/** Whether the owner is executing the run. A compensating run does one thing at a time, so it is suspended while its row has a wait. */
 export function isWorking({ runs }: Pick<Tables, "runs">, head: RunHead): boolean {
   return head.status === "running" || (head.status === "compensating" && runs.wait(head) === null);
 }
 
-/** A run as its readers see it: the head, without what is the store's own, and the rest of the row. */
+/** Builds the run that readers get, from the head without the store's own fields and the rest of the row. */
 export function runOf(head: RunHead, rest: Omit<Run, keyof RunHead>): Run {
   return {
     id: head.id,
@@ -68,7 +68,7 @@ export function runOf(head: RunHead, rest: Omit<Run, keyof RunHead>): Run {
   };
 }
 
-/** An entry with its place in the inbox. */
+/** Adds its number to an inbox entry. */
 export function numbered(n: number, entry: Omit<InboxEntry, "n">): InboxEntry {
   const { kind, id, name, value, status, at, onTargetTerminated } = entry;
   return { n, kind, id, name, value, status, at, onTargetTerminated };

@@ -12,11 +12,11 @@ import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { TransactionEnd } from "./transaction-scope.ts";
 
 /**
- * The rows of a store, one small synchronous step at a time. What a transition means is written once, in `apply*.ts`, over
- * this interface; a store that reaches its rows without waiting implements it, and thereby behaves like every other.
+ * The rows of a store, as small synchronous operations. `apply*.ts` defines once, over this interface, what a transition does. A store
+ * that reaches its rows synchronously implements it, and so behaves like every other store.
  *
- * 1. All calls of one commit happen inside one transaction: they stay together or leave no trace.
- * 2. A method does one thing and asks for no reason; guards are in the code that calls it.
+ * 1. All calls of one commit happen inside one transaction: they commit together or leave no trace.
+ * 2. Methods check nothing. The rules that call them do.
  */
 export interface Tables {
   readonly runs: RunTable;
@@ -27,11 +27,11 @@ export interface Tables {
   readonly letters: LetterTable;
   readonly documents: DocumentTable;
   readonly workers: WorkerTable;
-  /** Runs a transition's code with a transaction on the user's own rows. What it did there stays only if it returned. */
+  /** Runs a transition's code with a transaction on the user's own rows. Its writes are kept only if it returned. */
   transact(code: InTransaction): TransactionEnd;
 }
 
-/** The part of a run's row that decides: small, whatever the size of its input and outcome. */
+/** The part of a run's row that decisions need. Small, because input and outcome are not in it. */
 export interface RunHead
   extends Pick<
     Run,
@@ -54,15 +54,15 @@ export interface RunHead
     | "endedAt"
     | "undo"
   > {
-  /** The store's own number for the run. */
+  /** The store's own number of the run. */
   readonly key: number;
-  /** The last call from outside that took the run over. */
+  /** Id of the last control call that took the run over. */
   readonly controlId: string | null;
   /** How many topics the run is subscribed to. */
   readonly topics: number;
 }
 
-/** A head that is being changed. */
+/** A head while it is changed. */
 export type HeadDraft = { -readonly [Field in keyof RunHead]: RunHead[Field] };
 
 /** The posts that a run waits for. */
@@ -71,33 +71,33 @@ export type AwaitedPosts = Pick<Wait, "messages" | "children">;
 export interface RunTable {
   head(runId: string): RunHead | null;
   get(runId: string): Run | null;
-  /** What the row says the run waits for, as far as a post asks; its topics are in a table of their own. */
+  /** The messages and children that the run waits for. Its topics are in `TopicTable`. */
   wait(head: RunHead): AwaitedPosts | null;
-  /** Gives the head its key. False, and nothing is added, when a run has this id. */
+  /** Inserts the run and sets the head's key. False, without an insert, if a run has this id. */
   insert(run: NewRun, head: HeadDraft): boolean;
-  /** Writes who owns the run and when it is due: status, epoch, turn, owner, claims; wait and outcome stay. */
+  /** Writes status, epoch, turn, owner, claims and due time. Keeps wait and outcome. */
   saveOwner(head: RunHead): void;
-  /** Writes the inbox's number, and nothing else. */
+  /** Writes only the number of the newest inbox entry. */
   saveInbox(head: RunHead): void;
-  /** Writes what a post that is waited for changes: the inbox's number, when the run is due, the number of its topics. */
+  /** Writes what an awaited post changes: newest inbox entry, due time, number of topics. */
   saveReady(head: RunHead): void;
-  /** Writes what there is to undo, and nothing else. */
+  /** Writes only whether there is something to undo. */
   saveUndo(head: RunHead): void;
   saveWait(head: RunHead, wait: Wait | null): void;
-  /** Writes the head and the outcome; the wait goes. */
+  /** Writes the head and the outcome. Removes the wait. */
   saveOutcome(head: RunHead, outcome: Payload): void;
-  /** Writes the version, and nothing else. */
+  /** Writes only the version. */
   saveVersion(head: RunHead): void;
-  /** Writes the head and what the run is from here on; the wait goes. */
+  /** Writes the head and the input of the next generation. Removes the wait. */
   saveProgram(head: RunHead, program: Pick<Run, "input">): void;
-  /** Children that are not terminal and are to be cancelled when their parent ends, the oldest first. */
+  /** Open children that are cancelled when their parent ends, oldest first. */
   openChildren(runId: string): readonly RunHead[];
-  /** Due at `now`, unowned, of these workflows. */
+  /** Runs of these workflows that are due at `now` and have no owner. */
   claimable(query: ClaimableQuery): readonly RunHead[];
   ownedBy(worker: string, limit: number): readonly RunHead[];
   /**
-   * Terminal runs that may go: no child is there still, and no run above is open, unless that one has been continued since the
-   * run below it was made. By status as asked, the oldest first.
+   * Terminal runs that may be deleted, oldest first: they have no child, and no open ancestor. An ancestor that was continued since it
+   * started the run does not count, because its journal does not refer to the run any more.
    */
   ended(query: EndedQuery): readonly RunHead[];
   remove(head: RunHead): void;
@@ -107,7 +107,7 @@ export interface ClaimableQuery {
   readonly workflows: readonly WorkflowRef[];
   readonly now: number;
   readonly limit: number;
-  /** Whether those that are due for the shortest time come first, or for the longest. */
+  /** True returns the runs due for the shortest time first, false those due for the longest. */
   readonly newestFirst: boolean;
 }
 
@@ -118,68 +118,68 @@ export interface EndedQuery {
 }
 
 export interface JournalTable {
-  /** The base when there is no record. */
+  /** The base seq if there is no record. */
   newestSeq(head: RunHead): number;
-  /** Throws when the first does not follow the newest: whoever sends that is wrong. */
+  /** Throws if the first record does not follow the newest one. That is a bug of the caller. */
   append(head: RunHead, records: readonly JournalRecord[]): void;
-  /** The records of a run that has none: of one that was elsewhere before. Their seqs grow, and may have gaps. */
+  /** Inserts the records of an imported run, which has none yet. Their seqs grow, and may have gaps. */
   fill(head: RunHead, records: readonly JournalRecord[]): void;
-  /** Appends if the run is there, is not terminal, has this epoch and none of these records; else false, and no trace. */
+  /** Appends if the run exists, is open, has this epoch and none of these records. Otherwise false, without a write. */
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean;
-  /** Removes the records up to this seq. */
+  /** Deletes the records up to this seq. */
   cut(head: RunHead, seqMax: number): void;
-  /** Removes the records after this seq. */
+  /** Deletes the records after this seq. */
   cutAfter(head: RunHead, seq: number): void;
-  /** Removes these records; the newest is never among them. */
+  /** Deletes these records. The newest one is never among them. */
   trim(head: RunHead, range: SeqRange): void;
 }
 
 export interface InboxTable {
-  /** False, and nothing is added, when the run has had an entry of this kind and id. */
+  /** False, without an insert, if the run has or had an entry of this kind and id. */
   add(head: RunHead, entry: InboxEntry): boolean;
-  /** As `add`, also for what the run has had and taken; false, and nothing is added, when it lies there. */
+  /** Like `add`, but also inserts an entry that the run has already received. False if the entry is in the inbox. */
   restore(head: RunHead, entry: InboxEntry): boolean;
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean;
-  /** The entry is gone, its id is known still. */
+  /** Deletes the entry. Its id stays known. */
   take(head: RunHead, n: number): void;
-  /** What has not been received, in order of arrival. */
+  /** Entries not received yet, in order of arrival. */
   open(head: RunHead): readonly InboxEntry[];
   takeAll(head: RunHead): void;
-  /** Forgets ids of received entries from before this; says how many. */
+  /** Deletes ids of entries received before this time. Returns how many. */
   forgetBefore(before: number, limit: number): number;
   removeAll(head: RunHead): void;
 }
 
 export interface TopicTable {
-  /** Makes the topics that the run is subscribed to exactly these; those that stay keep their place. */
+  /** Makes these the topics that the run is subscribed to. Topics that stay keep their position among the waiters. */
   subscribe(head: RunHead, topics: readonly string[]): void;
   unsubscribe(head: RunHead): void;
   longestWaiter(topic: string): RunHead | null;
   /** The longest waiter first. */
   waiters(topic: string): readonly RunHead[];
-  /** The newest event with `consume: "all"` that the run has had of this topic; 0: none. */
+  /** Number of the newest event with `consume: "all"` that the run received on this topic. 0 if none. */
   seen(head: RunHead, topic: string): number;
   setSeen(head: RunHead, topic: string, n: number): void;
   forgetSeen(head: RunHead): void;
 }
 
 export interface EventRow {
-  /** In the order in which the store got them; never used twice. */
+  /** In the order of arrival. Never reused. */
   readonly n: number;
   readonly id: string;
   readonly topic: string;
-  /** Null once nobody can get it from here. */
+  /** Null once no run can receive the event any more. */
   readonly value: Payload;
   readonly at: number;
   readonly expireAt: number;
   readonly deliver: DeliverPolicy;
   readonly consume: ConsumePolicy;
   readonly pendingMax: number;
-  /** Whether a run that subscribes later may get it. What is not pending is kept to know the id again. */
+  /** Whether a run that subscribes later may receive it. Other events are kept only to recognise their ids. */
   readonly pending: boolean;
-  /** Whether some run has it or had it. */
+  /** Whether a run received it, or has it in its inbox. */
   readonly received: boolean;
-  /** The run whose inbox got an event with `consume: "one"`. */
+  /** The run whose inbox has an event with `consume: "one"`. */
   readonly holder: string | null;
 }
 
@@ -187,9 +187,9 @@ export interface DeliverableQuery {
   readonly topic: string;
   readonly consume: ConsumePolicy;
   readonly afterN: number;
-  /** Events that are over at this time are passed by. */
+  /** Events that have expired at this time are skipped. */
   readonly now: number;
-  /** Events with `deliver: "afterCreate"` from before this are passed by. */
+  /** Events with `deliver: "afterCreate"` from before this time are skipped. */
   readonly createdAt: number;
 }
 
@@ -198,40 +198,40 @@ export interface EventTable {
   insert(event: Omit<EventRow, "n">): EventRow;
   save(event: EventRow): void;
   remove(event: EventRow): void;
-  /** The oldest pending event of the topic that a run of this age may get. */
+  /** The oldest pending event of the topic that a run of this age may receive. */
   oldestDeliverable(query: DeliverableQuery): EventRow | null;
   oldestPending(topic: string): EventRow | null;
-  /** Adds to the number of pending events of a topic, and says what it is then. */
+  /** Changes the number of pending events of a topic. Returns the new number. */
   countPending(topic: string, change: 1 | -1): number;
   expired(now: number, limit: number): readonly EventRow[];
-  /** Removes events from before this that are neither pending nor in an inbox; says how many. */
+  /** Deletes events from before this time that are neither pending nor in an inbox. Returns how many. */
   removeBefore(before: number, limit: number): number;
 }
 
-/** A dead letter, and the id that its message or event had. */
+/** A dead letter, with the id of its message or event. */
 export interface LetterRow extends DeadLetter {
   readonly postId: string;
 }
 
 export interface LetterTable {
   get(id: string): LetterRow | null;
-  /** Nothing happens when there is one with this id. */
+  /** Does nothing if a letter has this id. */
   insert(letter: LetterRow): void;
   remove(id: string): void;
-  /** Removes those from before this, the oldest first; says how many. */
+  /** Deletes letters from before this time, oldest first. Returns how many. */
   removeBefore(before: number, limit: number): number;
 }
 
 export interface DocumentTable {
   get(kind: string, id: string): StoredDocument | null;
   put(document: StoredDocument): void;
-  /** Nothing happens when there is one of this kind and id. */
+  /** Does nothing if a document has this kind and id. */
   create(document: StoredDocument): void;
-  /** Nothing happens when there is none of this kind and id. */
+  /** Does nothing if no document has this kind and id. */
   mark(kind: string, id: string, attributes: DocumentAttributes): void;
-  /** A run's documents that are open are cancelled. */
+  /** Cancels the run's open documents. */
   closeOf(runId: string): void;
-  /** Puts `document` where `seen` was, which `get` has just told. */
+  /** Replaces `seen`, which `get` has just returned, by `document`. */
   revise(seen: StoredDocument | null, document: StoredDocument): void;
   remove(kind: string, id: string): void;
   removeOf(runId: string): void;
@@ -239,10 +239,10 @@ export interface DocumentTable {
 
 export interface WorkerTable {
   expiresAt(worker: string): number | null;
-  /** `workflows` left out: they stay as they were. */
+  /** Keeps the stored workflows if `workflows` is omitted. */
   save(worker: string, expiresAt: number, workflows?: readonly WorkflowRef[]): void;
   remove(worker: string): void;
-  /** Workers whose time was over at `now`, the longest dead first. */
+  /** Workers whose lease has expired at `now`, the longest expired first. */
   dead(now: number, limit: number): readonly string[];
 }
 
@@ -250,26 +250,26 @@ export interface ClaimRequest {
   readonly worker: string;
   readonly limit: number;
   readonly workflows: readonly WorkflowRef[];
-  /** The shortest due first: where many are due, those that became so a moment ago. Left out: the longest due first. */
+  /** Claims the runs that became due last first. Default: the longest due first. */
   readonly newestFirst?: boolean;
-  /** Of runs that were claimed at least `claims` times without progress, at most `max` are given. Left out: as any other. */
+  /** Claims at most `max` runs that were claimed `claims` or more times without progress. Default: no such limit. */
   readonly suspects?: { readonly claims: number; readonly max: number };
 }
 
 export interface Heartbeat {
-  /** False: others took this worker for dead and its runs may have been freed, some or all of them. It is registered anew. */
+  /** False if the lease had expired: some or all of its runs may have been freed. The worker is registered again. */
   readonly alive: boolean;
-  /** How many runs of dead workers were freed. */
+  /** How many runs of expired workers were freed. */
   readonly freed: number;
-  /** As `held`. */
+  /** Like `ownedRunning`. */
   readonly owned: readonly OwnedRun[];
-  /** As `nextDueAt`, of the `workflows` of this call. */
+  /** Like `nextDueAt`, for the `workflows` of this call. */
   readonly nextDueAt: number | null;
-  /** When the first of the other workers is taken for dead if it says nothing. Past: one is, and more of its runs are to be freed. */
+  /** When the next lease of another worker expires. A time in the past means that more of its runs are to be freed. */
   readonly nextExpiryAt: number | null;
 }
 
-/** A run that a worker owns and that is `running`. */
+/** A `running` run of a worker. */
 export interface OwnedRun {
   readonly id: string;
   readonly epoch: number;
@@ -277,15 +277,15 @@ export interface OwnedRun {
 
 export interface PruneRequest {
   /**
-   * Terminal runs that ended before this go, with their journal, inbox and documents. Null: none. A run stays while a run below
-   * it is there, and while a run above it is open, unless that one has been continued since: its journal tells of it no more.
+   * Deletes terminal runs that ended before this time, with journal, inbox and documents. Null deletes none. A run stays while it has a
+   * child, or an open ancestor. An ancestor that was continued since it started the run does not count.
    */
   readonly runsEndedBefore: number | null;
-  /** Only runs of these statuses; all terminal ones when left out. */
+  /** Deletes only runs with these statuses. Default: all terminal ones. */
   readonly statuses?: readonly Status[];
-  /** Received inbox entries and events from before this go: no duplicate of them is recognised any more. Null: none. */
+  /** Deletes the ids of entries and events received before this time; repeats of them are no longer duplicates. Null deletes none. */
   readonly receivedBefore: number | null;
-  /** Dead letters from before this go. Null, or left out: none. */
+  /** Deletes dead letters from before this time. Null or omitted deletes none. */
   readonly lettersBefore?: number | null;
   readonly limit: number;
 }
@@ -293,9 +293,9 @@ export interface PruneRequest {
 export interface Pruned {
   readonly runs: number;
   readonly entries: number;
-  /** Events whose time was over: they are dead letters now. */
+  /** Expired events, which are dead letters now. */
   readonly expired: number;
   readonly letters: number;
-  /** False: there was more than `limit`. */
+  /** False if there was more than `limit`. */
   readonly done: boolean;
 }

@@ -1,7 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import type { Answer, InTransaction, Transition } from "../model/transition.ts";
 
-/** A transition that was asked for inside a transaction: applied when the body has returned. */
+/** A transition requested inside a transaction. The store applies it when the callback has returned. */
 export interface Enlisted {
   readonly transition: Transition;
   settle(answer: Answer): void;
@@ -13,21 +13,20 @@ export type TransactionEnd =
   | { readonly kind: "threw"; readonly error: unknown };
 
 /**
- * What belongs to a transaction that user code has in its hands, and is not for its hands: whether it is open, and what was
- * asked of the engine in it.
+ * The engine's side of a transaction that user code holds: whether it is open, and the transitions requested in it.
  */
 export class TransactionScope {
   readonly #enlisted: Enlisted[] = [];
   #open = true;
-  #spoiled: { readonly error: unknown } | null = null;
+  #failed: { readonly error: unknown } | null = null;
 
-  /** Throws when the body has returned. */
+  /** Throws if the callback has returned. */
   check(): void {
     if (this.#open) return;
-    throw new PawlError("TX_INVALID", "the transaction is over: use tx only inside the body that it was given to");
+    throw new PawlError("TX_INVALID", "transaction already ended; use tx only inside its callback");
   }
 
-  /** Has the transition applied with the transaction. */
+  /** Applies the transition with the transaction. */
   enlist(transition: Transition): Promise<Answer> {
     this.check();
     return new Promise((settle) => {
@@ -35,22 +34,22 @@ export class TransactionScope {
     });
   }
 
-  /** The transaction is not to be: something that was asked for in it can't be done. */
-  spoil(error: unknown): void {
-    if (this.#open) this.#spoiled ??= { error };
+  /** Rolls the transaction back when its callback returns, because a request in it failed. */
+  fail(error: unknown): void {
+    if (this.#open) this.#failed ??= { error };
   }
 
-  /** Calls the code with its tx. It has to be done when it returns. */
+  /** Calls the code with its tx. The code must be done when it returns. */
   run(code: InTransaction, tx: object): TransactionEnd {
-    DESKS.set(tx, this);
+    SCOPES.set(tx, this);
     try {
       const pending = code(tx);
       if (pending !== undefined) {
-        // Whatever it still does finds its transaction closed.
+        // Anything it does later finds the transaction closed.
         pending.then(nothing, nothing);
         throw new PawlError(
           "TX_ASYNC",
-          "the body of a transaction returned a promise, and this store runs bodies that do not wait; it was rolled back",
+          "transaction callback returned a promise, but this store runs synchronous callbacks; the transaction was rolled back",
         );
       }
       return this.#end();
@@ -61,9 +60,9 @@ export class TransactionScope {
     }
   }
 
-  /** As `run`, for a store whose code may wait. */
+  /** Like `run`, for a store whose code may be asynchronous. */
   async runWaiting(code: InTransaction, tx: object): Promise<TransactionEnd> {
-    DESKS.set(tx, this);
+    SCOPES.set(tx, this);
     try {
       await code(tx);
       return this.#end();
@@ -75,19 +74,19 @@ export class TransactionScope {
   }
 
   #end(): TransactionEnd {
-    return this.#spoiled === null
+    return this.#failed === null
       ? { kind: "returned", enlisted: this.#enlisted }
-      : { kind: "threw", error: this.#spoiled.error };
+      : { kind: "threw", error: this.#failed.error };
   }
 }
 
-const DESKS = new WeakMap<object, TransactionScope>();
+const SCOPES = new WeakMap<object, TransactionScope>();
 
-/** The desk of a transaction that `ctx.transaction` gave; null for any other thing. */
+/** The scope of a `tx` that `ctx.transaction` passed to its callback. Null for any other value. */
 export function scopeOf(tx: unknown): TransactionScope | null {
-  return typeof tx === "object" && tx !== null ? (DESKS.get(tx) ?? null) : null;
+  return typeof tx === "object" && tx !== null ? (SCOPES.get(tx) ?? null) : null;
 }
 
 function nothing(): void {
-  // Nobody waits for it.
+  // The result is not needed.
 }

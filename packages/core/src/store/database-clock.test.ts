@@ -17,7 +17,7 @@ const answers = fc.array(
   },
 );
 
-it("is ahead of the database by less than a millisecond, and behind by less than two and what an answer takes", () => {
+it("the database clock is ahead by less than 1 ms, and behind by less than 2 ms plus the reply time", () => {
   fc.assert(
     fc.property(beginnings, answers, (begin, gaps) => {
       let passed = 0;
@@ -36,7 +36,7 @@ it("is ahead of the database by less than a millisecond, and behind by less than
   );
 });
 
-it("follows a clock of this machine that jumps, after as many answers as it keeps", () => {
+it("the database clock follows a jump of the local clock after as many replies as it keeps", () => {
   let here = 0;
   const clock = new DatabaseClock(() => here);
   clock.heard(1_000);

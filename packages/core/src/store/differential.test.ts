@@ -65,7 +65,7 @@ async function compare(seed: number, connections: number): Promise<Tally> {
   return counts;
 }
 
-it(`${TRANSITIONS} random transitions leave memory and SQLite with the same answers and the same rows (seed ${SEED})`, async () => {
+it(`${TRANSITIONS} random transitions give the same answers and rows in memory and SQLite (seed ${SEED})`, async () => {
   const counts = await compare(SEED, 1);
   for (const word of ["exists", "notFound", "terminal", "fenced", "inbox", "early", 'again":true', "runId"]) {
     expect(counts.get(`commit ${word}`) ?? 0, word).toBeGreaterThan(0);
@@ -75,6 +75,6 @@ it(`${TRANSITIONS} random transitions leave memory and SQLite with the same answ
   }
 }, 120_000);
 
-it(`the same through three connections that take turns, so that what one remembers another has changed (seed ${SEED})`, async () => {
+it(`three SQLite connections that take turns give the same answers and rows as memory (seed ${SEED})`, async () => {
   await compare(SEED + 7, 3);
 }, 120_000);

@@ -6,84 +6,83 @@ import type { WorkflowRef } from "../model/workflow-ref.ts";
 import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../rules/tables.ts";
 
 /**
- * Where rows live. A store applies; it decides nothing.
+ * Where rows live. A store applies transitions; it decides nothing.
  *
- * 1. `commit` is one atomic, durable batch: its transitions are applied in order, each as a whole or not at all. A refused
- *    one is an answer and leaves no trace; those beside it are applied.
- * 2. Every transition may be sent again after an unknown outcome, and answers as it did the first time (`again: true`).
- * 3. A post that a run waits for makes the run ready (`wakeAt` = now) in the same commit; so does a wait that finds its
- *    message or event already there.
- * 4. All comparisons with the present use the store's own clock.
- * 5. A method that can't reach its database throws `StoreError`; nothing else is thrown for reasons of state.
- * 6. The code of a transition (`transaction`) is called inside the database transaction that applies it, when its guards have
- *    passed and before its records are written, with a handle on that transaction. If it throws, what it did is undone and the
- *    transition is refused (`threw`), with no harm to those beside it. It is not called for a transition that is refused or
- *    was applied before. The handle can neither end the transaction nor outlive the call. A store that can give none refuses
- *    with an error of code `TX_UNSUPPORTED`.
+ * 1. `commit` is one atomic, durable batch. Its transitions are applied in order, each as a whole or not at all. A refused transition is
+ *    an answer and leaves no trace; the others are applied.
+ * 2. Every transition can be sent again after an unknown outcome, and gets the same answer as the first time (`again: true`).
+ * 3. A post that a run waits for makes the run ready (`wakeAt` = now) in the same commit. So does a wait whose message or event has
+ *    already arrived.
+ * 4. All comparisons with the current time use the store's own clock.
+ * 5. A method that cannot reach its database throws `StoreError`. Nothing else is thrown because of the stored state.
+ * 6. The code of a transition (`transaction`) is called inside the database transaction that applies it, after its guards have passed and
+ *    before its records are written, with a handle on that transaction. If it throws, its writes are undone and the transition is
+ *    refused (`threw`); the others are not affected. It is not called for a transition that is refused or was applied before. The
+ *    handle cannot end the transaction or outlive the call. A store without transactions refuses with code `TX_UNSUPPORTED`.
  */
 export interface Store {
   /** Creates or migrates the schema. Called once, before anything else. */
   open(world: StoreWorld): Promise<void>;
-  /** The store's clock, epoch ms; an estimate where the database is elsewhere. */
+  /** The store's clock in epoch ms. An estimate if the database is remote. */
   now(): number;
-  /** Whether `now` is the very clock that guards are compared with: then a deadline that has come here has come there. */
+  /** Whether `now` is the clock that guards are compared with, and not an estimate of it. */
   readonly exactClock: boolean;
-  /** Asks what time it is by the clock that guards are compared with. Left out: nobody is told but by guards, or `now` is that clock. */
+  /** Reads the clock that guards are compared with. Omitted if `now` is that clock, or if the store cannot report it. */
   readClock?(): Promise<number>;
   /**
-   * How code in a transition is run. `batched`: it does not wait, and is a part of its batch like any transition; if it returns
-   * a promise, it is refused with code `TX_ASYNC`. `apart`: it may wait, so a transition with code is alone in its batch, and
-   * `commit` is called with such batches while others are under way. The store runs each on a connection of its own: it checks the
-   * guards, awaits the code, locks the run's row, checks again, writes, commits. The run adds nothing else meanwhile; others go on.
+   * How the code of a transition runs.
+   * - `batched`: synchronously, as a part of its batch. Code that returns a promise is refused with `TX_ASYNC`.
+   * - `apart`: it may be asynchronous. A transition with code is alone in its batch, and `commit` is called for such batches in parallel.
+   *   The store uses a separate connection for each: it checks the guards, awaits the code, locks the run's row, checks again, writes
+   *   and commits. The run appends nothing else meanwhile; other runs continue.
    */
   readonly transactions: "batched" | "apart";
   /**
-   * How many transitions a commit is given at most, by a store that works beside this process: so this process goes on with what one
-   * commit has answered while the next is under way. Left out: commits keep this process busy, and are as large as may be.
+   * The most transitions per commit, set by a store that works in another process: this process then handles the answers of one commit
+   * while the next is in flight. Omitted if commits keep this process busy; batches are then as large as possible.
    */
   readonly batchMax?: number;
-  /** How many runs that have something to commit, at least 1, keep it busy: more would get on no faster. Left out: 500. */
+  /** How many active runs keep the store busy, at least 1. More would not be faster. Default 500. */
   readonly busyMax?: number;
   commit(batch: readonly Transition[]): Promise<Commit>;
   /**
-   * Applies a batch inside a transaction that the caller has open on the same database: it is durable when the caller commits,
-   * and never was when the caller rolls back. Throws an error of code `TX_INVALID`, and changes nothing, when `tx` is no such
-   * transaction. Stores that don't have this take part in no transaction but their own.
+   * Applies a batch inside a transaction that the caller has open on the same database. The batch is durable when the caller commits, and
+   * has no effect when the caller rolls back. Throws `TX_INVALID` and changes nothing if `tx` is no such transaction. Omitted by stores
+   * that cannot join a caller's transaction.
    */
   commitWithin?(tx: unknown, batch: readonly Transition[]): Promise<Commit>;
   /**
-   * Makes `worker` the owner of runs that are due and that nobody owns, oldest due first: epoch + 1, status `running`,
-   * `claims` counted, `startedAt` set the first time. Only of `workflows`: a run of another version waits for who knows it.
+   * Makes `worker` the owner of due runs without an owner, longest due first: epoch + 1, status `running`, `claims` counted,
+   * `startedAt` set the first time. Claims only runs of `workflows`; a run of another version waits for a worker that has it.
    */
   claim(request: ClaimRequest): Promise<readonly Run[]>;
-  /** The runs that `worker` owns and that are due (a deadline, or a post whose hint was lost). Changes nothing. */
+  /** Returns runs owned by `worker` that are due: a deadline passed, or a post arrived and its hint was lost. Read-only. */
   dueRuns(worker: string, limit: number): Promise<readonly DueRun[]>;
   /**
-   * The runs that `worker` owns and that are `running`, with their epochs. Changes nothing. What the worker does not know of
-   * (the answer to its claim was lost) it learns here, and what it has lost is missing.
+   * Returns the `running` runs owned by `worker`, with their epochs. Read-only. The worker compares the result with its sessions: an
+   * extra run is a claim whose reply was lost, a missing run has another owner.
    */
   ownedRunning(worker: string): Promise<readonly OwnedRun[]>;
-  /** The earliest `wakeAt` among the runs that `worker` owns, or that nobody owns and that are of `workflows`; null if none has one. */
+  /** Returns the earliest `wakeAt` of the runs that `worker` owns, and of runs of `workflows` without an owner. Null if there is none. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null>;
-  /** A run with its newest snapshot, the records after it (or after `afterSeq`) and what lies in its inbox. */
+  /** Returns a run with its newest snapshot, the records after it (or after `afterSeq`) and its inbox. */
   load(runId: string, afterSeq?: number): Promise<Loaded | null>;
   /**
-   * Says that `worker` lives for `leaseMs` more, and frees the runs of workers whose time is over, a bounded number. `workflows`
-   * are those it can run, for people to see; left out, they stay as they were. The answer tells what a worker would ask next, so
-   * that one at rest asks for nothing else.
+   * Extends the lease of `worker` by `leaseMs`, and frees runs of expired workers, a bounded number per call. `workflows` is shown to
+   * operators; if omitted, the stored list is kept. The reply includes what a poll would return, so an idle worker makes no other call.
    */
   heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat>;
-  /** Ends a worker: its runs are free at once. */
+  /** Ends a worker, and frees its runs at once. */
   retire(worker: string): Promise<void>;
-  /** Removes what is old, a bounded number of rows; says how many, so that the caller can go on. */
+  /** Deletes expired rows, at most `request.limit` of each kind per call. Returns the counts; call again until `done`. */
   prune(request: PruneRequest): Promise<Pruned>;
-  /** Calls back when something may have changed by another process's hand. A hint: may come late, twice or never. */
+  /** Calls `listener` when another process may have changed something. A hint may be late, repeated or lost. */
   watch(listener: (hint: Hint) => void): () => void;
   close(): Promise<void>;
   readonly reader: Reader;
 }
 
-/** The part of the outside world that a store is given. */
+/** The part of the outside world that a store uses. */
 export interface StoreWorld {
   now(): number;
   /** Calls back repeatedly, about every `ms`, until the returned function is called. */
@@ -96,7 +95,7 @@ export interface Commit {
   readonly wakes: readonly Wake[];
 }
 
-/** A run that is due, and the number of the newest entry of its inbox: who has seen that needs to read nothing. */
+/** A due run, and the number of its newest inbox entry. A session that has seen that entry needs no load. */
 export interface DueRun {
   readonly id: string;
   readonly inboxLast: number;
@@ -104,34 +103,35 @@ export interface DueRun {
 
 export interface Loaded {
   readonly run: Run;
-  /** The document of kind `snapshot` whose id is the run's, if there is one; `seq` is its attribute `a`. */
+  /** The document of kind `snapshot` with the run's id. Its attribute `a` is the seq. Null if there is none. */
   readonly snapshot: StoredDocument | null;
   /** In order of seq. */
   readonly records: Records;
-  /** Those of kind `operator` among them. Left out: who needs them goes through all. */
+  /** The records of kind `operator` among them. If omitted, readers search all records. */
   readonly acts?: readonly JournalRecord[];
   /** What has not been received, in order of arrival. */
   readonly inbox: readonly InboxEntry[];
 }
 
-/** Runs that may have changed; null: any may have. */
+/** Runs that may have changed. */
 export interface Hint {
+  /** Null if any run may have changed. */
   readonly runIds: readonly string[] | null;
-  /** Who owns each of `runIds`, at its place; null: nobody. Left out: the store does not tell. */
+  /** The owner of each of `runIds`, null if it has none. Omitted if the store does not report owners. */
   readonly owners?: readonly (string | null)[];
   /**
-   * Runs that have ended: nobody has to work on them, but someone may wait for their results. Left out: the store does not tell
-   * of ends apart.
+   * Runs that have ended. No worker needs them, but a caller may wait for their results. Omitted if the store does not report ends
+   * separately.
    */
   readonly ended?: readonly string[];
 }
 
-/** Reads for people and clients. Never part of a decision. */
+/** Reads for operators and clients. No decision depends on them. */
 export interface Reader {
   get(runId: string): Promise<Run | null>;
   /**
-   * Newest first by (createdAt, id). A run created while one pages appears on no later page, unless it has the same
-   * millisecond as the last run of the page.
+   * Newest first by (createdAt, id). A run created between two pages does not appear on the later one, unless it has the same
+   * millisecond as the last run of the earlier page.
    */
   list(query: ListQuery): Promise<Page<Run>>;
   count(query: Omit<ListQuery, "limit" | "cursor">): Promise<number>;
@@ -149,7 +149,7 @@ export interface Reader {
 export interface JournalQuery {
   readonly afterSeq: number;
   readonly limit: number;
-  /** The last records, from the newest down. Left out: from the oldest up. */
+  /** True returns the newest records first. Default: the oldest first. */
   readonly newestFirst?: boolean;
 }
 
@@ -173,13 +173,13 @@ export interface DocumentQuery extends PageQuery {
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Null: this was the last page. */
+  /** Null if this was the last page. */
   readonly cursor: string | null;
 }
 
 export interface WorkerRow {
   readonly id: string;
   readonly expiresAt: number;
-  /** What it can run. */
+  /** The workflows that it executes. */
   readonly workflows: readonly WorkflowRef[];
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fromColumn, toColumn } from "./text-column.ts";
 
-it("every text comes back, and what is written holds neither NUL nor half a pair", () => {
+it("every text is read back unchanged, and the column contains no NUL and no lone surrogate", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 40 }), fc.string({ maxLength: 5 }), (units, plain) => {
       for (const text of [units, plain, units.slice(1), `${plain}\ufffe${units}`]) {
@@ -15,6 +15,6 @@ it("every text comes back, and what is written holds neither NUL nor half a pair
   );
 });
 
-it("plain text is written as it is", () => {
+it("plain text is written unchanged", () => {
   for (const text of ["", "order-1", 'line\n"quoted"\tπ😀']) expect(toColumn(text)).toBe(text);
 });

@@ -2,49 +2,49 @@ import { describe, expect, it } from "vitest";
 import type { Hint } from "../store/store.ts";
 import { handleHint } from "./worker.ts";
 
-/** A worker "w" with a run at rest in memory, one at work, and one that is about to begin. */
-function heeded(hint: Hint): readonly string[] {
+/** The reactions to a hint of worker "w", which has a parked run, a working one, and one that waits to start. */
+function handled(hint: Hint): readonly string[] {
   const done: string[] = [];
   handleHint(hint, {
     worker: "w",
     sessions: new Map([
-      ["resting", { isParked: true }],
+      ["parked", { isParked: true }],
       ["working", { isParked: false }],
     ]),
     loader: {
       isStarting: (runId) => runId === "expected",
-      reload: (runId) => void done.push(`read ${runId}`),
+      reload: (runId) => void done.push(`load ${runId}`),
     },
-    loop: { requestPoll: () => void done.push("look") },
+    loop: { requestPoll: () => void done.push("poll") },
   });
   return done;
 }
 
 describe("hints", () => {
-  it("a worker looks where it is not told which runs, or whose", () => {
-    expect(heeded({ runIds: null })).toEqual(["look"]);
-    expect(heeded({ runIds: ["resting"] })).toEqual(["look"]);
-    expect(heeded({ runIds: ["a", "b"] })).toEqual(["look"]);
+  it("a worker polls when a hint names no runs or no owners", () => {
+    expect(handled({ runIds: null })).toEqual(["poll"]);
+    expect(handled({ runIds: ["parked"] })).toEqual(["poll"]);
+    expect(handled({ runIds: ["a", "b"] })).toEqual(["poll"]);
   });
 
-  it("what has come for its own hot runs is read at once", () => {
-    expect(heeded({ runIds: ["resting", "working"], owners: ["w", "w"] })).toEqual(["read resting", "read working"]);
+  it("a worker reloads its own hot runs at once", () => {
+    expect(handled({ runIds: ["parked", "working"], owners: ["w", "w"] })).toEqual(["load parked", "load working"]);
   });
 
-  it("its own that is not in memory has to be looked for", () => {
-    expect(heeded({ runIds: ["evicted"], owners: ["w"] })).toEqual(["look"]);
+  it("a worker polls when its own run is not in memory", () => {
+    expect(handled({ runIds: ["evicted"], owners: ["w"] })).toEqual(["poll"]);
   });
 
-  it("what nobody owns is looked for, and what another worker owns is not", () => {
-    expect(heeded({ runIds: ["a", "b"], owners: ["other", "other"] })).toEqual([]);
-    expect(heeded({ runIds: ["a", "b"], owners: ["other", null] })).toEqual(["look"]);
-    expect(heeded({ runIds: ["resting"], owners: [null] })).toEqual(["look"]);
+  it("a worker polls for runs without an owner and ignores runs of other workers", () => {
+    expect(handled({ runIds: ["a", "b"], owners: ["other", "other"] })).toEqual([]);
+    expect(handled({ runIds: ["a", "b"], owners: ["other", null] })).toEqual(["poll"]);
+    expect(handled({ runIds: ["parked"], owners: [null] })).toEqual(["poll"]);
   });
 
-  it("what it works on, or is about to, needs no hint", () => {
-    expect(heeded({ runIds: ["expected"] })).toEqual([]);
-    expect(heeded({ runIds: ["expected"], owners: ["w"] })).toEqual([]);
-    expect(heeded({ runIds: ["working"] })).toEqual([]);
-    expect(heeded({ runIds: ["working"], owners: [null] })).toEqual([]);
+  it("a worker ignores hints about runs that it executes or is about to start", () => {
+    expect(handled({ runIds: ["expected"] })).toEqual([]);
+    expect(handled({ runIds: ["expected"], owners: ["w"] })).toEqual([]);
+    expect(handled({ runIds: ["working"] })).toEqual([]);
+    expect(handled({ runIds: ["working"], owners: [null] })).toEqual([]);
   });
 });

@@ -8,36 +8,36 @@ function runOf(id: string): NewRun {
   return { id } as NewRun;
 }
 
-it("what a call creates begins from what is known here if there was no sign of the run since", () => {
-  const expected = new PendingStarts();
-  const call = expected.add(runOf("r"), SLOT);
-  expect(expected.has("r")).toBe(true);
-  expect([expected.end(call), expected.end(call), expected.has("r")]).toEqual([true, false, false]);
+it("a created run starts without a load when nothing else about it was seen", () => {
+  const pending = new PendingStarts();
+  const call = pending.add(runOf("r"), SLOT);
+  expect(pending.has("r")).toBe(true);
+  expect([pending.end(call), pending.end(call), pending.has("r")]).toEqual([true, false, false]);
 });
 
-it("any sign of the run makes it be read", () => {
-  const expected = new PendingStarts();
-  const [first, second] = [expected.add(runOf("a"), SLOT), expected.add(runOf("b"), SLOT)];
-  expected.drop("a");
-  expect(expected.end(first)).toBe(false);
-  expected.dropAll();
-  expect(expected.end(second)).toBe(false);
+it("a created run is loaded when something else about it was seen", () => {
+  const pending = new PendingStarts();
+  const [first, second] = [pending.add(runOf("a"), SLOT), pending.add(runOf("b"), SLOT)];
+  pending.drop("a");
+  expect(pending.end(first)).toBe(false);
+  pending.dropAll();
+  expect(pending.end(second)).toBe(false);
 });
 
-it("a call counts for itself: one that comes later does not stand for one that there was a sign since", () => {
-  const expected = new PendingStarts();
-  const first = expected.add(runOf("r"), SLOT);
-  expected.dropAll();
-  const second = expected.add(runOf("r"), SLOT);
-  expect([expected.end(first), expected.end(second)]).toEqual([false, true]);
+it("a later start of the same id does not stand for an earlier one that was dropped", () => {
+  const pending = new PendingStarts();
+  const first = pending.add(runOf("r"), SLOT);
+  pending.dropAll();
+  const second = pending.add(runOf("r"), SLOT);
+  expect([pending.end(first), pending.end(second)]).toEqual([false, true]);
 });
 
-it("that the worker holds what it has created, and what waits to begin, is no sign of it; that it was taken over is", () => {
-  const expected = new PendingStarts();
-  const call = expected.add(runOf("r"), SLOT);
-  expect(expected.isWaiting("r", 1)).toBe(false);
+it("a run that waits to start needs no load when the store lists it as owned in its first epoch", () => {
+  const pending = new PendingStarts();
+  const call = pending.add(runOf("r"), SLOT);
+  expect(pending.isWaiting("r", 1)).toBe(false);
   call.isCreated = true;
-  expect([expected.isWaiting("r", 1), expected.isWaiting("r", 2)]).toEqual([true, false]);
-  expected.drop("r");
-  expect(expected.isWaiting("r", 1)).toBe(false);
+  expect([pending.isWaiting("r", 1), pending.isWaiting("r", 2)]).toEqual([true, false]);
+  pending.drop("r");
+  expect(pending.isWaiting("r", 1)).toBe(false);
 });

@@ -29,8 +29,8 @@ async function open() {
   return { world, time, clock, called, sleep, asked, answer };
 }
 
-describe("the store's time", () => {
-  it("is asked for once by all that are due at one time, and they are called when it is said", async () => {
+describe("the store clock", () => {
+  it("waiters of one deadline share one clock query and are called when it is answered", async () => {
     const { world, called, sleep, asked, answer } = await open();
     sleep(1_010);
     sleep(1_010);
@@ -41,7 +41,7 @@ describe("the store's time", () => {
     expect(called).toEqual([1_010, 1_010]);
   });
 
-  it("is not asked for again by what became due while the answer was on its way, if it is for that too", async () => {
+  it("a deadline that passes during a query is served by the same reply", async () => {
     const { world, called, sleep, asked, answer } = await open();
     sleep(1_010);
     sleep(1_011);
@@ -55,7 +55,7 @@ describe("the store's time", () => {
     expect(called).toEqual([1_010, 1_011, 1_013]);
   });
 
-  it("goes on, for a moment, as a clock does that nobody sets, or somewhat slower", async () => {
+  it("the reported time is extrapolated with the monotonic clock for a moment", async () => {
     const { world, time, clock, called, sleep, asked, answer } = await open();
     sleep(1_010);
     await world.advance("10 ms");
@@ -72,7 +72,7 @@ describe("the store's time", () => {
     expect(time.hasPassed(1_020)).toBe(false);
   });
 
-  it("does not go on by a clock that can be set", async () => {
+  it("the reported time is not extrapolated without a monotonic clock", async () => {
     const { world, time, clock, sleep, answer } = await open();
     clock.ticks = null;
     sleep(1_010);
@@ -83,7 +83,7 @@ describe("the store's time", () => {
     expect(time.hasPassed(1_011)).toBe(false);
   });
 
-  it("is told to nobody who waits no more", async () => {
+  it("a cancelled waiter is not called back", async () => {
     const { world, called, sleep, answer } = await open();
     const cancel = sleep(1_010);
     await world.advance("10 ms");

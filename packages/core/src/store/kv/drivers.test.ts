@@ -71,7 +71,7 @@ describe.each([
     },
   ],
 ] as const)("namespaces in %s", (_name, create) => {
-  it("give the alarms of all runs, the earliest first, and the same driver for the same run", async () => {
+  it("namespaces return all alarms, earliest first, and one driver per run", async () => {
     const { namespaces, close } = await create();
     const drivers = ["a", "b", "c"].map((runId) => namespaces.driver(runId));
     for (const [n, driver] of drivers.entries()) await driver.setAlarm(["a", "b", "c"][n]!, 300 - 100 * n);
@@ -85,7 +85,7 @@ describe.each([
   });
 });
 
-it("a batch that SQLite refuses in the middle leaves nothing, and the next one is made", async () => {
+it("a batch that SQLite rejects halfway writes nothing, and the next batch succeeds", async () => {
   const database = new DatabaseSync(":memory:");
   const driver = sqliteNamespaces(database).driver("run");
   const key = Uint8Array.of(1);

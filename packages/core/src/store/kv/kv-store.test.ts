@@ -21,7 +21,7 @@ storeContract(
 const TRANSITIONS = 3_000;
 const SEED = Number(process.env.SEED ?? 20_261_116);
 
-it(`${TRANSITIONS} random transitions leave a namespace that is read again and again with the same answers and rows as memory (seed ${SEED})`, async () => {
+it(`${TRANSITIONS} random transitions give the same answers and rows in memory and in a namespace that is reopened (seed ${SEED})`, async () => {
   const world = new ManualWorld(1_700_000_000_000);
   const oracle = memoryStore();
   const store = new KvStore(memoryDriver(), "differential");

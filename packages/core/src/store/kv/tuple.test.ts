@@ -26,8 +26,8 @@ const tuple = fc.array(item, { maxLength: 5 });
 const plain = (value: unknown): unknown =>
   value instanceof Uint8Array ? [...value] : Array.isArray(value) ? value.map(plain) : value;
 
-describe("a tuple", () => {
-  test("has the bytes that fdb-tuple gives it", () => {
+describe("tuples", () => {
+  test("a tuple is encoded as fdb-tuple encodes it", () => {
     const same = (items: readonly TupleItem[]): void => {
       const packed = pack(items.map(toBuffer) as never) as Buffer;
       expect([...encodeTuple(items)]).toEqual([...packed]);
@@ -36,11 +36,11 @@ describe("a tuple", () => {
     fc.assert(fc.property(tuple, same), { numRuns: 2_000 });
   });
 
-  test("comes back the same", () => {
+  test("a tuple is decoded unchanged", () => {
     fc.assert(fc.property(tuple, (items) => void expect(plain(decodeTuple(encodeTuple(items)))).toEqual(plain(items))));
   });
 
-  test("of numbers sorts as the numbers do, and of texts as their code points", () => {
+  test("encoded tuples sort as their numbers, and as the code points of their texts", () => {
     const sorts = <T extends number | string>(values: readonly T[], compare: (left: T, right: T) => number): void => {
       const byBytes = [...values].sort((left, right) => compareBytes(encodeTuple([left]), encodeTuple([right])));
       expect(byBytes).toEqual([...values].sort(compare));
@@ -50,7 +50,7 @@ describe("a tuple", () => {
     fc.assert(fc.property(fc.array(text), (values) => sorts(values, codePoints)));
   });
 
-  test("that begins with another begins with its bytes", () => {
+  test("a tuple that starts with another starts with its bytes", () => {
     const begins = (items: readonly TupleItem[], more: readonly TupleItem[]): void => {
       const bytes = encodeTuple(items);
       expect([...encodeTuple([...items, ...more]).subarray(0, bytes.length)]).toEqual([...bytes]);
@@ -58,7 +58,7 @@ describe("a tuple", () => {
     fc.assert(fc.property(tuple, tuple, begins));
   });
 
-  test("is refused where its bytes are none", () => {
+  test("decoding rejects bytes that are no tuple", () => {
     for (const bytes of [[0x02, 0x61], [0x16, 1], [0x21, 1, 2], [0x05, 0x15, 1], [0xff], [0x30]]) {
       expect(() => decodeTuple(Uint8Array.from(bytes))).toThrow(/are no tuple/);
     }

@@ -15,7 +15,7 @@ const record = fc.record<JournalRecord>({
   detail: fc.option(fc.constantFrom("rollback", "")),
 });
 
-test("gives what was put into it, whole or in parts, before and after some was dropped", () => {
+test("a memory run returns its records, whole or in parts, before and after records are dropped", () => {
   fc.assert(
     fc.property(fc.array(record), fc.nat(30), fc.nat(30), fc.nat(30), (drafts, from, to, limit) => {
       const journal = new Journal();
