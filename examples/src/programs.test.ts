@@ -70,7 +70,7 @@ describe("every example runs and prints what it says", () => {
       "smith: 50 % of maxSuspendDuration",
       "smith: 80 % of maxSuspendDuration",
       "table 4 is free again",
-      "run smith failed: run smith is suspended for longer than its maxSuspendDuration of 2d, so it was failed",
+      "run smith failed: run smith was suspended for longer than its maxSuspendDuration of 2d",
       "after 29 days: failed",
       "after 33 days: removed",
     ]);

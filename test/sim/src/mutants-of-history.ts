@@ -5,8 +5,8 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "the oldest is undone first",
     file: "runner/undo-log.js",
-    find: "return this.#done?.pop() ?? null;",
-    replace: "return this.#done?.shift() ?? null;",
+    find: "return this.#entries?.pop() ?? null;",
+    replace: "return this.#entries?.shift() ?? null;",
     breaks: "I11 newest first",
   },
   {
@@ -27,7 +27,7 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
     name: "a handler that fails ends the undoing",
     file: "runner/compensation.js",
     find: 'if (completion.outcome === "failed")',
-    replace: 'if (completion.outcome === "failed") this.#isOver = true; if (completion.outcome === "failed")',
+    replace: 'if (completion.outcome === "failed") this.#hasEnded = true; if (completion.outcome === "failed")',
     breaks: "I11 goes on past a failing handler",
   },
   {
@@ -68,7 +68,7 @@ export const HISTORY_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a loop drops what is to be undone",
     file: "runner/program-driver.js",
-    find: "return this.#state.undo.keptFrom(loop);",
+    find: "return this.#state.undo.firstIteration(loop);",
     replace: "return Number.POSITIVE_INFINITY;",
     breaks: "I11 steps of finished rounds are undone",
   },

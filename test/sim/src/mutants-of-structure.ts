@@ -5,9 +5,9 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "the first failure ends a join",
     file: "runner/ops/join.js",
-    find: "await Promise.allSettled(begun.map(({ path, run }) => called(run, branchAt(branch, path))));",
+    find: "await Promise.allSettled(started.map(({ path, run }) => callBranch(run, branchAt(branch, path))));",
     replace:
-      "(await Promise.all(begun.map(({ path, run }) => called(run, branchAt(branch, path))))).map((value) => ({ status: 'fulfilled', value }));",
+      "(await Promise.all(started.map(({ path, run }) => callBranch(run, branchAt(branch, path))))).map((value) => ({ status: 'fulfilled', value }));",
     breaks: "a join never short-circuits",
   },
   {
@@ -27,15 +27,15 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "replay stops at the records of a loser",
     file: "runner/program-driver.js",
-    find: "passedOver.close(location);",
+    find: "this.#cursor.skipped.close(location);",
     replace: "void location;",
     breaks: "I7 replay is deterministic",
   },
   {
     name: "a round too many is dropped",
     file: "runner/loop-records.js",
-    find: "if (round >= below)",
-    replace: "if (round > below)",
+    find: "if (iteration >= below)",
+    replace: "if (iteration > below)",
     breaks: "I1 what is dropped is never needed again",
   },
   {
@@ -55,8 +55,8 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a loop begins anew after a crash",
     file: "runner/ops/loop.js",
-    find: "let round = point?.round ?? 0;",
-    replace: "let round = 0;",
+    find: "let iteration = point?.iteration ?? 0;",
+    replace: "let iteration = 0;",
     breaks: "a loop resumes at the stored round",
   },
   {
@@ -69,14 +69,14 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a loop drops rounds before its state is kept",
     file: "runner/ops/loop.js",
-    find: "detail: String(begin),",
+    find: "detail: String(start),",
     replace: "detail: String(0),",
     breaks: "I1 what is dropped is never needed again",
   },
   {
     name: "replay stops at the rounds of a loop that is over",
     file: "runner/program-driver.js",
-    find: "cursor.passedOver.begin(loop, Number.POSITIVE_INFINITY);",
+    find: "this.#cursor.skipped.startAt(loop, Number.POSITIVE_INFINITY);",
     replace: "{}",
     breaks: "I7 replay is deterministic",
   },
@@ -97,14 +97,14 @@ export const STRUCTURE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "what was removed is not passed over",
     file: "runner/program-driver.js",
-    find: "this.#cursor.passedOver.remove(location, kind);",
+    find: "this.#cursor.skipped.remove(location, kind);",
     replace: "{}",
     breaks: "I7 a run goes past what was removed",
   },
   {
     name: "a scope does not say what failed",
     file: "runner/ops/scope.js",
-    find: 'if (ofSteps.has(error)) return "step";',
+    find: 'if (stepErrors.has(error)) return "step";',
     replace: "",
     breaks: "the failure of a scope is a value",
   },

@@ -114,7 +114,7 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
   {
     name: "a deadline that was refused drops the session",
     file: "runner/exclusive-append.js",
-    find: 'if (timeUp === null || (outcome.reason !== "inbox" && outcome.reason !== "early"))',
+    find: 'if (deadlines === null || (outcome.reason !== "inbox" && outcome.reason !== "early"))',
     replace: "if (true)",
     breaks: "I3 a body runs again only after a crash or a loss",
   },
@@ -130,7 +130,7 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
     file: "runner/program-driver.js",
     find: "const next = replayStep(this.#cursor, this.#state);",
     replace:
-      "let next = replayStep(this.#cursor, this.#state); for (let more = next && replayStep(this.#cursor, this.#state); more; more = replayStep(this.#cursor, this.#state)) { this.#hand(next); next = more; }",
+      "let next = replayStep(this.#cursor, this.#state); for (let more = next && replayStep(this.#cursor, this.#state); more; more = replayStep(this.#cursor, this.#state)) { this.#deliver(next); next = more; }",
     breaks: "I7 replay is deterministic",
   },
   {

@@ -708,7 +708,7 @@ describe.each(TEST_STORES)("code that changes under a run that compensates, on t
       status: "paused",
       error: {
         code: "HISTORY_DIVERGED",
-        message: expect.stringContaining("at a the journal holds step (record 1), but that has a rollback"),
+        message: expect.stringContaining("at a: the journal has step (record 1), the code has no rollback for it"),
       },
     });
     const third = await cluster.takeOver(second, { workflows: [version(true)] });

@@ -141,7 +141,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
         await ctx.listen("go");
       };
     const { engine, runId } = await change(cluster, wide(["a", "b", "c"]), wide(["a", "c"]));
-    expect((await engine.get(runId))?.error?.message).toContain("at b the journal holds step");
+    expect((await engine.get(runId))?.error?.message).toContain("at b: the journal has step");
   });
 
   it("is found for the second use of a name", async () => {

@@ -133,7 +133,7 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     expect((await heir.explain("s")).sentence).toBe("run s of approval v1 is paused: maintenance");
     const told = await heir.explain("r");
     expect(told.why).toMatchObject({ kind: "diverged", error: { code: "HISTORY_DIVERGED" } });
-    expect(told.sentence).toContain("is paused: run r: at prepare the journal holds step (record 1)");
+    expect(told.sentence).toContain("is paused: run r diverged at prepare: the journal has step (record 1)");
   });
 
   it("tells that no worker knows a run's version, and which versions are known", async () => {

@@ -121,7 +121,7 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
     await cluster.world.advance("1 s");
     expect(await heir.run("r").status()).toBe("paused");
     expect(cluster.log.map(({ text }) => text).join()).toMatch(
-      /at all the journal holds join of a, b .* the code asks for join of a, b, c at all/,
+      /at all: the journal has join of a, b .* the code requested join of a, b, c at all/,
     );
   });
 });

@@ -40,7 +40,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     await cluster.world.advance(1);
     const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RUN_DURATION_EXCEEDED" } });
-    expect(error.message).toContain("takes longer than its maxRunDuration of 1m 40s");
+    expect(error.message).toContain("exceeded its maxRunDuration of 1m 40s");
     expect(told).toHaveLength(2);
     expect(cluster.log.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
       "a run has used 50 % of its maxRunDuration",

@@ -225,7 +225,7 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("done");
     expect(told).toEqual(["+a1", "-a1"]);
     expect(events).toMatchObject([{ runId: run.id, workflow: "messy", resource: "b", error: { message: "stuck" } }]);
-    expect(cluster.log).toMatchObject([{ level: "error", text: "a resource could not be released" }]);
+    expect(cluster.log).toMatchObject([{ level: "error", text: "resource release failed" }]);
   });
 
   it("without a release disposes of itself, if it can", async () => {

@@ -306,7 +306,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     const summary = await renamed.get(run.id);
     expect(summary).toMatchObject({ status: "paused", error: { code: "HISTORY_DIVERGED" } });
     expect(summary?.error?.message).toMatch(
-      /at charge the journal holds step \(record 1\), but the code asks for step at bill/,
+      /at charge: the journal has step \(record 1\), the code requested step at bill/,
     );
     await renamed.shutdown();
     const fixed = await cluster.engine({ workflows: [named("charge")] });

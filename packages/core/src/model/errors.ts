@@ -139,7 +139,7 @@ export const ERRORS = {
     means: "Every branch of a race failed. `errors` contains the error of each branch, by name.",
     fix: "Catch the error, or use `ctx.try` in the branches that may fail.",
   },
-  ROUND_OVER: {
+  ITERATION_ENDED: {
     status: 409,
     means: "A step's signal was aborted because its loop iteration ended without awaiting it.",
     fix: "Await every operation in the iteration that starts it, or start it outside the loop.",

@@ -70,11 +70,11 @@ function judge(run: Run, rehearsed: DryRunResult): What | null {
   switch (rehearsed.kind) {
     case "diverged":
       return { kind: "record", ...rehearsed.divergence };
-    case "undoing":
+    case "compensating":
       return null;
     case "ended":
       return missed(run, new Map(), rehearsed.ending.kind === "failed" ? failing(rehearsed.ending.error) : "its end");
-    case "asks": {
+    case "open": {
       const { open } = rehearsed;
       if (open.size > 0) return missed(run, open, describeOpen(open));
       const recorded = run.wait?.open[0] === undefined ? "the end of the journal" : described(run.wait.open[0]);

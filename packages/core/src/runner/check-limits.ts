@@ -5,46 +5,51 @@ import type { Warning } from "./limits.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
- * Whether the run has reached a limit: then the error says which. Warnings that are due are recorded. `idle`: nothing is left
- * to hand to the program, so that a run without a body at work rests. `over`: it has no limits any more.
+ * Returns an error if the run has reached a limit, and records the warnings that are due.
+ * - `idle`: no completion is left to deliver. A run without a running step is then suspended.
+ * - `ended`: no limit applies any more.
  */
 export function checkLimits(
-  session: SessionState,
+  state: SessionState,
   now: () => number,
-  phase: "working" | "idle" | "over",
+  phase: "working" | "idle" | "ended",
 ): PawlError | null {
-  const { open, steps, pending, progress, limits } = session;
-  if (phase === "over") open.limitAt = null;
-  if (phase === "over" || limits === null) return null;
-  const rests = phase === "idle" && !steps.busy && open.size > 0;
-  const restingSince = rests ? progress.at(pending).since : null;
-  const { error, warnings, nextAt } = limits.look({ now: now(), restingSince, records: pending.count });
+  const { open, steps, pending, progress, limits } = state;
+  if (phase === "ended") open.limitAt = null;
+  if (phase === "ended" || limits === null) return null;
+  const isSuspended = phase === "idle" && !steps.busy && open.size > 0;
+  const restingSince = isSuspended ? progress.at(pending).since : null;
+  const { error, warnings, nextAt } = limits.check({
+    now: now(),
+    suspendedSince: restingSince,
+    records: pending.count,
+  });
   open.limitAt = error === null ? nextAt : null;
   if (error !== null) return error;
   for (const warning of warnings) {
-    limits.given(warning);
-    progress.keptOver(pending, () => pending.record(warningRecord(warning, pending.at)));
+    limits.markGiven(warning);
+    progress.withoutProgress(pending, () => pending.record(warningRecord(warning, pending.at)));
     pending.requestCommit();
   }
   return null;
 }
 
-/** The warning that a record is; null: it is none. */
+/** Returns the warning that a record stores. Null if it stores none. */
 export function warningOf({ kind, location, detail }: JournalRecord): Warning | null {
   if (kind !== "warning") return null;
-  const limit = LIMITS.find((name) => locationOf(name) === location);
+  const limit = LIMITS.find((name) => warningLocation(name) === location);
   return limit === undefined ? null : { limit, percent: Number(detail) };
 }
 
-/** No name begins so: it meets no command of a program. */
-function locationOf(limit: LimitName): string {
+/** A name cannot start with `~`, so the location matches no command. */
+function warningLocation(limit: LimitName): string {
   return `~${limit}`;
 }
 
 function warningRecord({ limit, percent }: Warning, at: number): JournalRecord {
   return {
     seq: 0,
-    location: locationOf(limit),
+    location: warningLocation(limit),
     kind: "warning",
     outcome: "ok",
     payload: null,

@@ -49,7 +49,7 @@ import { getVersion, removed } from "./ops/version.ts";
 
 type Timed = WaitOptions & { readonly timeout?: Duration };
 
-/** The ctx of one branch. Each operation lives in its own file under ops/. */
+/** The ctx of one branch. Each operation is a file in ops/. */
 export class CodeCtx implements Ctx {
   readonly #branch: Branch;
 
@@ -220,7 +220,7 @@ export class CodeCtx implements Ctx {
     if (host.live) settings.log("info", text, { run: host.runId, ...fields });
   }
 
-  /** Different at each call, the same in every replay. */
+  /** Different for each call, the same in every replay. */
   #nextSeed(name: string): string {
     return `${this.#branch.host.seed}/${nextLocation(this.#branch.scope, name)}`;
   }

@@ -6,7 +6,7 @@ import type { Program, ProgramFactory, ProgramHost } from "../workflow/program.t
 import { CodeCtx } from "./code-ctx.ts";
 import type { Branch, ProgramSettings } from "./ops/branch.ts";
 
-/** The workflow's own program, or one whose state is a live coroutine: its function. */
+/** Returns the workflow's own program, or one that executes its function. */
 export function codeProgram(workflow: AnyWorkflow, settings: ProgramSettings): ProgramFactory {
   if (workflow.program !== null) return workflow.program;
   const retry = resolveRetry(workflow.options.retry, DEFAULT_RETRY);
@@ -33,7 +33,7 @@ class CodeProgram implements Program {
       workflow: this.#workflow,
       settings: this.#settings,
       retry: this.#retry,
-      line: null,
+      cancellation: null,
       createCtx,
     });
     runCode(this.#host, this.#workflow, ctx, input);

@@ -8,40 +8,40 @@ import { TIMED_OUT } from "./ops/wait.ts";
 import { divergedAtRollback } from "./replay.ts";
 import type { ChildUndo } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
-import type { Done } from "./undo-log.ts";
+import type { UndoEntry } from "./undo-log.ts";
 
-/** The end of a run that has undone what it did, with what could not be undone. */
-export interface Undone extends Stop {
-  readonly kind: "undone";
+/** The end of a compensated run, with the rollbacks that failed. */
+export interface Compensated extends Stop {
+  readonly kind: "compensated";
   readonly failures: readonly RollbackFailure[];
 }
 
-export interface CompensationParts {
+interface CompensationParts {
   readonly host: Pick<ProgramHost, "runId" | "now">;
   readonly state: SessionState;
   readonly issue: (command: Command) => void;
   readonly undoChild: (child: ChildUndo) => Promise<string | null>;
 }
 
-type StepDone = Extract<Done, { kind: "step" }>;
-type ChildDone = Extract<Done, { kind: "child" }>;
+type StepEntry = Extract<UndoEntry, { kind: "step" }>;
+type ChildEntry = Extract<UndoEntry, { kind: "child" }>;
 
-/** The run that undoes a child is started however long the store can't be reached. */
+/** The start of a child's compensation is retried for as long as the store is unreachable. */
 const START_RETRY = { maxAttempts: ATTEMPTS_MAX, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.1 };
 
 /**
- * Undoes what a run has done, one thing after the other, the newest first.
+ * Runs the rollbacks of a run, one at a time, newest first.
  *
- * 1. Each handler is a step of its own: recorded once, tried again by its own policy, resumed after a crash.
- * 2. One that fails for good is recorded and reported, and the next is begun.
- * 3. What a child did is undone by a run of its own, which is started once and waited for.
+ * 1. Each rollback is a step: recorded once, retried by its own policy, resumed after a crash.
+ * 2. A rollback that finally fails is recorded and reported, and the next one runs.
+ * 3. A child is compensated by a separate run, which is started once and awaited.
  */
 export class Compensation {
   readonly #parts: CompensationParts;
   readonly #stop: Stop;
   readonly #failures: RollbackFailure[] = [];
-  /** The run that undoes a child is started, and is to be waited for. */
-  #started: WaitCommand | null = null;
+  /** The wait for the run that compensates a child, which has been started. */
+  #childWait: WaitCommand | null = null;
   #hasEnded = false;
 
   constructor(parts: CompensationParts, stop: Stop) {
@@ -49,49 +49,49 @@ export class Compensation {
     this.#stop = stop;
   }
 
-  /** How the run ends; null while there is something left to undo. */
-  get undone(): Undone | null {
-    return this.#hasEnded ? { kind: "undone", ...this.#stop, failures: this.#failures } : null;
+  /** How the run ends. Null while rollbacks are left. */
+  get ending(): Compensated | null {
+    return this.#hasEnded ? { kind: "compensated", ...this.#stop, failures: this.#failures } : null;
   }
 
-  /** Asks for what comes next, unless something is under way. The code may not say any more how it is undone. */
+  /** Issues the next rollback, unless one is running. Returns an error if the code no longer has the rollback. */
   nextCommand(): PawlError | null {
-    const { state: session, issue, host } = this.#parts;
-    if (session.open.size > 0) return null;
-    const started = this.#started;
-    this.#started = null;
-    const done = started === null ? session.undo.takeNewest() : null;
-    if (started !== null) issue(started);
-    else if (done === null) this.#hasEnded = true;
-    else if (done.kind === "child") issue(this.#start(done));
-    else if (done.rollback === null) return divergedAtRollback(host.runId, done);
-    else issue(this.#rollback(done, done.rollback));
+    const { state, issue, host } = this.#parts;
+    if (state.open.size > 0) return null;
+    const childWait = this.#childWait;
+    this.#childWait = null;
+    const entry = childWait === null ? state.undo.takeNewest() : null;
+    if (childWait !== null) issue(childWait);
+    else if (entry === null) this.#hasEnded = true;
+    else if (entry.kind === "child") issue(this.#startChildUndo(entry));
+    else if (entry.rollback === null) return divergedAtRollback(host.runId, entry);
+    else issue(this.#rollback(entry, entry.rollback));
     return null;
   }
 
-  #rollback({ location, payload }: StepDone, { run, ...policy }: StepRollback): StepCommand {
+  #rollback({ location, payload }: StepEntry, { run, ...policy }: StepRollback): StepCommand {
     const { codec } = this.#parts.state;
     const body = async (info: StepInfo): Promise<void> => {
       await run(codec.decode(payload), info);
     };
     const command = { record: "rollback", location: `${location}/~rollback`, ...policy, body } as const;
-    return this.#step(command, (completion) => this.#settled(location, completion));
+    return this.#step(command, (completion) => this.#noteFailure(location, completion));
   }
 
-  #start({ location, child }: ChildDone): StepCommand {
+  #startChildUndo({ location, child }: ChildEntry): StepCommand {
     const { host, undoChild } = this.#parts;
     const at = `${location}/~rollback`;
-    const asked: ChildUndo = { child, parent: host.runId, location: at, reason: this.#stop.reason };
+    const undo: ChildUndo = { child, parent: host.runId, location: at, reason: this.#stop.reason };
     const policy = { retry: START_RETRY, shouldRetry: null, timeoutMs: null, retryOnTimeout: false };
-    const command = { record: "spawn", location: `${at}/~start`, ...policy, body: () => undoChild(asked) } as const;
+    const command = { record: "spawn", location: `${at}/~start`, ...policy, body: () => undoChild(undo) } as const;
     return this.#step(command, (completion) => {
       const undoRun = completion.outcome === "ok" ? completion.value : null;
-      if (typeof undoRun === "string") this.#started = this.#end(location, undoRun);
-      else this.#settled(location, completion);
+      if (typeof undoRun === "string") this.#childWait = this.#childUndoWait(location, undoRun);
+      else this.#noteFailure(location, completion);
     });
   }
 
-  #end(location: string, undoRun: string): WaitCommand {
+  #childUndoWait(location: string, undoRun: string): WaitCommand {
     const at = `${location}/~rollback`;
     return {
       kind: "wait",
@@ -103,7 +103,7 @@ export class Compensation {
       many: false,
       until: null,
       atDeadline: TIMED_OUT,
-      settle: (completion) => this.#settled(location, completion),
+      settle: (completion) => this.#noteFailure(location, completion),
     };
   }
 
@@ -118,7 +118,7 @@ export class Compensation {
     return { kind: "step", issuedAt: this.#parts.host.now(), ...command, ...fixed, settle };
   }
 
-  #settled(step: string, completion: Completion): void {
+  #noteFailure(step: string, completion: Completion): void {
     if (completion.outcome === "failed") this.#failures.push({ step, error: completion.error });
   }
 }

@@ -5,17 +5,17 @@ import type { PendingAppend } from "./pending-append.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 import type { StepAttempt } from "./step-attempt.ts";
 
-/** How a command ended, for its record and for the program. */
+/** The end of a command: its record and its completion. */
 export interface CommandEnd {
   readonly outcome: Outcome;
   readonly payload: Payload;
   readonly completion: Completion;
   readonly detail: string | null;
-  /** It can be undone, and not because it is a step with a rollback. */
+  /** Set for a child with rollbacks. A step with a rollback has `detail` UNDOABLE instead. */
   readonly undoable?: boolean;
 }
 
-/** A completion that is recorded and to be handed to the program. */
+/** A recorded completion for the program. */
 export interface Completed {
   readonly kind: "completed";
   readonly command: Command;
@@ -25,14 +25,14 @@ export interface Completed {
   readonly at: number;
 }
 
-/** Completions on their way from the world to the program: recorded first, handed over in the order of their seq. */
+/** Queue of completions for the program. Each is recorded first, and delivered in seq order. */
 export class Completions {
   readonly #pending: PendingAppend;
   readonly #listener: Pick<SessionStateListener, "onAdded">;
-  /** The next, and those after it: mostly there is one. */
+  /** The next completion. Usually there is only one, so the queue is allocated late. */
   #next: Completed | null = null;
   #queue: Completed[] | null = null;
-  /** What came while nothing may be recorded. */
+  /** Completions that arrive while nothing may be recorded. Null if they are recorded at once. */
   #buffered: Array<() => void> | null = null;
   #mustBeDurableSeq: number;
   #bytes = 0;
@@ -47,12 +47,12 @@ export class Completions {
     return this.#next === null ? 0 : 1 + (this.#queue?.length ?? 0);
   }
 
-  /** The newest record that step bodies have to wait for. */
+  /** The newest record that must be durable before a step body starts. */
   get mustBeDurableSeq(): number {
     return this.#mustBeDurableSeq;
   }
 
-  /** What the program got in payloads. */
+  /** The bytes of the payloads that the program received. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -63,37 +63,36 @@ export class Completions {
     return next;
   }
 
-  /** A record of an earlier session was handed over. */
+  /** Counts the payload of a record that was not added here. */
   replayed(payload: Payload): void {
     this.#bytes += payload?.length ?? 0;
   }
 
-  /** Completions that come are not recorded until `letGo`. */
+  /** Buffers completions instead of recording them, until `flush`. */
   buffer(): void {
     this.#buffered ??= [];
   }
 
-  /** Whether something has come that is not recorded yet. */
   get hasBuffered(): boolean {
     return this.#buffered !== null && this.#buffered.length > 0;
   }
 
   flush(): void {
-    const kept = this.#buffered ?? [];
+    const buffered = this.#buffered ?? [];
     this.#buffered = null;
-    for (const add of kept) add();
+    for (const add of buffered) add();
   }
 
-  /** Completions whose records are durable already. */
+  /** Queues completions whose records are already durable. */
   adopt(completed: readonly Completed[]): void {
     for (const each of completed) this.#enqueue(each);
     this.#mustBeDurableSeq = this.#pending.seq;
     this.#listener.onAdded();
   }
 
-  add(command: Command, end: CommandEnd, body?: StepAttempt): void {
+  add(command: Command, end: CommandEnd, attempt?: StepAttempt): void {
     if (this.#buffered !== null) {
-      this.#addBuffered(command, end, body);
+      this.#addBuffered(command, end, attempt);
       return;
     }
     const { seq, at } = this.#pending.record({
@@ -102,8 +101,8 @@ export class Completions {
       kind: command.record,
       outcome: end.outcome,
       payload: end.payload,
-      attempts: body === undefined ? 0 : body.attempt,
-      startedAt: body === undefined ? command.issuedAt : body.startedAt,
+      attempts: attempt === undefined ? 0 : attempt.attempt,
+      startedAt: attempt === undefined ? command.issuedAt : attempt.startedAt,
       at: 0,
       detail: end.detail,
     });
@@ -115,15 +114,15 @@ export class Completions {
     this.#listener.onAdded();
   }
 
-  /** Apart, so that only what is kept back needs a scope of its own. */
-  #addBuffered(command: Command, end: CommandEnd, body?: StepAttempt): void {
-    this.#buffered?.push(() => this.add(command, end, body));
+  /** A separate method, so that only a buffered completion allocates a closure. */
+  #addBuffered(command: Command, end: CommandEnd, attempt?: StepAttempt): void {
+    this.#buffered?.push(() => this.add(command, end, attempt));
   }
 
-  /** A try of a step has failed, and the next is to come: that is recorded too, and completes nothing. */
-  addRetry(step: StepCommand, payload: Payload, body: StepAttempt): void {
+  /** Records a failed attempt that is to be retried. It completes nothing. */
+  addRetry(step: StepCommand, payload: Payload, attempt: StepAttempt): void {
     if (this.#buffered !== null) {
-      this.#buffered.push(() => this.addRetry(step, payload, body));
+      this.#buffered.push(() => this.addRetry(step, payload, attempt));
       return;
     }
     const { seq } = this.#pending.record({
@@ -132,8 +131,8 @@ export class Completions {
       kind: "retry",
       outcome: "failed",
       payload,
-      attempts: body.attempt,
-      startedAt: body.startedAt,
+      attempts: attempt.attempt,
+      startedAt: attempt.startedAt,
       at: 0,
       detail: String(step.retryAt),
     });
@@ -141,7 +140,7 @@ export class Completions {
     this.#listener.onAdded();
   }
 
-  /** The program is stopped: nothing that undoes what it did begins before that is durable. */
+  /** Records that the program is stopped. No rollback starts before that is durable. */
   addStop(stop: Stop): void {
     const { seq } = this.#pending.record({ ...compensateRecord(0, stop, this.#pending.at) });
     this.#pending.undo("underWay");
@@ -163,7 +162,9 @@ export class Completions {
   }
 }
 
-/** A mark or an ephemeral record is written with whatever comes next; nothing waits for it. A checkpoint holds for all after it. */
+/**
+ * Marks and ephemeral records need no commit of their own; they go with the next one. Checkpoints do: later steps rely on them.
+ */
 function needsCommit(command: Command): boolean {
   if (command.kind === "mark") return command.record === "checkpoint";
   return command.kind !== "step" || !command.ephemeral;

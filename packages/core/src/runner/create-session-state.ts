@@ -11,7 +11,7 @@ import type { Snapshot } from "./snapshot.ts";
 import { StepRunner } from "./step-runner.ts";
 import { UndoLog } from "./undo-log.ts";
 
-/** What a session works with, as its run was read: the next record follows the newest one. */
+/** Creates the parts of a session from a loaded run. The next record follows the newest loaded one. */
 export function createSessionState(
   services: SessionServices,
   loaded: Loaded,
@@ -19,16 +19,16 @@ export function createSessionState(
   listener: SessionStateListener,
 ): SessionState {
   const { run, records } = loaded;
-  const begunAt = run.startedAt ?? run.createdAt;
-  const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: begunAt };
+  const startedAt = run.startedAt ?? run.createdAt;
+  const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: startedAt };
   const { seq } = newest;
-  // The history of a fork is older than the fork.
-  const at = Math.max(newest.at, begunAt);
+  // The copied records of a fork are older than the fork.
+  const at = Math.max(newest.at, startedAt);
   const loopRecords = new LoopRecords();
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
   const policy = services.policyOf(run);
-  const { edition, turnedAt } = editionOf(loaded, snapshot);
+  const { edition, redirectedAt: turnedAt } = editionOf(loaded, snapshot);
   return {
     pending,
     open: new OpenCommands(run.inboxLast),
@@ -39,7 +39,7 @@ export function createSessionState(
     undo: new UndoLog(),
     progress: new ProgressClock(waitSinceProgress(run, records), seq),
     edition,
-    turnedAt,
+    redirectedAt: turnedAt,
     limits:
       policy === null
         ? null

@@ -8,8 +8,8 @@ import type { CommandEnd, Completed } from "./completions.ts";
 import type { SessionState } from "./session-state.ts";
 import { completionOfWait } from "./wait-completion.ts";
 
-/** A wait whose time is up, as it is put to the store. */
-interface Ended {
+/** A timed-out wait in the append that was sent. */
+interface SentTimeout {
   readonly wait: WaitCommand;
   readonly entries: readonly InboxEntry[];
   readonly end: CommandEnd;
@@ -19,64 +19,63 @@ interface Ended {
 const NONE: readonly WaitCommand[] = [];
 
 /**
- * Waits whose deadline has come. "Nothing came before it" is for the store to say, and "it has come" where the store has a clock
- * of its own: so they are put to it in an append of their own, and reach the program when they are durable; until then nothing
- * else of the run is recorded.
+ * Ends waits whose deadline has passed.
  *
- * 1. A refused one changes nothing: its waits are open still, and the bodies beside them go on.
- * 2. An event that was there first is not passed over: the store has looked for it, and has the run as a waiter since. It looks
- *    when it is told of the wait, so a wait that it does not know of is told of before it is over.
+ * Only the store can confirm that nothing arrived before the deadline, and that the deadline has passed on its clock. So the
+ * timeouts are sent as an exclusive append, and reach the program when that append is durable. Until then the run records nothing else.
+ *
+ * 1. If the store refuses the append, nothing changes: the waits stay open and running steps continue.
+ * 2. A timeout never overtakes an event that was there first. The store searches for events when a wait is registered, so every
+ *    wait is registered before it can time out.
  */
 export class DeadlineAppend {
   readonly #state: SessionState;
   readonly #hasPassed: (at: number) => boolean;
-  /** Due, and not yet put to the store. */
+  /** Waits to send with the next append. */
   #due: readonly WaitCommand[] = NONE;
-  /** Due, and the store has not looked for their events: it has when it is told of the waits as of this change of them. */
+  /** Due waits that the store does not know yet, each with the change of the open waits that registers it. */
   #unregistered: Map<WaitCommand, number> | null = null;
-  #sent: readonly Ended[] | null = null;
-  /** The inbox has moved on: what has come is looked at before anything is put to the store again. */
+  #sent: readonly SentTimeout[] | null = null;
+  /** The store has inbox entries that this session has not loaded. No timeout is sent until they are known. */
   #inboxStale = false;
 
-  constructor(session: SessionState, hasCome: (at: number) => boolean) {
-    this.#state = session;
-    this.#hasPassed = hasCome;
+  constructor(state: SessionState, hasPassed: (at: number) => boolean) {
+    this.#state = state;
+    this.#hasPassed = hasPassed;
   }
 
-  /** Whether the store has been asked and has not answered. */
   get inFlight(): boolean {
     return this.#sent !== null;
   }
 
-  /** Whether there is something to put to the store. */
+  /** Whether there are timeouts to send. */
   get waiting(): boolean {
     return this.#due.length > 0;
   }
 
-  /** Whether something has come that is not known here. */
   get inboxStale(): boolean {
     return this.#inboxStale;
   }
 
-  /** Whether a wait is due that the store has to be told of first. */
+  /** Whether a due wait must be registered first. */
   get hasUnregisteredWait(): boolean {
     return this.#unregistered !== null;
   }
 
-  /** What the inbox holds is known again. */
+  /** The inbox was reloaded. */
   caughtUp(): void {
     this.#inboxStale = false;
   }
 
   /**
-   * Looks for deadlines that have come; true if there is one to put to the store. A sleep is over at once where that is
-   * certain; steps whose back-off is over begin.
+   * Collects waits whose deadline has passed. Returns true if there are timeouts to send. A sleep ends at once if its deadline has
+   * certainly passed. Steps whose retry delay has passed are scheduled.
    */
   findDue(now: number): boolean {
     const { open, steps, completions } = this.#state;
     if (this.#inboxStale) return false;
     const found = [...this.#due];
-    const untold = this.#unregistered;
+    const unregistered = this.#unregistered;
     this.#unregistered = null;
     for (let due = open.takeDue(now); due !== null; due = open.takeDue(now)) {
       if (due.kind === "step") {
@@ -89,27 +88,27 @@ export class DeadlineAppend {
         found.push(due);
       }
     }
-    this.#due = found.length === 0 ? NONE : this.#registered(found, untold);
+    this.#due = found.length === 0 ? NONE : this.#registered(found, unregistered);
     return this.#due.length > 0;
   }
 
-  /** The question, as an append. While it is under way completions that come are kept back. */
+  /** Returns the timeouts as an append, and buffers completions until it is answered. Null if there is none. */
   takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
     const { open, pending, completions } = this.#state;
     const due = this.#registered(this.#due, this.#unregistered);
     this.#due = NONE;
     if (due.length === 0) return null;
     const { at } = pending;
-    const asked = due.map((wait, index) => this.#ended(wait, pending.seq + 1 + index, at));
-    this.#sent = asked;
+    const sent = due.map((wait, index) => this.#timeoutOf(wait, pending.seq + 1 + index, at));
+    this.#sent = sent;
     completions.buffer();
     return {
       ...emptyAppend(runId, epoch),
-      records: asked.map(({ record }) => record),
-      taken: asked.flatMap(({ entries }) => entries.map(({ n }) => n)),
+      records: sent.map(({ record }) => record),
+      taken: sent.flatMap(({ entries }) => entries.map(({ n }) => n)),
       state: {
         status: "running",
-        // As of the records before these: the program has not received them, and may wait for something else when it has.
+        // The state before these records: the program has not received them, and may wait for something else afterwards.
         wait: open.waitRow({ since: at, seq: pending.seq }, new Set(due)),
         inboxSeen: open.inboxSeen,
       },
@@ -118,17 +117,17 @@ export class DeadlineAppend {
     };
   }
 
-  /** It is so, and durable: the program hears of it. */
+  /** The timeouts are durable. Delivers them to the program. */
   accepted(): void {
     const { open, pending, completions } = this.#state;
-    const asked = this.#sent ?? [];
+    const sent = this.#sent ?? [];
     this.#sent = null;
-    for (const { wait, entries, record } of asked) {
+    for (const { wait, entries, record } of sent) {
       open.endWait(wait, entries);
       pending.addCommitted(record);
     }
     completions.adopt(
-      asked.map(
+      sent.map(
         ({ wait, end, record }): Completed => ({
           kind: "completed",
           command: wait,
@@ -142,7 +141,7 @@ export class DeadlineAppend {
     completions.flush();
   }
 
-  /** The moment was wrong: the waits are open as they were. */
+  /** The store refused the append: an entry had arrived, or the deadline has not passed on its clock. */
   refused(reason: "inbox" | "early"): void {
     const { open, completions } = this.#state;
     for (const { wait } of this.#sent ?? []) open.waitAgain(wait);
@@ -151,12 +150,15 @@ export class DeadlineAppend {
     completions.flush();
   }
 
-  /** Those that are open and that the store knows of; the others are due again when it does. */
-  #registered(due: readonly WaitCommand[], untold: ReadonlyMap<WaitCommand, number> | null): readonly WaitCommand[] {
+  /** Returns the open waits that the store knows. The others become due again once they are registered. */
+  #registered(
+    due: readonly WaitCommand[],
+    unregistered: ReadonlyMap<WaitCommand, number> | null,
+  ): readonly WaitCommand[] {
     const { open } = this.#state;
     return due.filter((wait) => {
       if (!open.has(wait)) return false;
-      const change = untold?.get(wait) ?? open.waits.changes;
+      const change = unregistered?.get(wait) ?? open.waits.changes;
       if (!isForEvent(wait) || open.knownToStore >= change) return true;
       this.#unregistered ??= new Map();
       this.#unregistered.set(wait, change);
@@ -165,7 +167,7 @@ export class DeadlineAppend {
     });
   }
 
-  #ended(wait: WaitCommand, seq: number, at: number): Ended {
+  #timeoutOf(wait: WaitCommand, seq: number, at: number): SentTimeout {
     const entries = wait.many ? this.#state.open.entriesFor(wait) : [];
     const end = wait.many ? completionOfWait(this.#state.codec, wait, entries) : deadlineEnd(wait);
     const { outcome, payload, detail } = end;

@@ -11,97 +11,95 @@ import { type Divergence, divergenceOf } from "./replay.ts";
 import type { SessionServices } from "./session-ports.ts";
 import { readSnapshot } from "./snapshot.ts";
 
-/** Where a program comes to when it is fed a journal and nothing it asks for takes effect. */
+/** Where a replay ends when no command takes effect. */
 export type DryRunResult =
   | { readonly kind: "diverged"; readonly divergence: Divergence }
-  /** All records were delivered: this is what it asks for then. */
-  | { readonly kind: "asks"; readonly open: OpenCommandView }
+  /** All records were delivered; these commands are open. */
+  | { readonly kind: "open"; readonly open: OpenCommandView }
   | { readonly kind: "ended"; readonly ending: Ending }
-  /** What it did is being undone. */
-  | { readonly kind: "undoing" };
+  /** The program is being compensated. */
+  | { readonly kind: "compensating" };
 
 export interface DryRunServices {
   readonly codec: Codec;
   readonly eventLoop: EventLoop;
   readonly random: Random;
-  /** Calls user code so that what goes astray in it ends no process. */
+  /** Calls user code so that its unhandled rejections do not end the process. */
   watched(runId: string, call: () => void): void;
 }
 
-/** Before every time at which something may be due. */
+/** A time before every deadline. */
 const NEVER = -1;
-/** How often a program that asks only for what completes at once is moved on after its last record. */
-const MOVES_AFTER_MAX = 10_000;
+/** The number of completions delivered after the last record, to a program that only issues marks and posts. */
+const STEPS_AFTER_MAX = 10_000;
 
 /**
- * Feeds a run's records to its program. No body runs and nothing is written: notes and posts that the program asks for after
- * its last record complete at once, and go nowhere.
+ * Replays a run's records without effects: no step runs and nothing is written. Marks and posts that the program issues after its last
+ * record complete at once and are discarded.
  */
-export function dryRun(world: DryRunServices, loaded: Loaded, createProgram: ProgramFactory): Promise<DryRunResult> {
+export function dryRun(services: DryRunServices, loaded: Loaded, createProgram: ProgramFactory): Promise<DryRunResult> {
   return new Promise((resolve, reject) => {
-    let isAsked = false;
-    let isOver = false;
-    let movesLeft = loaded.records.length + MOVES_AFTER_MAX;
-    const askRest = (): void => {
-      if (isAsked || isOver) return;
-      isAsked = true;
-      world.eventLoop.whenIdle(rest);
+    let isRequested = false;
+    let hasEnded = false;
+    let stepsLeft = loaded.records.length + STEPS_AFTER_MAX;
+    const requestIdle = (): void => {
+      if (isRequested || hasEnded) return;
+      isRequested = true;
+      services.eventLoop.whenIdle(onIdle);
     };
-    const snapshot = loaded.snapshot === null ? null : readSnapshot(world.codec, loaded.snapshot);
-    const inert = inertServices(world);
+    const snapshot = loaded.snapshot === null ? null : readSnapshot(services.codec, loaded.snapshot);
+    const inert = inertServices(services);
     const nothing = (): void => undefined;
-    const listener = { onFilled: nothing, onAdded: askRest, onAttemptEnd: nothing, onTransaction: nothing };
-    const session = createSessionState(inert, loaded, snapshot, listener);
-    // No body begins: the run may be another's, now as ever.
-    session.steps.requireOwnershipCheck();
+    const listener = { onFilled: nothing, onAdded: requestIdle, onAttemptEnd: nothing, onTransaction: nothing };
+    const state = createSessionState(inert, loaded, snapshot, listener);
+    // No step starts while ownership is unknown.
+    state.steps.requireOwnershipCheck();
     const { signal } = new AbortController();
-    const owner = { signal, wake: askRest };
+    const owner = { signal, wake: requestIdle };
     const driver = new ProgramDriver(
-      { owner, state: session, services: inert, run: factsOf(loaded.run) },
+      { owner, state, services: inert, run: factsOf(loaded.run) },
       loaded,
       snapshot,
       createProgram,
     );
-    const over = (result: DryRunResult): void => {
-      isOver = true;
+    const finish = (result: DryRunResult): void => {
+      hasEnded = true;
       resolve(result);
     };
-    const rest = (): void => {
-      isAsked = false;
-      if (isOver || !driver.resourcesReady) return;
+    const onIdle = (): void => {
+      isRequested = false;
+      if (hasEnded || !driver.resourcesReady) return;
       try {
-        const result = moved(driver, session.open.byLocation, --movesLeft);
-        if (result === null) askRest();
-        else over(result);
+        const result = step(driver, state.open.byLocation, --stepsLeft);
+        if (result === null) requestIdle();
+        else finish(result);
       } catch (error) {
-        isOver = true;
+        hasEnded = true;
         reject(error);
       }
     };
-    world.watched(loaded.run.id, () => driver.start(loaded.run.input));
-    askRest();
+    services.watched(loaded.run.id, () => driver.start(loaded.run.input));
+    requestIdle();
   });
 }
 
-/** Moves the program on once; null: it goes on. */
-function moved(driver: ProgramDriver, open: OpenCommandView, movesLeft: number): DryRunResult | null {
-  const move = driver.step();
-  switch (move.kind) {
-    case "handed":
-      return movesLeft > 0 ? null : { kind: "asks", open };
+/** Delivers one completion. Null if the program continues. */
+function step(driver: ProgramDriver, open: OpenCommandView, stepsLeft: number): DryRunResult | null {
+  const result = driver.step();
+  switch (result.kind) {
+    case "delivered":
+      return stepsLeft > 0 ? null : { kind: "open", open };
     case "stopped":
-      return movesLeft > 0 && !move.isFresh ? null : { kind: "undoing" };
+      return stepsLeft > 0 && !result.isFresh ? null : { kind: "compensating" };
     case "diverged": {
-      const divergence = divergenceOf(move.error);
-      if (divergence === null) throw move.error;
+      const divergence = divergenceOf(result.error);
+      if (divergence === null) throw result.error;
       return { kind: "diverged", divergence };
     }
     case "ended":
-      return move.ending.kind === "completed" || move.ending.kind === "failed" || move.ending.kind === "continued"
-        ? { kind: "ended", ending: move.ending as Ending }
-        : { kind: "undoing" };
+      return result.ending.kind === "compensated" ? { kind: "compensating" } : { kind: "ended", ending: result.ending };
     case "idle":
-      return driver.isCompensating ? { kind: "undoing" } : { kind: "asks", open };
+      return driver.isCompensating ? { kind: "compensating" } : { kind: "open", open };
   }
 }
 

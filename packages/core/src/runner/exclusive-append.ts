@@ -7,85 +7,84 @@ import type { SessionState } from "./session-state.ts";
 import type { StepAttempt } from "./step-attempt.ts";
 import { TransactionAppend } from "./transaction-append.ts";
 
-/** How long a session waits when the store's clock is behind the one it goes by. */
+/** Delay before a timeout is sent again, if the deadline had not passed on the store's clock. */
 export const EARLY_MS = 50;
-/** How long after one read of its inbox a session asks for the next, while it does not know what came. */
-export const BEHIND_MS = 500;
+/** Interval at which a stale inbox is reloaded. */
+export const RELOAD_MS = 500;
 
-/** What the store's answer to an append means for the one that was under way by itself. */
-export type ExclusiveAnswer =
-  /** It is so, and durable; or another append is. `rowTold`: the row knows what is waited for. */
-  | { readonly kind: "durable"; readonly rowTold: boolean }
-  /** Nothing changed, and it is put to the store again: when the inbox is known, or a little later. */
-  | { readonly kind: "behind" | "early" }
-  /** Nothing changed, and its step knows. */
+/** Meaning of the store's answer for the exclusive append that was in flight. */
+type ExclusiveAnswer =
+  /** The append is durable. `rowUpdated`: it also stored the run's wait. */
+  | { readonly kind: "durable"; readonly rowUpdated: boolean }
+  /** Nothing changed. The append is sent again: after a reload of the inbox (`stale`), or after EARLY_MS (`early`). */
+  | { readonly kind: "stale" | "early" }
+  /** Nothing changed. The step of the transaction has been notified. */
   | { readonly kind: "failed" }
   | { readonly kind: "lost"; readonly reason: LostReason };
 
-const DURABLE: ExclusiveAnswer = { kind: "durable", rowTold: false };
-const TOLD: ExclusiveAnswer = { kind: "durable", rowTold: true };
+const DURABLE: ExclusiveAnswer = { kind: "durable", rowUpdated: false };
+const ROW_UPDATED: ExclusiveAnswer = { kind: "durable", rowUpdated: true };
 
-/** What goes to the store in an append of its own, one at a time: deadlines that have come, and transactions. */
+/** Sends timeouts and transactions to the store as exclusive appends, one at a time. */
 export class ExclusiveAppends {
   readonly #state: SessionState;
   readonly #services: SessionServices;
-  readonly #sleeper: { wake(): void };
-  /** Each is made with the first: many runs wait for a message alone. */
+  readonly #session: { wake(): void };
+  /** Created on first use: many runs only wait for a message. */
   #deadlines: DeadlineAppend | null = null;
   #timer: SingleTimer | null = null;
   #transactions: TransactionAppend | null = null;
 
-  constructor(session: SessionState, services: SessionServices, sleeper: { wake(): void }) {
-    this.#state = session;
+  constructor(state: SessionState, services: SessionServices, session: { wake(): void }) {
+    this.#state = state;
     this.#services = services;
-    this.#sleeper = sleeper;
+    this.#session = session;
   }
 
-  /** Whether the store has been asked and has not answered. */
+  /** Whether an exclusive append was sent and is not answered. */
   get inFlight(): boolean {
     return (this.#deadlines?.inFlight ?? false) || (this.#transactions?.inFlight ?? false);
   }
 
-  /** Whether there is something to put to the store. */
+  /** Whether there is an exclusive append to send. */
   get waiting(): boolean {
     return (this.#deadlines?.waiting ?? false) || (this.#transactions?.waiting ?? false);
   }
 
-  /** Whether something has come that is not known here. */
+  /** Whether the store has inbox entries that the session has not loaded. */
   get inboxStale(): boolean {
     return this.#deadlines?.inboxStale ?? false;
   }
 
-  /** Whether a wait is due that the store has to be told of first. */
+  /** Whether a due wait must be registered first. */
   get hasUnregisteredWait(): boolean {
     return this.#deadlines?.hasUnregisteredWait ?? false;
   }
 
-  /** Has the session woken at the next deadline; not while the store is being told of one that has come. */
+  /** Sets a timer that wakes the session at its next deadline. No timer while a due wait is being registered. */
   watchDeadlines(): void {
     this.#wakeAt(this.hasUnregisteredWait ? null : this.#state.open.nextDeadline);
   }
 
-  /** Others see to the deadlines, or nobody. */
   unwatchDeadlines(): void {
     this.#wakeAt(null);
   }
 
-  /** What the inbox holds is known again. */
+  /** The inbox was reloaded. */
   caughtUp(): void {
     this.#deadlines?.caughtUp();
   }
 
-  /** Looks for deadlines that have come; true if there is one to put to the store. */
+  /** Collects waits whose deadline has passed. Returns true if there are timeouts to send. */
   findDue(now: number): boolean {
     this.#deadlines ??= new DeadlineAppend(this.#state, this.#services.time.hasPassed);
     return this.#deadlines.findDue(now);
   }
 
-  /** A body that the store runs. */
-  add(body: StepAttempt): void {
+  /** Adds an attempt that the store is to execute. */
+  add(attempt: StepAttempt): void {
     this.#transactions ??= new TransactionAppend(this.#state, this.#services.rejections);
-    this.#transactions.add(body);
+    this.#transactions.add(attempt);
   }
 
   takeOp(run: RunFacts): AppendOp | null {
@@ -93,26 +92,25 @@ export class ExclusiveAppends {
   }
 
   answered(outcome: Outcomes["append"]): ExclusiveAnswer {
-    const timeUp = this.#deadlines?.inFlight === true ? this.#deadlines : null;
-    const rowTold = timeUp !== null;
+    const deadlines = this.#deadlines?.inFlight === true ? this.#deadlines : null;
     switch (outcome.kind) {
       case "appended":
         if (outcome.again && this.#transactions?.mayHaveCommitted) return { kind: "lost", reason: "unsure" };
-        timeUp?.accepted();
+        deadlines?.accepted();
         if (this.#transactions?.inFlight) this.#transactions.accepted();
-        return rowTold ? TOLD : DURABLE;
+        return deadlines === null ? DURABLE : ROW_UPDATED;
       case "threw":
         this.#transactions?.failed(outcome.error);
         return { kind: "failed" };
       case "lost":
-        if (timeUp === null || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
-        timeUp.refused(outcome.reason);
-        return { kind: outcome.reason === "inbox" ? "behind" : "early" };
+        if (deadlines === null || (outcome.reason !== "inbox" && outcome.reason !== "early")) return outcome;
+        deadlines.refused(outcome.reason);
+        return { kind: outcome.reason === "inbox" ? "stale" : "early" };
     }
   }
 
   #wakeAt(at: number | null): void {
-    if (at !== null) this.#timer ??= new SingleTimer(this.#services.time, this.#sleeper);
+    if (at !== null) this.#timer ??= new SingleTimer(this.#services.time, this.#session);
     this.#timer?.set(at);
   }
 }

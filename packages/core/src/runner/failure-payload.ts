@@ -2,7 +2,7 @@ import { briefFailure, type Failure, toFailure } from "../model/failure.ts";
 import type { Codec } from "../model/payload.ts";
 import type { Payload } from "../model/run.ts";
 
-/** A failure as a payload. One that is too large to keep is kept in brief: a failure must never fail to be written. */
+/** Encodes a failure. One that is too large is shortened: storing a failure must not fail. */
 export function failurePayload(codec: Codec, thrown: unknown, what: string): Payload {
   const failure: Failure = toFailure(thrown);
   try {

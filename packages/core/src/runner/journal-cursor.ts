@@ -1,72 +1,71 @@
 import type { JournalRecord, RecordKind, Records } from "../model/record.ts";
 import type { JournalAhead, ResumePoint } from "../workflow/program.ts";
 
-/** Each is made when there is something in it: most runs pass over nothing, and hot ones are many. */
-interface Passed {
-  /** Where something was open when its branch had lost a race, or its round was over: what came of it later is nobody's. */
+/** Each part is created on first use: most runs skip nothing. */
+interface SkipRules {
+  /** Locations of commands that were closed because their branch lost a race or their iteration ended. */
   closed?: Set<string>;
-  /** Locations that the code has removed, with the kind it had there. */
+  /** Locations that the code has removed, with their record kind. */
   removed?: Map<string, RecordKind>;
-  /** The round that a loop begins with in this replay. */
-  begins?: Map<string, number>;
+  /** The iteration that each loop resumes at in this replay. */
+  startsAt?: Map<string, number>;
 }
 
-/** Records that replay goes past although nobody asks for them, and rightly so. Each is found by the paths that lead to it. */
+/** Records that replay skips although the program does not request them. Found by the paths that lead to them. */
 export class SkippedRecords {
-  #passed: Passed | null = null;
+  #rules: SkipRules | null = null;
 
   close(location: string): void {
-    const passed = this.#some();
-    passed.closed ??= new Set();
-    passed.closed.add(location);
+    const rules = this.#ensureRules();
+    rules.closed ??= new Set();
+    rules.closed.add(location);
   }
 
   remove(location: string, kind: RecordKind): void {
-    const passed = this.#some();
-    passed.removed ??= new Map();
-    passed.removed.set(location, kind);
+    const rules = this.#ensureRules();
+    rules.removed ??= new Map();
+    rules.removed.set(location, kind);
   }
 
-  begin(loop: string, round: number): void {
-    const passed = this.#some();
-    passed.begins ??= new Map();
-    passed.begins.set(loop, round);
+  startAt(loop: string, iteration: number): void {
+    const rules = this.#ensureRules();
+    rules.startsAt ??= new Map();
+    rules.startsAt.set(loop, iteration);
   }
 
   covers({ location, kind }: JournalRecord): boolean {
-    const passed = this.#passed;
-    if (passed === null) return false;
+    const rules = this.#rules;
+    if (rules === null) return false;
     for (let end = location.indexOf("/"); end >= 0; end = location.indexOf("/", end + 1)) {
       const path = location.slice(0, end);
-      if (passed.removed?.has(path) || isBeforeBegin(passed, path)) return true;
+      if (rules.removed?.has(path) || isBeforeStart(rules, path)) return true;
     }
-    if (passed.closed?.has(location)) return true;
-    const was = passed.removed?.get(location);
-    return (was !== undefined && (kind === was || kind === "retry")) || isBeforeBegin(passed, location);
+    if (rules.closed?.has(location)) return true;
+    const was = rules.removed?.get(location);
+    return (was !== undefined && (kind === was || kind === "retry")) || isBeforeStart(rules, location);
   }
 
-  #some(): Passed {
-    this.#passed ??= {};
-    return this.#passed;
+  #ensureRules(): SkipRules {
+    this.#rules ??= {};
+    return this.#rules;
   }
 }
 
-function isBeforeBegin({ begins }: Passed, path: string): boolean {
+function isBeforeStart({ startsAt: begins }: SkipRules, path: string): boolean {
   const slash = path.lastIndexOf("/");
   if (begins === undefined || path[slash + 1] !== "~") return false;
   const begin = begins.get(path.slice(0, slash));
   return begin !== undefined && Number(path.slice(slash + 2)) < begin;
 }
 
-/** The recorded part of a run, read once from front to back, with a look at what is still to come. */
+/** Reads a run's records from first to last, with a look ahead. */
 export class JournalCursor implements JournalAhead {
-  /** What of it nobody asks for, and rightly so. */
-  readonly passedOver = new SkippedRecords();
+  readonly skipped = new SkippedRecords();
   readonly #records: Records;
   #index = 0;
-  /** The record at the index; null: there is none. */
+  /** Null at the end. */
   #next: JournalRecord | null;
-  /** The last record at or under each location's path; made when someone looks ahead. */
+  /** The index of the last record at or under each path. Built by the first look ahead. */
   #lastUnder: ReadonlyMap<string, number> | null = null;
   /** The newest `loop` record of each loop. */
   #loops: ReadonlyMap<string, JournalRecord> | null = null;
@@ -99,7 +98,7 @@ export class JournalCursor implements JournalAhead {
   }
 
   continues(prefix: string): boolean {
-    return prefix === "" ? this.#asksForMore() : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
+    return prefix === "" ? this.#hasProgramRecords() : this.#lastAt(prefix.replace(/\/$/, "")) !== undefined;
   }
 
   resumePoint(loop: string): ResumePoint | null {
@@ -107,11 +106,11 @@ export class JournalCursor implements JournalAhead {
     this.#loops ??= newestLoops(this.#records);
     const newest = this.#loops.get(loop);
     if (newest === undefined) return null;
-    return newest.detail === null ? { kind: "over" } : { kind: "round", round: Number(newest.detail) };
+    return newest.detail === null ? { kind: "ended" } : { kind: "iteration", iteration: Number(newest.detail) };
   }
 
   /** Whether a record is to come that the program asks for. */
-  #asksForMore(): boolean {
+  #hasProgramRecords(): boolean {
     for (let index = this.#index; index < this.#records.length; index += 1) {
       const kind = this.#records.at(index)?.kind;
       if (kind !== "operator" && kind !== "warning") return true;
@@ -119,7 +118,7 @@ export class JournalCursor implements JournalAhead {
     return false;
   }
 
-  /** The last of the records to come that lies at or under the location. */
+  /** Returns the last remaining record at or under the location. */
   #lastAt(location: string): JournalRecord | undefined {
     if (this.done) return undefined;
     this.#lastUnder ??= lastUnder(this.#records);
@@ -128,10 +127,9 @@ export class JournalCursor implements JournalAhead {
   }
 }
 
-/** Where nothing is to come. One for all: a hot session holds no history. */
+/** The empty cursor, shared by all live sessions: a hot session keeps no records. */
 export const JOURNAL_END = new JournalCursor([]);
 
-/** For each path to a record, the place of the last one at or under it. */
 function lastUnder(records: Records): ReadonlyMap<string, number> {
   const last = new Map<string, number>();
   let index = 0;
@@ -145,7 +143,7 @@ function lastUnder(records: Records): ReadonlyMap<string, number> {
   return last;
 }
 
-/** A loop's records lie at its rounds, which begin with `~` as no name does; its last one lies at the loop itself. */
+/** A loop's records are at its iterations, `loop/~n`. The record of its end is at the loop itself. */
 function newestLoops(records: Records): ReadonlyMap<string, JournalRecord> {
   const newest = new Map<string, JournalRecord>();
   for (const record of records) {

@@ -5,10 +5,10 @@ import type { Records } from "../model/record.ts";
 import type { Run, Wait } from "../model/run.ts";
 import type { PendingAppend } from "./pending-append.ts";
 
-/** A run is warned about when it has used so much of a limit. */
+/** Shares of a limit at which a warning is given. */
 const WARN_PERCENTS = [50, 80] as const;
 
-/** The warnings that were given, by limit: how much of it was used. */
+/** The percentages of the warnings given, by limit. */
 export type Warned = Readonly<Partial<Record<LimitName, readonly number[]>>>;
 
 export interface Warning {
@@ -16,29 +16,29 @@ export interface Warning {
   readonly percent: number;
 }
 
-/** What a run has used up: since when it rests, if it does, and how many records its journal holds. */
+/** A run's use of its limits. */
 export interface Usage {
   readonly now: number;
-  readonly restingSince: number | null;
+  /** Null if the run is not suspended. */
+  readonly suspendedSince: number | null;
   readonly records: number;
 }
 
-export interface Look {
-  /** The limit that is reached, as an error. */
+export interface LimitCheck {
+  /** Set if a limit is reached. */
   readonly error: PawlError | null;
   readonly warnings: readonly Warning[];
-  /** When to look again: the next warning, or the limit. */
+  /** The time of the next check: a warning, or the limit. */
   readonly nextAt: number | null;
 }
 
-const NOTHING: Look = { error: null, warnings: [], nextAt: null };
+const NOTHING: LimitCheck = { error: null, warnings: [], nextAt: null };
 
 /**
- * How far a run is from its limits.
+ * Checks a run against its limits.
  *
- * 1. A limit counts from what is stored (when the run began, since when it stands still, what its journal holds), so it is
- *    the same for whoever works on the run.
- * 2. A warning is given once in a generation: it is a record, which replay passes over. One for 80 % stands for 50 % too.
+ * 1. A limit counts from stored facts: the run's start, the start of its suspension, its record count. So every worker gets the same result.
+ * 2. A warning is given once per generation: it is a record, which replay skips. A warning at 80 % replaces the one at 50 %.
  */
 export class Limits {
   readonly #policy: RunPolicy;
@@ -55,56 +55,56 @@ export class Limits {
     return { ...this.#warned };
   }
 
-  /** A warning is in the journal, or is about to be. One that a snapshot knows of may be met again behind it. */
-  given({ limit, percent }: Warning): void {
+  /** Notes a warning that is or will be in the journal. Replay may repeat one that a snapshot already has. */
+  markGiven({ limit, percent }: Warning): void {
     const given = this.#warned[limit] ?? [];
     if (!given.includes(percent)) this.#warned[limit] = [...given, percent];
   }
 
-  look({ now, restingSince, records }: Usage): Look {
+  check({ now, suspendedSince: restingSince, records }: Usage): LimitCheck {
     const { startedAt, createdAt } = this.#run;
-    // Records that are warnings don't count.
+    // Warning records do not count.
     const warnings = Object.values(this.#warned).reduce((sum, { length }) => sum + length, 0);
-    const looks = [
-      this.#lookAtTime("maxRunDuration", startedAt ?? createdAt, now),
-      this.#lookAtTime("maxSuspendDuration", restingSince, now),
-      this.#lookAtRecords(records - warnings),
+    const checks = [
+      this.#checkTime("maxRunDuration", startedAt ?? createdAt, now),
+      this.#checkTime("maxSuspendDuration", restingSince, now),
+      this.#checkRecords(records - warnings),
     ];
-    const times = looks.flatMap(({ nextAt }) => nextAt ?? []);
+    const times = checks.flatMap(({ nextAt }) => nextAt ?? []);
     return {
-      error: looks.find(({ error }) => error !== null)?.error ?? null,
-      warnings: looks.flatMap(({ warnings }) => warnings),
+      error: checks.find(({ error }) => error !== null)?.error ?? null,
+      warnings: checks.flatMap(({ warnings }) => warnings),
       nextAt: times.length === 0 ? null : Math.min(...times),
     };
   }
 
-  #lookAtTime(limit: "maxRunDuration" | "maxSuspendDuration", from: number | null, now: number): Look {
+  #checkTime(limit: "maxRunDuration" | "maxSuspendDuration", from: number | null, now: number): LimitCheck {
     const max = this.#policy[limit];
     if (max === null || from === null) return NOTHING;
     if (now >= from + max) return { ...NOTHING, error: exceeded(this.#run.id, limit, max) };
     const at = (percent: number): number => from + Math.ceil((max * percent) / 100);
-    const percent = this.#ungiven(limit, (each) => now >= at(each));
-    const given = percent ?? this.#highest(limit);
+    const percent = this.#dueWarning(limit, (each) => now >= at(each));
+    const given = percent ?? this.#highestGiven(limit);
     const next = WARN_PERCENTS.find((each) => each > given && at(each) > now) ?? 100;
     return { error: null, warnings: percent === null ? [] : [{ limit, percent }], nextAt: at(next) };
   }
 
-  #lookAtRecords(records: number): Look {
+  #checkRecords(records: number): LimitCheck {
     const limit = "maxJournalRecords";
     const max = this.#policy[limit];
     if (max === null) return NOTHING;
     if (records > max) return { ...NOTHING, error: exceeded(this.#run.id, limit, max) };
-    const percent = this.#ungiven(limit, (each) => records * 100 >= max * each);
+    const percent = this.#dueWarning(limit, (each) => records * 100 >= max * each);
     return percent === null ? NOTHING : { ...NOTHING, warnings: [{ limit, percent }] };
   }
 
-  #highest(limit: LimitName): number {
+  #highestGiven(limit: LimitName): number {
     return Math.max(0, ...(this.#warned[limit] ?? []));
   }
 
-  /** The highest warning that is due and was not given. */
-  #ungiven(limit: LimitName, isDue: (percent: number) => boolean): number | null {
-    const given = this.#highest(limit);
+  /** Returns the highest warning that is due and was not given. */
+  #dueWarning(limit: LimitName, isDue: (percent: number) => boolean): number | null {
+    const given = this.#highestGiven(limit);
     return WARN_PERCENTS.filter((percent) => percent > given && isDue(percent)).at(-1) ?? null;
   }
 }
@@ -112,32 +112,29 @@ export class Limits {
 function exceeded(runId: string, limit: LimitName, max: number): PawlError {
   switch (limit) {
     case "maxRunDuration":
-      return new PawlError(
-        "RUN_DURATION_EXCEEDED",
-        `run ${runId} takes longer than its maxRunDuration of ${durationText(max)}, so it was failed`,
-      );
+      return new PawlError("RUN_DURATION_EXCEEDED", `run ${runId} exceeded its maxRunDuration of ${durationText(max)}`);
     case "maxSuspendDuration":
       return new PawlError(
         "SUSPEND_DURATION_EXCEEDED",
-        `run ${runId} is suspended for longer than its maxSuspendDuration of ${durationText(max)}, so it was failed`,
+        `run ${runId} was suspended for longer than its maxSuspendDuration of ${durationText(max)}`,
       );
     case "maxJournalRecords":
       return new PawlError(
         "JOURNAL_RECORDS_EXCEEDED",
-        `the journal of run ${runId} holds more than its maxJournalRecords of ${max}, so the run was failed`,
+        `the journal of run ${runId} exceeded its maxJournalRecords of ${max}`,
       );
   }
 }
 
-/** Where a run stands still: since when, and behind which record. */
+/** The last progress of a run: its time and its record. */
 export interface LastProgress {
   readonly since: number;
   readonly seq: number;
 }
 
 /**
- * Since when a run has not come any further. One that is brought back into memory stands still since it came to rest, not since
- * it was brought back; one that was paused, or given back in the middle of its work, begins anew.
+ * Knows when a run last made progress. A run that is loaded again keeps the start of its suspension. A run that was paused or
+ * released while working starts anew.
  */
 export class ProgressClock {
   #since: number | null;
@@ -154,15 +151,15 @@ export class ProgressClock {
     return { since: this.#since, seq: this.#seq };
   }
 
-  /** What is recorded here brings the run no further. */
-  keptOver(pending: PendingAppend, record: () => void): void {
-    const stood = this.#seq === pending.seq;
+  /** Records something that is not progress, such as a warning. */
+  withoutProgress(pending: PendingAppend, record: () => void): void {
+    const isUpToDate = this.#seq === pending.seq;
     record();
-    if (stood) this.#seq = pending.seq;
+    if (isUpToDate) this.#seq = pending.seq;
   }
 }
 
-/** What the run waits for; null where its journal says that it has come further since its row was written. */
+/** Returns the run's stored wait. Null if the journal has progressed since the row was written. */
 export function waitSinceProgress({ wait }: Pick<Run, "wait">, records: Records): Wait | null {
   const seq = wait?.seq;
   if (wait === null || seq === undefined) return wait;

@@ -14,16 +14,18 @@ const NO_WAIT: Omit<Wait, "until" | "since" | "seq"> = {
   openCount: 0,
 };
 
-/** What a program has asked for and not yet got, what lies in the inbox for it, and when something of it is due. */
+/** The open commands of a program, its inbox, and its deadlines. */
 export class OpenCommands {
   readonly #byLocation = new CommandMap();
   readonly #waits = new OpenWaits();
-  /** Made with the first: many runs wait for a message alone. */
+  /** Created with the first deadline: many runs only wait for a message. */
   #deadlines: DeadlineHeap<StepCommand | WaitCommand> | null = null;
   #inboxSeen: number;
-  /** When the run's limits have to be looked at. */
+  /** When the run's limits must be checked. */
   limitAt: number | null = null;
-  /** The change of the waits as of which the store has them all: it has looked for their events, and tells when one comes. */
+  /**
+   * The change of the open waits up to which the store has registered them: it has searched for their events and reports new ones.
+   */
   knownToStore = -1;
 
   constructor(inboxSeen: number) {
@@ -34,22 +36,22 @@ export class OpenCommands {
     return this.#byLocation.size;
   }
 
-  /** How many waits are open, and how often that has changed. */
+  /** The number of open waits, and a counter of their changes. */
   get waits(): { readonly size: number; readonly changes: number } {
     return this.#waits;
   }
 
-  /** The newest inbox entry that was looked at. */
+  /** The newest inbox entry that was received. */
   get inboxSeen(): number {
     return this.#inboxSeen;
   }
 
-  /** Whether a command has had a deadline: else none can be due. */
+  /** Whether any command had a deadline. If not, none can be due. */
   get hasDeadlines(): boolean {
     return this.#deadlines !== null;
   }
 
-  /** The next deadline: of a command, or of the run's limits. */
+  /** The earliest deadline of a command or of the run's limits. */
   get nextDeadline(): number | null {
     const at = this.#deadlines?.earliest() ?? null;
     if (this.limitAt === null) return at;
@@ -68,7 +70,7 @@ export class OpenCommands {
     return this.#byLocation.get(command.location) === command;
   }
 
-  /** Closes the command at the path, or else what lies under it, and gives it. */
+  /** Closes the command at the path, or if there is none, every command under it. Returns the closed commands. */
   closeUnder(path: string): readonly Command[] {
     if (this.#byLocation.size === 0) return [];
     const own = this.#byLocation.get(path);
@@ -83,7 +85,6 @@ export class OpenCommands {
     return closed;
   }
 
-  /** Closes everything. */
   closeAll(): void {
     for (const command of this.#byLocation.values()) if (command.kind === "wait") this.#waits.remove(command);
     this.#byLocation.clear();
@@ -93,32 +94,32 @@ export class OpenCommands {
     this.#byLocation.remove(command.location);
   }
 
-  /** Opens a wait: from here on the inbox or its deadline can end it. */
+  /** Opens a wait. From now on an inbox entry or its deadline can end it. */
   wait(command: WaitCommand): void {
     this.#waits.add(command);
-    if (command.until !== null) this.#due(command.until, command);
+    if (command.until !== null) this.#addDeadline(command.until, command);
   }
 
-  /** Tries a step again at its `retryAt`. */
+  /** Schedules a retry at the step's `retryAt`. */
   retry(step: StepCommand): void {
-    this.#due(step.retryAt, step);
+    this.#addDeadline(step.retryAt, step);
   }
 
-  /** What the store holds of the inbox; gives what was not seen before. */
+  /** Takes the stored inbox. Returns the entries that were not seen before. */
   unseen(run: Run, inbox: readonly InboxEntry[]): readonly InboxEntry[] {
     const fresh = inbox.filter((entry) => entry.n > this.#inboxSeen);
     this.#inboxSeen = Math.max(this.#inboxSeen, run.inboxLast);
     return fresh;
   }
 
-  /** Whether the entries follow the newest that was looked at; then they count as looked at. */
+  /** Returns true and marks the entries as seen, if they directly follow the newest seen one. */
   acceptIfNext(entries: readonly InboxEntry[]): boolean {
     if (entries[0]?.n !== this.#inboxSeen + 1) return false;
     this.#inboxSeen += entries.length;
     return true;
   }
 
-  /** Whom something reaches the store has as a waiter no longer. */
+  /** The store has removed this run from its waiters, because the entries woke it. */
   arrive(entries: readonly InboxEntry[]): void {
     this.knownToStore = -1;
     this.#waits.arrive(entries);
@@ -128,7 +129,7 @@ export class OpenCommands {
     return this.#waits.takeMatch();
   }
 
-  /** A step to try again, or a wait whose time is up; the wait is open until it is ended. */
+  /** Takes a step to retry, or a wait whose deadline has passed. The wait stays open until `endWait`. */
   takeDue(now: number): StepCommand | WaitCommand | null {
     return this.#deadlines?.takeDue(now) ?? null;
   }
@@ -137,7 +138,7 @@ export class OpenCommands {
     return this.#waits.has(wait);
   }
 
-  /** What there is for a wait, up to its count. */
+  /** Returns the entries for a wait, at most its count. */
   entriesFor(wait: WaitCommand): readonly InboxEntry[] {
     return this.#waits.entriesFor(wait, 0) ?? [];
   }
@@ -146,33 +147,33 @@ export class OpenCommands {
     this.#waits.end(wait, entries);
   }
 
-  /** Its deadline counts as not yet come. */
+  /** Restores the deadline of a wait. */
   waitAgain(wait: WaitCommand): void {
-    if (wait.until !== null) this.#due(wait.until, wait);
+    if (wait.until !== null) this.#addDeadline(wait.until, wait);
   }
 
-  /** What the store has to know to wake the run, without the waits that are about to end. */
-  waitRow(stand: LastProgress, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
-    return this.#waits.waitRow(this.nextDeadline, stand, without);
+  /** Returns the row's wait: what wakes the run. Excludes the waits that are about to end. */
+  waitRow(progress: LastProgress, without: ReadonlySet<WaitCommand> = NONE): Wait | null {
+    return this.#waits.waitRow(this.nextDeadline, progress, without);
   }
 
-  /** As `toWait`, of a run that does nothing else: each open step waits for its next try. */
-  parkedRow(stand: LastProgress): Wait {
-    const wait = this.waitRow(stand) ?? { ...NO_WAIT, until: this.nextDeadline, ...stand };
+  /** Like `waitRow`, for a run that is parked: its open steps wait for their retry. */
+  parkedRow(progress: LastProgress): Wait {
+    const wait = this.waitRow(progress) ?? { ...NO_WAIT, until: this.nextDeadline, ...progress };
     if (this.#waits.size === this.#byLocation.size) return wait;
     const steps = [...this.#byLocation.values()].filter((command) => command.kind === "step");
     const retries = steps.slice(0, WAIT_OPEN_MAX - wait.open.length).map(retryWait);
     return { ...wait, open: [...wait.open, ...retries], openCount: wait.openCount + steps.length };
   }
 
-  #due(at: number, thing: StepCommand | WaitCommand): void {
-    this.#deadlines ??= new DeadlineHeap((other, time) => this.#isDue(other, time));
-    this.#deadlines.add(at, thing);
+  #addDeadline(at: number, command: StepCommand | WaitCommand): void {
+    this.#deadlines ??= new DeadlineHeap((command, time) => this.#isDue(command, time));
+    this.#deadlines.add(at, command);
   }
 
-  #isDue(thing: StepCommand | WaitCommand, at: number): boolean {
-    if (thing.kind === "wait") return this.#waits.has(thing);
-    return this.#byLocation.get(thing.location) === thing && thing.retryAt === at;
+  #isDue(command: StepCommand | WaitCommand, at: number): boolean {
+    if (command.kind === "wait") return this.#waits.has(command);
+    return this.#byLocation.get(command.location) === command && command.retryAt === at;
   }
 }
 
@@ -184,7 +185,7 @@ function retryWait({ location, issuedAt, retryAt }: StepCommand): OpenWait {
 export type OpenCommandView = Pick<CommandMap, "size" | "get" | "values">;
 
 /**
- * Commands by their location, in the order they were added. Most programs ask for one thing at a time, and a replay adds and
+ * Commands by their location, in the order they were added. Most programs ask for one command at a time, and a replay adds and
  * removes one at each record: a single one needs no map.
  */
 export class CommandMap {

@@ -9,7 +9,7 @@ export interface Match {
   readonly entries: readonly InboxEntry[];
 }
 
-/** Several open waits, and the same by what they wait for, first issued first. */
+/** Open waits, also by what they wait for, in the order of issue. */
 interface Several {
   readonly open: Set<WaitCommand>;
   readonly queues: Map<string, WaitCommand[]>;
@@ -18,20 +18,20 @@ interface Several {
 const NONE: readonly WaitCommand[] = [];
 
 /**
- * The open waits of one run and what lies in its inbox.
+ * The open waits of one run and its unreceived inbox entries.
  *
- * 1. Entries of one name go, oldest first, to the waits for that name in the order in which they were issued.
- * 2. Looking for a match costs the same whatever the number of open waits and of entries of other names.
+ * 1. Entries of one name go, oldest first, to the waits for that name in the order of issue.
+ * 2. The cost of a match does not depend on the number of open waits, or of entries with other names.
  *
- * Most runs have one wait at a time, and hot ones are many: a single one needs no maps.
+ * Most runs have one wait at a time, which needs no maps.
  */
 export class OpenWaits {
   #only: WaitCommand | null = null;
-  /** All of them, while there were several since there was none. */
+  /** All waits, from the second concurrent one until none is left. */
   #several: Several | null = null;
-  /** Entries that nobody has received, by what they can end, oldest first. */
+  /** Unreceived entries by key, oldest first. */
   #entries: Map<string, InboxEntry[]> | null = null;
-  /** Keys at which something has changed; null: none. */
+  /** Keys whose waits or entries have changed. Null if none. */
   #touched: Set<string> | null = null;
   #changes = 0;
 
@@ -39,7 +39,7 @@ export class OpenWaits {
     return this.#several?.open.size ?? (this.#only === null ? 0 : 1);
   }
 
-  /** Grows when a wait is opened or ended. */
+  /** Increases when a wait is opened or ended. */
   get changes(): number {
     return this.#changes;
   }
@@ -69,13 +69,13 @@ export class OpenWaits {
     for (const arm of wait.arms) this.#touch(armKey(arm));
   }
 
-  /** Ends a wait; the entries are received. */
+  /** Ends a wait that received the entries. */
   end(wait: WaitCommand, entries: readonly InboxEntry[]): void {
     this.remove(wait);
     for (const entry of entries) this.#drop(entry);
   }
 
-  /** New entries, in order of arrival. */
+  /** Adds new entries, in order of arrival. */
   arrive(entries: readonly InboxEntry[]): void {
     for (const entry of entries) {
       const key = entryKey(entry);
@@ -87,7 +87,7 @@ export class OpenWaits {
     }
   }
 
-  /** Takes a wait that the inbox can end, with its entries; null if there is none. */
+  /** Takes a wait that inbox entries can end, with the entries. Null if there is none. */
   takeMatch(): Match | null {
     if (this.#touched === null) return null;
     for (const key of this.#touched) {
@@ -103,7 +103,7 @@ export class OpenWaits {
     return null;
   }
 
-  /** What the store has to know to wake the run, leaving out waits that are about to end; null if none is left. */
+  /** Returns the row's wait without the waits that are about to end. Null if none is left. */
   waitRow(until: number | null, { since, seq }: LastProgress, without: ReadonlySet<WaitCommand>): Wait | null {
     if (this.size === without.size) return null;
     const waits = [...this.#all()].filter((wait) => !without.has(wait));
@@ -122,14 +122,17 @@ export class OpenWaits {
     return { messages: [...messages], topics: [...topics], children, until, since, seq, open, openCount };
   }
 
-  /** The oldest entries, up to its count, for the arms at which the wait is the first; null if there are fewer than `least`. */
-  entriesFor(wait: WaitCommand, least: number): readonly InboxEntry[] | null {
+  /**
+   * Returns the oldest entries, at most its count, for the arms at which the wait is first. Null if there are fewer than
+   * `countMin`.
+   */
+  entriesFor(wait: WaitCommand, countMin: number): readonly InboxEntry[] | null {
     const found: InboxEntry[] = [];
     for (const arm of wait.arms) {
       const key = armKey(arm);
       if (this.#first(key) === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
     }
-    if (found.length < least) return null;
+    if (found.length < countMin) return null;
     return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
   }
 
@@ -137,7 +140,6 @@ export class OpenWaits {
     return this.#several?.open ?? (this.#only === null ? NONE : [this.#only]);
   }
 
-  /** The first wait for what has this key. */
   #first(key: string): WaitCommand | null {
     if (this.#several !== null) return this.#several.queues.get(key)?.[0] ?? null;
     return this.#only?.arms.some((arm) => armKey(arm) === key) ? this.#only : null;
@@ -209,7 +211,7 @@ function armKey(arm: Arm): string {
   }
 }
 
-/** A child that was started again at its location is another: whose end it is, the entry's id says. */
+/** A child's end has the id of that child: another child may have been started at the same location. */
 function entryKey({ kind, name, id }: InboxEntry): string {
   return kind === "child" ? id : `${kind}:${name}`;
 }

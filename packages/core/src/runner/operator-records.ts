@@ -6,20 +6,20 @@ import type { Loaded } from "../store/store.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-/** Where a program's history begins. */
-export interface Origin {
-  /** Null: the run's own. */
+/** The seed and the start time of a program's journal. */
+interface Origin {
+  /** Null if the journal was not copied from another run. */
   readonly seed: string | null;
   readonly at: number;
 }
 
-/** The payload of an `origin` record: the run that the history was copied from. */
+/** The payload of an `origin` record: the run that the journal was copied from. */
 export interface OriginOf {
   readonly run: string;
   readonly generation: number;
 }
 
-/** A run whose history was copied is replayed as the run that it was copied from. */
+/** A copied journal is replayed with the seed and time of the run that it was copied from. */
 export function originOf(codec: Codec, run: RunFacts, records: Records): Origin {
   const first = records.at(0);
   if (first === undefined || operatorActionOf(first) !== "origin") {
@@ -32,46 +32,46 @@ export function seedOf({ run, generation }: OriginOf): string {
   return `${run}/${generation}`;
 }
 
-/** How often operators have sent a run another way, and when last; null: nobody did. */
-export interface Edition {
+/** How many operator actions have redirected a run, and when the last one did. Null if none. */
+interface Edition {
   readonly edition: number;
-  readonly turnedAt: number | null;
+  readonly redirectedAt: number | null;
 }
 
-/** What lies in the records, and what the snapshot knows of. */
+/** Counts the redirecting actions in the records and in the snapshot. */
 export function editionOf({ records, acts }: Pick<Loaded, "records" | "acts">, snapshot: Snapshot | null): Edition {
   let edition = snapshot?.edition ?? 0;
-  let turnedAt = snapshot?.turnedAt ?? null;
+  let turnedAt = snapshot?.redirectedAt ?? null;
   for (const record of acts ?? records) {
-    if (!isTurn(record)) continue;
+    if (!isRedirect(record)) continue;
     edition += 1;
     turnedAt = record.at;
   }
-  return { edition, turnedAt };
+  return { edition, redirectedAt: turnedAt };
 }
 
-/** Where in its journal a program is, and at what time. */
-export interface JournalPosition {
+/** A program's position in its journal, and its time there. */
+interface JournalPosition {
   readonly seq: number;
   readonly at: number;
 }
 
 /**
- * Goes past the acts that come next: the program has the time of the last that sent it another way. Where loops have dropped
- * records before an act, it does not come next.
+ * Skips the operator records that come next. A redirecting action sets the program's time. An action is not next if a loop has deleted
+ * records before it.
  */
-export function skipOperatorRecords(cursor: JournalCursor, place: JournalPosition): JournalPosition {
-  let { seq, at } = place;
+export function skipOperatorRecords(cursor: JournalCursor, position: JournalPosition): JournalPosition {
+  let { seq, at } = position;
   for (let record = cursor.next; record !== null && record.kind === "operator"; record = cursor.next) {
     if (record.seq !== seq + 1) break;
     seq = record.seq;
-    if (isTurn(record)) at = record.at;
+    if (isRedirect(record)) at = record.at;
     cursor.advance();
   }
   return { seq, at };
 }
 
-function isTurn(record: JournalRecord): boolean {
-  const act = operatorActionOf(record);
-  return act !== null && changesCourse(act);
+function isRedirect(record: JournalRecord): boolean {
+  const action = operatorActionOf(record);
+  return action !== null && changesCourse(action);
 }

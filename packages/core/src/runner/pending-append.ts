@@ -5,13 +5,13 @@ import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } 
 import type { LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 
-/** A record before it has its place in the journal: its seq and time are 0. */
+/** A record without its seq and time, which are 0. */
 export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecord[Key] };
 
-/** An op that is being filled; it has no run before it is taken. */
-type Gathered = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
+/** The op under construction. Run and epoch are set when it is taken. */
+type OpDraft = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 
-/** What a session has to add to its run, gathered until the next batch takes it as one op. Gives records their seq and time. */
+/** Collects what the next commit adds to the run, as one op. Assigns seq and time to records. */
 export class PendingAppend {
   readonly #now: () => number;
   readonly #listener: Pick<SessionStateListener, "onFilled">;
@@ -19,15 +19,15 @@ export class PendingAppend {
   #commitRequested = false;
   #seq: number;
   #lastAt: number;
-  /** Null: nothing has gathered, as in hot runs, which are many. */
-  #gathered: Gathered | null = null;
-  /** Those of what is gathered, by what they are about. */
+  /** Null if there is nothing to append, to save memory in hot runs. */
+  #op: OpDraft | null = null;
+  /** The document changes of the op, by document. */
   #documents: Map<string, DocumentChange> | null = null;
-  /** What the row says once everything is committed. */
+  /** The undo state of the row once the op is committed. */
   #undoState: Undo;
   #count: number;
 
-  /** The listener is told when there is something that is to be committed, once until it is taken. */
+  /** The listener is notified of the first commit request after each `takeOp`. */
   constructor(
     now: () => number,
     listener: Pick<SessionStateListener, "onFilled">,
@@ -43,44 +43,42 @@ export class PendingAppend {
     this.#count = last.count;
   }
 
-  /** Whether it waits to be taken. */
   get commitRequested(): boolean {
     return this.#commitRequested;
   }
 
   get holdsRecords(): boolean {
-    return this.#gathered !== null && this.#gathered.records.length > 0;
+    return this.#op !== null && this.#op.records.length > 0;
   }
 
-  /** Of the newest record. */
   get seq(): number {
     return this.#seq;
   }
 
-  /** How many records the journal holds once everything is committed. */
+  /** The journal's record count once the op is committed. */
   get count(): number {
     return this.#count;
   }
 
-  /** The present, never before the newest record. */
+  /** The current time, never before the newest record. */
   get at(): number {
     return Math.max(this.#lastAt, this.#now());
   }
 
-  /** Gives the record its place and time, and keeps it. */
+  /** Assigns seq and time to the record, and adds it. */
   record(record: RecordDraft): JournalRecord {
     this.#lastAt = this.at;
     this.#seq += 1;
     this.#count += 1;
     record.seq = this.#seq;
     record.at = this.#lastAt;
-    const gathered = this.#gather();
-    gathered.records = withItem(gathered.records, record);
+    const op = this.#draft();
+    op.records = withItem(op.records, record);
     this.#loopRecords.note(record);
     return record;
   }
 
-  /** A record that was committed in an append of its own. */
+  /** Notes a record that an exclusive append has committed. */
   addCommitted(record: JournalRecord): void {
     this.#seq = record.seq;
     this.#count += 1;
@@ -88,43 +86,43 @@ export class PendingAppend {
     this.#loopRecords.note(record);
   }
 
-  /** Records to be dropped with this append. */
+  /** Deletes records with this append. */
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
-    const gathered = this.#gather();
-    gathered.trim = [...gathered.trim, ...ranges];
+    const op = this.#draft();
+    op.trim = [...op.trim, ...ranges];
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
   consumeEntry(entry: number): void {
-    const gathered = this.#gather();
-    gathered.taken = withItem(gathered.taken, entry);
+    const op = this.#draft();
+    op.taken = withItem(op.taken, entry);
   }
 
   post(post: Post): void {
-    const gathered = this.#gather();
-    gathered.posts = withItem(gathered.posts, post);
+    const op = this.#draft();
+    op.posts = withItem(op.posts, post);
   }
 
-  /** A document that is put takes the place of one that was put before; all else is done in the order in which it came. */
+  /** A put replaces an earlier put of the same document. Other changes keep their order. */
   document(change: DocumentChange): void {
-    this.#gather();
+    this.#draft();
     this.#documents ??= new Map();
     this.#documents.set("put" in change ? documentKey(change.put) : String(this.#documents.size), change);
   }
 
   state(state: RunState): void {
-    this.#gather().state = state;
+    this.#draft().state = state;
     this.requestCommit();
   }
 
-  /** What the run has to undo once all this is committed. */
+  /** Sets the run's undo state. */
   undo(undo: Undo): void {
-    if (undo !== this.#undoState) this.#gather().undo = undo;
+    if (undo !== this.#undoState) this.#draft().undo = undo;
     this.#undoState = undo;
   }
 
-  /** What an append of its own has made of the row. */
+  /** Notes the undo state that an exclusive append has committed. */
   adoptUndo(undo: Undo): void {
     this.#undoState = undo;
   }
@@ -133,35 +131,35 @@ export class PendingAppend {
     return this.#undoState;
   }
 
-  /** What is gathered is to be committed now; without it, it goes with whatever comes next. */
+  /** Requests a commit now. Without a request the op goes with the next commit. */
   requestCommit(): void {
     if (this.#commitRequested) return;
     this.#commitRequested = true;
     this.#listener.onFilled();
   }
 
-  /** Everything gathered, as one op; null if there is nothing. */
+  /** Returns the collected op. Null if there is nothing to append. */
   takeOp(runId: string, epoch: number): AppendOp | null {
     this.#commitRequested = false;
-    const gathered = this.#gathered;
-    if (gathered === null) return null;
+    const op = this.#op;
+    if (op === null) return null;
     const documents = this.#documents;
-    if (gathered.records.length === 0 && gathered.state === null && documents === null) return null;
-    this.#gathered = null;
+    if (op.records.length === 0 && op.state === null && documents === null) return null;
+    this.#op = null;
     this.#documents = null;
-    gathered.runId = runId;
-    gathered.epoch = epoch;
-    if (documents !== null) gathered.documents = [...documents.values()];
-    return gathered;
+    op.runId = runId;
+    op.epoch = epoch;
+    if (documents !== null) op.documents = [...documents.values()];
+    return op;
   }
 
-  #gather(): Gathered {
-    this.#gathered ??= emptyAppend("", 0);
-    return this.#gathered;
+  #draft(): OpDraft {
+    this.#op ??= emptyAppend("", 0);
+    return this.#op;
   }
 }
 
-/** Adds to a list that is the draft's own, or is made so by its first item. */
+/** Adds to the op's own list, which the first item allocates. */
 function withItem<Item>(items: readonly Item[], item: Item): readonly Item[] {
   if (items === NO_ITEMS) return [item];
   (items as Item[]).push(item);

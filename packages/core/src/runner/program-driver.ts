@@ -1,33 +1,32 @@
 import type { InboxEntry } from "../model/inbox.ts";
 import type { RecordKind, Stop } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
-import type { DocumentAttributes, DocumentChange, Post } from "../model/transition.ts";
+import type { DocumentAttributes, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command, Completion, MarkCommand } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource.ts";
 import { checkLimits } from "./check-limits.ts";
-import { Compensation, type Undone } from "./compensation.ts";
+import { type Compensated, Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";
-import { JOURNAL_END, JournalCursor, type SkippedRecords } from "./journal-cursor.ts";
-import type { LoopRecords } from "./loop-records.ts";
+import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
 import { originOf, seedOf, skipOperatorRecords } from "./operator-records.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import { type Diverged, replayNext, replayStep } from "./replay.ts";
 import { Resources } from "./resources.ts";
-import { keepable } from "./run-end.ts";
+import { storableEnding } from "./run-end.ts";
 import type { DriverOwner, SessionServices } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
-import { keepSnapshot, type Snapshot } from "./snapshot.ts";
+import { recordSnapshot, type Snapshot } from "./snapshot.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 
 /**
- * A program on its way: what it asks for, what it has been handed, how far in its journal it is.
+ * Drives one program: replays its journal, then executes its commands and delivers their completions.
  *
- * 1. Completions reach the program in the order of their seq, one at a time: in replay as it was live.
+ * 1. Completions reach the program one at a time, in seq order, in replay as when live.
  * 2. The presence of a record decides replay, never its value.
- * 3. A program that is stopped gets nothing any more: from there on what it did is undone, in replay as it was live.
+ * 3. A stopped program receives nothing more. Its completed steps are compensated, in replay as when live.
  */
 export class ProgramDriver implements ProgramHost {
   readonly run: RunFacts;
@@ -36,17 +35,17 @@ export class ProgramDriver implements ProgramHost {
   readonly #state: SessionState;
   readonly #services: SessionServices;
   readonly #createProgram: ProgramFactory;
-  /** Of the run that the history was copied from; null: it is the run's own. */
+  /** The seed of the run that the journal was copied from. Null if it was not copied. */
   readonly #seed: string | null;
-  /** The program is live once it stands at the end. */
+  /** JOURNAL_END once the program is live. */
   #cursor: JournalCursor;
-  /** Made with the first that is asked for. */
+  /** Created with the first request. */
   #resources: Resources | null = null;
   #snapshot: Snapshot | null;
-  /** Issued since the last move; nothing is fresh while records are replayed. */
+  /** Commands issued since the last step. Null during replay. */
   #fresh: Command[] | null = null;
   #ending: Ending | null = null;
-  /** The run is to be cancelled when its program has come to where the journal ends; until then the cancel stays in its inbox. */
+  /** A cancel request. It takes effect when the program is live, and stays in the inbox until then. */
   #cancel: Pick<InboxEntry, "n" | "value"> | null = null;
   #compensation: Compensation | null = null;
   #deliveredSeq: number;
@@ -77,12 +76,11 @@ export class ProgramDriver implements ProgramHost {
     return this.#seed ?? seedOf({ run: this.runId, generation: this.run.generation });
   }
 
-  /** How many records it has still to be fed. */
+  /** The number of records to replay. */
   get recordsLeft(): number {
     return this.#cursor.left;
   }
 
-  /** Whether the program is stopped, and what it did is undone. */
   get isCompensating(): boolean {
     return this.#compensation !== null;
   }
@@ -101,7 +99,7 @@ export class ProgramDriver implements ProgramHost {
 
   start(input: Payload): void {
     this.#createProgram(this).start(this.#state.codec.decode(input), this.#snapshot);
-    // Of it nothing but the tries of steps is asked for later.
+    // Later only the retries are read.
     if (this.#snapshot !== null) this.#snapshot = { ...this.#snapshot, state: null };
   }
 
@@ -114,24 +112,36 @@ export class ProgramDriver implements ProgramHost {
   }
 
   cancelUnder(path: string, reason: Error): void {
-    if (this.#compensation === null)
-      cancelCommandsUnder(this.#state, path, reason, this.live ? null : this.#cursor.passedOver);
+    if (this.#compensation !== null) return;
+    const { open, steps, loopRecords, undo } = this.#state;
+    loopRecords.closeUnder(path);
+    const closed = open.closeUnder(path);
+    if (closed.length === 0) return;
+    steps.drop(new Set(closed), reason);
+    if (this.live) return;
+    // Replay skips the records that were made of these commands before they were closed.
+    for (const { location } of closed) this.#cursor.skipped.close(location);
+    undo.closed(closed);
   }
 
   skip(location: string, kind: RecordKind): void {
-    if (!this.live) this.#cursor.passedOver.remove(location, kind);
+    if (!this.live) this.#cursor.skipped.remove(location, kind);
   }
 
-  loopStarts(loop: string): ResumePoint | null {
-    return resumeLoop(this.#state.loopRecords, this.#cursor, loop);
+  startLoop(loop: string): ResumePoint | null {
+    const point = this.#cursor.resumePoint(loop);
+    this.#state.loopRecords.open(loop);
+    if (point?.kind === "iteration") this.#cursor.skipped.startAt(loop, point.iteration);
+    if (point?.kind === "ended") this.#cursor.skipped.startAt(loop, Number.POSITIVE_INFINITY);
+    return point;
   }
 
-  loopEnds(loop: string): void {
+  endLoop(loop: string): void {
     this.#state.loopRecords.close(loop);
   }
 
-  keptFrom(loop: string): number {
-    return this.#state.undo.keptFrom(loop);
+  firstUndoableIteration(loop: string): number {
+    return this.#state.undo.firstIteration(loop);
   }
 
   issue(command: Command): void {
@@ -148,7 +158,9 @@ export class ProgramDriver implements ProgramHost {
 
   mark(kind: string, id: string, attributes: DocumentAttributes): void {
     if (this.#hasEnded) return;
-    markDocument(this.#state.pending, { mark: { kind, id, attributes } }, this.live);
+    this.#state.pending.document({ mark: { kind, id, attributes } });
+    // In replay the change was usually committed before; it goes with the next commit.
+    if (this.live) this.#state.pending.requestCommit();
   }
 
   acquire(request: ResourceRequest): void {
@@ -157,18 +169,18 @@ export class ProgramDriver implements ProgramHost {
     this.#resources.add(request);
   }
 
-  /** Whether the program is to be moved on now. One that lacks a resource for good fails where its journal ends. */
+  /** Whether the program can be driven now. If a resource cannot be acquired, the program fails once its journal is replayed. */
   get resourcesReady(): boolean {
     if (this.#resources === null) return true;
-    if (!this.#resources.look()) return false;
+    if (!this.#resources.prepare()) return false;
     const { failure: error } = this.#resources;
     if (error !== null && this.#cursor.done) this.finish({ kind: "failed", error });
     return true;
   }
 
-  /** The run is not worked on any more, or not for now: it holds no resource. */
+  /** Called when the run is suspended, ends or leaves this worker. */
   releaseResources(): void {
-    this.#resources?.letGo();
+    this.#resources?.releaseAll();
   }
 
   finish(ending: Ending): void {
@@ -179,26 +191,26 @@ export class ProgramDriver implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.live || this.#hasEnded) return;
-    keepSnapshot(this.#state, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
+    recordSnapshot(this.#state, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
   }
 
-  /** Stops the program, if there is or may be something to undo: false, if there is not. One that is stopped already is not stopped again. */
+  /** Requests a cancel with compensation. Returns false if there is nothing to compensate. */
   cancel(cancel: Pick<InboxEntry, "n" | "value">): boolean {
     if (this.#state.pending.undoState === "none" && !this.#state.completions.hasBuffered) return false;
     this.#cancel = cancel;
     return true;
   }
 
-  /** Ends the program, as a failure of its own does, if its run has reached a limit; false: it goes on. `idle`: nothing is left to hand to it. */
+  /** Fails the program if its run has reached a limit. `idle`: no completion is left to deliver. */
   checkLimits(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
-    const isOver = this.#hasEnded || this.#cancel !== null;
-    const error = checkLimits(this.#state, this.#services.time.now, isOver ? "over" : phase);
+    const isEnding = this.#hasEnded || this.#cancel !== null;
+    const error = checkLimits(this.#state, this.#services.time.now, isEnding ? "ended" : phase);
     if (error !== null) this.finish({ kind: "failed", error });
     return error !== null;
   }
 
-  /** Hands the next record to the program, if it is of a step that went well, as most are; false: `move` is to look. */
+  /** Replays the next record if it is a plain successful step, as most are. Returns false if `step` must decide. */
   replayStep(): boolean {
     if (this.live || this.#hasEnded || this.#resources !== null) return false;
     const next = replayStep(this.#cursor, this.#state);
@@ -207,7 +219,7 @@ export class ProgramDriver implements ProgramHost {
     return true;
   }
 
-  /** Moves the program on by one completion, if there is one. The program is at rest. */
+  /** Delivers one completion to the idle program, if there is one. */
   step(): DriveResult {
     const error = this.#compensation?.nextCommand() ?? null;
     if (error !== null) return { kind: "diverged", error };
@@ -225,27 +237,27 @@ export class ProgramDriver implements ProgramHost {
     return next === null ? IDLE : this.#deliver(next);
   }
 
-  /** At its end a program has its last posts made; nobody waits for a step or a message any more. */
+  /** Of the commands that an ended program left behind, only its posts take effect. */
   #execute(fresh: readonly Command[]): void {
     this.#fresh = null;
     const isEnding = this.#ending !== null && this.#compensation === null;
-    const asked = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
-    executeCommands(this.#state, asked, this.#services.time.now);
+    const commands = isEnding ? fresh.filter((command) => command.kind === "post") : fresh;
+    executeCommands(this.#state, commands, this.#services.time.now);
   }
 
-  /** The program has ended or is to be cancelled, or all is undone; null: it goes on. */
+  /** Returns the end of the program, of its cancellation or of its compensation. Null if it continues. */
   #end(): DriveResult | null {
     if (this.#compensation !== null) {
-      const { undone } = this.#compensation;
-      return undone === null ? null : { kind: "ended", ending: undone };
+      const { ending } = this.#compensation;
+      return ending === null ? null : { kind: "ended", ending };
     }
     if (this.#ending === null && this.#cancel === null) return null;
-    takeAll(this.#state);
+    takeRemaining(this.#state);
     const end = endOrCompensate(this.#state, this.runId, this.#ending, this.#cancel);
     return end?.kind === "stop" ? this.#stop(end.stop, true) : end;
   }
 
-  /** The program gets nothing any more, and what it did is undone. */
+  /** Stops the program and starts its compensation. `isFresh`: the stop is not in the journal yet. */
   #stop(stop: Stop, isFresh: boolean): DriveResult {
     const { pending, open, completions } = this.#state;
     open.closeAll();
@@ -272,10 +284,10 @@ export class ProgramDriver implements ProgramHost {
     return this.#ending !== null || this.#compensation !== null;
   }
 
-  /** Feeds the next record to the program, which must have asked for it. */
+  /** Delivers the next record, which the program must have requested. */
   #replay(): DriveResult {
-    const over = this.#compensation === null ? this.#ending !== null : this.#compensation.undone !== null;
-    const next = replayNext(this.runId, this.#cursor, this.#state, over);
+    const hasEnded = this.#compensation === null ? this.#ending !== null : this.#compensation.ending !== null;
+    const next = replayNext(this.runId, this.#cursor, this.#state, hasEnded);
     if (next === null) return this.step();
     if (next.kind === "stop") return this.#stop(next.stop, false);
     return next.kind === "diverged" ? next : this.#deliver(next);
@@ -286,11 +298,17 @@ export class ProgramDriver implements ProgramHost {
     this.#now = at;
     this.#deliveredSeq = seq;
     if (!this.#cursor.done) this.#skipOperatorRecords();
-    deliverCompletion(this.#services, this.runId, command, completion);
-    return HANDED;
+    if (completion.outcome === "failed") this.#fail(command, completion);
+    else command.settle(completion);
+    return DELIVERED;
   }
 
-  /** What the program asks for next, it asks for after the acts that follow what it was handed. */
+  /** Watched, so that an unhandled failure is attributed to the run. A separate method, so that only a failure allocates a closure. */
+  #fail(command: Command, completion: Completion): void {
+    this.#services.rejections.watched(this.runId, () => command.settle(completion));
+  }
+
+  /** The program's time includes the operator records that follow the delivered one. */
   #skipOperatorRecords(): void {
     if (this.#cursor.next?.kind !== "operator") return;
     const { seq, at } = skipOperatorRecords(this.#cursor, { seq: this.#deliveredSeq, at: this.#now });
@@ -299,43 +317,32 @@ export class ProgramDriver implements ProgramHost {
   }
 }
 
-export interface ProgramDriverParts {
+interface ProgramDriverParts {
   readonly owner: DriverOwner;
   readonly state: SessionState;
   readonly services: SessionServices;
   readonly run: RunFacts;
 }
 
-/** What became of a move: something was handed to the program, it has ended, it asks for what its journal does not hold, or nothing is left to hand. */
-export type DriveResult =
-  | { readonly kind: "handed" }
-  | { readonly kind: "ended"; readonly ending: Ending | Undone }
-  /** The program is stopped, and what it did is undone from here on; `isFresh`: that is not in the journal yet. */
+/**
+ * - `delivered`: the program received a completion.
+ * - `ended`: the program or its compensation has ended.
+ * - `stopped`: the program is compensated from here on. `isFresh`: that is not in the journal yet.
+ * - `diverged`: the program requested something that its journal does not have.
+ * - `idle`: there is nothing to deliver.
+ */
+type DriveResult =
+  | { readonly kind: "delivered" }
+  | { readonly kind: "ended"; readonly ending: Ending | Compensated }
   | { readonly kind: "stopped"; readonly isFresh: boolean }
   | Diverged
   | { readonly kind: "idle" };
 
-export const HANDED: DriveResult = { kind: "handed" };
-export const IDLE: DriveResult = { kind: "idle" };
+const DELIVERED: DriveResult = { kind: "delivered" };
+const IDLE: DriveResult = { kind: "idle" };
 
-/** Gives a completion to the program. A failure is given in the name of the run: if nobody handles it, it is known whose it is. */
-export function deliverCompletion(
-  services: SessionServices,
-  runId: string,
-  command: Command,
-  completion: Completion,
-): void {
-  if (completion.outcome === "failed") failIn(services, runId, command, completion);
-  else command.settle(completion);
-}
-
-/** Apart, so that only a failure needs a scope of its own. */
-function failIn(services: SessionServices, runId: string, command: Command, completion: Completion): void {
-  services.rejections.watched(runId, () => command.settle(completion));
-}
-
-/** The next completion. What was recorded for a branch that has lost its race since then is dropped. */
-export function takeNextCompletion({ completions, open, undo }: SessionState): Completed | null {
+/** Takes the next completion. Completions of a branch that has lost its race meanwhile are dropped. */
+function takeNextCompletion({ completions, open, undo }: SessionState): Completed | null {
   let next = completions.take();
   for (; next !== null; next = completions.take()) {
     undo.add(next);
@@ -344,79 +351,47 @@ export function takeNextCompletion({ completions, open, undo }: SessionState): C
   return next;
 }
 
-/** The program hears of nothing any more; what is recorded has happened all the same. */
-export function takeAll({ completions, undo }: SessionState): void {
+/** Takes the completions that an ended program does not receive. Their steps have happened and may need a rollback. */
+function takeRemaining({ completions, undo }: SessionState): void {
   for (let next = completions.take(); next !== null; next = completions.take()) undo.add(next);
 }
 
-/** What becomes of a program that has come to its end, or is to be cancelled: it ends, or is stopped and what it did is undone. */
-export function endOrCompensate(
+/** Decides how an ended or cancelled program ends: at once, or stopped and compensated. Null if it continues. */
+function endOrCompensate(
   { undo, codec, pending }: SessionState,
   runId: string,
-  asked: Ending | null,
+  requested: Ending | null,
   cancel: Pick<InboxEntry, "n" | "value"> | null,
 ): Extract<DriveResult, { kind: "ended" }> | { readonly kind: "stop"; readonly stop: Stop } | null {
-  if (asked === null) {
+  if (requested === null) {
     if (cancel === null) return null;
     pending.consumeEntry(cancel.n);
     return { kind: "stop", stop: { end: "cancelled", reason: cancel.value } };
   }
-  const ending = undo.size === 0 ? asked : keepable(codec, runId, asked);
+  const ending = undo.size === 0 ? requested : storableEnding(codec, runId, requested);
   if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
   const reason = failurePayload(codec, ending.error, `failure of run ${runId}`);
   return { kind: "stop", stop: { end: "failed", reason } };
 }
 
-/** Ends the command at a path, or else everything under it. In a replay, which has a `passedOver`, what the journal still holds of it is passed over. */
-export function cancelCommandsUnder(
-  session: SessionState,
-  path: string,
-  reason: Error,
-  passedOver: SkippedRecords | null,
-): void {
-  const { open, steps, loopRecords, undo } = session;
-  loopRecords.closeUnder(path);
-  const closed = open.closeUnder(path);
-  if (closed.length === 0) return;
-  steps.drop(new Set(closed), reason);
-  if (passedOver === null) return;
-  for (const { location } of closed) passedOver.close(location);
-  undo.closed(closed);
-}
-
-/** A loop begins where its journal says that it had come to; the rounds before that are passed over. */
-export function resumeLoop(loopRecords: LoopRecords, cursor: JournalCursor, loop: string): ResumePoint | null {
-  const point = cursor.resumePoint(loop);
-  loopRecords.open(loop);
-  if (point?.kind === "round") cursor.passedOver.begin(loop, point.round);
-  if (point?.kind === "over") cursor.passedOver.begin(loop, Number.POSITIVE_INFINITY);
-  return point;
-}
-
-/** A command takes effect: the documents that it comes with are written with it. */
-export function createDocuments(pending: PendingAppend, command: Command): void {
+/** Commits the documents of a command that takes effect. */
+function createDocuments(pending: PendingAppend, command: Command): void {
   if (command.kind !== "wait" || command.documents === undefined) return;
   for (const create of command.documents) pending.document({ create });
   pending.requestCommit();
 }
 
-/** In a replay it waits for whatever is written next: most often it was written before. */
-export function markDocument(pending: PendingAppend, change: DocumentChange, isLive: boolean): void {
-  pending.document(change);
-  if (isLive) pending.requestCommit();
-}
-
-/** Fresh commands take effect: posts complete, waits open, steps start or go on backing off. Only those that do ask for the time. */
-export function executeCommands(session: SessionState, fresh: readonly Command[], now: () => number): void {
-  const { open, completions, steps, pending, codec } = session;
+/** Executes new commands: posts and marks complete, waits open, steps start or wait for their retry time. */
+function executeCommands(state: SessionState, fresh: readonly Command[], now: () => number): void {
+  const { open, completions, steps, pending, codec } = state;
   for (const command of fresh) {
     if (!open.holds(command)) continue;
     if (command.kind === "mark") {
-      mark(session, command);
+      mark(state, command);
     } else if (command.kind === "post") {
       const { detail } = command;
       const { payload, value } = codec.roundTrip(command.value, `result of ${command.location}`);
-      pending.post(madeAt(command.post, pending.at));
+      pending.post(withCreatedAt(command.post, pending.at));
       completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
     } else if (command.kind === "wait") {
       open.wait(command);
@@ -428,8 +403,8 @@ export function executeCommands(session: SessionState, fresh: readonly Command[]
   }
 }
 
-/** A child is as old as it is, whatever time its program takes it to be: a fork goes on from an old history. */
-function madeAt(post: Post, at: number): Post {
+/** A child's age counts from its real start. The program's time can be older: a fork continues from an old journal. */
+function withCreatedAt(post: Post, at: number): Post {
   return post.kind === "start" ? { ...post, run: { ...post.run, createdAt: at } } : post;
 }
 
@@ -440,15 +415,15 @@ function mark({ completions, pending, loopRecords, codec }: SessionState, comman
   completions.add(command, { outcome: "ok", payload, completion: { outcome: "ok", value, detail }, detail });
 }
 
-/** One try of a step has ended: for good, or until the next. */
-export function recordAttempt({ open, completions }: SessionState, body: StepAttempt, end: AttemptResult): void {
-  const { step } = body;
-  if (end.kind === "completed") {
-    completions.add(step, end, body);
+/** Records the end of one attempt: the step's completion, or a retry. */
+export function recordAttempt({ open, completions }: SessionState, attempt: StepAttempt, result: AttemptResult): void {
+  const { step } = attempt;
+  if (result.kind === "completed") {
+    completions.add(step, result, attempt);
     return;
   }
-  step.attempts = body.attempt;
-  step.retryAt = end.retryAt;
+  step.attempts = attempt.attempt;
+  step.retryAt = result.retryAt;
   open.retry(step);
-  completions.addRetry(step, end.payload, body);
+  completions.addRetry(step, result.payload, attempt);
 }

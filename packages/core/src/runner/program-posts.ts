@@ -7,10 +7,10 @@ import type { ProgramHost } from "../workflow/program.ts";
 
 const EVENT_PENDING_MAX = 10_000;
 
-/** What a program posts has an id that follows from its run and the location: made again after a crash, it is the same. */
+/** The id of a post follows from its run and location, so a post repeated after a crash is the same post. */
 type Poster = Pick<ProgramHost, "run" | "edition" | "now" | "encode">;
 
-/** The start of a child. Its end comes to a wait with the arm `child` for the same location and `post.run.id`. */
+/** Returns the start of a child. Its end reaches a wait with an arm `child` for the same location and `post.run.id`. */
 export function childPost(
   host: Poster,
   location: string,
@@ -41,7 +41,6 @@ export function childPost(
   };
 }
 
-/** A message to one run. */
 export function messagePost(
   host: Poster,
   location: string,
@@ -60,7 +59,6 @@ export function messagePost(
   };
 }
 
-/** An event on a topic. */
 export function topicPost(
   host: Poster,
   location: string,
@@ -86,16 +84,13 @@ export function topicPost(
   };
 }
 
-/**
- * Children of a later generation are others than those of an earlier one, at the same location; so are those that are started
- * after the run was rewound.
- */
+/** Children of another generation or edition have other ids, even at the same location. */
 export function generationId({ run, edition }: Pick<ProgramHost, "run" | "edition">): string {
   if (edition > 0) return `${run.id}//~${run.generation}.${edition}`;
   return run.generation === 0 ? run.id : `${run.id}//~${run.generation}`;
 }
 
-/** Unique over generations, and over rewinds: the same command again, after a crash, has the same id. */
+/** Unique across generations and editions. The same command after a crash gets the same id. */
 export function postId({ run, edition }: Pick<ProgramHost, "run" | "edition">, location: string): string {
   return `${run.id}/${run.generation}${edition === 0 ? "" : `.${edition}`}/${location}`;
 }

@@ -5,36 +5,36 @@ import type { ProgramFactory } from "../workflow/program.ts";
 import { codeProgram } from "./code-program.ts";
 import type { ProgramSettings } from "./ops/branch.ts";
 
-/** A version of a workflow, as its runs need it. */
-interface Runnable {
+/** One version of a workflow. */
+interface RegisteredProgram {
   readonly program: ProgramFactory;
-  /** Null: its runs have no limits. */
+  /** Null if its runs have no limits. */
   readonly policy: RunPolicy | null;
 }
 
-/** What this worker can run: each version of a workflow is a program of its own. */
+/** The programs of this worker, by workflow name and version. */
 export class ProgramRegistry {
   readonly #refs: WorkflowRef[] = [];
-  /** By name, then by version: a run is looked up several times, and a text of both would be made each time. */
-  readonly #byName = new Map<string, Map<number, Runnable>>();
+  /** By name, then by version. A joined key would be allocated on each lookup. */
+  readonly #byName = new Map<string, Map<number, RegisteredProgram>>();
   readonly #settings: ProgramSettings;
   readonly #policy: RunPolicy;
 
-  /** `policy` is for runs of workflows that say nothing else. */
+  /** `policy` applies to workflows that set no limits. */
   constructor(workflows: Iterable<AnyWorkflow>, settings: ProgramSettings, policy: RunPolicy = NO_POLICY) {
     this.#settings = settings;
     this.#policy = policy;
     for (const workflow of workflows) this.add(workflow);
   }
 
-  /** Grows when a workflow is added. */
+  /** Every registered workflow, including those added later. */
   get refs(): readonly WorkflowRef[] {
     return this.#refs;
   }
 
   add(workflow: AnyWorkflow): void {
     const { name, version } = workflow;
-    const versions = this.#byName.get(name) ?? new Map<number, Runnable>();
+    const versions = this.#byName.get(name) ?? new Map<number, RegisteredProgram>();
     this.#byName.set(name, versions);
     versions.set(version, {
       program: codeProgram(workflow, this.#settings),
@@ -44,19 +44,19 @@ export class ProgramRegistry {
   }
 
   has({ name, version }: WorkflowRef): boolean {
-    return this.#runnable(name, version) !== undefined;
+    return this.#find(name, version) !== undefined;
   }
 
   of({ workflow, version }: RunOf): ProgramFactory | null {
-    return this.#runnable(workflow, version)?.program ?? null;
+    return this.#find(workflow, version)?.program ?? null;
   }
 
-  /** Null: its runs have no limits. */
+  /** Returns the limits of a run's workflow. Null if it has none. */
   policyOf({ workflow, version }: RunOf): RunPolicy | null {
-    return this.#runnable(workflow, version)?.policy ?? null;
+    return this.#find(workflow, version)?.policy ?? null;
   }
 
-  #runnable(name: string, version: number): Runnable | undefined {
+  #find(name: string, version: number): RegisteredProgram | undefined {
     return this.#byName.get(name)?.get(version);
   }
 }

@@ -9,49 +9,49 @@ import type { JournalCursor } from "./journal-cursor.ts";
 import type { OpenCommandView } from "./open-commands.ts";
 import type { SessionState } from "./session-state.ts";
 
-/** The program asks for what its journal does not hold. */
+/** The program requested something that its journal does not have. */
 export interface Diverged {
   readonly kind: "diverged";
   readonly error: PawlError;
 }
 
-/** The journal holds that the program was stopped here, wherever the code would go on to. */
-export interface Stopped {
+/** The journal records that the program was stopped here and compensated. */
+interface Stopped {
   readonly kind: "stop";
   readonly stop: Stop;
 }
 
-/** The completion that the next record holds, if that is of a step that went well and leaves nothing to undo; null: `replayNext` is to look. */
-export function replayStep(cursor: JournalCursor, session: SessionState): Completed | null {
+/** Returns the completion of the next record if it is a successful step without rollback. Null if `replayNext` must decide. */
+export function replayStep(cursor: JournalCursor, state: SessionState): Completed | null {
   const record = cursor.next;
   if (record === null || record.kind !== "step" || record.outcome !== "ok" || record.detail !== null) return null;
-  const command = session.open.byLocation.get(record.location);
+  const command = state.open.byLocation.get(record.location);
   if (command === undefined || command.kind !== "step" || command.record !== "step") return null;
   if ((command.rollback ?? null) !== null) return null;
   cursor.advance();
-  session.loopRecords.note(record);
-  session.completions.replayed(record.payload);
+  state.loopRecords.note(record);
+  state.completions.replayed(record.payload);
   const { payload, seq, at } = record;
-  const completion: Completion = { outcome: "ok", value: session.codec.decode(payload), detail: null };
+  const completion: Completion = { outcome: "ok", value: state.codec.decode(payload), detail: null };
   return { kind: "completed", command, completion, payload, seq, at };
 }
 
 /**
- * Reads on to the next record that is handed to the program; null if there is none. Tries that failed are told to their steps
- * on the way. `over`: the program has come to its end, and what it had asked for is not handed to it any more. A record that
- * it did not ask for is a divergence. At the record that stops the program it stops.
+ * Returns the completion of the next record that the program receives, or null at the end of the journal. Records of failed attempts
+ * are applied to their steps. A record that the program did not request is a divergence. `hasEnded`: the program has ended, and
+ * completions of its commands are no longer delivered.
  */
 export function replayNext(
   runId: string,
   cursor: JournalCursor,
-  session: SessionState,
-  over: boolean,
+  state: SessionState,
+  hasEnded: boolean,
 ): Completed | Diverged | Stopped | null {
-  const { open, completions, codec, loopRecords, undo } = session;
+  const { open, completions, codec, loopRecords, undo } = state;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator" || record.kind === "warning") {
       const warning = warningOf(record);
-      if (warning !== null) session.limits?.given(warning);
+      if (warning !== null) state.limits?.markGiven(warning);
       cursor.advance();
       continue;
     }
@@ -61,13 +61,13 @@ export function replayNext(
     }
     const command = open.byLocation.get(record.location);
     if (command === undefined || !fits(record, command)) {
-      if (cursor.passedOver.covers(record)) {
+      if (cursor.skipped.covers(record)) {
         loopRecords.note(record);
-        undo.passed(record);
+        undo.skipped(record);
         cursor.advance();
         continue;
       }
-      const error = over ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
+      const error = hasEnded ? divergedAtEnd(runId, record) : divergedAtRecord(runId, record, open.byLocation);
       return { kind: "diverged", error };
     }
     cursor.advance();
@@ -81,20 +81,20 @@ export function replayNext(
       const completion = completionOf(codec, record);
       const completed: Completed = { kind: "completed", command, completion, payload, seq, at };
       undo.add(completed);
-      if (!over) return completed;
+      if (!hasEnded) return completed;
       open.close(command);
     }
   }
   return null;
 }
 
-/** Whether a record can be about a command: it completes it, with the same branches, or tells of a try of it. */
+/** Whether a record belongs to a command: it completes the command, with the same branches, or stores a failed attempt of it. */
 function fits(record: JournalRecord, command: Command): boolean {
   if (record.kind !== command.record) return record.kind === "retry" && command.kind === "step";
   return (record.kind !== "join" && record.kind !== "race") || record.detail === detailOf(command);
 }
 
-/** What a record gives to the program: the same as it gave when it was made. */
+/** Returns the completion that the program received when the record was made. */
 function completionOf(codec: Codec, record: JournalRecord): Completion {
   const value = codec.decode(record.payload);
   switch (record.outcome) {
@@ -107,10 +107,10 @@ function completionOf(codec: Codec, record: JournalRecord): Completion {
   }
 }
 
-/** How many open commands a message lists before it counts the rest. */
+/** The number of open commands that a message lists. */
 const ASKED_MAX = 5;
 
-/** Where a journal and the code that it is fed to part. */
+/** Where the code departs from its journal. */
 export interface Divergence {
   readonly location: string;
   readonly seq: number;
@@ -120,39 +120,36 @@ export interface Divergence {
 
 type Recorded = Pick<JournalRecord, "location" | "seq" | "kind" | "detail">;
 
-/** By the errors that tell of them. */
 const divergences = new WeakMap<PawlError, Divergence>();
 
-/** What an error tells of, if it tells of a divergence. */
+/** Returns the divergence that an error reports. Null if it reports none. */
 export function divergenceOf(error: PawlError): Divergence | null {
   return divergences.get(error) ?? null;
 }
 
-/** The journal's next record is not what the code asks for. */
-export function divergedAtRecord(runId: string, record: JournalRecord, open: OpenCommandView): PawlError {
+function divergedAtRecord(runId: string, record: JournalRecord, open: OpenCommandView): PawlError {
   const there = open.get(record.location);
   const asked = there === undefined ? describeOpen(open) : describe(there);
-  return diverged(runId, record, asked, `the code asks for ${asked}`);
+  return diverged(runId, record, asked, `the code requested ${asked}`);
 }
 
-/** The code has come to its end, and the journal holds a record that it never asked for. */
-export function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
-  return diverged(runId, record, "its end", "the code came to its end without asking for it");
+function divergedAtEnd(runId: string, record: JournalRecord): PawlError {
+  return diverged(runId, record, "its end", "the code ended without requesting it");
 }
 
-/** A step that was done with a rollback has to be undone, and the code has none for it. */
+/** The code no longer has the rollback of a completed step that is to be compensated. */
 export function divergedAtRollback(runId: string, step: Pick<JournalRecord, "location" | "seq">): PawlError {
   const record = { ...step, kind: "step", detail: null } as const;
-  return diverged(runId, record, "no rollback", "that has a rollback, and the code has none for it");
+  return diverged(runId, record, "no rollback", "the code has no rollback for it");
 }
 
-function diverged(runId: string, record: Recorded, asked: string, saying: string): PawlError {
+function diverged(runId: string, record: Recorded, asked: string, difference: string): PawlError {
   const { location, seq } = record;
   const recorded = described(record.kind, record.detail);
   const error = new PawlError(
     "HISTORY_DIVERGED",
-    `run ${runId}: at ${location} the journal holds ${recorded} (record ${seq}), but ${saying}. ` +
-      "The run is paused and its journal unharmed: deploy code that fits it, then resume the run",
+    `run ${runId} diverged at ${location}: the journal has ${recorded} (record ${seq}), ${difference}; ` +
+      "the run is paused; deploy compatible code and resume it",
   );
   divergences.set(error, { location, seq, recorded: `${recorded} at ${location}`, asked });
   return error;
@@ -168,12 +165,12 @@ export function describe(command: Command): string {
   return `${described(command.record, detailOf(command))} at ${command.location}`;
 }
 
-/** Branches belong to what a join or race is; other details do not. */
+/** A join or a race is described with its branches. */
 function described(kind: RecordKind, detail: string | null): string {
   return (kind === "join" || kind === "race") && detail !== null ? `${kind} of ${detail}` : kind;
 }
 
-/** What a command's record will have as its detail, where the command itself says so. */
-export function detailOf(command: Command): string | null {
+/** Returns the detail that a command's record will have, if the command defines it. */
+function detailOf(command: Command): string | null {
   return command.kind === "mark" || command.kind === "post" ? command.detail : null;
 }

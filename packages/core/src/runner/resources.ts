@@ -6,40 +6,40 @@ import type { Resource, ResourceRequest } from "../workflow/resource.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { SessionServices } from "./session-ports.ts";
 
-interface Held {
+interface HeldResource {
   readonly request: ResourceRequest;
-  /** Null: it is not held. */
+  /** Null if it is not acquired. */
   current: { readonly value: unknown } | null;
   settled: boolean;
 }
 
 /**
- * What a run holds while it is worked on.
+ * The resources of a run.
  *
- * 1. One thing is done at a time: acquired in the order in which the program asked, released in the reverse order.
- * 2. While something is missing the program gets nothing, so when it gets a resource does not depend on how long that took.
- * 3. Whatever was acquired is released, also when nobody wants it any more by the time it is there.
+ * 1. One operation at a time: resources are acquired in the order of request and released in reverse.
+ * 2. The program receives nothing while a resource is missing. So the acquire time does not change what the program observes.
+ * 3. Every acquired resource is released, even if the run no longer needs it when `acquire` returns.
  */
 export class Resources {
   readonly #services: SessionServices;
   readonly #run: RunFacts;
   readonly #onChange: () => void;
-  readonly #all: Held[] = [];
+  readonly #all: HeldResource[] = [];
   #wanted = true;
   #busy = false;
   #failure: PawlError | null = null;
-  /** Ends what is waited for in an attempt to acquire. */
+  /** Aborts a running `acquire`. */
   #controller: AbortController | null = null;
   #endPause: (() => void) | null = null;
 
-  /** `onChange` is called when it is worth while to `look` again. */
+  /** `onChange` is called when `prepare` should be called again. */
   constructor(services: SessionServices, run: RunFacts, onChange: () => void) {
     this.#services = services;
     this.#run = run;
     this.#onChange = onChange;
   }
 
-  /** Why something could not be acquired, for good. */
+  /** Set if a resource finally could not be acquired. */
   get failure(): PawlError | null {
     return this.#failure;
   }
@@ -50,8 +50,11 @@ export class Resources {
     this.#onChange();
   }
 
-  /** The program is at rest: true, if it may be moved on. Else what is missing is acquired, or was handed to it. */
-  look(): boolean {
+  /**
+   * Called while the program is idle. Returns true if it can be driven. Otherwise acquires missing resources, or delivers new
+   * ones.
+   */
+  prepare(): boolean {
     if (this.#all.length === 0) return true;
     if (this.#failure === null && this.#all.some(({ current }) => current === null)) {
       this.#wanted = true;
@@ -67,11 +70,11 @@ export class Resources {
     return fresh.length === 0;
   }
 
-  /** The run is not worked on any more, or not for now. */
-  letGo(): void {
+  /** Called when the run is suspended, ends or leaves this worker. */
+  releaseAll(): void {
     if (this.#all.length === 0) return;
     this.#wanted = false;
-    this.#controller?.abort(new PawlError("RUN_CANCELLED", `run ${this.#run.id} does not need the resource any more`));
+    this.#controller?.abort(new PawlError("RUN_CANCELLED", `run ${this.#run.id} no longer needs the resource`));
     this.#endPause?.();
     this.#work();
   }
@@ -92,14 +95,14 @@ export class Resources {
     if (this.#wanted) this.#onChange();
   }
 
-  #next(): Held | null {
+  #next(): HeldResource | null {
     const found = this.#wanted
       ? this.#failure === null && this.#all.find(({ current }) => current === null)
       : this.#all.findLast(({ current }) => current !== null);
     return found === false || found === undefined ? null : found;
   }
 
-  async #acquire(held: Held): Promise<void> {
+  async #acquire(held: HeldResource): Promise<void> {
     const { request } = held;
     for (let attempt = 1; this.#wanted; attempt += 1) {
       try {
@@ -110,7 +113,7 @@ export class Resources {
       } catch (error) {
         if (!this.#wanted) return;
         if (this.#isFinal(request, error, attempt)) {
-          const message = `resource ${request.name} of run ${this.#run.id} could not be acquired (${attempt} tries)`;
+          const message = `cannot acquire resource ${request.name} of run ${this.#run.id}: ${attempt} attempts failed`;
           this.#failure = new PawlError("RESOURCE_UNAVAILABLE", message, { cause: error });
           return;
         }
@@ -119,7 +122,7 @@ export class Resources {
     }
   }
 
-  async #release(held: Held, releases: ResourceReleases): Promise<void> {
+  async #release(held: HeldResource, releases: ResourceReleases): Promise<void> {
     const value = held.current?.value;
     try {
       await this.#call(() => held.request.release(value));
@@ -139,7 +142,7 @@ export class Resources {
     }
   }
 
-  /** User code, so that what goes astray in it is known to belong to the run. */
+  /** Calls user code so that its unhandled rejections are attributed to the run. */
   #call(call: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#services.rejections.watched(this.#run.id, () => {
@@ -163,7 +166,7 @@ export class Resources {
     });
   }
 
-  #resourceOf(held: Held): Resource<unknown> {
+  #resourceOf(held: HeldResource): Resource<unknown> {
     const { name } = held.request;
     const runId = this.#run.id;
     return {
@@ -172,7 +175,7 @@ export class Resources {
         if (held.current !== null) return held.current.value;
         throw new PawlError(
           "RESOURCE_UNAVAILABLE",
-          `resource ${name} of run ${runId} is not held: use it inside steps, which run only while it is`,
+          `resource ${name} of run ${runId} is not acquired; use it only inside steps`,
         );
       },
     };
@@ -180,10 +183,10 @@ export class Resources {
 }
 
 /**
- * Holds the place of a resource where nothing is acquired. Code may read from it and call it on its way to the next step: more
- * of the same comes of that.
+ * Stands for a resource in a dry run, where nothing is acquired. Code may read its properties and call it; each result is the same
+ * object.
  */
-export const INERT_RESOURCE: unknown = new Proxy(() => undefined, {
+const INERT_RESOURCE: unknown = new Proxy(() => undefined, {
   get: (_, key) => (key === "then" ? undefined : key === Symbol.toPrimitive ? () => "" : INERT_RESOURCE),
   apply: () => INERT_RESOURCE,
 });

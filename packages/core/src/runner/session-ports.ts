@@ -13,57 +13,56 @@ import type { Loaded } from "../store/store.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 
-/** A session, as its world sees it. */
+/** A session as the worker and the coordinator use it. */
 export interface RunSession {
   readonly kind: "source";
   readonly runId: string;
   readonly run: RunFacts;
-  /** The newest seq it knows of. */
+  /** The newest record it knows. */
   readonly seq: number;
-  /** The newest inbox entry that it knows of. */
+  /** The newest inbox entry it knows. */
   readonly inboxSeen: number;
-  /** The next deadline among its open commands, by the store's clock. */
+  /** The earliest deadline of its open commands and limits, on the store's clock. Null if there is none. */
   readonly nextDeadline: number | null;
   readonly isParked: boolean;
-  /** Whether it is not known if the run is this worker's still. */
+  /** Whether the run may have another owner. No step starts meanwhile. */
   readonly ownershipUnknown: boolean;
-  /** What it may hold of payloads, estimated. */
+  /** Estimated size of the payloads it keeps in memory. */
   readonly bytes: number;
-  /** Whether it undoes what the run did. */
   readonly isCompensating: boolean;
-  /** How it ended, once `ended` was called. */
+  /** How the run ended. Null until it has ended. */
   readonly endState: RunState | null;
-  /** Begins, with the run's input and what lies in its inbox. */
+  /** Starts the program with the run's input, and delivers its inbox. */
   start(loaded: Loaded): void;
-  /** The run may be another's by now: no body begins until it was read. */
+  /** Starts no step until `refresh` confirms that this worker still owns the run. */
   requireOwnershipCheck(): void;
-  /** The run is this worker's, and this is what the store holds of it. */
+  /** Takes the stored run and inbox. Confirms that this worker owns the run. */
   refresh(run: Run, inbox: readonly InboxEntry[]): void;
-  /** What a commit has just laid into its inbox; false: something before it was not seen, the run has to be read. */
+  /** Takes entries that a commit added to the inbox. Returns false if earlier entries are missing; the run must be reloaded then. */
   receive(entries: readonly InboxEntry[]): boolean;
-  /** A deadline may have come. */
+  /** Checks for due deadlines. */
   wake(): void;
-  /** Gives the run back in the middle of work; what is gathered is kept. */
+  /** Releases the run before its end. Recorded results are committed. */
   release(): void;
-  /** Nothing it does counts from here on; its bodies are told why. */
+  /** Discards the session and aborts its running steps with `reason`. */
   abandon(reason: Error): void;
-  /** It rests and is not kept in memory: whoever wakes the run makes another session of it. */
+  /** Discards a parked session. The run is loaded again when it is due. */
   evict(): void;
-  /** What has gathered since the last call; null if nothing has. */
+  /** Returns what was added since the last call. Null if there is nothing. */
   takeAppend(): AppendOp | null;
-  /** The commit that holds what was taken is durable, or it was refused. */
+  /** Takes the store's answer to the append that was taken last. */
   appended(outcome: Outcomes["append"]): void;
 }
 
-/** A session, as the driver of its program sees it. */
+/** A session as its program driver uses it. */
 export interface DriverOwner {
-  /** Aborted when the run ends, or is worked on here no longer. */
+  /** Aborted when the run ends or leaves this worker. */
   readonly signal: AbortSignal;
-  /** The program has asked for something, or ended. */
+  /** Called when the program has issued a command or has ended. */
   wake(): void;
 }
 
-/** A completed child whose work is to be undone, for the run `parent`, which waits for it at `location`. */
+/** A completed child to compensate, for the run `parent`, which waits for the compensation at `location`. */
 export interface ChildUndo {
   readonly child: string;
   readonly parent: string;
@@ -71,7 +70,7 @@ export interface ChildUndo {
   readonly reason: Payload;
 }
 
-/** What the sessions of a worker share. */
+/** Shared by all sessions of a worker. */
 export interface SessionServices {
   readonly time: SessionTime;
   readonly random: Random;
@@ -83,7 +82,7 @@ export interface SessionServices {
   readonly releases: ResourceReleases | null;
   /** Returns the limits of a run, or null if it has none. */
   policyOf(run: Run): RunPolicy | null;
-  /** Starts the run that undoes what a child did, once. Returns its id, or null if there is nothing to undo. */
+  /** Starts the run that compensates a child, once. Returns its id, or null if the child has nothing to compensate. */
   undoChild(child: ChildUndo): Promise<string | null>;
   readonly events: SessionEvents;
 }
@@ -92,7 +91,7 @@ export interface SessionServices {
 export interface SessionTime {
   /** The store's clock. */
   now(): number;
-  /** Whether a deadline that has passed by `now` has certainly passed on the clock that the store compares it with. */
+  /** Whether a deadline has certainly passed on the store's clock. */
   hasPassed(at: number): boolean;
   /** Calls back when the store's clock reaches a time. The returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
@@ -101,13 +100,13 @@ export interface SessionTime {
   readonly eventLoop: EventLoop;
 }
 
-/** What a session reports to its worker. */
+/** Events that a session reports to its worker. */
 export interface SessionEvents {
   /** The session has an append to commit. */
   onAppendReady(session: RunSession): void;
   /** The session's append is durable. */
   onCommitted(session: RunSession, op: AppendOp): void;
-  /** The store refused the session's append. The session is to be discarded. */
+  /** The store refused the session's append. The session must be discarded. */
   onAppendRefused(session: RunSession, reason: LostReason): void;
   /** The inbox has entries that the session has not seen. */
   onInboxStale(session: RunSession): void;
@@ -115,17 +114,17 @@ export interface SessionEvents {
   onParked(session: RunSession): void;
   /** The session works again after it was parked. */
   onUnparked(session: RunSession): void;
-  /** The run's end, or its continuation as a fresh generation, is durable. */
+  /** The run's end, or the start of its next generation, is durable. */
   onEnded(session: RunSession): void;
 }
 
-/** Who hears of what happens at a session: its session. */
+/** Receives the events of a session's parts. */
 export interface SessionStateListener {
-  /** There is something to be committed. */
+  /** A commit was requested. */
   onFilled(): void;
-  /** A completion is recorded. */
+  /** A completion was recorded. */
   onAdded(): void;
-  onAttemptEnd(body: StepAttempt, end: AttemptResult): void;
-  /** A body that the store runs: `took` or `threw` of its steps tells how that ended. */
-  onTransaction(body: StepAttempt): void;
+  onAttemptEnd(attempt: StepAttempt, result: AttemptResult): void;
+  /** The attempt is to be executed by the store. Its end is reported to `StepRunner.committedByStore` or `attemptFailed`. */
+  onTransaction(attempt: StepAttempt): void;
 }

@@ -7,7 +7,7 @@ import type { PendingAppend } from "./pending-append.ts";
 import type { StepRunner } from "./step-runner.ts";
 import type { UndoLog } from "./undo-log.ts";
 
-/** What a session works with: what was asked for, what has come of it, what runs, and what is to be written. */
+/** The parts of a session: open commands, completions, running steps, and what the next commit adds. */
 export interface SessionState {
   readonly open: OpenCommands;
   readonly completions: Completions;
@@ -17,10 +17,10 @@ export interface SessionState {
   readonly loopRecords: LoopRecords;
   readonly undo: UndoLog;
   readonly progress: ProgressClock;
-  /** Null: the run has none. */
+  /** Null if the run has no limits. */
   readonly limits: Limits | null;
-  /** How often operators have sent the run another way. */
+  /** How many operator actions have redirected the run: rewind, retry, fork. */
   readonly edition: number;
-  /** When one last did. */
-  readonly turnedAt: number | null;
+  /** The time of the last such action. Null if there was none. */
+  readonly redirectedAt: number | null;
 }

@@ -5,9 +5,9 @@ import type { RunState } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { createSessionState } from "./create-session-state.ts";
-import { BEHIND_MS, EARLY_MS, ExclusiveAppends } from "./exclusive-append.ts";
+import { EARLY_MS, ExclusiveAppends, RELOAD_MS } from "./exclusive-append.ts";
 import { ProgramDriver, recordAttempt } from "./program-driver.ts";
-import { droppedWith, endState, pausedState } from "./run-end.ts";
+import { discardedError, endState, pausedState } from "./run-end.ts";
 import type { DriverOwner, RunSession, SessionServices, SessionStateListener } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
@@ -15,16 +15,23 @@ import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 import { StoredState } from "./stored-state.ts";
 import { completionOfWait } from "./wait-completion.ts";
 
-/** Working; resting until something comes; done: its end is decided; gone: nothing it does counts any more. */
-type Phase = "working" | "parked" | "done" | "gone";
+/** A history of more records is replayed unwatched: watching would take longer than the replay itself. */
+const WATCHED_RECORDS_MAX = 1_000;
 
 /**
- * Interprets one run and knows no other. Its program's way is the course's matter (`ProgramDriver.1` and `.2`).
+ * - `working`: executes the program.
+ * - `parked`: suspended in memory, without a slot.
+ * - `ended`: its end state is decided and waits for its commit.
+ * - `discarded`: lost, abandoned or evicted.
+ */
+type Phase = "working" | "parked" | "ended" | "discarded";
+
+/**
+ * Executes one run in memory. `ProgramDriver` decides what its program receives and when.
  *
- * 1. A completion is handed to the program at once, when the program is at rest; no step body starts before every earlier
- *    record is durable.
- * 2. A session rests when no body runs or is about to: then its waits are committed, with all else it has to add.
- * 3. A session that was refused, abandoned or forgotten changes nothing any more.
+ * 1. A completion reaches the program as soon as the program is idle. No step body starts before every earlier record is durable.
+ * 2. A session parks when no step is running or scheduled. Its waits are committed first, with everything else it has to append.
+ * 3. A discarded session changes nothing: its appends are dropped and its steps aborted.
  */
 export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly kind = "source";
@@ -35,7 +42,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   readonly #driver: ProgramDriver;
   readonly #stored = new StoredState();
   readonly #exclusive: ExclusiveAppends;
-  /** What is called when the program has come to rest; null where none is asked for: hot runs are many. */
+  /** The callback for `whenIdle`. Null in a parked session, to save memory. */
   #idle: (() => void) | null = null;
   #phase: Phase = "working";
   #idleRequested = false;
@@ -100,18 +107,18 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     this.#requestIdle();
   }
 
-  onAttemptEnd(body: StepAttempt, end: AttemptResult): void {
-    if (!this.#hasEnded) recordAttempt(this.#state, body, end);
+  onAttemptEnd(attempt: StepAttempt, result: AttemptResult): void {
+    if (!this.#hasEnded) recordAttempt(this.#state, attempt, result);
   }
 
-  onTransaction(body: StepAttempt): void {
-    this.#exclusive.add(body);
+  onTransaction(attempt: StepAttempt): void {
+    this.#exclusive.add(attempt);
   }
 
   start({ run, inbox }: Loaded): void {
     if (this.#cancelledBy(inbox)) return;
     this.#state.open.arrive(inbox);
-    this.#unwatched = startProgram(this.#services, this.#driver, run.input);
+    this.#startProgram(run.input);
     this.#requestIdle();
   }
 
@@ -153,12 +160,12 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   evict(): void {
-    this.#phase = "gone";
+    this.#phase = "discarded";
     this.#unwatched?.();
   }
 
   takeAppend(): AppendOp | null {
-    if (this.#phase === "gone" || this.#exclusive.inFlight) return null;
+    if (this.#phase === "discarded" || this.#exclusive.inFlight) return null;
     this.#sent =
       this.#state.pending.takeOp(this.runId, this.run.epoch) ??
       (this.#hasEnded ? null : this.#exclusive.takeOp(this.run));
@@ -167,14 +174,14 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   appended(outcome: Outcomes["append"]): void {
-    if (this.#phase === "gone") return;
-    // What was gathered while an append was under way by itself was not taken.
+    if (this.#phase === "discarded") return;
+    // Completions recorded during an exclusive append were not taken with it.
     if (this.#exclusive.inFlight && this.#state.pending.commitRequested) this.#services.events.onAppendReady(this);
     const answer = this.#exclusive.answered(outcome);
     if (answer.kind === "durable") {
-      if (answer.rowTold) this.#stored.adopt(this.#state);
+      if (answer.rowUpdated) this.#stored.adopt(this.#state);
       this.#onDurable();
-    } else if (answer.kind === "behind") {
+    } else if (answer.kind === "stale") {
       this.#catchUp();
     } else if (answer.kind === "early") {
       this.#services.time.wakeAt(this.#services.time.now() + EARLY_MS, () => this.wake());
@@ -183,31 +190,36 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     }
   }
 
-  #arrive(news: readonly InboxEntry[]): void {
-    if (this.#cancelledBy(news)) return;
-    this.#state.open.arrive(news);
+  #startProgram(input: Payload): void {
+    const start = (): void => this.#driver.start(input);
+    if (this.#driver.recordsLeft > WATCHED_RECORDS_MAX) this.#unwatched = this.#services.rejections.unwatched(this.runId, start);
+    else this.#services.rejections.watched(this.runId, start);
+  }
+
+  #arrive(entries: readonly InboxEntry[]): void {
+    if (this.#cancelledBy(entries)) return;
+    this.#state.open.arrive(entries);
     this.#exclusive.caughtUp();
     this.#stored.markWoken();
     this.wake();
   }
 
-  /** Has the run read until its inbox is known again: a read may fail, and nothing else may ever come for the run. */
+  /** Reloads the inbox until it is known. A reload may fail, and no other event may ever wake the run. */
   #catchUp(): void {
     if (this.#hasEnded || !this.#exclusive.inboxStale) return;
     this.#services.events.onInboxStale(this);
-    this.#services.time.wakeAt(this.#services.time.now() + BEHIND_MS, () => this.#catchUp());
+    this.#services.time.wakeAt(this.#services.time.now() + RELOAD_MS, () => this.#catchUp());
   }
 
   get #hasEnded(): boolean {
-    return this.#phase === "gone" || this.#phase === "done";
+    return this.#phase === "discarded" || this.#phase === "ended";
   }
 
-  /** What was sent is durable. */
   #onDurable(): void {
     const op = this.#sent;
     this.#sent = null;
     if (op !== null) this.#services.events.onCommitted(this, op);
-    if (this.#phase === "done") {
+    if (this.#phase === "ended") {
       if (op?.state !== this.endState) return;
       this.#unwatched?.();
       this.#services.events.onEnded(this);
@@ -220,7 +232,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     if (!this.#idleRequested) this.#parkIfIdle();
   }
 
-  /** Its row says that it rests. One that was woken for nothing while that was written has nothing more to write. */
+  /** Parks the session if its stored row is suspended and nothing is left to append, even if it was woken meanwhile. */
   #parkIfIdle(): void {
     if (this.#phase !== "working" || !this.#stored.isParked(this.#state)) return;
     this.#phase = "parked";
@@ -235,14 +247,14 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     this.#services.time.eventLoop.whenIdle(this.#idle ?? this.#createIdleCallback());
   }
 
-  /** Apart, so that only a session that asks for the first time needs a scope for it. */
+  /** A separate method, so that only the first request allocates a closure. */
   #createIdleCallback(): () => void {
-    const rest = (): void => this.#onIdle();
-    this.#idle = rest;
-    return rest;
+    const onIdle = (): void => this.#onIdle();
+    this.#idle = onIdle;
+    return onIdle;
   }
 
-  /** The program has come to rest: the one place from which it is moved on. */
+  /** The program is idle. The only place from which it is driven. */
   #onIdle(): void {
     this.#idleRequested = false;
     if (this.#phase === "working" && this.#driver.replayStep()) this.#requestIdle();
@@ -252,36 +264,67 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #drive(): void {
     if (this.#hasEnded || this.#exclusive.inFlight) return;
     if (!this.#driver.resourcesReady) {
-      // A rest that was about to be written would be one that nothing ends.
+      // The row must not become suspended: no event would wake the run.
       this.#stored.update(this.#state, true);
       return;
     }
-    const move = this.#driver.step();
-    switch (move.kind) {
-      case "handed":
+    const result = this.#driver.step();
+    switch (result.kind) {
+      case "delivered":
         this.#requestIdle();
         return;
       case "ended":
-        this.#endAs(endState(this.#services.codec, move.ending, this.runId, this.#state.pending));
+        this.#endAs(endState(this.#services.codec, result.ending, this.runId, this.#state.pending));
         return;
       case "stopped":
-        this.#abort(droppedWith(this.runId, "undoes what it did"));
-        if (move.isFresh) this.#stored.stopped(this.#state);
+        this.#abort(discardedError(this.runId, "compensating"));
+        if (result.isFresh) this.#stored.stopped(this.#state);
         this.#requestIdle();
         return;
       case "diverged":
-        this.#endAs(pausedState(this.#services, this.runId, move.error));
+        this.#endAs(pausedState(this.#services, this.runId, result.error));
         return;
       case "idle":
-        // The program is at rest still: what has come is handed to it at once.
-        if (findWorkOrPark(this.#state, this.#exclusive, this.#driver, this.#stored, this.#services.time.now))
-          this.#drive();
+        // The program is still idle, so new completions are delivered at once.
+        if (this.#findWork()) this.#drive();
         else this.#parkIfIdle();
     }
   }
 
-  #cancelledBy(news: readonly InboxEntry[]): boolean {
-    const cancel = news.find((entry) => entry.kind === "cancel");
+  /**
+   * Matches the inbox and collects due deadlines. Returns true if there is a completion to deliver. Otherwise updates the stored
+   * row with what the run waits for.
+   */
+  #findWork(): boolean {
+    const { completions, pending, open, steps } = this.#state;
+    this.#matchInbox();
+    if (completions.size > 0) return true;
+    if (open.hasDeadlines) {
+      const due = this.#exclusive.findDue(this.#services.time.now());
+      if (due) pending.requestCommit();
+      // A retried step may have completed at once.
+      if (completions.size > 0) return true;
+      if (due) return false;
+    }
+    if (this.#driver.checkLimits("idle")) return true;
+    this.#stored.update(this.#state);
+    // A parked run is woken by the worker. Beside running steps or other pending promises the session watches its own deadlines.
+    if (steps.busy || open.size === 0) this.#exclusive.watchDeadlines();
+    else this.#exclusive.unwatchDeadlines();
+    return false;
+  }
+
+  /** Ends the waits that inbox entries can end. */
+  #matchInbox(): void {
+    const { open, pending, completions, codec } = this.#state;
+    for (let match = open.takeMatch(); match !== null; match = open.takeMatch()) {
+      for (const entry of match.entries) pending.consumeEntry(entry.n);
+      completions.add(match.wait, completionOfWait(codec, match.wait, match.entries));
+    }
+  }
+
+  #cancelledBy(entries: readonly InboxEntry[]): boolean {
+    const cancel = entries.find((entry) => entry.kind === "cancel");
     if (cancel === undefined || this.#driver.cancel(cancel)) return false;
     this.#state.pending.consumeEntry(cancel.n);
     this.#endAs({ status: "cancelled", outcome: cancel.value, at: this.#state.pending.at });
@@ -289,11 +332,11 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   }
 
   #endAs(state: RunState): void {
-    this.#phase = "done";
+    this.#phase = "ended";
     this.endState = state;
     this.#state.pending.state(state);
     this.#driver.releaseResources();
-    if (this.#state.steps.busy || this.#controller !== null) this.#abort(droppedWith(this.runId, `is ${state.status}`));
+    if (this.#state.steps.busy || this.#controller !== null) this.#abort(discardedError(this.runId, state.status));
   }
 
   #abort(reason: Error): void {
@@ -301,57 +344,4 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     this.#state.steps.abort(reason);
     this.#controller?.abort(reason);
   }
-}
-
-/** Nothing is left to hand to the program: what has come and what is due is looked for; true if there is some. Else the row is told. */
-export function findWorkOrPark(
-  session: SessionState,
-  own: ExclusiveAppends,
-  driver: ProgramDriver,
-  row: StoredState,
-  now: () => number,
-): boolean {
-  const found = findWork(session, own, now);
-  if (found !== "nothing") return found === "completions";
-  if (driver.checkLimits("idle")) return true;
-  row.update(session);
-  // While bodies run, or the code awaits something of its own, the session itself sees to the deadlines beside them.
-  if (session.steps.busy || session.open.size === 0) own.watchDeadlines();
-  else own.unwatchDeadlines();
-  return false;
-}
-
-/** Looks for what has come and what is due: completions are to be handed to the program, the store is to be asked whether a deadline has come, or there is nothing. */
-export function findWork(
-  session: SessionState,
-  own: ExclusiveAppends,
-  now: () => number,
-): "completions" | "deadlines" | "nothing" {
-  const { completions, pending, open } = session;
-  matchInbox(session);
-  if (completions.size > 0) return "completions";
-  const due = open.hasDeadlines && own.findDue(now());
-  if (due) pending.requestCommit();
-  // A step that was tried again may have ended at once.
-  if (completions.size > 0) return "completions";
-  return due ? "deadlines" : "nothing";
-}
-
-/** Ends the waits that the inbox can end. */
-export function matchInbox({ open, pending, completions, codec }: SessionState): void {
-  for (let match = open.takeMatch(); match !== null; match = open.takeMatch()) {
-    for (const entry of match.entries) pending.consumeEntry(entry.n);
-    completions.add(match.wait, completionOfWait(codec, match.wait, match.entries));
-  }
-}
-
-/** A history of more records is replayed without watching over the code: that would take longer than the replay itself. */
-const WATCHED_RECORDS_MAX = 1_000;
-
-/** Starts the program; gives what is to be called when code that is not watched is over, null where it is watched. */
-export function startProgram(services: SessionServices, driver: ProgramDriver, input: Payload): (() => void) | null {
-  const start = (): void => driver.start(input);
-  if (driver.recordsLeft > WATCHED_RECORDS_MAX) return services.rejections.unwatched(driver.runId, start);
-  services.rejections.watched(driver.runId, start);
-  return null;
 }

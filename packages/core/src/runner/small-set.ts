@@ -1,32 +1,32 @@
 /**
- * A set in the order of its members that mostly has none or one: then it is null, or that member itself, and nothing is made for
- * it. Whoever holds one keeps what these functions give instead of what they were given.
+ * An ordered set that usually has no or one member. Then it is null or the member itself, and allocates nothing. A holder replaces
+ * its value with the result of `withMember` or `withoutMember`.
  */
 export type SmallSet<Member extends object> = Member | Set<Member> | null;
 
-export function firstOf<Member extends object>(few: SmallSet<Member>): Member | null {
-  if (!(few instanceof Set)) return few;
-  for (const member of few) return member;
+export function firstOf<Member extends object>(set: SmallSet<Member>): Member | null {
+  if (!(set instanceof Set)) return set;
+  for (const member of set) return member;
   return null;
 }
 
-export function hasMember<Member extends object>(few: SmallSet<Member>, member: Member): boolean {
-  return few instanceof Set ? few.has(member) : few === member;
+export function hasMember<Member extends object>(set: SmallSet<Member>, member: Member): boolean {
+  return set instanceof Set ? set.has(member) : set === member;
 }
 
-/** As they are at this moment. */
-export function membersOf<Member extends object>(few: SmallSet<Member>): readonly Member[] {
-  if (few instanceof Set) return [...few];
-  return few === null ? [] : [few];
+/** Returns a copy of the members. */
+export function membersOf<Member extends object>(set: SmallSet<Member>): readonly Member[] {
+  if (set instanceof Set) return [...set];
+  return set === null ? [] : [set];
 }
 
-export function withMember<Member extends object>(few: SmallSet<Member>, member: Member): SmallSet<Member> {
-  if (few instanceof Set) return few.add(member);
-  return few === null || few === member ? member : new Set([few, member]);
+export function withMember<Member extends object>(set: SmallSet<Member>, member: Member): SmallSet<Member> {
+  if (set instanceof Set) return set.add(member);
+  return set === null || set === member ? member : new Set([set, member]);
 }
 
-export function withoutMember<Member extends object>(few: SmallSet<Member>, member: Member): SmallSet<Member> {
-  if (!(few instanceof Set)) return few === member ? null : few;
-  few.delete(member);
-  return few.size === 0 ? null : few;
+export function withoutMember<Member extends object>(set: SmallSet<Member>, member: Member): SmallSet<Member> {
+  if (!(set instanceof Set)) return set === member ? null : set;
+  set.delete(member);
+  return set.size === 0 ? null : set;
 }

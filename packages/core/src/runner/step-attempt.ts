@@ -1,30 +1,13 @@
 import type { Payload } from "../model/run.ts";
 import type { Completion, StepCommand, StepInfo } from "../workflow/command.ts";
 
-/** How one try of a step ended. */
-export type AttemptResult =
-  | {
-      readonly kind: "completed";
-      readonly outcome: "ok" | "failed";
-      readonly payload: Payload;
-      readonly completion: Completion;
-      readonly detail: string | null;
-    }
-  /** It may be tried again at `retryAt`. */
-  | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
-
-export interface StepAttemptListener {
-  attemptSucceeded(body: StepAttempt, value: unknown): void;
-  attemptFailed(body: StepAttempt, error: unknown): void;
-}
-
-/** One try of a step body. What it brings after it was aborted counts for nothing. */
+/** One execution of a step body. A result that arrives after `abort` is discarded. */
 export class StepAttempt implements StepInfo {
   readonly runId: string;
   readonly step: StepCommand;
   readonly attempt: number;
   readonly startedAt: number;
-  /** Made when the body asks for its signal. */
+  /** Created when the body reads its signal. */
   #controller: AbortController | null = null;
   #aborted: Error | null = null;
   #cancelTimer: (() => void) | null = null;
@@ -47,7 +30,7 @@ export class StepAttempt implements StepInfo {
     return this.step.idempotencyKey ?? `${this.runId}/${this.step.location}`;
   }
 
-  /** Runs it; the listener hears how it ended, once, unless it is aborted first. */
+  /** Executes the body. The listener is notified once of the result, unless the attempt is aborted first. */
   run(listener: StepAttemptListener): void {
     try {
       const value = this.step.body(this);
@@ -68,7 +51,7 @@ export class StepAttempt implements StepInfo {
     }
   }
 
-  /** Ends the try after its time: the body is told, and `onTimeout` is called. */
+  /** Aborts the attempt with the error of `onTimeout` when the timer set by `arm` fires. */
   limit(arm: (callback: () => void) => () => void, onTimeout: () => Error): void {
     this.#cancelTimer = arm(() => {
       if (this.#done) return;
@@ -76,7 +59,7 @@ export class StepAttempt implements StepInfo {
     });
   }
 
-  /** Tells the body to stop. */
+  /** Aborts the body's signal and discards its result. */
   abort(reason: Error): void {
     if (!this.#finish()) return;
     this.#aborted = reason;
@@ -89,6 +72,23 @@ export class StepAttempt implements StepInfo {
     this.#cancelTimer?.();
     return true;
   }
+}
+
+/** How one attempt ended. */
+export type AttemptResult =
+  | {
+      readonly kind: "completed";
+      readonly outcome: "ok" | "failed";
+      readonly payload: Payload;
+      readonly completion: Completion;
+      readonly detail: string | null;
+    }
+  /** The attempt failed; the next one may start at `retryAt`. */
+  | { readonly kind: "retry"; readonly payload: Payload; readonly retryAt: number };
+
+export interface StepAttemptListener {
+  attemptSucceeded(attempt: StepAttempt, value: unknown): void;
+  attemptFailed(attempt: StepAttempt, error: unknown): void;
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -5,16 +5,14 @@ import { UNDOABLE } from "../model/record.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
+import type { StepFailure } from "../workflow/ctx.ts";
 import { failurePayload } from "./failure-payload.ts";
 import type { SessionServices, SessionStateListener } from "./session-ports.ts";
 import { firstOf, hasMember, membersOf, type SmallSet, withMember, withoutMember } from "./small-set.ts";
 import { type AttemptResult, StepAttempt, type StepAttemptListener } from "./step-attempt.ts";
 
-/** Why a step failed for good. */
-export type StepFailureKind = "critical" | "timeout" | "exhausted" | "rollback";
-
-/** What a transaction fails with however often it is tried. */
-const HOPELESS: ReadonlySet<unknown> = new Set([
+/** Error codes of a transaction that no retry can cure. */
+const FINAL_CODES: ReadonlySet<unknown> = new Set([
   "TX_UNSUPPORTED",
   "TX_ASYNC",
   "TX_STATEMENT",
@@ -22,18 +20,18 @@ const HOPELESS: ReadonlySet<unknown> = new Set([
   "PAYLOAD_TOO_LARGE",
 ]);
 
-/** A step whose body starts when everything up to `afterSeq` is durable. */
+/** A step whose body starts when every record up to `afterSeq` is durable. */
 interface ScheduledStep {
   readonly step: StepCommand;
   readonly afterSeq: number;
 }
 
 /**
- * The step bodies of one session.
+ * Executes the step bodies of one session.
  *
- * 1. A body starts only when every record up to the seq it was held for is durable.
- * 2. No body starts while it is in doubt whose run it is.
- * 3. What a body brings after it was aborted is dropped.
+ * 1. A body starts only when every record up to the seq it was scheduled for is durable.
+ * 2. No body starts while the ownership of the run is unknown.
+ * 3. The result of an aborted attempt is discarded.
  */
 export class StepRunner implements StepAttemptListener {
   readonly #services: SessionServices;
@@ -55,7 +53,7 @@ export class StepRunner implements StepAttemptListener {
     this.#listener = listener;
   }
 
-  /** Whether a body runs or is about to. */
+  /** Whether an attempt is running or scheduled. */
   get busy(): boolean {
     return this.#attempts !== null || this.#scheduled !== null;
   }
@@ -74,7 +72,7 @@ export class StepRunner implements StepAttemptListener {
     this.onDurable(this.#durableSeq);
   }
 
-  /** Starts the step's body when everything up to `afterSeq` is durable. */
+  /** Starts the step's body when every record up to `afterSeq` is durable. */
   schedule(step: StepCommand, afterSeq: number): void {
     if (afterSeq <= this.#durableSeq && !this.#ownershipUnknown) this.#start(step);
     else this.#scheduled = withMember(this.#scheduled, { step, afterSeq });
@@ -89,92 +87,92 @@ export class StepRunner implements StepAttemptListener {
     }
   }
 
-  /** Gives up these steps: what is held for them does not start, and bodies that run are told why. */
+  /** Unschedules these steps and aborts their running attempts. */
   drop(steps: ReadonlySet<Command>, reason: Error): void {
-    for (const held of membersOf(this.#scheduled))
-      if (steps.has(held.step)) this.#scheduled = withoutMember(this.#scheduled, held);
-    for (const body of membersOf(this.#attempts)) {
-      if (!steps.has(body.step)) continue;
-      this.#attempts = withoutMember(this.#attempts, body);
-      body.abort(reason);
+    for (const scheduled of membersOf(this.#scheduled))
+      if (steps.has(scheduled.step)) this.#scheduled = withoutMember(this.#scheduled, scheduled);
+    for (const attempt of membersOf(this.#attempts)) {
+      if (!steps.has(attempt.step)) continue;
+      this.#attempts = withoutMember(this.#attempts, attempt);
+      attempt.abort(reason);
     }
   }
 
   abort(reason: Error): void {
     this.#scheduled = null;
-    const bodies = membersOf(this.#attempts);
+    const attempts = membersOf(this.#attempts);
     this.#attempts = null;
-    for (const body of bodies) body.abort(reason);
+    for (const attempt of attempts) attempt.abort(reason);
+  }
+
+  attemptSucceeded(attempt: StepAttempt, value: unknown): void {
+    let stored: { readonly payload: Payload; readonly value: unknown };
+    try {
+      stored = this.#services.codec.roundTrip(value, `output of step ${attempt.step.location}`);
+    } catch (error) {
+      // The effect has happened; a retry would return the same value.
+      this.#fail(attempt, error, false, "critical");
+      return;
+    }
+    const detail = attempt.step.rollback === undefined || attempt.step.rollback === null ? null : UNDOABLE;
+    const completion: Completion = { outcome: "ok", value: stored.value, detail };
+    this.#end(attempt, { kind: "completed", outcome: "ok", payload: stored.payload, completion, detail });
+  }
+
+  attemptFailed(attempt: StepAttempt, error: unknown): void {
+    const code = (error as { code?: unknown } | null | undefined)?.code;
+    const critical = code === "CRITICAL" || (attempt.step.transact !== undefined && FINAL_CODES.has(code));
+    if (critical) this.#fail(attempt, error, false, "critical");
+    else if (code === "ROLLBACK") this.#fail(attempt, error, false, "rollback");
+    else this.#fail(attempt, error, true, "exhausted");
+  }
+
+  /** Whether the attempt has not ended. */
+  has(attempt: StepAttempt): boolean {
+    return hasMember(this.#attempts, attempt);
+  }
+
+  /** Ends an attempt that the store has executed and recorded. */
+  committedByStore(attempt: StepAttempt): void {
+    this.#attempts = withoutMember(this.#attempts, attempt);
   }
 
   #start(step: StepCommand): void {
-    const body = new StepAttempt(this.#runId, step, this.#services.time.now());
-    this.#attempts = withMember(this.#attempts, body);
-    if (step.timeoutMs !== null) this.#limit(body, step.timeoutMs);
-    if (step.transact === undefined) this.#services.rejections.watched(this.#runId, () => body.run(this));
-    else this.#listener.onTransaction(body);
+    const attempt = new StepAttempt(this.#runId, step, this.#services.time.now());
+    this.#attempts = withMember(this.#attempts, attempt);
+    if (step.timeoutMs !== null) this.#limit(attempt, step.timeoutMs);
+    if (step.transact === undefined) this.#services.rejections.watched(this.#runId, () => attempt.run(this));
+    else this.#listener.onTransaction(attempt);
   }
 
-  #limit(body: StepAttempt, timeoutMs: number): void {
+  #limit(attempt: StepAttempt, timeoutMs: number): void {
     const { clock } = this.#services.time;
-    body.limit(
+    attempt.limit(
       (callback) => clock.wakeAt(clock.now() + timeoutMs, callback),
-      () => this.#timedOut(body, timeoutMs),
+      () => this.#timedOut(attempt, timeoutMs),
     );
   }
 
-  #timedOut(body: StepAttempt, timeoutMs: number): Error {
+  #timedOut(attempt: StepAttempt, timeoutMs: number): Error {
     const error = new PawlError(
       "STEP_TIMEOUT",
-      `step ${body.step.location} of run ${this.#runId} took longer than its timeout of ${durationText(timeoutMs)} (try ${body.attempt})`,
+      `attempt ${attempt.attempt} of step ${attempt.step.location} of run ${this.#runId} exceeded its timeout of ${durationText(timeoutMs)}`,
     );
-    this.#fail(body, error, body.step.retryOnTimeout, "timeout");
+    this.#fail(attempt, error, attempt.step.retryOnTimeout, "timeout");
     return error;
   }
 
-  attemptSucceeded(body: StepAttempt, value: unknown): void {
-    let kept: { readonly payload: Payload; readonly value: unknown };
-    try {
-      kept = this.#services.codec.roundTrip(value, `output of step ${body.step.location}`);
-    } catch (error) {
-      // The effect has happened; trying again would bring the same value.
-      this.#fail(body, error, false, "critical");
-      return;
-    }
-    const detail = body.step.rollback === undefined || body.step.rollback === null ? null : UNDOABLE;
-    const completion: Completion = { outcome: "ok", value: kept.value, detail };
-    this.#end(body, { kind: "completed", outcome: "ok", payload: kept.payload, completion, detail });
-  }
-
-  /** Whether the body's try has not ended. */
-  has(body: StepAttempt): boolean {
-    return hasMember(this.#attempts, body);
-  }
-
-  /** The store has run the body, and its record is durable. */
-  committedByStore(body: StepAttempt): void {
-    this.#attempts = withoutMember(this.#attempts, body);
-  }
-
-  attemptFailed(body: StepAttempt, error: unknown): void {
-    const code = (error as { code?: unknown } | null | undefined)?.code;
-    const critical = code === "CRITICAL" || (body.step.transact !== undefined && HOPELESS.has(code));
-    if (critical) this.#fail(body, error, false, "critical");
-    else if (code === "ROLLBACK") this.#fail(body, error, false, "rollback");
-    else this.#fail(body, error, true, "exhausted");
-  }
-
-  #fail(body: StepAttempt, thrown: unknown, mayRetry: boolean, kind: StepFailureKind): void {
-    const { step, attempt } = body;
+  #fail(attempt: StepAttempt, thrown: unknown, mayRetry: boolean, kind: StepFailure["kind"]): void {
+    const { step, attempt: count } = attempt;
     const failure = toFailure(thrown);
     const payload = failurePayload(this.#services.codec, thrown, `failure of step ${step.location}`);
-    if (mayRetry && attempt < step.retry.maxAttempts && this.#wantsRetry(step, toError(failure), attempt)) {
-      const delayMs = retryDelayMs(step.retry, attempt, this.#services.random.next());
-      this.#end(body, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
+    if (mayRetry && count < step.retry.maxAttempts && this.#shouldRetry(step, toError(failure), count)) {
+      const delayMs = retryDelayMs(step.retry, count, this.#services.random.next());
+      this.#end(attempt, { kind: "retry", payload, retryAt: this.#services.time.now() + delayMs });
       return;
     }
     const error = toError(this.#services.codec.decode(payload) as Failure);
-    this.#end(body, {
+    this.#end(attempt, {
       kind: "completed",
       outcome: "failed",
       payload,
@@ -183,23 +181,23 @@ export class StepRunner implements StepAttemptListener {
     });
   }
 
-  #wantsRetry(step: StepCommand, error: Error, attempt: number): boolean {
+  #shouldRetry(step: StepCommand, error: Error, count: number): boolean {
     if (step.shouldRetry === null) return true;
     try {
-      return step.shouldRetry(error, attempt);
+      return step.shouldRetry(error, count);
     } catch (thrown) {
-      this.#services.log("warn", "shouldRetry threw; the step is not tried again", {
+      this.#services.log("warn", "shouldRetry threw; step will not be retried", {
         run: this.#runId,
-        step: step.location,
+        location: step.location,
         error: String(thrown),
       });
       return false;
     }
   }
 
-  #end(body: StepAttempt, end: AttemptResult): void {
-    if (!this.has(body)) return;
-    this.#attempts = withoutMember(this.#attempts, body);
-    this.#listener.onAttemptEnd(body, end);
+  #end(attempt: StepAttempt, result: AttemptResult): void {
+    if (!this.has(attempt)) return;
+    this.#attempts = withoutMember(this.#attempts, attempt);
+    this.#listener.onAttemptEnd(attempt, result);
   }
 }

@@ -8,9 +8,9 @@ import type { SessionServices } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
 import { isThenable, type StepAttempt } from "./step-attempt.ts";
 
-/** A body on its way to the store, and the record that it completes there. */
+/** An attempt that was sent to the store, and the record that its body completes there. */
 interface SentTransaction {
-  readonly body: StepAttempt;
+  readonly attempt: StepAttempt;
   readonly record: RecordDraft;
   completion: Completion;
   /** How often the store has called the body. */
@@ -20,12 +20,12 @@ interface SentTransaction {
 const NOTHING: Completion = { outcome: "ok", value: undefined, detail: null };
 
 /**
- * Steps whose body the store runs inside its own transaction. Each goes in an append of its own, which holds the body and the
- * record that the body completes; until the store has answered nothing else of the run is recorded.
+ * Steps whose body the store executes inside its own transaction. Each is sent as an exclusive append with the body and the record
+ * that the body completes. Until the store answers, the run records nothing else.
  *
- * 1. The record is committed with what the body did, or neither is.
- * 2. The value that the program gets is that of the call that was committed: a body is called again only when the call
- *    before it was not. Where that can't be known, the journal is read for it.
+ * 1. The record commits together with the body's writes, or neither does.
+ * 2. The program gets the value of the call that was committed. The store calls a body again only if the previous call was not
+ *    committed. If that is unknown, the run is reloaded and its journal decides.
  */
 export class TransactionAppend {
   readonly #state: SessionState;
@@ -33,98 +33,97 @@ export class TransactionAppend {
   #queue: StepAttempt[] = [];
   #sent: SentTransaction | null = null;
 
-  constructor(session: SessionState, rejections: SessionServices["rejections"]) {
-    this.#state = session;
+  constructor(state: SessionState, rejections: SessionServices["rejections"]) {
+    this.#state = state;
     this.#rejections = rejections;
   }
 
-  /** Whether the store has been asked and has not answered. */
   get inFlight(): boolean {
     return this.#sent !== null;
   }
 
   /**
-   * Whether a record that is there already may be of another call than the last. The answer to the first may have been lost, and
-   * the body called again before its commit was to be seen.
+   * Whether a record that is already in the journal may belong to an earlier call than the last. The reply to the first call may
+   * have been lost, and the body called again before its commit was visible.
    */
   get mayHaveCommitted(): boolean {
     return this.#sent !== null && this.#sent.calls > 1;
   }
 
-  /** Whether there is something to put to the store. */
+  /** Whether a transaction is queued. */
   get waiting(): boolean {
     return this.#queue.length > 0;
   }
 
-  add(body: StepAttempt): void {
-    this.#queue.push(body);
+  add(attempt: StepAttempt): void {
+    this.#queue.push(attempt);
     this.#state.pending.requestCommit();
   }
 
-  /** The next body, as an append. While it is under way completions that come are kept back. */
+  /** Returns the next transaction as an append, and buffers completions until it is answered. Null if there is none. */
   takeOp({ id: runId, epoch }: Pick<Run, "id" | "epoch">): AppendOp | null {
     const { pending, completions, steps } = this.#state;
-    this.#queue = this.#queue.filter((body) => steps.has(body));
-    const body = this.#queue.shift();
-    if (body === undefined) return null;
-    const asked: SentTransaction = {
-      body,
-      record: recordOf(body, pending.seq + 1, pending.at),
+    this.#queue = this.#queue.filter((attempt) => steps.has(attempt));
+    const attempt = this.#queue.shift();
+    if (attempt === undefined) return null;
+    const sent: SentTransaction = {
+      attempt,
+      record: recordOf(attempt, pending.seq + 1, pending.at),
       completion: NOTHING,
       calls: 0,
     };
-    this.#sent = asked;
+    this.#sent = sent;
     completions.buffer();
     return {
       ...emptyAppend(runId, epoch),
-      records: [asked.record],
-      undo: isUndoable(body) ? "some" : null,
-      transaction: (tx) => this.#run(asked, tx),
+      records: [sent.record],
+      undo: isUndoable(attempt) ? "some" : null,
+      transaction: (tx) => this.#run(sent, tx),
     };
   }
 
-  /** It is done, and durable: the program hears of it. */
+  /** The transaction is durable. Delivers its value to the program. */
   accepted(): void {
     const { pending, completions, steps } = this.#state;
-    const asked = this.#sent;
+    const sent = this.#sent;
     this.#sent = null;
-    if (asked === null) return;
-    const { body, record, completion } = asked;
+    if (sent === null) return;
+    const { attempt, record, completion } = sent;
     const { payload, seq, at } = record;
     pending.addCommitted(record);
-    if (isUndoable(body)) pending.adoptUndo("some");
-    if (steps.has(body)) {
-      steps.committedByStore(body);
+    if (isUndoable(attempt)) pending.adoptUndo("some");
+    if (steps.has(attempt)) {
+      steps.committedByStore(attempt);
       completions.replayed(payload);
-      completions.adopt([{ kind: "completed", command: body.step, completion, payload, seq, at }]);
+      completions.adopt([{ kind: "completed", command: attempt.step, completion, payload, seq, at }]);
     }
     completions.flush();
   }
 
-  /** Nothing has happened: it is tried again, or fails, as any step. */
+  /** The transaction was rolled back. Its step is retried or fails like any other. */
   failed(error: unknown): void {
     const { completions, steps } = this.#state;
-    const body = this.#sent?.body;
+    const attempt = this.#sent?.attempt;
     this.#sent = null;
     completions.flush();
-    if (body !== undefined && steps.has(body)) steps.attemptFailed(body, error);
+    if (attempt !== undefined && steps.has(attempt)) steps.attemptFailed(attempt, error);
   }
 
-  #run(asked: SentTransaction, tx: unknown): void | Promise<void> {
-    const { step } = asked.body;
-    asked.calls += 1;
+  #run(sent: SentTransaction, tx: unknown): void | Promise<void> {
+    const { step } = sent.attempt;
+    sent.calls += 1;
     let value: unknown;
-    this.#rejections.watched(asked.body.runId, () => {
-      value = step.transact?.(tx, asked.body);
+    this.#rejections.watched(sent.attempt.runId, () => {
+      value = step.transact?.(tx, sent.attempt);
     });
-    if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(asked, result));
-    this.#complete(asked, value);
+    if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(sent, result));
+    this.#complete(sent, value);
   }
 
-  #complete(asked: SentTransaction, value: unknown): void {
-    const kept = this.#state.codec.roundTrip(value, `output of transaction ${asked.record.location}`);
-    asked.record.payload = kept.payload;
-    asked.completion = { outcome: "ok", value: kept.value, detail: asked.record.detail };
+  #complete(sent: SentTransaction, value: unknown): void {
+    const stored = this.#state.codec.roundTrip(value, `output of transaction ${sent.record.location}`);
+    sent.record.payload = stored.payload;
+    sent.completion = { outcome: "ok", value: stored.value, detail: sent.record.detail };
   }
 }
 
@@ -132,9 +131,9 @@ function isUndoable({ step }: StepAttempt): boolean {
   return step.rollback !== undefined && step.rollback !== null;
 }
 
-function recordOf(body: StepAttempt, seq: number, at: number): RecordDraft {
-  const { step, attempt, startedAt } = body;
+function recordOf(attempt: StepAttempt, seq: number, at: number): RecordDraft {
+  const { step, attempt: attempts, startedAt } = attempt;
   const { location, record: kind } = step;
-  const detail = isUndoable(body) ? UNDOABLE : null;
-  return { seq, location, kind, outcome: "ok", payload: null, attempts: attempt, startedAt, at, detail };
+  const detail = isUndoable(attempt) ? UNDOABLE : null;
+  return { seq, location, kind, outcome: "ok", payload: null, attempts, startedAt, at, detail };
 }

@@ -3,53 +3,52 @@ import type { Payload } from "../model/run.ts";
 import type { Command, StepRollback } from "../workflow/command.ts";
 import type { Completed } from "./completions.ts";
 
-/** Something that was done, and how it is undone. */
-export type Done =
+/** A completed step or child that can be rolled back. */
+export type UndoEntry =
   | {
       readonly kind: "step";
       readonly location: string;
       readonly seq: number;
       readonly payload: Payload;
-      /** Null: the code does not say any more how it is undone. */
+      /** Null if the code no longer has the rollback. */
       readonly rollback: StepRollback | null;
     }
-  /** A child that was started at `location`, has completed, and may have something to undo. */
+  /** A child started at `location` that completed and may have rollbacks. */
   | { readonly kind: "child"; readonly location: string; readonly child: string };
 
 /**
- * What a run has done that can be undone.
+ * The completed steps and children of a run that can be rolled back.
  *
- * 1. It holds each completed step with a rollback, and each child that was waited for, whose record is in the journal: in the
- *    order of the records, whether the program got to hear of it or not; in replay it comes out the same.
+ * 1. It has every completed step with a rollback and every awaited child whose record is in the journal, in record order, even if the
+ *    program did not receive the completion. Replay rebuilds the same log.
  * 2. A checkpoint empties it.
  */
 export class UndoLog {
-  /** Null when there is nothing: hot runs are many. */
-  #done: Done[] | null = null;
-  /** What was open in branches when they were ended, by location: records of it may still come in this replay. */
+  /** Null if empty, to save memory in hot runs. */
+  #entries: UndoEntry[] | null = null;
+  /** Commands that were closed before their end, by location. Replay may still meet their records. */
   #closed: Map<string, Command> | null = null;
 
   get size(): number {
-    return this.#done?.length ?? 0;
+    return this.#entries?.length ?? 0;
   }
 
-  /** A completion that is recorded. */
   add({ command, completion, payload, seq }: Completed): void {
-    if (command.kind === "mark" && command.record === "checkpoint") this.#done = null;
+    if (command.kind === "mark" && command.record === "checkpoint") this.#entries = null;
     if (completion.outcome !== "ok") return;
     this.#add(command, { payload, seq, detail: completion.detail });
   }
 
-  /** What is closed before its end, in replay. */
+  /** Notes commands that are closed before their end, in replay. */
   closed(commands: readonly Command[]): void {
     this.#closed ??= new Map();
     for (const command of commands) this.#closed.set(command.location, command);
   }
 
-  /** A record that replay passes over: nobody asks for it, and what it tells has happened. */
-  passed(record: JournalRecord): void {
+  /** Adds a record that replay skips: its step has happened although the program does not request it. */
+  skipped(record: JournalRecord): void {
     const { kind, outcome, detail, location, payload, seq } = record;
-    if (kind === "checkpoint") this.#done = null;
+    if (kind === "checkpoint") this.#entries = null;
     if (outcome !== "ok") return;
     const command = this.#closed?.get(location);
     if (command !== undefined) this.#add(command, record);
@@ -57,15 +56,15 @@ export class UndoLog {
       this.#push({ kind: "step", location, seq, payload, rollback: null });
   }
 
-  /** The first round of a loop that is in it; infinite: none is. */
-  keptFrom(loop: string): number {
+  /** Returns the first iteration of a loop with an entry. Infinity if there is none. */
+  firstIteration(loop: string): number {
     const prefix = `${loop}/~`;
-    const first = this.#done?.find(({ location }) => location.startsWith(prefix));
+    const first = this.#entries?.find(({ location }) => location.startsWith(prefix));
     return first === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(first.location.slice(prefix.length), 10);
   }
 
-  takeNewest(): Done | null {
-    return this.#done?.pop() ?? null;
+  takeNewest(): UndoEntry | null {
+    return this.#entries?.pop() ?? null;
   }
 
   #add(command: Command, { payload, seq, detail }: Pick<JournalRecord, "payload" | "seq" | "detail">): void {
@@ -76,14 +75,14 @@ export class UndoLog {
       return;
     }
     if (command.kind !== "wait") return;
-    // The detail of a select says which arm won, so whether there is something to undo is seen when it comes to that.
+    // The detail of a select names the arm that won. Whether the child has rollbacks is checked when it is compensated.
     const isUndoable = command.record === "child" ? detail === UNDOABLE : command.record === "select";
     const arm = command.record === "child" ? command.arms[0] : command.arms.find(({ as }) => as === detail);
     if (isUndoable && arm?.kind === "child") this.#push({ kind: "child", location: arm.location, child: arm.child });
   }
 
-  #push(done: Done): void {
-    this.#done ??= [];
-    this.#done.push(done);
+  #push(entry: UndoEntry): void {
+    this.#entries ??= [];
+    this.#entries.push(entry);
   }
 }

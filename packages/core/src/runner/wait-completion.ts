@@ -1,25 +1,16 @@
 import { type Failure, toError } from "../model/failure.ts";
 import type { InboxEntry } from "../model/inbox.ts";
 import type { Codec } from "../model/payload.ts";
-import { type Outcome, UNDOABLE } from "../model/record.ts";
+import { UNDOABLE } from "../model/record.ts";
 import { rollbackFailures } from "../model/rollback-failure.ts";
-import type { Payload } from "../model/run.ts";
-import type { Arm, Completion, WaitCommand } from "../workflow/command.ts";
+import type { Arm, WaitCommand } from "../workflow/command.ts";
+import type { CommandEnd } from "./completions.ts";
 
-export interface ReceivedCompletion {
-  readonly outcome: Outcome;
-  readonly payload: Payload;
-  readonly completion: Completion;
-  readonly detail: string | null;
-  /** A child has completed that has something to undo. */
-  readonly undoable?: boolean;
-}
-
-/** How the inbox entries that end a wait become its record and its completion. */
-export function completionOfWait(codec: Codec, wait: WaitCommand, entries: readonly InboxEntry[]): ReceivedCompletion {
+/** Converts the inbox entries that end a wait to its record and its completion. */
+export function completionOfWait(codec: Codec, wait: WaitCommand, entries: readonly InboxEntry[]): CommandEnd {
   const first = entries[0];
   if (first?.kind === "child") return childEnded(codec, wait, first);
-  const what = `what ${wait.location} received`;
+  const what = `value of ${wait.location}`;
   const detail = first === undefined ? null : armOf(wait, first);
   if (first !== undefined && !wait.many) {
     const facts = factsOf(wait, first);
@@ -31,19 +22,19 @@ export function completionOfWait(codec: Codec, wait: WaitCommand, entries: reado
   return { outcome: "ok", payload: codec.encode(value, what), completion: { outcome: "ok", value, detail }, detail };
 }
 
-/** The record of a select has to say what it was that came: its detail says only which arm won. */
+/** The record of a select also stores the kind and name of the entry: its detail is only the key of the arm. */
 function factsOf(wait: WaitCommand, { id, at, kind, name }: InboxEntry): Readonly<Record<string, string | number>> {
   return wait.record === "select" ? { id, sentAt: at, kind, name } : { id, sentAt: at };
 }
 
-function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): ReceivedCompletion {
+function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): CommandEnd {
   const undoable = entry.status === "undoable";
   const detail = undoable && wait.record === "child" ? UNDOABLE : armOf(wait, entry);
   if (undoable || entry.status === "completed") {
     const value = codec.decode(entry.value);
     return { outcome: "ok", payload: entry.value, completion: { outcome: "ok", value, detail }, detail, undoable };
   }
-  if (wait.record === "rollback" && isUndone(codec, entry)) return ROLLED_BACK;
+  if (wait.record === "rollback" && isCompensated(codec, entry)) return ROLLED_BACK;
   const cause = entry.value === null ? null : (codec.decode(entry.value) as Failure);
   const failure: Failure = {
     name: "ChildWorkflowFailed",
@@ -55,15 +46,15 @@ function childEnded(codec: Codec, wait: WaitCommand, entry: InboxEntry): Receive
   return { outcome: "failed", payload, completion: { outcome: "failed", error: toError(failure), detail }, detail };
 }
 
-const ROLLED_BACK: ReceivedCompletion = {
+const ROLLED_BACK: CommandEnd = {
   outcome: "ok",
   payload: null,
   completion: { outcome: "ok", value: undefined, detail: null },
   detail: null,
 };
 
-/** A run that undoes a child ends as cancelled; it tells of what it could not undo. */
-function isUndone(codec: Codec, { status, value }: InboxEntry): boolean {
+/** A run that compensates a child ends as cancelled. Failed rollbacks are in its outcome. */
+function isCompensated(codec: Codec, { status, value }: InboxEntry): boolean {
   if (status !== "cancelled") return false;
   return value === null || rollbackFailures(toError(codec.decode(value) as Failure)).length === 0;
 }

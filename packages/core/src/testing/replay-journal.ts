@@ -64,9 +64,9 @@ function judged(run: ExportedRun, rehearsed: DryRunResult): ReplayedJournal {
       const { location, seq, recorded, asked } = rehearsed.divergence;
       throw parted(run, `at ${location} the journal holds ${recorded} (record ${seq}), and the code asks for ${asked}`);
     }
-    case "undoing":
+    case "compensating":
       return { ...found, end: "undoing", output: undefined };
-    case "asks":
+    case "open":
       if (run.status === "completed" || run.status === "failed")
         throw parted(run, `the run is ${run.status}, and the code asks for ${describeOpen(rehearsed.open)}`);
       return { ...found, end: "open", output: undefined };

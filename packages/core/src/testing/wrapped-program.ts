@@ -87,14 +87,14 @@ class HostThrough implements ProgramHost {
   cancelUnder(path: string, reason: Error): void {
     this.#host.cancelUnder(path, reason);
   }
-  loopStarts(loop: string): ResumePoint | null {
-    return this.#host.loopStarts(loop);
+  startLoop(loop: string): ResumePoint | null {
+    return this.#host.startLoop(loop);
   }
-  loopEnds(loop: string): void {
-    this.#host.loopEnds(loop);
+  endLoop(loop: string): void {
+    this.#host.endLoop(loop);
   }
-  keptFrom(loop: string): number {
-    return this.#host.keptFrom(loop);
+  firstUndoableIteration(loop: string): number {
+    return this.#host.firstUndoableIteration(loop);
   }
   skip(location: string, kind: RecordKind): void {
     this.#host.skip(location, kind);

@@ -45,11 +45,11 @@ export interface ProgramHost {
   encode(value: unknown, what: string): Payload;
   /** Ends the command at a path, or else everything under it: bodies are told so, waits are over, and what still comes for it is dropped. */
   cancelUnder(path: string, reason: Error): void;
-  /** A loop begins. In replay: with which round; null: the first. The rounds before it are passed over. */
-  loopStarts(loop: string): ResumePoint | null;
-  loopEnds(loop: string): void;
-  /** The first round of a loop in which something was done that may have to be undone; infinite: none. */
-  keptFrom(loop: string): number;
+  /** A loop begins. In replay: with which iteration; null: the first. The iterations before it are passed over. */
+  startLoop(loop: string): ResumePoint | null;
+  endLoop(loop: string): void;
+  /** The first iteration of a loop in which something was done that may have to be undone; infinite: none. */
+  firstUndoableIteration(loop: string): number;
   /** Records of `kind` at `location`, and all under it, are passed over: the code does not ask for them any more. */
   skip(location: string, kind: RecordKind): void;
 }
@@ -62,8 +62,8 @@ export interface JournalAhead {
   continues(prefix: string): boolean;
 }
 
-/** A loop goes on with a round whose state is in the journal, or is over and gives what it gave. */
-export type ResumePoint = { readonly kind: "round"; readonly round: number } | { readonly kind: "over" };
+/** A loop goes on with a iteration whose state is in the journal, or is over and gives what it gave. */
+export type ResumePoint = { readonly kind: "iteration"; readonly iteration: number } | { readonly kind: "ended" };
 
 /**
  * Interprets one run: completions in, commands out. Its state is a live coroutine (rebuilt by replay from the beginning),

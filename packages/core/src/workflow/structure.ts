@@ -1,4 +1,4 @@
-/** What the structured operations of a ctx take and give. `Context` is the ctx that a branch, a round or a scope gets for itself. */
+/** What the structured operations of a ctx take and give. `Context` is the ctx that a branch, a iteration or a scope gets for itself. */
 
 /** Functions that run side by side, by name. */
 export type Branches<Context> = Readonly<Record<string, (ctx: Context) => unknown>>;
@@ -13,12 +13,12 @@ export type RaceResult<All> = {
   [Name in keyof All & string]: { readonly winner: Name; readonly value: Returned<All[Name]> };
 }[keyof All & string];
 
-/** What a round of a loop gives: the state of the next round, or the value of the whole. */
+/** What a iteration of a loop gives: the state of the next iteration, or the value of the whole. */
 export type LoopStep<State, Value> =
   | { readonly kind: "continue"; readonly state: State }
   | { readonly kind: "break"; readonly value: Value };
 
-/** How a round says what comes next. */
+/** How a iteration says what comes next. */
 export const Loop = {
   continue<State>(state: State): { readonly kind: "continue"; readonly state: State } {
     return { kind: "continue", state };
@@ -31,23 +31,23 @@ export const Loop = {
 export interface LoopHistory {
   /** Name in the journal. */
   readonly name: string;
-  /** The state is written every so many rounds; a replay begins with the last one written. Default 20. */
+  /** The state is written every so many iterations; a replay begins with the last one written. Default 20. */
   readonly commitInterval?: number;
-  /** Old rounds are dropped from the journal every so many rounds. Default: with each write of the state. */
+  /** Old iterations are dropped from the journal every so many iterations. Default: with each write of the state. */
   readonly historyEvery?: number;
-  /** How many finished rounds stay in the journal for people to read. Default 20. */
+  /** How many finished iterations stay in the journal for people to read. Default 20. */
   readonly historyKeep?: number;
 }
 
 export interface LoopOptions<Context, State, Value> extends LoopHistory {
-  /** Of the first round. */
+  /** Of the first iteration. */
   readonly state: State;
-  readonly run: (ctx: Context, state: State, round: number) => Promise<LoopStep<State, Value>>;
+  readonly run: (ctx: Context, state: State, iteration: number) => Promise<LoopStep<State, Value>>;
 }
 
-/** A loop without state: a round that returns nothing is followed by another. */
+/** A loop without state: a iteration that returns nothing is followed by another. */
 export interface PlainLoopOptions<Context, Value> extends LoopHistory {
-  readonly run: (ctx: Context, state: undefined, round: number) => Promise<LoopStep<undefined, Value> | undefined>;
+  readonly run: (ctx: Context, state: undefined, iteration: number) => Promise<LoopStep<undefined, Value> | undefined>;
 }
 
 export interface ScopeOptions {

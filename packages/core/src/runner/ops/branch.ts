@@ -6,7 +6,7 @@ import type { Command, Completion } from "../../workflow/command.ts";
 import type { AnyWorkflow, Ctx } from "../../workflow/ctx.ts";
 import type { ProgramHost } from "../../workflow/program.ts";
 
-/** What the engine's configuration says to workflows. */
+/** Engine options that operations need. */
 export interface ProgramSettings {
   readonly codec: Codec;
   readonly log: Log;
@@ -15,47 +15,46 @@ export interface ProgramSettings {
   readonly pendingMax: number;
 }
 
-/** A line of a workflow's execution: where its operations get their locations, and whom they ask. */
+/** Where the operations of one ctx get their locations, and the host that executes them. */
 export interface Branch {
   readonly host: ProgramHost;
   readonly scope: Scope;
   readonly workflow: AnyWorkflow;
   readonly settings: ProgramSettings;
-  /** For steps that say nothing of retries. */
+  /** The retry policy of steps without their own. */
   readonly retry: ResolvedRetry;
-  /** Set in a branch that may be ended before its end. */
-  readonly line: Line | null;
+  /** Set in a branch that can be cancelled: of a race, or an iteration of a loop. */
+  readonly cancellation: BranchCancellation | null;
   readonly createCtx: (branch: Branch) => Ctx;
 }
 
-/** A branch of a branch: its locations lie under `path`. */
+/** Returns a branch whose locations are under `path`. */
 export function branchAt(branch: Branch, path: string): Branch {
   return { ...branch, scope: scopeAt(`${path}/`) };
 }
 
-/** Aborted with the branch, or with its run. */
 export function outerSignal(branch: Branch): AbortSignal {
-  return branch.line?.signal ?? branch.host.signal;
+  return branch.cancellation?.signal ?? branch.host.signal;
 }
 
-/** Asks for a command. What is asked by a branch that has been ended is never answered. */
+/** Issues a command. A command of a cancelled branch is dropped and never completes. */
 export function issue(branch: Branch, command: Command): void {
-  if (branch.line === null || !branch.line.isOver) branch.host.issue(command);
+  if (branch.cancellation === null || !branch.cancellation.isCancelled) branch.host.issue(command);
 }
 
-/** Issues a command; the promise settles with what `read` makes of its completion. What `build` throws rejects it. */
-export function issued<Value>(
+/** Issues a command and resolves with what `read` returns for its completion. Rejects if `build` throws. */
+export function perform<Value>(
   branch: Branch,
   build: (settle: (completion: Completion) => void) => Command,
   read: (completion: Completion) => Value,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    issue(branch, build(settling(read, resolve, reject)));
+    issue(branch, build(settleWith(read, resolve, reject)));
   });
 }
 
-/** Apart from who asks, so that what it was asked with is not held until it settles. */
-function settling<Value>(
+/** A separate function, so that the promise does not retain the arguments of the operation. */
+function settleWith<Value>(
   read: (completion: Completion) => Value,
   resolve: (value: Value) => void,
   reject: (error: unknown) => void,
@@ -69,35 +68,35 @@ function settling<Value>(
   };
 }
 
-/** The value of a completion; a failure is thrown. */
-export function valueIn(completion: Completion): unknown {
+/** Returns the value of a completion. Throws a failure. */
+export function completionValue(completion: Completion): unknown {
   if (completion.outcome === "failed") throw completion.error;
   return completion.outcome === "ok" ? completion.value : undefined;
 }
 
-/** A branch that may be ended before it has come to its end: what it asks for after that counts for nothing. */
-export class Line {
-  readonly #within: Line | null;
-  readonly #outer: () => AbortSignal;
-  /** Children that were started here, by location, and are not known to have ended. */
+/** Cancels a branch before its end. Commands that it issues later are dropped. */
+export class BranchCancellation {
+  readonly #parent: BranchCancellation | null;
+  readonly #outerSignal: () => AbortSignal;
+  /** Children started here that are not known to have ended, by location. */
   readonly #children = new Map<string, string>();
   #controller: AbortController | null = null;
   #reason: Error | null = null;
 
-  constructor(within: Line | null, outer: () => AbortSignal) {
-    this.#within = within;
-    this.#outer = outer;
+  constructor(within: BranchCancellation | null, outer: () => AbortSignal) {
+    this.#parent = within;
+    this.#outerSignal = outer;
   }
 
-  get isOver(): boolean {
-    return this.#reason !== null || (this.#within?.isOver ?? false);
+  get isCancelled(): boolean {
+    return this.#reason !== null || (this.#parent?.isCancelled ?? false);
   }
 
-  /** Aborted when the branch is ended, or what it lies in. */
+  /** Aborted when this branch or an outer one is cancelled. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== null) this.#controller.abort(this.#reason);
-    return AbortSignal.any([this.#outer(), this.#controller.signal]);
+    return AbortSignal.any([this.#outerSignal(), this.#controller.signal]);
   }
 
   get children(): ReadonlyMap<string, string> {
@@ -106,15 +105,15 @@ export class Line {
 
   childStarted(location: string, runId: string): void {
     this.#children.set(location, runId);
-    this.#within?.childStarted(location, runId);
+    this.#parent?.childStarted(location, runId);
   }
 
   childEnded(location: string): void {
     this.#children.delete(location);
-    this.#within?.childEnded(location);
+    this.#parent?.childEnded(location);
   }
 
-  end(reason: Error): void {
+  cancel(reason: Error): void {
     this.#reason = reason;
     this.#controller?.abort(reason);
   }

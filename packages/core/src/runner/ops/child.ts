@@ -8,26 +8,24 @@ import type { Arm } from "../../workflow/command.ts";
 import type { AnyWorkflow, ChildHandle, ChildOptions, Workflow } from "../../workflow/ctx.ts";
 import { checkWorkflow } from "../../workflow/workflow.ts";
 import { generationId } from "../program-posts.ts";
-import { type Branch, issue, issued, valueIn } from "./branch.ts";
+import { type Branch, completionValue, issue, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
-/** Locations of children by the handles that workflows hold. */
+/** Locations of children by handle. */
 const locations = new WeakMap<object, string>();
 
-/** The arm that waits for the end of a child. */
 export function childArm(handle: ChildHandle<unknown>, as: string): Arm {
   return { kind: "child", location: childLocation(handle), child: handle.runId, as };
 }
 
-/** Where in its parent's journal a child was started. */
 function childLocation(handle: ChildHandle<unknown>): string {
   const location = locations.get(handle);
   if (location === undefined)
-    throw new PawlError("OPTION_INVALID", "a child arm needs the handle that startChild gave to this run");
+    throw new PawlError("OPTION_INVALID", "invalid child arm: pass a handle that ctx.startChild returned in this run");
   return location;
 }
 
-/** The child's id is a function of parent and location: started again after a crash, it is the same child. */
+/** Starts a child. Its id is a function of parent and location, so a start repeated after a crash is the same child. */
 export function startChild<Input, Output>(
   branch: Branch,
   workflow: Workflow<Input, Output>,
@@ -36,7 +34,7 @@ export function startChild<Input, Output>(
 ): Promise<ChildHandle<Output>> {
   const { host, settings } = branch;
   let location = "";
-  return issued(
+  return perform(
     branch,
     (settle) => {
       checkWorkflow(workflow);
@@ -47,7 +45,7 @@ export function startChild<Input, Output>(
           : checkSchema(workflow.options.input, input, `input of child ${name}`);
       location = nextLocation(branch.scope, name);
       const id = childRunId(generationId(host), location);
-      if (options.onParentClose !== "abandon") branch.line?.childStarted(location, id);
+      if (options.onParentClose !== "abandon") branch.cancellation?.childStarted(location, id);
       const at = host.now();
       return {
         kind: "post",
@@ -74,7 +72,7 @@ export function startChild<Input, Output>(
         settle,
       };
     },
-    (completion) => childHandle<Output>(branch, valueIn(completion) as string, location),
+    (completion) => childHandle<Output>(branch, completionValue(completion) as string, location),
   );
 }
 
@@ -89,7 +87,7 @@ export async function child<Input, Output>(
   return await handle.result().catch(() => undefined);
 }
 
-/** Asks a child that nobody waits for any more to cancel itself. */
+/** Requests the cancel of a child whose branch was cancelled. */
 export function cancelChild(branch: Branch, location: string, runId: string, reason: Error): void {
   const { host, settings } = branch;
   const at = host.now();
@@ -100,8 +98,16 @@ export function cancelChild(branch: Branch, location: string, runId: string, rea
     reason: settings.codec.encode(toFailure(reason), "reason"),
     at,
   };
-  const told = { value: undefined, detail: runId, settle: () => undefined };
-  issue(branch, { kind: "post", record: "cancel", location: `${location}/~cancel`, issuedAt: at, post, ...told });
+  issue(branch, {
+    kind: "post",
+    record: "cancel",
+    location: `${location}/~cancel`,
+    issuedAt: at,
+    post,
+    value: undefined,
+    detail: runId,
+    settle: () => undefined,
+  });
 }
 
 function childHandle<Output>(branch: Branch, runId: string, location: string): ChildHandle<Output> {
@@ -109,7 +115,7 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
   const handle: ChildHandle<Output> = {
     runId,
     result() {
-      result ??= issued(
+      result ??= perform(
         branch,
         (settle) => ({
           ...waitCommand(branch, settle, {
@@ -122,8 +128,8 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
           location: `${location}/result`,
         }),
         (completion) => {
-          branch.line?.childEnded(location);
-          return valueIn(completion) as Output;
+          branch.cancellation?.childEnded(location);
+          return completionValue(completion) as Output;
         },
       );
       return result;
@@ -133,10 +139,10 @@ function childHandle<Output>(branch: Branch, runId: string, location: string): C
   return handle;
 }
 
-/** The code that asked is never answered: its generation is over. */
+/** Ends this generation. The returned promise never settles. */
 export function continueAs(branch: Branch, workflow: AnyWorkflow, input: unknown): Promise<never> {
   return new Promise(() => {
-    if (branch.line?.isOver) return;
+    if (branch.cancellation?.isCancelled) return;
     const { input: schema } = workflow.options;
     const checked = schema === undefined ? input : checkSchema(schema, input, `input of ${workflow.name}`);
     branch.host.finish({ kind: "continued", workflow: workflow.name, version: workflow.version, input: checked });

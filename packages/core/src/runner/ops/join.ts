@@ -4,22 +4,22 @@ import { nameSegment, nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { Branches, Joined, RaceResult } from "../../workflow/structure.ts";
-import { type Branch, branchAt, Line, outerSignal } from "./branch.ts";
+import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
 import { cancelChild } from "./child.ts";
 import { mark } from "./mark.ts";
 
-/** All branches run to their end, whatever becomes of the others. */
+/** Runs all branches to their end, even if some fail. */
 export async function join<const All extends Branches<Ctx>>(
   branch: Branch,
   name: string,
   branches: All,
 ): Promise<Joined<All>> {
-  const begun = await begin(branch, "join", name, branches);
-  const settled = await Promise.allSettled(begun.map(({ path, run }) => called(run, branchAt(branch, path))));
+  const started = await startBranches(branch, "join", name, branches);
+  const settled = await Promise.allSettled(started.map(({ path, run }) => callBranch(run, branchAt(branch, path))));
   const errors: Record<string, Error> = {};
   const values: Record<string, unknown> = {};
   settled.forEach((end, index) => {
-    const key = begun[index]?.name ?? "";
+    const key = started[index]?.name ?? "";
     if (end.status === "rejected") errors[key] = end.reason as Error;
     else values[key] = end.value;
   });
@@ -27,26 +27,29 @@ export async function join<const All extends Branches<Ctx>>(
   return values as Joined<All>;
 }
 
-/** The first branch that succeeds decides; the others are ended there and then. */
+/** Resolves with the first branch that succeeds, and cancels the others. */
 export async function race<const All extends Branches<Ctx>>(
   branch: Branch,
   name: string,
   branches: All,
 ): Promise<RaceResult<All>> {
-  const begun = await begin(branch, "race", name, branches);
-  const lines = begun.map((each) => ({ ...each, line: new Line(branch.line, () => outerSignal(branch)) }));
+  const started = await startBranches(branch, "race", name, branches);
+  const lines = started.map((each) => ({
+    ...each,
+    cancellation: new BranchCancellation(branch.cancellation, () => outerSignal(branch)),
+  }));
   return await new Promise((resolve, reject) => {
     const errors: Record<string, Error> = {};
     let decided = false;
     const won = (winner: string, value: unknown): void => {
       if (decided) return;
       decided = true;
-      for (const { name: loser, path, line } of lines) {
+      for (const { name: loser, path, cancellation } of lines) {
         if (loser === winner) continue;
-        const reason = new PawlError("RACE_LOST", `branch ${loser} of race ${name} has lost to ${winner}`);
-        line.end(reason);
+        const reason = new PawlError("RACE_LOST", `branch ${loser} of race ${name} lost to ${winner}`);
+        cancellation.cancel(reason);
         branch.host.cancelUnder(path, reason);
-        for (const [location, runId] of line.children) cancelChild(branch, location, runId, reason);
+        for (const [location, runId] of cancellation.children) cancelChild(branch, location, runId, reason);
       }
       resolve({ winner, value } as RaceResult<All>);
     };
@@ -54,8 +57,8 @@ export async function race<const All extends Branches<Ctx>>(
       errors[loser] = error;
       if (Object.keys(errors).length === lines.length) reject(new RaceError(name, errors));
     };
-    for (const { name: key, path, run, line } of lines) {
-      called(run, { ...branchAt(branch, path), line }).then(
+    for (const { name: key, path, run, cancellation } of lines) {
+      callBranch(run, { ...branchAt(branch, path), cancellation: cancellation }).then(
         (value) => won(key, value),
         (error: Error) => failed(key, error),
       );
@@ -63,27 +66,27 @@ export async function race<const All extends Branches<Ctx>>(
   });
 }
 
-interface Begun {
+interface StartedBranch {
   readonly name: string;
   readonly path: string;
   readonly run: (ctx: Ctx) => unknown;
 }
 
-/** The names of the branches are noted, so that code with other branches is seen to be other code. */
-async function begin(
+/** Records the names of the branches, so that a change of branches is detected as a divergence. */
+async function startBranches(
   branch: Branch,
   record: "join" | "race",
   name: string,
   branches: Branches<Ctx>,
-): Promise<readonly Begun[]> {
+): Promise<readonly StartedBranch[]> {
   const location = nextLocation(branch.scope, checkName(name, `name of ${record}`));
   const names = Object.keys(branches).map((key) => checkName(key, `branch of ${record} ${name}`));
-  if (names.length === 0) throw new PawlError("OPTION_INVALID", `${record} ${name} was given no branches`);
+  if (names.length === 0) throw new PawlError("OPTION_INVALID", `${record} ${name} has no branches; pass at least one`);
   const detail = [...names].sort().map(nameSegment).join(", ");
   await mark(branch, { record, location, detail });
   return Object.entries(branches).map(([key, run]) => ({ name: key, path: `${location}/${nameSegment(key)}`, run }));
 }
 
-async function called(run: (ctx: Ctx) => unknown, branch: Branch): Promise<unknown> {
+async function callBranch(run: (ctx: Ctx) => unknown, branch: Branch): Promise<unknown> {
   return await run(branch.createCtx(branch));
 }

@@ -4,7 +4,7 @@ import { checkName } from "../../model/names.ts";
 import type { Arm, Completion } from "../../workflow/command.ts";
 import type { Received, TimedOut, WaitOptions } from "../../workflow/ctx.ts";
 import type { MessageType, TopicType } from "../../workflow/messages.ts";
-import { type Branch, issued, valueIn } from "./branch.ts";
+import { type Branch, completionValue, perform } from "./branch.ts";
 import { TIMED_OUT, waitCommand } from "./wait.ts";
 
 type Options = WaitOptions & { readonly timeout?: Duration };
@@ -34,13 +34,13 @@ export function listenN<Value>(
   options: Options = {},
 ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }> {
   const name = messageName(message);
-  return issued(
+  return perform(
     branch,
     (settle) => {
       if (!Number.isInteger(count) || count < 1 || count > 10_000) {
         throw new PawlError(
           "OPTION_INVALID",
-          `listenN of ${name}: count is ${count}, it has to be a whole number from 1 to 10000`,
+          `count of listenN for ${name} must be an integer from 1 to 10,000; got ${count}`,
         );
       }
       return waitCommand(branch, settle, {
@@ -54,13 +54,13 @@ export function listenN<Value>(
       });
     },
     (completion) => {
-      const messages = (valueIn(completion) ?? []) as ReadonlyArray<Omit<Received<Value>, "timedOut">>;
+      const messages = (completionValue(completion) ?? []) as ReadonlyArray<Omit<Received<Value>, "timedOut">>;
       return { timedOut: messages.length < count, messages: messages.map((each) => ({ timedOut: false, ...each })) };
     },
   );
 }
 
-/** Code that is not type-checked may give anything: what has no name is refused as a name is. */
+/** Untyped code may pass anything. A value without a name is rejected like an invalid name. */
 export function messageName(message: string | MessageType<unknown> | null | undefined): string {
   return typeof message === "string" ? message : checkName(message?.message, "message name");
 }
@@ -76,7 +76,7 @@ function receive<Value>(
   arm: Arm,
   options: Options,
 ): Promise<Received<Value> | TimedOut> {
-  return issued(
+  return perform(
     branch,
     (settle) => {
       checkName(name, record === "listen" ? "message name" : "topic");
@@ -88,14 +88,14 @@ function receive<Value>(
         atDeadline: TIMED_OUT,
       });
     },
-    // A function of its own: one made here would hold all that the wait was asked with.
+    // A named function: a closure would retain the arguments of the wait.
     receivedOf<Value>,
   );
 }
 
 function receivedOf<Value>(completion: Completion): Received<Value> | TimedOut {
   if (completion.outcome === "timedOut") return { timedOut: true };
-  return { timedOut: false, ...(valueIn(completion) as Omit<Received<Value>, "timedOut">) };
+  return { timedOut: false, ...(completionValue(completion) as Omit<Received<Value>, "timedOut">) };
 }
 
 function deadline(branch: Branch, timeout: Duration | undefined): number | null {

@@ -3,25 +3,25 @@ import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import type { Ctx } from "../../workflow/ctx.ts";
 import type { LoopHistory, LoopOptions, LoopStep, PlainLoopOptions } from "../../workflow/structure.ts";
-import { type Branch, branchAt, Line, outerSignal } from "./branch.ts";
+import { type Branch, BranchCancellation, branchAt, outerSignal } from "./branch.ts";
 import { mark } from "./mark.ts";
 
 const INTERVAL_DEFAULT = 20;
 const KEEP_DEFAULT = 20;
 
-/** Made once: there may be thousands of rounds a second, and mostly nothing is left open. */
-const ROUND_OVER = new PawlError("ROUND_OVER", "the round of the loop is over, and this was not waited for");
+/** Created once, because a loop may run thousands of iterations per second. */
+const ITERATION_ENDED = new PawlError("ITERATION_ENDED", "the iteration of the loop ended while this was still open");
 
-/** A loop under way: where it is, and the rounds whose state is in the journal, the first of which a replay can begin with. */
-interface Rounds {
+/** A running loop. `saved` has the iterations whose state is in the journal; a replay can resume at the first. */
+interface LoopProgress {
   readonly location: string;
   readonly history: Required<LoopHistory>;
-  notes: number[];
+  saved: number[];
 }
 
 /**
- * Rounds with a state. The state is noted in the journal every few rounds, and a replay begins with the last note: rounds
- * before it are dropped, or stay for people to read, and are passed over.
+ * Runs iterations with a state. The state is recorded every `commitInterval` iterations, and a replay resumes at the last recorded one.
+ * Earlier iterations are deleted, or kept for operators to read and skipped.
  */
 export async function loop<State, Value>(
   branch: Branch,
@@ -29,91 +29,95 @@ export async function loop<State, Value>(
 ): Promise<Value> {
   const history = checkHistory(options);
   const location = nextLocation(branch.scope, history.name);
-  const point = branch.host.loopStarts(location);
-  if (point?.kind === "over") return await ended<Value>(branch, location);
+  const point = branch.host.startLoop(location);
+  if (point?.kind === "ended") return await readResult<Value>(branch, location);
   const isPlain = !("state" in options);
   const run = options.run as LoopOptions<Ctx, State, Value>["run"];
-  let round = point?.round ?? 0;
+  let iteration = point?.iteration ?? 0;
   let state = isPlain ? (undefined as State) : options.state;
-  if (round > 0) state = await mark<State>(branch, { record: "loop", location: `${location}/~${round}`, detail: null });
-  const rounds: Rounds = { location, history, notes: [round] };
+  if (iteration > 0)
+    state = await mark<State>(branch, { record: "loop", location: `${location}/~${iteration}`, detail: null });
+  const progress: LoopProgress = { location, history, saved: [iteration] };
   for (;;) {
     const step = checkStep(
-      await goRound(branch, location, round, (ctx) => run(ctx, state, round)),
+      await runIteration(branch, location, iteration, (ctx) => run(ctx, state, iteration)),
       isPlain,
       history.name,
     );
-    round += 1;
-    if (step.kind === "break") return await end(branch, rounds, round, step.value);
-    state = round % history.commitInterval === 0 ? await note(branch, rounds, round, step.state) : step.state;
+    iteration += 1;
+    if (step.kind === "break") return await endLoop(branch, progress, iteration, step.value);
+    state =
+      iteration % history.commitInterval === 0 ? await saveState(branch, progress, iteration, step.state) : step.state;
   }
 }
 
-/** When a round is over, what it has left open is over too: no replay that begins later would know of it. */
-async function goRound<Result>(
+/**
+ * Runs one iteration. Everything that it left open is cancelled at its end, because a replay that resumes later would not know it.
+ */
+async function runIteration<Result>(
   branch: Branch,
   location: string,
-  round: number,
+  iteration: number,
   run: (ctx: Ctx) => Promise<Result>,
 ): Promise<Result> {
-  const path = `${location}/~${round}`;
-  const line = new Line(branch.line, () => outerSignal(branch));
-  const inner = { ...branchAt(branch, path), line };
+  const path = `${location}/~${iteration}`;
+  const cancellation = new BranchCancellation(branch.cancellation, () => outerSignal(branch));
+  const inner = { ...branchAt(branch, path), cancellation };
   const result = await run(inner.createCtx(inner));
-  line.end(ROUND_OVER);
-  branch.host.cancelUnder(path, ROUND_OVER);
+  cancellation.cancel(ITERATION_ENDED);
+  branch.host.cancelUnder(path, ITERATION_ENDED);
   return result;
 }
 
-/** Notes the state before a round; what lies further back is dropped, when it is time to. */
-function note<State>(branch: Branch, rounds: Rounds, round: number, state: State): Promise<State> {
-  const { location, history } = rounds;
+/** Records the state before an iteration. Deletes old iterations every `historyEvery` iterations. */
+function saveState<State>(branch: Branch, progress: LoopProgress, iteration: number, state: State): Promise<State> {
+  const { location, history } = progress;
   const { commitInterval, historyEvery, historyKeep } = history;
-  rounds.notes.push(round);
-  const begin = beginning(branch, rounds);
-  const isTime = Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
-  const trim = isTime ? { loop: location, below: Math.min(begin, round - historyKeep) } : null;
+  progress.saved.push(iteration);
+  const start = resumeIteration(branch, progress);
+  const isTrimDue = Math.floor(iteration / historyEvery) > Math.floor((iteration - commitInterval) / historyEvery);
+  const trim = isTrimDue ? { loop: location, below: Math.min(start, iteration - historyKeep) } : null;
   return mark(branch, {
     record: "loop",
-    location: `${location}/~${round}`,
+    location: `${location}/~${iteration}`,
     value: state,
-    detail: String(begin),
+    detail: String(start),
     trim,
   });
 }
 
-/** Notes what the loop gives. A replay takes that, and runs rounds again only if something in them may have to be undone. */
-async function end<Value>(branch: Branch, rounds: Rounds, count: number, value: Value): Promise<Value> {
-  const { location, history } = rounds;
-  const isKept = branch.host.keptFrom(location) !== Number.POSITIVE_INFINITY;
-  const begin = isKept ? beginning(branch, rounds) : count;
+/** Records the loop's result. A replay uses it, and repeats iterations only if they have rollbacks. */
+async function endLoop<Value>(branch: Branch, progress: LoopProgress, count: number, value: Value): Promise<Value> {
+  const { location, history } = progress;
+  const hasRollbacks = branch.host.firstUndoableIteration(location) !== Number.POSITIVE_INFINITY;
+  const start = hasRollbacks ? resumeIteration(branch, progress) : count;
   const result = await mark(branch, {
     record: "loop",
     location,
     value,
-    detail: isKept ? String(begin) : null,
-    trim: { loop: location, below: Math.min(begin, count - history.historyKeep) },
+    detail: hasRollbacks ? String(start) : null,
+    trim: { loop: location, below: Math.min(start, count - history.historyKeep) },
   });
-  branch.host.loopEnds(location);
+  branch.host.endLoop(location);
   return result;
 }
 
-/** The loop was over before this replay: it gives what it gave. */
-async function ended<Value>(branch: Branch, location: string): Promise<Value> {
+/** Reads the result of a loop that ended before this replay. */
+async function readResult<Value>(branch: Branch, location: string): Promise<Value> {
   const result = await mark<Value>(branch, { record: "loop", location, detail: null });
-  branch.host.loopEnds(location);
+  branch.host.endLoop(location);
   return result;
 }
 
-/** The last noted round before which nothing has to be undone; notes before it are needed no more. */
-function beginning(branch: Branch, rounds: Rounds): number {
-  const kept = branch.host.keptFrom(rounds.location);
+/** Returns the last saved iteration that is not after the first one with a rollback, and forgets earlier ones. */
+function resumeIteration(branch: Branch, progress: LoopProgress): number {
+  const first = branch.host.firstUndoableIteration(progress.location);
   const index = Math.max(
     0,
-    rounds.notes.findLastIndex((noted) => noted <= kept),
+    progress.saved.findLastIndex((iteration) => iteration <= first),
   );
-  rounds.notes = rounds.notes.slice(index);
-  return rounds.notes[0] ?? 0;
+  progress.saved = progress.saved.slice(index);
+  return progress.saved[0] ?? 0;
 }
 
 function checkHistory(options: LoopHistory): Required<LoopHistory> {
@@ -127,12 +131,12 @@ function checkHistory(options: LoopHistory): Required<LoopHistory> {
   return { name, commitInterval, historyEvery, historyKeep };
 }
 
-function checkCount(loopName: string, given: Readonly<Record<string, number>>, least: number): void {
-  for (const [option, value] of Object.entries(given)) {
-    if (Number.isSafeInteger(value) && value >= least) continue;
+function checkCount(loopName: string, options: Readonly<Record<string, number>>, min: number): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (Number.isSafeInteger(value) && value >= min) continue;
     throw new PawlError(
       "OPTION_INVALID",
-      `loop ${loopName}: ${option} is ${String(value)}, it has to be a whole number from ${least} on`,
+      `${option} of loop ${loopName} must be an integer of at least ${min}; got ${String(value)}`,
     );
   }
 }
@@ -146,6 +150,6 @@ function checkStep<State, Value>(
   if (step?.kind === "continue" || step?.kind === "break") return step;
   throw new PawlError(
     "OPTION_INVALID",
-    `a round of loop ${name} returned something else than Loop.continue(state) or Loop.break(value)`,
+    `an iteration of loop ${name} must return Loop.continue(state) or Loop.break(value)`,
   );
 }

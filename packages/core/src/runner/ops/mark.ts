@@ -1,11 +1,11 @@
 import type { RecordKind } from "../../model/record.ts";
 import type { MarkCommand } from "../../workflow/command.ts";
-import { type Branch, issued, valueIn } from "./branch.ts";
+import { type Branch, completionValue, perform } from "./branch.ts";
 
-/** Notes something in the journal; gives what the journal holds, now and in every replay. */
+/** Adds a mark to the journal. Resolves with the recorded value, in every replay the same. */
 export function mark<Value>(
   branch: Branch,
-  note: {
+  command: {
     readonly record: RecordKind;
     readonly location: string;
     readonly value?: Value;
@@ -13,10 +13,10 @@ export function mark<Value>(
     readonly trim?: MarkCommand["trim"];
   },
 ): Promise<Value> {
-  const { record, location, value, detail, trim = null } = note;
-  return issued(
+  const { record, location, value, detail, trim = null } = command;
+  return perform(
     branch,
     (settle) => ({ kind: "mark", record, location, issuedAt: branch.host.now(), value, detail, trim, settle }),
-    (completion) => valueIn(completion) as Value,
+    (completion) => completionValue(completion) as Value,
   );
 }

@@ -6,7 +6,7 @@ import type { EventPost } from "../../model/transition.ts";
 import type { SendOptions } from "../../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../../workflow/messages.ts";
 import { postId } from "../program-posts.ts";
-import { type Branch, issued } from "./branch.ts";
+import { type Branch, perform } from "./branch.ts";
 import { messageName, topicName } from "./listen.ts";
 
 export function send<Value>(
@@ -17,7 +17,7 @@ export function send<Value>(
   options: SendOptions = {},
 ): Promise<void> {
   const { host, settings } = branch;
-  return issued(
+  return perform(
     branch,
     (settle) => {
       const name = checkName(messageName(message), "message name");
@@ -58,7 +58,7 @@ export function emit<Value>(
   options: EventOptions & { readonly id?: string } = {},
 ): Promise<void> {
   const { host, settings } = branch;
-  return issued(
+  return perform(
     branch,
     (settle) => {
       const location = nextLocation(branch.scope, `emit ${topicName(topic)}`);
@@ -84,7 +84,7 @@ export function emit<Value>(
   );
 }
 
-/** The post of an event, with the topic's own options where the call gives none. */
+/** Returns the post of an event. Options of the call override those of the topic. */
 export function eventPost<Value>(
   topic: string | TopicType<Value>,
   value: Value,

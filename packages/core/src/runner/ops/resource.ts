@@ -3,7 +3,7 @@ import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
 import type { Resource, ResourceOptions } from "../../workflow/resource.ts";
 import type { Branch } from "./branch.ts";
 
-/** Something the run holds while it is worked on. It is no part of the journal: it may come and go as the code changes. */
+/** Acquires a resource. It is not in the journal, so code changes may add or remove it freely. */
 export async function resource<Value>(
   branch: Branch,
   name: string,
@@ -18,12 +18,12 @@ export async function resource<Value>(
       acquire: options.acquire,
       release,
       retry,
-      settle: (held) => resolve(held as Resource<Value>),
+      settle: (acquired) => resolve(acquired as Resource<Value>),
     });
   });
 }
 
-/** What can dispose of itself does. */
+/** Calls the value's `Symbol.asyncDispose` or `Symbol.dispose`, if it has one. */
 function dispose(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   const { asyncDispose, dispose: sync } = Symbol;

@@ -8,7 +8,6 @@ import type { StepOptions } from "../../workflow/ctx.ts";
 import type { Branch } from "./branch.ts";
 import { mark } from "./mark.ts";
 
-/** How the step is undone, as its options say. */
 export function resolveRollback(
   branch: Branch,
   step: string,
@@ -18,7 +17,7 @@ export function resolveRollback(
   if (typeof run !== "function")
     throw new PawlError(
       "OPTION_INVALID",
-      `rollback of step ${step} must be a function, or an object with one as \`run\``,
+      `rollback of step ${step} must be a function or an object with a function \`run\``,
     );
   const policy = retry === undefined ? branch.retry : resolveRetry(retry, DEFAULT_RETRY);
   return {

@@ -6,7 +6,7 @@ import type { Ctx, TryResult } from "../../workflow/ctx.ts";
 import type { ScopeFailure, ScopeOptions } from "../../workflow/structure.ts";
 import { type Branch, branchAt } from "./branch.ts";
 
-/** A named scope whose failure is a value. One that asks for everything to be undone goes on its way, unless it is asked for. */
+/** Runs a named scope and returns its failure as a value. A `RollbackError` is thrown on unless `catch` includes it. */
 export async function tryScope<Value>(
   branch: Branch,
   name: string,
@@ -24,19 +24,19 @@ export async function tryScope<Value>(
   }
 }
 
-/** Errors that steps have brought to the code. */
-const ofSteps = new WeakSet<Error>();
+/** Errors that were thrown by a step. */
+const stepErrors = new WeakSet<Error>();
 
-export function broughtByStep(error: Error): Error {
-  ofSteps.add(error);
+export function markStepError(error: Error): Error {
+  stepErrors.add(error);
   return error;
 }
 
 function sourceOf(error: Error): ScopeFailure["source"] {
   if (error instanceof RollbackError || error.name === "RollbackError") return "rollback";
-  if (ofSteps.has(error)) return "step";
+  if (stepErrors.has(error)) return "step";
   if (error instanceof JoinError) return "join";
   if (error instanceof RaceError) return "race";
-  // A failure that was recorded comes back with its name and code, and not as an instance of its class.
+  // A recorded failure has its name and code, but is not an instance of its class.
   return "code" in error && error.code === "CHILD_FAILED" ? "child" : "code";
 }

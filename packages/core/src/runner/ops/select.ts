@@ -3,7 +3,7 @@ import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
 import type { Arm, Completion } from "../../workflow/command.ts";
 import type { SelectArm, Selected, WaitOptions } from "../../workflow/ctx.ts";
-import { type Branch, issued, valueIn } from "./branch.ts";
+import { type Branch, completionValue, perform } from "./branch.ts";
 import { childArm } from "./child.ts";
 import { messageName, topicName } from "./listen.ts";
 import { parseTime } from "./sleep.ts";
@@ -14,17 +14,17 @@ export function select<const Arms extends Readonly<Record<string, SelectArm>>>(
   arms: Arms,
   options: WaitOptions = {},
 ): Promise<Selected<Arms>> {
-  return issued(
+  return perform(
     branch,
     (settle) => {
       const timer = earliestTimer(branch, arms);
-      const posts = Object.entries(arms).flatMap(([key, arm]) => postArm(key, arm));
-      if (posts.length === 0 && timer === null)
-        throw new PawlError("OPTION_INVALID", "select was given nothing to wait for");
+      const inboxArms = Object.entries(arms).flatMap(([key, arm]) => inboxArm(key, arm));
+      if (inboxArms.length === 0 && timer === null)
+        throw new PawlError("OPTION_INVALID", "select has no arms; pass at least one");
       return waitCommand(branch, settle, {
         record: "select",
         name: checkName(options.name ?? "select", "name of select"),
-        arms: posts,
+        arms: inboxArms,
         until: timer?.at ?? null,
         atDeadline: { outcome: "ok", detail: timer?.key ?? null },
       });
@@ -37,7 +37,7 @@ function selectedOf<const Arms extends Readonly<Record<string, SelectArm>>>(
   arms: Arms,
 ): (completion: Completion) => Selected<Arms> {
   return (completion) => {
-    const value = valueIn(completion);
+    const value = completionValue(completion);
     const key = completion.outcome === "ok" ? (completion.detail ?? "") : "";
     const arm = arms[key];
     const message = arm !== undefined && ("message" in arm || "event" in arm);
@@ -45,7 +45,7 @@ function selectedOf<const Arms extends Readonly<Record<string, SelectArm>>>(
   };
 }
 
-function postArm(key: string, arm: SelectArm): readonly Arm[] {
+function inboxArm(key: string, arm: SelectArm): readonly Arm[] {
   if ("message" in arm)
     return [{ kind: "message", name: checkName(messageName(arm.message), "message name"), as: key }];
   if ("event" in arm) return [{ kind: "event", topic: checkName(topicName(arm.event), "topic"), as: key }];

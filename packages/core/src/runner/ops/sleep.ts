@@ -2,27 +2,28 @@ import { type Duration, parseDuration } from "../../model/duration.ts";
 import { PawlError } from "../../model/errors.ts";
 import { checkName } from "../../model/names.ts";
 import type { WaitOptions } from "../../workflow/ctx.ts";
-import { type Branch, issued } from "./branch.ts";
-import { OVER, waitCommand } from "./wait.ts";
+import { type Branch, perform } from "./branch.ts";
+import { ELAPSED, waitCommand } from "./wait.ts";
 
-/** The deadline counts from the program's time, which is the same in every replay: so it needs no record of its own. */
+/** The deadline counts from the program's time, which is the same in every replay, so it needs no record. */
 export function sleep(branch: Branch, duration: Duration, options: WaitOptions = {}): Promise<void> {
-  return sleepTill(branch, () => branch.host.now() + parseDuration(duration, "duration of sleep"), options);
+  return sleepTo(branch, () => branch.host.now() + parseDuration(duration, "duration of sleep"), options);
 }
 
 export function sleepUntil(branch: Branch, time: Date | number, options: WaitOptions = {}): Promise<void> {
-  return sleepTill(branch, () => parseTime(time, "time of sleepUntil"), options);
+  return sleepTo(branch, () => parseTime(time, "time of sleepUntil"), options);
 }
 
-/** A point in time as epoch ms. */
+/** Returns a time as epoch ms. */
 export function parseTime(time: Date | number, what: string): number {
   const at = typeof time === "number" ? time : time instanceof Date ? time.getTime() : Number.NaN;
-  if (!Number.isFinite(at)) throw new PawlError("DURATION_INVALID", `${what} is neither a valid Date nor epoch ms`);
+  if (!Number.isFinite(at))
+    throw new PawlError("DURATION_INVALID", `${what} must be a valid Date or epoch ms; got ${String(time)}`);
   return Math.ceil(at);
 }
 
-function sleepTill(branch: Branch, until: () => number, options: WaitOptions): Promise<void> {
-  return issued(
+function sleepTo(branch: Branch, until: () => number, options: WaitOptions): Promise<void> {
+  return perform(
     branch,
     (settle) =>
       waitCommand(branch, settle, {
@@ -30,7 +31,7 @@ function sleepTill(branch: Branch, until: () => number, options: WaitOptions): P
         name: checkName(options.name ?? "sleep", "name of sleep"),
         arms: [],
         until: until(),
-        atDeadline: OVER,
+        atDeadline: ELAPSED,
       }),
     nothing,
   );

@@ -4,9 +4,9 @@ import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
 import type { StepFailure, StepOptions, TransactionOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
-import { type Branch, issue, issued, valueIn } from "./branch.ts";
+import { type Branch, completionValue, issue, perform } from "./branch.ts";
 import { resolveRollback } from "./rollback.ts";
-import { broughtByStep } from "./scope.ts";
+import { markStepError } from "./scope.ts";
 
 export function step<Value>(
   branch: Branch,
@@ -16,8 +16,8 @@ export function step<Value>(
 ): Promise<Awaited<Value>> {
   return new Promise((resolve, reject) => {
     const settle = (completion: Completion): void => {
-      if (completion.outcome === "failed") reject(broughtByStep(completion.error));
-      else resolve(valueIn(completion) as Awaited<Value>);
+      if (completion.outcome === "failed") reject(markStepError(completion.error));
+      else resolve(completionValue(completion) as Awaited<Value>);
     };
     issue(branch, stepCommand(branch, name, body, options, settle));
   });
@@ -29,13 +29,13 @@ export function tryStep<Value>(
   body: (info: StepInfo) => Value,
   options?: TryStepOptions<Awaited<Value>>,
 ): Promise<TryResult<Awaited<Value>, StepFailure>> {
-  return issued(
+  return perform(
     branch,
     (settle) => stepCommand(branch, name, body, options, settle),
     (completion): TryResult<Awaited<Value>, StepFailure> => {
-      if (completion.outcome !== "failed") return { ok: true, value: valueIn(completion) as Awaited<Value> };
+      if (completion.outcome !== "failed") return { ok: true, value: completionValue(completion) as Awaited<Value> };
       const kind = (completion.detail ?? "exhausted") as StepFailure["kind"];
-      if (!(options?.catch?.includes(kind) ?? kind !== "rollback")) throw broughtByStep(completion.error);
+      if (!(options?.catch?.includes(kind) ?? kind !== "rollback")) throw markStepError(completion.error);
       return { ok: false, failure: { kind, step: name, error: completion.error } };
     },
   );
@@ -43,7 +43,7 @@ export function tryStep<Value>(
 
 const NO_OPTIONS: StepOptions<never> = {};
 
-export function stepCommand(
+function stepCommand(
   branch: Branch,
   name: string,
   body: (info: StepInfo) => unknown,
@@ -71,14 +71,14 @@ export function stepCommand(
   };
 }
 
-/** A step whose body the store runs inside its own transaction, and whose record is committed with it. */
+/** Runs a step whose body the store executes inside its own transaction. Its record commits with the body's writes. */
 export function transaction<Tx, Value>(
   branch: Branch,
   name: string,
   body: (tx: Tx, info: StepInfo) => Value,
   options?: TransactionOptions<Awaited<Value>>,
 ): Promise<Awaited<Value>> {
-  return issued(
+  return perform(
     branch,
     (settle) => ({
       ...stepCommand(branch, name, nothing, options, settle),
@@ -86,12 +86,12 @@ export function transaction<Tx, Value>(
       transact: (tx, info) => body(tx as Tx, info),
     }),
     (completion) => {
-      if (completion.outcome === "failed") throw broughtByStep(completion.error);
-      return valueIn(completion) as Awaited<Value>;
+      if (completion.outcome === "failed") throw markStepError(completion.error);
+      return completionValue(completion) as Awaited<Value>;
     },
   );
 }
 
 function nothing(): void {
-  // The store calls `transact` in its place.
+  // The store calls `transact` instead.
 }

@@ -5,17 +5,18 @@ import type { RecordKind } from "../../model/record.ts";
 import type { Branch } from "./branch.ts";
 import { mark } from "./mark.ts";
 
-/** What a run that has passed a place before the place had versions goes by. */
+/** The version of runs that passed this point before it had versions. */
 const FIRST = 1;
 
 /**
- * A run that comes here for the first time goes by the latest version, and that is noted. One that was here before, with code
- * that knew of no versions, goes by the first: its journal goes on without a note. It may go on elsewhere: what was in this scope
- * may have left no record.
+ * Returns the version that this run uses.
+ *
+ * A run that reaches this point live uses `latest`, and records it. A run that passed here with code without versions uses the first
+ * version, and records nothing. Such a run is recognized by any later record, even in another scope: this scope may have left none.
  */
 export async function getVersion(branch: Branch, name: string, latest: number): Promise<number> {
   if (!Number.isSafeInteger(latest) || latest < FIRST) {
-    throw new PawlError("OPTION_INVALID", `version ${name}: ${latest} is not a whole number from ${FIRST} on`);
+    throw new PawlError("OPTION_INVALID", `version ${name} must be a positive integer; got ${latest}`);
   }
   const { host, scope } = branch;
   const location = nextLocation(scope, checkName(name, "name of version"));
@@ -24,11 +25,11 @@ export async function getVersion(branch: Branch, name: string, latest: number): 
   if (version <= latest) return version;
   throw new PawlError(
     "OPTION_INVALID",
-    `version ${name} of run ${host.runId} is ${version}, and this code knows versions up to ${latest}: deploy code that knows it`,
+    `run ${host.runId} uses version ${version} of "${name}", but this code supports up to ${latest}; deploy newer code`,
   );
 }
 
-/** What was here is not asked for any more; runs that have it in their journal go past it. */
+/** Skips the records of a removed operation in runs whose journal has them. */
 export function removed(branch: Branch, name: string, kind: RecordKind): void {
-  branch.host.skip(nextLocation(branch.scope, checkName(name, "name of what was removed")), kind);
+  branch.host.skip(nextLocation(branch.scope, checkName(name, "name of removed operation")), kind);
 }

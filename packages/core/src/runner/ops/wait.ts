@@ -3,11 +3,11 @@ import type { RecordKind } from "../../model/record.ts";
 import type { Arm, Completion, WaitCommand } from "../../workflow/command.ts";
 import type { Branch } from "./branch.ts";
 
-/** What the deadline of most waits means: a sleep is over, or time is up. One for all, since hot runs are many. */
-export const OVER: WaitCommand["atDeadline"] = { outcome: "ok", detail: null };
+/** What a deadline means: the sleep has elapsed, or the wait timed out. Shared objects, to save memory in hot runs. */
+export const ELAPSED: WaitCommand["atDeadline"] = { outcome: "ok", detail: null };
 export const TIMED_OUT: WaitCommand["atDeadline"] = { outcome: "timedOut", detail: null };
 
-/** A wait for any of `arms`, or for the deadline. */
+/** Returns a wait for any of `arms`, or for the deadline. */
 export function waitCommand(
   branch: Branch,
   settle: (completion: Completion) => void,
