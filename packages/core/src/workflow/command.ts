@@ -2,33 +2,32 @@ import type { Outcome, RecordKind } from "../model/record.ts";
 import type { RetryPolicy } from "../model/retry.ts";
 import type { Post, StoredDocument } from "../model/transition.ts";
 
-/** How a command ended, as the program gets it. */
+/** How a command ended, for the program. */
 export type Completion =
   | { readonly outcome: "ok"; readonly value: unknown; readonly detail: string | null }
   | { readonly outcome: "failed"; readonly error: Error; readonly detail: string | null }
   | { readonly outcome: "timedOut" };
 
-interface Issued {
-  /** The kind of the record that will complete it. */
+interface CommandFields {
+  /** The kind of the record that completes it. */
   readonly record: RecordKind;
   readonly location: string;
-  /** The program's time when it was issued. */
   readonly issuedAt: number;
-  /** Hands the completion to the program. Called once. */
+  /** Delivers the completion to the program. Called once. */
   settle(completion: Completion): void;
 }
 
-/** What a step body is given. */
+/** Argument of a step body. */
 export interface StepInfo {
-  /** 1 for the first try. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborted on timeout, on cancel and when the run is lost to another worker. */
+  /** Aborted when the attempt times out, the run is cancelled, or another worker owns the run. */
   readonly signal: AbortSignal;
-  /** The same for every try of this step of this run: hand it to services that know such keys. */
+  /** The same for every attempt of this step of this run. Pass it to services that accept idempotency keys. */
   readonly idempotencyKey: string;
 }
 
-/** How a completed step is undone. */
+/** The rollback of a completed step. */
 export interface StepRollback {
   readonly run: (value: unknown, info: StepInfo) => unknown;
   readonly retry: RetryPolicy;
@@ -37,10 +36,10 @@ export interface StepRollback {
   readonly retryOnTimeout: boolean;
 }
 
-export interface StepCommand extends Issued {
+export interface StepCommand extends CommandFields {
   readonly kind: "step";
   readonly body: (info: StepInfo) => unknown;
-  /** Called in place of `body`, inside the store's own transaction. */
+  /** Called instead of `body`, inside the store's transaction. */
   readonly transact?: (tx: unknown, info: StepInfo) => unknown;
   readonly retry: RetryPolicy;
   readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
@@ -48,11 +47,10 @@ export interface StepCommand extends Issued {
   readonly retryOnTimeout: boolean;
   readonly ephemeral: boolean;
   readonly idempotencyKey: string | null;
-  /** Where it can be undone. */
   readonly rollback?: StepRollback | null;
-  /** Tries that failed and are recorded. */
+  /** Failed attempts that are recorded. */
   attempts: number;
-  /** When the next try may begin, after a failed one. */
+  /** When the next attempt may start. 0 if none has failed. */
   retryAt: number;
 }
 
@@ -60,37 +58,37 @@ export interface StepCommand extends Issued {
 export type Arm =
   | { readonly kind: "message"; readonly name: string; readonly as: string }
   | { readonly kind: "event"; readonly topic: string; readonly as: string }
-  /** The end of the run `child`, which was started at `location`. */
+  /** The end of run `child`, which was started at `location`. */
   | { readonly kind: "child"; readonly location: string; readonly child: string; readonly as: string };
 
-export interface WaitCommand extends Issued {
+export interface WaitCommand extends CommandFields {
   readonly kind: "wait";
   readonly arms: readonly Arm[];
-  /** How many entries end it; they are received together. */
+  /** Number of entries that end the wait. They are received together. */
   readonly count: number;
-  /** Its value is the list of what it received; at the deadline, of what is there. */
+  /** The value is the list of received entries. At the deadline it has those received so far. */
   readonly many: boolean;
   readonly until: number | null;
-  /** What the deadline means: the sleep is over (`ok`), the `timer` arm won (`ok`), or time is up (`timedOut`). */
+  /** What the deadline means: the sleep has elapsed (`ok`), the timer arm won (`ok`), or the wait timed out (`timedOut`). */
   readonly atDeadline: { readonly outcome: Extract<Outcome, "ok" | "timedOut">; readonly detail: string | null };
-  /** Created with it, and again whenever it is open where a journal ends: those that are there by then stay as they are. */
+  /** Documents created with the wait, and again if the wait is open when a replay ends. Existing documents are not changed. */
   readonly documents?: readonly StoredDocument[];
 }
 
-export interface PostCommand extends Issued {
+export interface PostCommand extends CommandFields {
   readonly kind: "post";
   readonly post: Post;
-  /** What the program gets, at once. */
+  /** Value of the completion, available at once. */
   readonly value: unknown;
   readonly detail: string | null;
 }
 
-/** A note in the journal that completes at once and is written with whatever comes next: nothing waits for it. */
-export interface MarkCommand extends Issued {
+/** A record that completes at once. It goes with the next commit. */
+export interface MarkCommand extends CommandFields {
   readonly kind: "mark";
   readonly value: unknown;
   readonly detail: string | null;
-  /** Rounds of this loop that nobody will ask for any more, once the mark is written. */
+  /** Iterations of this loop to delete once the mark is written. */
   readonly trim: { readonly loop: string; readonly below: number } | null;
 }
 

@@ -22,30 +22,37 @@ import type {
 } from "./structure.ts";
 
 export interface StepOptions<Value = unknown> {
-  /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
+  /** Retry policy. `false` means one attempt. Default: the workflow's policy, else 3 attempts, 1 s and 2 s apart. */
   readonly retry?: RetryOptions | false;
-  /** How long one try may take. Default: as long as it likes. */
+  /** Maximum duration of one attempt. Default: unlimited. */
   readonly timeout?: Duration;
-  /** Whether a try that took too long is tried again. Default: the step fails at once. */
+  /** Whether an attempt that timed out is retried. Default: false; the step fails at once. */
   readonly retryOnTimeout?: boolean;
-  /** Written with whatever comes next instead of in a commit of its own: cheaper, and run again if a crash comes first. */
+  /**
+   * Commit the result with the next record instead of by itself. Faster; the step runs again if the process crashes before that.
+   */
   readonly ephemeral?: boolean;
-  /** In place of the key made of run and location. */
+  /** Replaces the default key, which consists of run id and location. */
   readonly idempotencyKey?: string;
-  /** Undoes what the completed step did, when the run fails or is cancelled later on. The newest is undone first. */
+  /** Undoes the completed step if the run fails or is cancelled later. Rollbacks run newest first. */
   readonly rollback?: RollbackHandler<Value> | RollbackOptions<Value>;
 }
 
 export interface TryStepOptions<Value = unknown> extends StepOptions<Value> {
-  /** Which failures come back as values. Default: all but `rollback`, which is thrown on. */
+  /** Failures that are returned as values. Others are thrown. Default: all but `rollback`. */
   readonly catch?: ReadonlyArray<StepFailure["kind"]>;
 }
 
 export type TransactionOptions<Value = unknown> = Pick<StepOptions<Value>, "retry" | "idempotencyKey" | "rollback">;
 
-/** Why a step failed for good. */
+/** The final failure of a step. */
 export interface StepFailure {
-  /** `rollback`: the body threw a RollbackError. */
+  /**
+   * - `critical`: not retryable, such as a `CriticalError`.
+   * - `timeout`: the attempt timed out and timeouts are not retried.
+   * - `exhausted`: every attempt failed.
+   * - `rollback`: the step body threw a `RollbackError`.
+   */
   readonly kind: "critical" | "timeout" | "exhausted" | "rollback";
   readonly step: string;
   readonly error: Error;
@@ -55,22 +62,22 @@ export type TryResult<Value, Why> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly failure: Why };
 
-/** A message or event that was received. */
+/** A received message or event. */
 export interface Received<Value> {
   readonly timedOut: false;
   readonly value: Value;
   readonly id: string;
-  /** When it was sent, epoch ms. */
+  /** Time it was sent, in epoch ms. */
   readonly sentAt: number;
 }
 
-/** The wait's time was up. No payload can be mistaken for it. */
+/** The wait timed out. No payload can be mistaken for it. */
 export interface TimedOut {
   readonly timedOut: true;
 }
 
 export interface WaitOptions {
-  /** Name in the journal. Default: what is waited for. */
+  /** Name in the journal. Default: the name of the message or topic, or of the operation. */
   readonly name?: string;
 }
 
@@ -78,7 +85,7 @@ export interface WaitWithTimeout extends WaitOptions {
   readonly timeout: Duration;
 }
 
-/** What `ctx.select` can wait for. */
+/** One alternative of `ctx.select`. */
 export type SelectArm =
   | { readonly message: string | MessageType<unknown> }
   | { readonly event: string | TopicType<unknown> }
@@ -96,7 +103,7 @@ type SelectValue<Arm> = Arm extends { message: MessageType<infer Value> }
         ? unknown
         : undefined;
 
-/** Which arm won, and what it brought. */
+/** The key of the arm that won, and its value. */
 export type Selected<Arms> = {
   [Key in keyof Arms & string]: { readonly key: Key; readonly value: SelectValue<Arms[Key]> };
 }[keyof Arms & string];
@@ -104,40 +111,43 @@ export type Selected<Arms> = {
 export interface ChildOptions {
   /** Name in the journal, and part of the child's id. Default: the workflow's name. */
   readonly name?: string;
-  /** What happens to it when this run ends first. Default `cancel`. */
+  /** What happens to the child when this run ends first. Default `cancel`. */
   readonly onParentClose?: ParentClosePolicy;
   readonly tags?: readonly string[];
 }
 
 export interface ChildHandle<Output> {
   readonly runId: string;
-  /** Resolves with its output, or rejects with code `CHILD_FAILED` and the child's failure as cause. */
+  /** Resolves with the child's output. Rejects with code `CHILD_FAILED` and the child's failure as cause. */
   result(): Promise<Output>;
 }
 
 export interface SendOptions {
-  /** Makes sending it again harmless. Default: made of run and location. */
+  /** Idempotency id: a second message with the same id is ignored. Default: made of run id and location. */
   readonly id?: string;
-  /** What becomes of it if the target ends without having received it. Default `discard`. */
+  /** What happens to the message if its target ends without receiving it. Default `discard`. */
   readonly onTargetTerminated?: LeftoverPolicy;
 }
 
-/** What a workflow's code may ask for. Every call that returns a promise is durable: after a crash it gives what it gave. */
+/**
+ * The durable operations of a workflow function. A call that returns a promise is recorded, and replay returns the recorded
+ * result.
+ */
 export interface Ctx {
   readonly runId: string;
   readonly workflow: string;
-  /** How often the run was claimed without making progress; 1 when all is well. */
+  /** Number of claims without progress. 1 in normal operation. */
   readonly attempt: number;
-  /** Aborted when the run is cancelled, or lost to another worker. */
+  /** Aborted when the run is cancelled or another worker owns it. */
   readonly signal: AbortSignal;
 
-  /** Runs `body` once and keeps what it returns. The only place for effects. */
+  /** Executes `body` and records its result. The only place for side effects. */
   step<Value>(
     name: string,
     body: (info: StepInfo) => Value,
     options?: StepOptions<Awaited<Value>>,
   ): Promise<Awaited<Value>>;
-  /** As `step`, with a failure for good as a value. */
+  /** Like `step`, but returns a final failure as a value. */
   tryStep<Value>(
     name: string,
     body: (info: StepInfo) => Value,
@@ -145,8 +155,8 @@ export interface Ctx {
   ): Promise<TryResult<Awaited<Value>, StepFailure>>;
 
   /**
-   * A step whose body runs inside the store's own database transaction, and whose record is committed with what it wrote there:
-   * exactly once, whenever the process dies. `tx` is the store's: a `SqliteTx`, or as the body's parameter says.
+   * Executes a step body inside the store's database transaction. Its record and its writes commit together, exactly once, even if the
+   * process crashes. `tx` is the store's transaction: a `SqliteTx`, or the type of the body's parameter.
    */
   transaction<Tx = SqliteTx, Value = unknown>(
     name: string,
@@ -155,61 +165,66 @@ export interface Ctx {
   ): Promise<Awaited<Value>>;
 
   /**
-   * Acquires something that can't be stored, such as a connection, and gives it back when the run is suspended, ends or is lost.
-   * After each resume it is acquired again before the run goes on.
+   * Acquires a value that cannot be stored, such as a connection. Released when the run is suspended, ends or moves to another worker,
+   * and acquired again before it resumes.
    */
   resource<Value>(name: string, options: ResourceOptions<Value>): Promise<Resource<Value>>;
 
+  /** Suspends the run for a duration. */
   sleep(duration: Duration, options?: WaitOptions): Promise<void>;
+  /** Suspends the run until a time: a `Date` or epoch ms. */
   sleepUntil(time: Date | number, options?: WaitOptions): Promise<void>;
 
-  /** Waits for a message sent to this run. */
+  /** Waits for a message to this run. With a timeout, check `timedOut` of the result. */
   listen<Value = unknown>(
     message: string | MessageType<Value>,
     options: WaitWithTimeout,
   ): Promise<Received<Value> | TimedOut>;
   listen<Value = unknown>(message: string | MessageType<Value>, options?: WaitOptions): Promise<Received<Value>>;
-  /** Waits until `count` messages have come, or time is up: then gives those that are there. */
+  /** Waits for `count` messages. If the wait times out, returns the messages received so far. */
   listenN<Value = unknown>(
     message: string | MessageType<Value>,
     count: number,
     options?: WaitOptions & { readonly timeout?: Duration },
   ): Promise<{ readonly timedOut: boolean; readonly messages: ReadonlyArray<Received<Value>> }>;
-  /** Waits for an event on a topic. */
+  /** Waits for an event on a topic. With a timeout, check `timedOut` of the result. */
   awaitEvent<Value = unknown>(
     topic: string | TopicType<Value>,
     options: WaitWithTimeout,
   ): Promise<Received<Value> | TimedOut>;
   awaitEvent<Value = unknown>(topic: string | TopicType<Value>, options?: WaitOptions): Promise<Received<Value>>;
-  /** Waits for the first of several things. The losers are only unregistered: their messages stay. */
+  /** Waits for the first of several arms. The other arms receive nothing: their messages stay in the inbox. */
   select<const Arms extends Readonly<Record<string, SelectArm>>>(
     arms: Arms,
     options?: WaitOptions,
   ): Promise<Selected<Arms>>;
 
   /**
-   * Runs all branches side by side, each to its end, and gives what each gave. Where some fail, it rejects with a `JoinError`
-   * that holds every branch's error.
+   * Runs the branches concurrently, each to its end, and returns their values by name. Rejects with a `JoinError` that has the error of
+   * every failed branch.
    */
   join<const All extends Branches<Ctx>>(name: string, branches: All): Promise<Joined<All>>;
   /**
-   * Runs all branches side by side; the first that succeeds wins, whatever it gives. The others are ended: their signals are
-   * aborted and they start nothing more. Where all fail, it rejects with a `RaceError`.
+   * Runs the branches concurrently and returns the first that succeeds. The other branches are cancelled: their signals are aborted and
+   * they start nothing more. Rejects with a `RaceError` if all branches fail.
    */
   race<const All extends Branches<Ctx>>(name: string, branches: All): Promise<RaceResult<All>>;
-  /** Rounds with a state, for as long as you like: the journal keeps the state and the last rounds, not every round there was. */
+  /** Repeats a function with a state, for any number of iterations. The journal keeps the state and the last iterations only. */
   loop<State, Value>(options: LoopOptions<Ctx, State, Value>): Promise<Value>;
   loop<Value>(options: PlainLoopOptions<Ctx, Value>): Promise<Value>;
-  /** A scope of its own names, with a failure in it as a value. */
+  /** Runs a function in a named scope and returns its failure as a value. */
   try<Value>(
     name: string,
     run: (ctx: Ctx) => Value,
     options?: ScopeOptions,
   ): Promise<TryResult<Awaited<Value>, ScopeFailure>>;
 
-  /** For code that changes under runs: `latest` for a run that comes here first, what it went by for one that was here before. */
+  /**
+   * Version of a code change. Returns `latest` for a run that reaches this point first, and the recorded version in every replay. A run that passed
+   * here before the call was added gets 1.
+   */
   getVersion(name: string, latest: number): Promise<number>;
-  /** Something of this name and kind was here in earlier code; runs whose journal has it go past it. */
+  /** Declares that earlier code had an operation of this name and kind here. Replay skips its records. */
   removed(name: string, kind: RecordKind): void;
 
   /** Starts a run of another workflow and waits for its output. */
@@ -223,20 +238,20 @@ export interface Ctx {
     input: Input,
     options?: ChildOptions & { readonly propagateFailure?: boolean },
   ): Promise<Output>;
-  /** Starts a run of another workflow and goes on. */
+  /** Starts a run of another workflow and returns its handle. */
   startChild<Input, Output>(
     workflow: Workflow<Input, Output>,
     input: Input,
     options?: ChildOptions,
   ): Promise<ChildHandle<Output>>;
-  /** Ends this generation and begins the next: the same run and inbox, a fresh journal. Never returns. */
+  /** Ends this generation and starts the next: the same run and inbox, a new journal. Never resolves. */
   continueAs(input: unknown): Promise<never>;
   continueAs<Input, Output>(workflow: Workflow<Input, Output>, input: Input): Promise<never>;
 
-  /** A point of no return: what was done before it is not undone any more, whatever comes. Durable before anything after it begins. */
+  /** Steps before the checkpoint are no longer rolled back. Durable before any later step starts. */
   rollbackCheckpoint(name: string): Promise<void>;
 
-  /** Sends a message to a run. What can't be delivered becomes a dead letter. */
+  /** Sends a message to a run. A message that cannot be delivered becomes a dead letter. */
   send<Value>(runId: string, message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<void>;
   /** Emits an event on a topic. */
   emit<Value>(
@@ -245,45 +260,45 @@ export interface Ctx {
     options?: EventOptions & { readonly id?: string },
   ): Promise<void>;
 
-  /** The time of the last completion, epoch ms: the same in every replay. */
+  /** Time of the last completion, in epoch ms. The same in every replay. */
   now(): number;
-  /** In [0, 1): the same in every replay. */
+  /** Random number in [0, 1). The same in every replay. */
   random(): number;
-  /** The same in every replay. */
+  /** Random UUID. The same in every replay. */
   uuid(): string;
-  /** Logs once: not again in replay. */
+  /** Logs a line. Not repeated in replay. */
   log(text: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** A registered definition: a name and the function, or the program, that is run durably. */
+/** A workflow definition: name, version, and a function or a program. */
 export interface Workflow<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly version: number;
   readonly options: WorkflowOptions<Input, Output>;
   run(ctx: Ctx, input: Input): Promise<Output>;
-  /** Set where the definition is not code: what interprets its runs in place of `run`. */
+  /** Interprets the runs instead of `run`. Null for a code workflow. */
   readonly program: ProgramFactory | null;
 }
 
-/** What has to be known of a workflow to start it: not its code. */
+/** Name, version and types of a workflow, without its code. Enough to start it. */
 export interface WorkflowDeclaration<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly version: number;
   readonly options: Pick<WorkflowOptions<Input, Output>, "input">;
-  /** There where the code is; what is declared has the type of it alone. */
+  /** Never set in a declaration; carries the types. */
   run?(ctx: Ctx, input: Input): Promise<Output>;
 }
 
-/** A workflow of whatever input and output: what lists and registries hold. */
+/** A workflow with any input and output. */
 export type AnyWorkflow = Workflow;
 
 export interface WorkflowOptions<Input, Output> extends PolicyOptions {
-  /** A Standard Schema; each start is checked by it. */
+  /** Standard Schema that checks the input of each start. */
   readonly input?: StandardSchema<unknown, Input>;
-  /** A Standard Schema; a run whose output does not fit fails. */
+  /** Standard Schema that checks the output. A run with an invalid output fails. */
   readonly output?: StandardSchema<unknown, Output>;
-  /** For steps that say nothing of retries. */
+  /** Default retry policy of the steps. `false` means one attempt. Default: 3 attempts, 1 s and 2 s apart. */
   readonly retry?: RetryOptions | false;
-  /** Several versions may be registered side by side; a run stays on the one that it was started with. Default 1. */
+  /** Version of this definition. Versions can be registered side by side; a run keeps the version it started with. Default 1. */
   readonly version?: number;
 }

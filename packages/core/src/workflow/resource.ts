@@ -1,35 +1,40 @@
 import type { ResolvedRetry, RetryOptions } from "../model/retry.ts";
 
-/** What `acquire` is given. */
 export interface AcquireInfo {
-  /** 1 for the first try since the run was last resumed. */
+  /** Counted from 1 since the run last resumed. */
   readonly attempt: number;
-  /** Aborted when the run does not need it any more. */
+  /** Aborted when the run no longer needs the resource. */
   readonly signal: AbortSignal;
 }
 
 export interface ResourceOptions<Value> {
-  /** Called before the run goes on: when it first asks, and after each resume. What it gives is never stored. */
+  /** Acquires the value: on the first request and after each resume, before the run continues. The value is never stored. */
   readonly acquire: (info: AcquireInfo) => Value | Promise<Value>;
-  /** Called when the run is suspended, ends or is lost. Default: `Symbol.asyncDispose` or `Symbol.dispose` of the value, if any. */
+  /**
+   * Releases the value when the run is suspended, ends or moves to another worker. Default: its `Symbol.asyncDispose` or
+   * `Symbol.dispose`, if any.
+   */
   readonly release?: (value: Value) => unknown;
-  /** How a failing `acquire` is tried again, before the run fails. Default: the workflow's, then 3 tries, 1 s apart at first. */
+  /**
+   * Retry policy of `acquire`. The run fails after the last attempt. `false` means one attempt. Default: the workflow's policy,
+   * else 3 attempts, 1 s and 2 s apart.
+   */
   readonly retry?: RetryOptions | false;
 }
 
-/** Something a run holds while it is worked on. */
+/** A resource of a run. */
 export interface Resource<Value> {
   readonly name: string;
-  /** What was acquired last. Read it where it is used: after a resume it is another. */
+  /** The value acquired last. Read it where it is used: it changes with each resume. */
   readonly value: Value;
 }
 
-/** A resource as a program asks its host for it. */
+/** A program's request for a resource. */
 export interface ResourceRequest {
   readonly name: string;
   readonly acquire: (info: AcquireInfo) => unknown;
   readonly release: (value: unknown) => unknown;
   readonly retry: ResolvedRetry;
-  /** Hands the resource to the program. Called once. */
+  /** Delivers the resource to the program. Called once. */
   settle(resource: Resource<unknown>): void;
 }

@@ -2,15 +2,15 @@ import type { Duration } from "../model/duration.ts";
 import type { RetryOptions } from "../model/retry.ts";
 import type { StepInfo } from "./command.ts";
 
-/** Undoes a step that has completed; gets what the step returned. */
+/** Undoes a completed step. Receives the step's result. */
 export type RollbackHandler<Value> = (value: Value, info: StepInfo) => unknown;
 
 export interface RollbackOptions<Value> {
   readonly run: RollbackHandler<Value>;
-  /** `false`: one try. Default: the workflow's, then 3 tries, 1 s apart at first. */
+  /** Retry policy. `false` means one attempt. Default: the workflow's policy, else 3 attempts, 1 s and 2 s apart. */
   readonly retry?: RetryOptions | false;
-  /** How long one try may take. Default: as long as it likes. */
+  /** Maximum duration of one attempt. Default: unlimited. */
   readonly timeout?: Duration;
-  /** Whether a try that took too long is tried again. Default: it is not, and what the step did stays. */
+  /** Whether an attempt that timed out is retried. Default: false; the rollback fails at once. */
   readonly retryOnTimeout?: boolean;
 }

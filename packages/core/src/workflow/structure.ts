@@ -1,24 +1,22 @@
-/** What the structured operations of a ctx take and give. `Context` is the ctx that a branch, a iteration or a scope gets for itself. */
-
-/** Functions that run side by side, by name. */
+/** Functions that run concurrently, by name. `Context` is the ctx type that each receives. */
 export type Branches<Context> = Readonly<Record<string, (ctx: Context) => unknown>>;
 
 type Returned<Branch> = Branch extends (...args: never[]) => infer Value ? Awaited<Value> : never;
 
-/** What each branch of a join gave. */
+/** The value of each branch of a join. */
 export type Joined<All> = { readonly [Name in keyof All]: Returned<All[Name]> };
 
-/** Which branch won a race, and what it gave. */
+/** The branch that won a race, and its value. */
 export type RaceResult<All> = {
   [Name in keyof All & string]: { readonly winner: Name; readonly value: Returned<All[Name]> };
 }[keyof All & string];
 
-/** What a iteration of a loop gives: the state of the next iteration, or the value of the whole. */
+/** Result of an iteration: the state of the next one, or the value of the loop. */
 export type LoopStep<State, Value> =
   | { readonly kind: "continue"; readonly state: State }
   | { readonly kind: "break"; readonly value: Value };
 
-/** How a iteration says what comes next. */
+/** Creates the result of an iteration. */
 export const Loop = {
   continue<State>(state: State): { readonly kind: "continue"; readonly state: State } {
     return { kind: "continue", state };
@@ -31,35 +29,34 @@ export const Loop = {
 export interface LoopHistory {
   /** Name in the journal. */
   readonly name: string;
-  /** The state is written every so many iterations; a replay begins with the last one written. Default 20. */
+  /** The state is recorded every `commitInterval` iterations, and a replay resumes at the last recorded one. Default 20. */
   readonly commitInterval?: number;
-  /** Old iterations are dropped from the journal every so many iterations. Default: with each write of the state. */
+  /** Old iterations are deleted from the journal every `historyEvery` iterations. Default: `commitInterval`. */
   readonly historyEvery?: number;
-  /** How many finished iterations stay in the journal for people to read. Default 20. */
+  /** Finished iterations kept in the journal for operators to read. Default 20. */
   readonly historyKeep?: number;
 }
 
 export interface LoopOptions<Context, State, Value> extends LoopHistory {
-  /** Of the first iteration. */
+  /** State of the first iteration. */
   readonly state: State;
   readonly run: (ctx: Context, state: State, iteration: number) => Promise<LoopStep<State, Value>>;
 }
 
-/** A loop without state: a iteration that returns nothing is followed by another. */
+/** A loop without state. An iteration that returns nothing is followed by another. */
 export interface PlainLoopOptions<Context, Value> extends LoopHistory {
   readonly run: (ctx: Context, state: undefined, iteration: number) => Promise<LoopStep<undefined, Value> | undefined>;
 }
 
 export interface ScopeOptions {
-  /** Which failures are values; others are thrown on. Default: all but `rollback`. */
+  /** Failures that are returned as values. Others are thrown. Default: all but `rollback`. */
   readonly catch?: ReadonlyArray<ScopeFailure["source"]>;
 }
 
-/** What failed in a scope. */
+/** The failure of a scope. */
 export interface ScopeFailure {
-  /** What the error came from: an operation of the ctx, a `RollbackError`, or the code itself. */
+  /** Origin of the error: an operation, a `RollbackError`, or other code in the scope. */
   readonly source: "step" | "child" | "join" | "race" | "rollback" | "code";
-  /** The name of the scope. */
   readonly scope: string;
   readonly error: Error;
 }

@@ -38,22 +38,26 @@ export function workflow<Input, Output>(
 ): Workflow<Input, Output> {
   const options = typeof second === "function" ? {} : second;
   const run = typeof second === "function" ? second : third;
-  if (typeof run !== "function") throw new PawlError("OPTION_INVALID", `workflow ${String(name)} has no function`);
+  if (typeof run !== "function")
+    throw new PawlError("OPTION_INVALID", `workflow ${String(name)} has no function; pass one as the last argument`);
   return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program: null };
 }
 
-/** Refuses what is no workflow, as callers without types may pass: a name, or the function itself. */
+/** Rejects values that are not a workflow, such as a name or a function from untyped code. */
 export function checkWorkflow<Declaration>(workflow: Declaration): Declaration {
   if (typeof workflow === "object" && workflow !== null && "options" in workflow && "version" in workflow) {
     return workflow;
   }
   const kind = workflow === null ? "null" : typeof workflow;
-  throw new PawlError("OPTION_INVALID", `a workflow is what workflow() or declareWorkflow() gives, not a ${kind}`);
+  throw new PawlError(
+    "OPTION_INVALID",
+    `expected a workflow created with workflow() or declareWorkflow(); got ${kind}`,
+  );
 }
 
 /**
- * Defines a workflow whose runs are interpreted by a program of your own: completions in, commands out. Its state may be
- * data, kept by snapshots, so that a later session starts from the last one.
+ * Defines a workflow whose runs are interpreted by your own program: completions in, commands out. If its state is data, it can be
+ * stored as a snapshot, and replay starts there.
  */
 export function programWorkflow<Input, Output>(
   name: string,
@@ -61,7 +65,7 @@ export function programWorkflow<Input, Output>(
   options: WorkflowOptions<Input, Output> = {},
 ): Workflow<Input, Output> {
   const run = (): never => {
-    throw new TypeError(`workflow ${name} is interpreted by a program, it has no function`);
+    throw new TypeError(`workflow ${name} is interpreted by a program and has no function`);
   };
   return { name: checkName(name, "workflow name"), version: versionOf(name, options), options, run, program };
 }
@@ -82,8 +86,5 @@ export function declareWorkflow<Input, Output = unknown>(
 
 function versionOf(name: string, { version = 1 }: { readonly version?: number }): number {
   if (Number.isSafeInteger(version) && version > 0) return version;
-  throw new PawlError(
-    "OPTION_INVALID",
-    `the version of workflow ${name} is ${version}; it has to be a whole number above 0`,
-  );
+  throw new PawlError("OPTION_INVALID", `version of workflow ${name} must be a positive integer; got ${version}`);
 }
