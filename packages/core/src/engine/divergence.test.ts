@@ -68,14 +68,14 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
       async (ctx) => {
         await ctx.step("a", () => 1);
       },
-      ["at b", "step (record 2)", "came to its end"],
+      ["at b", "step (record 2)", "the code ended without requesting it"],
     ],
     [
       "a throw before the journal's end",
       async () => {
         throw new Error("new code throws");
       },
-      ["at a", "step (record 1)", "came to its end"],
+      ["at a", "step (record 1)", "the code ended without requesting it"],
     ],
     ["nothing asked for", async () => await new Promise(() => {}), ["at a", "step (record 1)", "nothing"]],
   ];
