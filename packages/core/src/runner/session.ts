@@ -192,7 +192,8 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
 
   #startProgram(input: Payload): void {
     const start = (): void => this.#driver.start(input);
-    if (this.#driver.recordsLeft > WATCHED_RECORDS_MAX) this.#unwatched = this.#services.rejections.unwatched(this.runId, start);
+    if (this.#driver.recordsLeft > WATCHED_RECORDS_MAX)
+      this.#unwatched = this.#services.rejections.unwatched(this.runId, start);
     else this.#services.rejections.watched(this.runId, start);
   }
 
