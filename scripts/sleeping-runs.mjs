@@ -34,7 +34,7 @@ export async function makeSleepers(url, client, count) {
     const columns = await columnsOf(client, table);
     const id = table === "runs" ? "id" : "run_id";
     const values = columns.map((name) =>
-      name === id ? "'sleeper-' || g" : name === "n" ? "nextval('pawl.places')" : `t.${name}`,
+      name === id ? "'sleeper-' || g" : name === "n" ? "nextval('pawl.positions')" : `t.${name}`,
     );
     for (let from = 1; from < count; from += BATCH) {
       const to = Math.min(from + BATCH, count) - 1;

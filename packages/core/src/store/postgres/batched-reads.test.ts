@@ -79,7 +79,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
 
   it("everyone who reads is told when the statement fails", async () => {
     let down = false;
-    const { store } = await open(fixture, (text) => down && text.includes("load_many"));
+    const { store } = await open(fixture, (text) => down && text.includes(".load_runs"));
     await store.commit([create("a", { owner: "w" }), create("b", { owner: "w" })]);
     down = true;
     const ends = await Promise.allSettled([store.load("a"), store.load("b")]);

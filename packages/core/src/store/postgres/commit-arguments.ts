@@ -15,13 +15,13 @@ import { type EventChange, FRESH } from "./staged-topics.ts";
 
 const ARGUMENTS = Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const COMMIT_CALL = `SELECT @.commit_11(${ARGUMENTS})::text AS json`;
+export const COMMIT_CALL = `SELECT @.commit(${ARGUMENTS})::text AS json`;
 
 /** With a look whether the records are there already. */
-export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked_11(${ARGUMENTS})::text AS json`;
+export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked(${ARGUMENTS})::text AS json`;
 
 /** The same, with more than puts and removals of documents. */
-export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents_11(${ARGUMENTS}, $36)::text AS json`;
+export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents(${ARGUMENTS}, $36)::text AS json`;
 
 export interface CommitExtras {
   /** The present, where the caller's clock counts. */
@@ -137,7 +137,7 @@ function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {
     for (const entry of run.added)
       inbox.push({ ...inboxRow(run_id, entry), ...(run.restored?.has(entry.n) ? { again: true } : {}) });
     for (const n of run.taken ?? []) taken.push({ run_id, first: n, last: n });
-    if (run.topics !== null) waits.push({ run_id, topics: [...run.topics].map(toColumn), place: waits.length });
+    if (run.topics !== null) waits.push({ run_id, topics: [...run.topics].map(toColumn), position: waits.length });
   }
   return [cuts, inbox, taken, waits].map(jsonOrNull);
 }
@@ -174,7 +174,7 @@ function seenRows(runs: readonly StagedRun[]): readonly object[] {
 function letterRows({ letters }: Stage): readonly object[] {
   const removed = [...letters.removed].map((id) => ({ what: "remove", id: toColumn(id) }));
   const added = [...letters.changes.values()].flatMap((letter) => (letter === null ? [] : letterRow(letter)));
-  return [...removed, ...added].map((row, index) => ({ ...row, place: index + 1 }));
+  return [...removed, ...added].map((row, index) => ({ ...row, n: index + 1 }));
 }
 
 function letterRow({ id, kind, postId, target, name, reason, status, sentAt, deadAt, value }: LetterRow): object {
@@ -195,7 +195,7 @@ function letterRow({ id, kind, postId, target, name, reason, status, sentAt, dea
 
 const APPEND_CALL_ARGUMENTS = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const APPEND_CALL = `SELECT @.append_7(${APPEND_CALL_ARGUMENTS})::text AS json`;
+export const APPEND_CALL = `SELECT @.append_record(${APPEND_CALL_ARGUMENTS})::text AS json`;
 
 /** Null: there is something else to write. */
 export function appendValues(stage: Stage, now: number | null): readonly unknown[] | null {

@@ -11,25 +11,18 @@ const postgres = await freshPostgres();
 interface Opened {
   readonly store: Store;
   readonly schema: string;
-  another(): Promise<Store>;
 }
 
 async function open({ pool, schema }: PostgresFixture): Promise<Opened> {
   const own = await schema();
-  const stores: Store[] = [];
-  const another = async (): Promise<Store> => {
-    const store = postgresStore(pool, { schema: own.schema, listen: false });
-    stores.push(store);
-    await store.open(new ManualWorld(1_700_000_000_000));
-    return store;
-  };
+  const store = postgresStore(pool, { schema: own.schema, listen: false });
+  await store.open(new ManualWorld(1_700_000_000_000));
   onTestFinished(async () => {
-    for (const store of stores) await store.close();
+    await store.close();
     await own.dispose();
   });
-  const store = await another();
   await store.heartbeat("w", 3_600_000);
-  return { store, schema: own.schema, another };
+  return { store, schema: own.schema };
 }
 
 /** In the order of their bytes; by their code units the last but one would be the last. */
@@ -37,7 +30,7 @@ const IDS = ["Z", "a", "b", "ä", "\ue000", "😀"];
 
 /** A commit that adds a record to each of these runs, if they have these revs. */
 const commitCall = (schema: string): string =>
-  `SELECT ${schema}.commit_11(NULL, NULL, $1, $2, NULL, $3, '{l}', '{step}', '{""}', '{1}', 0, '{0}', '{0}', '{""}', NULL${", NULL".repeat(20)}) AS present`;
+  `SELECT ${schema}.commit(NULL, NULL, $1, $2, NULL, $3, '{l}', '{step}', '{""}', '{1}', 0, '{0}', '{0}', '{""}', NULL${", NULL".repeat(20)}) AS present`;
 
 type Seen = readonly (readonly [id: string, rev: number])[];
 
@@ -188,40 +181,5 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     await store.commit(["c", "a", "b"].map((id) => create(id)));
     const rows = await execute(fixture.pool, `SELECT id FROM ${schema}.runs ORDER BY n`);
     expect(rows).toEqual([{ id: "c" }, { id: "a" }, { id: "b" }]);
-  });
-
-  it("is what a schema of the release before is given, whose processes go on beside", async () => {
-    const { schema, another } = await open(fixture);
-    await execute(
-      fixture.pool,
-      `DROP FUNCTION ${schema}.commit_11, ${schema}.commit_checked_11, ${schema}.commit_documents_11;
-       DELETE FROM ${schema}.migrations WHERE version = 11`,
-    );
-    const run = {
-      id: "r",
-      undo: "none",
-      status: "running",
-      epoch: 1,
-      turn: 0,
-      owner: "w",
-      created_at: 1,
-      started_at: 1,
-    };
-    const rest = { inbox_last: 0, topics: 0, base_seq: 0, generation: 0, claims: 0, claim_seq: 0, workflow: "order" };
-    const row = JSON.stringify([{ place: 1, ...run, ...rest, version: 1, start_id: "s", input: "1" }]);
-    const journal = (seq: number): string =>
-      `'{r}', '{${seq}}', '{l}', '{step}', '{""}', '{1}', '{0}', '{0}', '{""}', '{null}'`;
-    const before = (name: string, locks: string, added: string, inserts: string): string =>
-      `SELECT ${schema}.${name}(NULL, NULL, ${locks}, ${added}, NULL, NULL, ${inserts}${", NULL".repeat(13)}) AS present`;
-    await execute(fixture.pool, before("commit_10", "NULL, NULL", journal(1), `'${row}'`));
-    const store = await another();
-    const answered = async (seq: number): Promise<unknown> =>
-      (await store.commit([append("r", { records: [record(seq)] })])).answers;
-    expect(await answered(2)).toEqual([{ kind: "applied", post: null, again: false }]);
-    const [seen] = await revs(schema);
-    const added = before("commit_checked_10", `'{r}', '{${seen?.[1]}}'`, journal(3), "NULL");
-    expect(await execute(fixture.pool, added)).not.toEqual([{ present: null }]);
-    expect(await answered(3)).toEqual([{ kind: "applied", post: null, again: true }]);
-    expect(Array.from((await store.load("r"))?.records ?? [], ({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 });

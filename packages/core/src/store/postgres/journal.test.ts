@@ -48,10 +48,10 @@ const addCall = (schema: string, seqs: readonly number[]): string => {
   const journal = [() => "r", (seq: number) => seq, () => "l", () => "step", () => '""', () => 1].map(array);
   const rest = [() => 0, () => 0, () => '""', () => "null"].map(array);
   const columns = [...journal, "0", ...rest].join(", ");
-  return `SELECT ${schema}.commit_checked_11(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(20)})`;
+  return `SELECT ${schema}.commit_checked(NULL, NULL, '{r}', '{1}', ${columns}${", NULL".repeat(20)})`;
 };
 
-const WRITES = /commit_\w*11|append_7/;
+const WRITES = /\.(?:commit|append_record)/;
 
 describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
@@ -119,7 +119,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
         throw Object.assign(new Error("made to break"), { code: "ECONNRESET" });
       }
       const answer = await statement.send();
-      if (isLost && late !== null && statement.text.includes("rows_10")) {
+      if (isLost && late !== null && statement.text.includes(".read_rows")) {
         isLost = false;
         expect(await execute(fixture.pool, late.text, late.values)).not.toEqual([{ json: null }]);
       }
@@ -144,13 +144,6 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     await store.commit([append("r", { records: [record(2, { detail: "" })] })]);
     await store.commit([append("r", { records: odd.slice(1) })]);
     expect(await store.reader.journal("r", { afterSeq: 1, limit: 9 })).toEqual(odd);
-  });
-
-  it("gives what was written in full before", async () => {
-    const { store, schema } = await open(fixture);
-    const before = await store.reader.journal("r", { afterSeq: 0, limit: 9 });
-    await execute(fixture.pool, `UPDATE ${schema}.journal SET outcome = 'ok', detail = NULL`);
-    expect(await store.reader.journal("r", { afterSeq: 0, limit: 9 })).toEqual(before);
   });
 
   it("is read, cut and continued across the chunks that its index leads to", async () => {

@@ -169,7 +169,7 @@ export class PostgresStore implements Store {
       now,
       owned: held,
       ...rest
-    } = (await this.#database.call(STORE_SQL.beat, values)) as Heartbeat & {
+    } = (await this.#database.call(STORE_SQL.heartbeat, values)) as Heartbeat & {
       readonly now: number;
     };
     this.#clock?.heard(now);

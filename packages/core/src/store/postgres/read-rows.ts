@@ -17,9 +17,9 @@ import {
 
 /** Rows that are wanted, as the arguments of the function that reads them; and its answer, as rows that are known. */
 
-export const ROWS_CALL = "SELECT @.rows_10($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
+export const ROWS_CALL = "SELECT @.read_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
 
-export const LOCK_CALL = "SELECT @.lock_1($1, $2)::text AS json";
+export const LOCK_CALL = "SELECT @.lock_rows($1, $2)::text AS json";
 
 export function rowsValues(wanted: RowsToRead, now: number | null): readonly unknown[] {
   return [

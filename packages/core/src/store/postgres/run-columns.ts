@@ -1,6 +1,6 @@
 import { toColumn } from "../text-column.ts";
 import { columnArray } from "./array-text.ts";
-import type { CreatedColumn, HeadColumn, SavedColumn } from "./schema/commit-columns.ts";
+import type { CreatedColumn, HeadColumn, SavedColumn } from "./schema/commit.ts";
 import type { StagedRun } from "./staged-runs.ts";
 
 /** Rows of runs as the functions that write a commit take them: their ids, what is the same in all, and a list for each other column. */

@@ -154,7 +154,7 @@ export type RecordValues = readonly [
   attempts: number,
   startedAt: number,
   at: number,
-  detail: string | null,
+  detail: string,
 ];
 
 /** What most records say is written as nothing: with no column that is NULL a row has no map of those, either. */
@@ -174,8 +174,8 @@ function outcomeOf(column: string): JournalRecord["outcome"] {
   return column === PLAIN ? "ok" : (column as JournalRecord["outcome"]);
 }
 
-function detailOf(column: string | null): string | null {
-  if (column === null || column === PLAIN) return null;
+function detailOf(column: string): string | null {
+  if (column === PLAIN) return null;
   return column === EMPTY ? "" : fromColumn(column);
 }
 

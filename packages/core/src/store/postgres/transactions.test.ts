@@ -70,7 +70,7 @@ describe.runIf(postgres !== null)("a commit with code in it, on PostgreSQL", () 
     const batch = [append("r", { records: [record(1)], transaction: code })];
     await expect(store.commit(batch)).rejects.toMatchObject({ outcome: "unknown" });
     const again = store.commit(batch);
-    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".lock_1%'`;
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}".lock_rows%'`;
     while ((await execute(fixture.pool, waits)).length === 0) expect(calls).toBeLessThan(3);
     await (late as (() => Promise<void>) | null)?.();
     expect((await again).answers).toEqual([{ kind: "applied", post: null, again: true }]);

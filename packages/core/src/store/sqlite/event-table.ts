@@ -143,7 +143,7 @@ const TOPIC_TABLE_SQL = {
   leave: "DELETE FROM pawl_waiters WHERE run = ? AND topic = ?",
   unsubscribe: "DELETE FROM pawl_waiters WHERE run = ?",
   waiters: `SELECT ${HEAD_COLUMN} FROM pawl_waiters w JOIN pawl_runs r ON r.key = w.run
-    WHERE w.topic = ? ORDER BY w.place LIMIT ?`,
+    WHERE w.topic = ? ORDER BY w.position LIMIT ?`,
   seen: "SELECT n FROM pawl_topics_seen WHERE run = ? AND topic = ?",
   setSeen: "INSERT INTO pawl_topics_seen (run, topic, n) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = excluded.n",
   forgetSeen: "DELETE FROM pawl_topics_seen WHERE run = ?",

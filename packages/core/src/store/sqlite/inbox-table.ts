@@ -171,7 +171,7 @@ function knownRow(
   return [key, kind, toColumn(id), n, at];
 }
 
-/** Databases of earlier versions have the ids of first entries that lie there still. */
+/** A run may be in two statements of one flush; the second finds its id recorded already. */
 function knowFirstText(rows: number): string {
   return `INSERT INTO pawl_inbox_ids (run, kind, id, n, at) SELECT run, kind, id, n, at FROM pawl_inbox
     WHERE n = 1 AND run IN (${Array(rows).fill("?").join(", ")}) ON CONFLICT DO NOTHING`;

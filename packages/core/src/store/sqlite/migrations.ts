@@ -2,17 +2,19 @@ import { PawlError } from "../../model/errors.ts";
 import type { SqliteDatabase } from "./driver.ts";
 
 /**
- * The schema, as the steps that made it. A step is never changed once it is published: a later one changes what it left.
+ * The tables and their indexes.
  *
- * Journal rows lie in the order of the commits, with an index by run: rows clustered by run would dirty a page for each run
- * of a batch, which costs three times as much. A run's row begins with what decides and ends with what may be long.
+ * Journal rows are stored in commit order, with an index by run. If they were clustered by run, a batch would write one page per run, which
+ * costs three times as much. The columns of a run start with the ones that decisions need and end with the ones that may be long.
+ *
+ * `pawl_runs_due` is separate from `pawl_runs_owned`: a post that wakes a suspended run changes only this small index.
  */
-const MIGRATIONS: readonly string[] = [
-  `
+const TABLES_SQL = `
 CREATE TABLE pawl_runs (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
   status TEXT NOT NULL,
+  undo TEXT NOT NULL,
   epoch INTEGER NOT NULL,
   turn INTEGER NOT NULL,
   owner TEXT,
@@ -38,8 +40,9 @@ CREATE TABLE pawl_runs (
   input TEXT,
   outcome TEXT
 );
-CREATE INDEX pawl_runs_owned ON pawl_runs (owner, status, wake_at) WHERE owner IS NOT NULL;
-CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
+CREATE INDEX pawl_runs_owned ON pawl_runs (owner, status) WHERE owner IS NOT NULL;
+CREATE INDEX pawl_runs_due ON pawl_runs (owner, status, wake_at) WHERE owner IS NOT NULL AND wake_at IS NOT NULL;
+CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, version, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
 CREATE INDEX pawl_runs_open ON pawl_runs (created_at) WHERE ended_at IS NULL;
 CREATE INDEX pawl_runs_ended ON pawl_runs (status, created_at, ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX pawl_runs_workflow ON pawl_runs (workflow, created_at);
@@ -81,7 +84,7 @@ CREATE TABLE pawl_inbox_ids (run INTEGER NOT NULL, kind TEXT NOT NULL, id TEXT N
   PRIMARY KEY (run, kind, id)) WITHOUT ROWID;
 CREATE INDEX pawl_inbox_ids_at ON pawl_inbox_ids (at);
 
-CREATE TABLE pawl_waiters (place INTEGER PRIMARY KEY, topic TEXT NOT NULL, run INTEGER NOT NULL, UNIQUE (run, topic));
+CREATE TABLE pawl_waiters (position INTEGER PRIMARY KEY, topic TEXT NOT NULL, run INTEGER NOT NULL, UNIQUE (run, topic));
 CREATE INDEX pawl_waiters_topic ON pawl_waiters (topic);
 
 CREATE TABLE pawl_topics_seen (run INTEGER NOT NULL, topic TEXT NOT NULL, n INTEGER NOT NULL,
@@ -120,6 +123,7 @@ CREATE TABLE pawl_letters (
   dead_at INTEGER NOT NULL,
   value TEXT
 );
+CREATE INDEX pawl_letters_dead ON pawl_letters (dead_at);
 
 CREATE TABLE pawl_documents (kind TEXT NOT NULL, id TEXT NOT NULL, run_id TEXT, a TEXT, b TEXT, c TEXT, d TEXT, body TEXT,
   UNIQUE (kind, id));
@@ -129,28 +133,15 @@ CREATE INDEX pawl_documents_b ON pawl_documents (kind, b, id) WHERE b IS NOT NUL
 CREATE INDEX pawl_documents_c ON pawl_documents (kind, c, id) WHERE c IS NOT NULL;
 CREATE INDEX pawl_documents_d ON pawl_documents (kind, d, id) WHERE d IS NOT NULL;
 
-CREATE TABLE pawl_workers (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) WITHOUT ROWID;
-`,
-  `
-DROP INDEX pawl_runs_claimable;
-CREATE INDEX pawl_runs_claimable ON pawl_runs (workflow, version, wake_at) WHERE owner IS NULL AND wake_at IS NOT NULL;
-ALTER TABLE pawl_workers ADD COLUMN workflows TEXT;
-`,
-  "ALTER TABLE pawl_runs ADD COLUMN undo TEXT NOT NULL DEFAULT 'none'",
-  "CREATE INDEX pawl_letters_dead ON pawl_letters (dead_at);",
-  // What wakes a run that rests with its owner changes one small index, and not the one that holds all of the owner's runs.
-  `
-DROP INDEX pawl_runs_owned;
-CREATE INDEX pawl_runs_owned ON pawl_runs (owner, status) WHERE owner IS NOT NULL;
-CREATE INDEX pawl_runs_due ON pawl_runs (owner, status, wake_at) WHERE owner IS NOT NULL AND wake_at IS NOT NULL;
-`,
-  // A run's first entry is known by itself while it lies in the inbox: releases that do not look there must not open the file.
-  "SELECT 1",
-];
+CREATE TABLE pawl_workers (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, workflows TEXT) WITHOUT ROWID;
+`;
 
-export const SCHEMA_VERSION = MIGRATIONS.length;
+/** The steps that make the schema. A published migration never changes; a later one changes its result. */
+const MIGRATIONS: readonly string[] = [TABLES_SQL];
 
-/** Brings the schema to the version that this code knows; refuses one that is newer. */
+const SCHEMA_VERSION = MIGRATIONS.length;
+
+/** Applies the migrations that the database does not have. Rejects a database with a newer schema. */
 export function migrate(database: SqliteDatabase): void {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -160,7 +151,7 @@ export function migrate(database: SqliteDatabase): void {
     if (version > SCHEMA_VERSION) {
       throw new PawlError(
         "STORE_UNSUPPORTED",
-        `the database has schema version ${version}, and this release knows ${SCHEMA_VERSION}; use a newer release`,
+        `the database has schema version ${version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
       );
     }
     for (const migration of MIGRATIONS.slice(version)) database.exec(migration);

@@ -91,14 +91,7 @@ export function runOfRow(row: RunRow): Run {
 }
 
 export function waitOf(column: string | null): Wait | null {
-  if (column === null) return null;
-  const wait = JSON.parse(column) as Wait;
-  return wait.since === undefined ? withTimes(wait) : wait;
-}
-
-/** Rows of earlier versions do not say since when, nor what each open wait is for. */
-function withTimes(wait: Wait): Wait {
-  return { ...wait, since: null, open: wait.open.map((each) => ({ ...each, since: null, arms: [] })) };
+  return column === null ? null : (JSON.parse(column) as Wait);
 }
 
 function parentOf(row: RunRow): Parent | null {

@@ -289,8 +289,8 @@ export const RUN_SQL = {
   wait: "SELECT wait FROM pawl_runs WHERE key = ?",
   insert: `INSERT INTO pawl_runs (id, status, owner, wake_at, created_at, started_at, workflow, version, start_id,
       parent_run, parent_location, parent_on_close, tags, input,
-      epoch, turn, inbox_last, topics, base_seq, generation, claims, claim_seq)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
+      undo, epoch, turn, inbox_last, topics, base_seq, generation, claims, claim_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'none', 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
   insertInput: "INSERT INTO pawl_inputs (run, input) VALUES (?, ?)",
   removeInput: "DELETE FROM pawl_inputs WHERE run = ?",
   insertTag: "INSERT INTO pawl_tags (tag, created_at, run) VALUES (?, ?, ?)",

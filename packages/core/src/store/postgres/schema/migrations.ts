@@ -1,57 +1,50 @@
 import { PawlError } from "../../../model/errors.ts";
 import type { Connection, Database } from "../database.ts";
-import { APPEND_SQL, COMMIT_SQL, DOCUMENTS_SQL } from "./commit.ts";
-import { COLUMNS_SQL } from "./commit-columns.ts";
-import { JOURNAL_SQL } from "./journal.ts";
-import { LOADING_SQL } from "./loads.ts";
-import { BEAT_SQL, CLAIM_NEWEST_SQL, CLAIM_OF_MANY_SQL, OWNERS_SQL, WORKER_SQL } from "./ownership.ts";
+import { COMMIT_SQL } from "./commit.ts";
+import { OWNERSHIP_SQL } from "./ownership.ts";
 import { PRUNE_SQL } from "./prune.ts";
-import { READING_SQL, ROWS_SQL } from "./reads.ts";
+import { READS_SQL } from "./reads.ts";
 import { TABLES_SQL } from "./tables.ts";
 
-/**
- * The schema, as the steps that made it. A step is never changed once it is published: a later one changes what it left.
- *
- * Functions have the number of the step that made them in their names, and stay when a later one brings others. So processes
- * of the release before go on beside those of this one, as long as a step only adds.
- */
-const MIGRATIONS: readonly string[] = [
-  `${TABLES_SQL}${COMMIT_SQL}${ROWS_SQL}${WORKER_SQL}${PRUNE_SQL}`,
-  BEAT_SQL,
-  CLAIM_NEWEST_SQL,
-  CLAIM_OF_MANY_SQL,
-  OWNERS_SQL,
-  DOCUMENTS_SQL,
-  APPEND_SQL,
-  READING_SQL,
-  LOADING_SQL,
-  JOURNAL_SQL,
-  COLUMNS_SQL,
-];
-
-export const SCHEMA_VERSION = MIGRATIONS.length;
-
-/** Code that knows this version, or a newer one, can work on what the steps leave. */
-const OLDEST = 10;
-
-const SCHEMA_SQL = `CREATE SCHEMA IF NOT EXISTS @;
-CREATE TABLE IF NOT EXISTS @.migrations (version integer PRIMARY KEY, oldest integer NOT NULL)`;
-
-/** What the schema says of itself: its version, and the oldest version of the code that can work on it. */
-interface SchemaState {
-  readonly version: number;
-  readonly oldest: number;
+interface Migration {
+  readonly sql: string;
+  /** The oldest schema version whose code can use the schema after this migration. */
+  readonly compatibleFrom: number;
 }
 
-const NO_SCHEMA: SchemaState = { version: 0, oldest: 0 };
+/**
+ * The steps that make the schema. Step 1 is version 1 of the schema.
+ *
+ * A published migration never changes; a later one changes its result. A later migration that changes a function creates it under a new
+ * name, so processes of the previous release keep working while the new one is rolled out.
+ */
+const MIGRATIONS: readonly Migration[] = [
+  { sql: [TABLES_SQL, COMMIT_SQL, READS_SQL, OWNERSHIP_SQL, PRUNE_SQL].join(""), compatibleFrom: 1 },
+];
 
-/** Brings the schema to the version that this code knows, one process at a time. One that is newer is used as it is. */
+const SCHEMA_VERSION = MIGRATIONS.length;
+
+const SCHEMA_SQL = `CREATE SCHEMA IF NOT EXISTS @;
+CREATE TABLE IF NOT EXISTS @.migrations (version integer PRIMARY KEY, compatible_from integer NOT NULL)`;
+
+/** The stored version of the schema, and the oldest version whose code can use it. */
+interface SchemaState {
+  readonly version: number;
+  readonly compatibleFrom: number;
+}
+
+const NO_SCHEMA: SchemaState = { version: 0, compatibleFrom: 0 };
+
+/**
+ * Applies the migrations that the schema does not have, one process at a time. A newer schema is used unchanged if it is compatible with
+ * this code, and rejected otherwise.
+ */
 export async function migrate(database: Database): Promise<void> {
   await database.use(async (connection) => {
     const state = await schemaState(database, connection);
-    if (state.oldest > SCHEMA_VERSION) {
+    if (state.compatibleFrom > SCHEMA_VERSION) {
       throw unsupported(
-        `the schema ${database.schema} is for releases from schema version ${state.oldest} on, and this one knows ${SCHEMA_VERSION}; use a newer release`,
+        `schema ${database.schema} has version ${state.version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
       );
     }
     if (state.version >= SCHEMA_VERSION) return;
@@ -60,12 +53,16 @@ export async function migrate(database: Database): Promise<void> {
       await connection.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 20261116))", [
         `pawl ${database.schema}`,
       ]);
+      // Reading a table makes the connection's catalog cache current. Without it, CREATE SCHEMA IF NOT EXISTS fails if another process
+      // has created the schema while this one waited for the lock.
+      await connection.query("SELECT 1 FROM pg_namespace WHERE false");
       await connection.query(SCHEMA_SQL);
       const { version } = await schemaState(database, connection);
-      for (const [index, migration] of MIGRATIONS.entries()) {
+      for (const [index, { sql, compatibleFrom }] of MIGRATIONS.entries()) {
         if (index < version) continue;
-        await connection.query(migration);
-        await connection.query("INSERT INTO @.migrations (version, oldest) VALUES ($1, $2)", [index + 1, OLDEST]);
+        await connection.query(sql);
+        const row = [index + 1, compatibleFrom];
+        await connection.query("INSERT INTO @.migrations (version, compatible_from) VALUES ($1, $2)", row);
       }
       await connection.query("COMMIT");
     } catch (error) {
@@ -80,9 +77,9 @@ async function schemaState(database: Database, connection: Connection): Promise<
   const found = await connection.call("SELECT (to_regclass($1) IS NOT NULL)::text AS json", [table]);
   if (found !== true) return NO_SCHEMA;
   const text =
-    "SELECT json_build_object('version', max(version), 'oldest', max(oldest))::text AS json FROM @.migrations";
+    "SELECT json_build_object('version', max(version), 'compatibleFrom', max(compatible_from))::text AS json FROM @.migrations";
   const state = (await connection.call(text, [])) as { readonly [name in keyof SchemaState]: number | null };
-  return { version: state.version ?? 0, oldest: state.oldest ?? 0 };
+  return { version: state.version ?? 0, compatibleFrom: state.compatibleFrom ?? 0 };
 }
 
 const SETTINGS_SQL = `SELECT json_build_object('version', current_setting('server_version_num')::integer,

@@ -1,6 +1,6 @@
-/** Removes what is old, a bounded number of rows. Children go before their parents, in the same call where they can. */
+/** Deletes expired rows, at most `p_limit` of each kind. Children are deleted before their parents, in the same call if the limit allows. */
 export const PRUNE_SQL = `
-CREATE FUNCTION @.prune_1(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_letters_before bigint,
+CREATE FUNCTION @.prune(p_ended_before bigint, p_statuses text[], p_received_before bigint, p_letters_before bigint,
   p_limit bigint) RETURNS json
   LANGUAGE plpgsql AS $body$
 DECLARE

@@ -1,29 +1,57 @@
-import { PLAN } from "./commit.ts";
-import { HEAD_VALUES, NEWEST_SEQ, NOW_SQL, RUN_JSON } from "./row-json.ts";
-
-/** How a journal is read: the newest seq of a run `r`, and the newest up to one of `x`. */
-export interface JournalReads {
-  readonly newest: string;
-  readonly floor: string;
-}
+import { PLANNER_SETTINGS } from "./commit.ts";
+import { chunkOf, HEAD_VALUES, NEWEST_SEQ, NOW_SQL, RUN_JSON, recordsSql } from "./row-json.ts";
 
 /**
- * What a decision needs to know, read in one call and one state of the database. Waiters and children come with their runs.
- * Nothing is locked: who writes says what it saw.
+ * Frequent reads, as functions. A connection plans a function once; a statement that is sent as text is planned each time, which takes
+ * longer than executing it.
  */
-export const rowsSql = (name: string, { newest, floor }: JournalReads): string => `
-CREATE FUNCTION @.${name}(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
-  p_children text[], p_letters text[], p_seen json, p_floors json) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
+
+export const RECORD_JSON =
+  "json_build_array(j.seq, j.location, j.kind, j.outcome, j.payload, j.attempts, j.started_at, j.at, j.detail)";
+
+export const ENTRY_JSON = "json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)";
+
+/** The parameters of both functions that read rows, in the order of `rowsValues`. */
+const ROWS_PARAMETERS = `p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
+  p_children text[], p_letters text[], p_seen json, p_floors json`;
+
+const KNOWN_RUNS = `SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${NEWEST_SEQ})) `;
+
+/** The newest seq of run `x` that is not above `x.seq`. */
+const FLOOR_SEQ = `(SELECT j.seq FROM @.journal j WHERE ${recordsSql("x.run_id", "0", "x.seq")}
+  ORDER BY ${chunkOf("j.seq")} DESC, j.seq DESC LIMIT 1)`;
+
+/** Most decisions need rows of runs only. `read_rows` reads those itself, and calls `read_rows_all` for everything else. */
+const READ_ROWS = `
+CREATE FUNCTION @.read_rows(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
+DECLARE
+  found json;
+BEGIN
+  IF p_known IS NULL AND p_topics IS NULL AND p_seen IS NULL AND p_floors IS NULL
+      AND cardinality(p_inboxes || p_events || p_children || p_letters) = 0 THEN
+    ${KNOWN_RUNS} INTO found FROM @.runs r WHERE r.id = ANY (p_runs);
+    RETURN json_build_object('now', ${NOW_SQL}, 'runs', found);
+  END IF;
+  RETURN @.read_rows_all(p_now, p_runs, p_inboxes, p_known, p_topics, p_events, p_children, p_letters, p_seen, p_floors);
+END $body$;
+`;
+
+/**
+ * The rows that a decision needs, read in one call and from one state of the database. Waiters and children come with their runs.
+ * Nothing is locked: the commit compares the `rev` of every row.
+ */
+const READ_ROWS_ALL = `
+CREATE FUNCTION @.read_rows_all(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
 DECLARE
   waiters json;
   children json;
   run_ids text[] := p_runs;
 BEGIN
   IF p_topics IS NOT NULL THEN
-    SELECT json_agg(json_build_array(w.topic, w.run_id) ORDER BY w.topic, w.place), run_ids || array_agg(w.run_id)
+    SELECT json_agg(json_build_array(w.topic, w.run_id) ORDER BY w.topic, w.position), run_ids || array_agg(w.run_id)
       INTO waiters, run_ids
       FROM json_to_recordset(p_topics) AS x(topic text, depth bigint), LATERAL (
-        SELECT * FROM @.waiters q WHERE q.topic = x.topic ORDER BY q.place LIMIT x.depth) AS w;
+        SELECT * FROM @.waiters q WHERE q.topic = x.topic ORDER BY q.position LIMIT x.depth) AS w;
     run_ids := coalesce(run_ids, p_runs);
   END IF;
   IF p_children IS NOT NULL THEN
@@ -33,11 +61,10 @@ BEGIN
   END IF;
   RETURN json_build_object(
     'now', ${NOW_SQL},
-    'runs', (SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${newest})) FROM @.runs r WHERE r.id = ANY (run_ids)),
+    'runs', (${KNOWN_RUNS} FROM @.runs r WHERE r.id = ANY (run_ids)),
     'waiters', waiters,
     'children', children,
-    'inboxes', (SELECT json_agg(json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)
-      ORDER BY i.run_id, i.n) FROM @.inbox i WHERE i.run_id = ANY (p_inboxes)),
+    'inboxes', (SELECT json_agg(${ENTRY_JSON} ORDER BY i.run_id, i.n) FROM @.inbox i WHERE i.run_id = ANY (p_inboxes)),
     'known', CASE WHEN p_known IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(k.run_id, k.kind, k.id))
       FROM json_to_recordset(p_known) AS x(run_id text, kind text, id text)
       JOIN @.inbox_ids k ON k.run_id = x.run_id AND k.kind = x.kind AND k.id = x.id) END,
@@ -52,14 +79,14 @@ BEGIN
       FROM json_to_recordset(p_seen) AS x(run_id text, topic text)
       JOIN @.topics_seen s ON s.run_id = x.run_id AND s.topic = x.topic) END,
     'floors', CASE WHEN p_floors IS NULL THEN NULL ELSE (SELECT json_agg(json_build_array(x.run_id, x.seq,
-        coalesce(${floor}, r.base_seq)))
+        coalesce(${FLOOR_SEQ}, r.base_seq)))
       FROM json_to_recordset(p_floors) AS x(run_id text, seq integer) JOIN @.runs r ON r.id = x.run_id) END
   );
 END $body$;
 `;
 
-const LOCK = `
-CREATE FUNCTION @.lock_1(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+const LOCK_ROWS = `
+CREATE FUNCTION @.lock_rows(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
 BEGIN
   INSERT INTO @.topics (topic, rev, pending) SELECT u.t, 0, 0 FROM unnest(p_topics) AS u(t) ORDER BY u.t ON CONFLICT DO NOTHING;
   PERFORM 1 FROM @.topics WHERE topic = ANY (p_topics) ORDER BY topic FOR UPDATE;
@@ -67,76 +94,50 @@ BEGIN
 END $body$;
 `;
 
-export const ROWS_SQL = `${rowsSql("rows_1", {
-  newest: NEWEST_SEQ,
-  floor: "(SELECT max(j.seq) FROM @.journal j WHERE j.run_id = x.run_id AND j.seq <= x.seq)",
-})}${LOCK}`;
+/** `OFFSET 0` makes the planner evaluate the subquery once, instead of copying its expressions to every place that uses them. */
+const loadedRow = (
+  run: string,
+  after: string,
+): string => `(SELECT r.*, to_json(doc) AS snapshot, ${NEWEST_SEQ} AS newest,
+    coalesce(${after}, doc.a::bigint, r.base_seq) AS after_seq
+    FROM @.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id WHERE r.id = ${run} OFFSET 0) AS r`;
 
-/**
- * Reads that are made again and again, as functions: a connection plans them once, where a statement that is sent whole is
- * planned each time, which takes longer than to do it.
- */
+const LOADED_JSON = `json_build_object('run', ${RUN_JSON}, 'snapshot', r.snapshot, 'newest', r.newest,
+  'records', CASE WHEN r.newest > r.after_seq THEN (SELECT json_agg(${RECORD_JSON} ORDER BY j.seq) FROM @.journal j
+    WHERE ${recordsSql("r.id", "(r.after_seq + 1)")}) END,
+  'inbox', CASE WHEN r.inbox_last > 0 THEN (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n) FROM @.inbox i WHERE i.run_id = r.id) END)`;
 
-export const RECORD_JSON =
-  "json_build_array(j.seq, j.location, j.kind, j.outcome, j.payload, j.attempts, j.started_at, j.at, j.detail)";
+const LOAD_RUN = `SELECT (${LOADED_JSON})::text FROM ${loadedRow("p_run", "p_after")}`;
 
-export const ENTRY_JSON = "json_build_array(i.run_id, i.n, i.kind, i.id, i.name, i.value, i.status, i.at, i.policy)";
-
-export const LOADED_FROM = "@.runs r LEFT JOIN @.documents doc ON doc.kind = 'snapshot' AND doc.id = r.id";
-
-/** The seq after which records are read, where the caller has seen none. */
-export const afterSeq = (seen: string): string => `coalesce(${seen}, doc.a::bigint, r.base_seq)`;
-
-const loadedJson = (seen: string): string => `json_build_object('run', ${RUN_JSON}, 'snapshot', to_json(doc),
-  'records', (SELECT json_agg(${RECORD_JSON} ORDER BY j.seq) FROM @.journal j
-    WHERE j.run_id = r.id AND j.seq > ${afterSeq(seen)}),
-  'inbox', CASE WHEN r.inbox_last = 0 THEN NULL
-    ELSE (SELECT json_agg(${ENTRY_JSON} ORDER BY i.n) FROM @.inbox i WHERE i.run_id = r.id) END)`;
-
-const LOAD = `SELECT (${loadedJson("p_after")})::text FROM ${LOADED_FROM} WHERE r.id = p_run`;
-
-/** Several at once, in the order of their ids. One that is long stands as true: it is read by itself. */
-const LOAD_MANY = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN ${NEWEST_SEQ} - ${afterSeq("u.after_seq")} > p_records THEN 'true'
+/** In the order of `p_runs`: null for a run that does not exist, true for a run that is too long and must be loaded alone. */
+const LOAD_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN r.newest - r.after_seq > p_records THEN 'true'
       ELSE (SELECT CASE WHEN octet_length(l.loaded) > p_bytes THEN 'true' ELSE l.loaded END
-        FROM (SELECT ${loadedJson("u.after_seq")}::text AS loaded) AS l) END
-    FROM ${LOADED_FROM} WHERE r.id = u.id), 'null'), ',' ORDER BY u.place) || ']'
-    FROM unnest(p_runs, p_after) WITH ORDINALITY AS u(id, after_seq, place)`;
+        FROM (SELECT ${LOADED_JSON}::text AS loaded OFFSET 0) AS l) END
+    FROM ${loadedRow("u.id", "u.after_seq")}), 'null'), ',' ORDER BY u.position) || ']'
+    FROM unnest(p_runs, p_after) WITH ORDINALITY AS u(id, after_seq, position)`;
 
-const RUN = `SELECT (${RUN_JSON})::text FROM @.runs r WHERE r.id = p_run`;
+const READ_RUN = `SELECT (${RUN_JSON})::text FROM @.runs r WHERE r.id = p_run`;
 
-const RUN_MANY = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_length(l.found) > p_bytes THEN 'true' ELSE l.found END
-    FROM (SELECT ${RUN_JSON}::text AS found FROM @.runs r WHERE r.id = u.id) AS l), 'null'), ',' ORDER BY u.place) || ']'
-    FROM unnest(p_runs) WITH ORDINALITY AS u(id, place)`;
+/** As `LOAD_RUNS`. */
+const READ_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_length(l.found) > p_bytes THEN 'true' ELSE l.found END
+    FROM (SELECT ${RUN_JSON}::text AS found FROM @.runs r WHERE r.id = u.id OFFSET 0) AS l), 'null'), ',' ORDER BY u.position) || ']'
+    FROM unnest(p_runs) WITH ORDINALITY AS u(id, position)`;
 
-export function reading(signature: string, query: string): string {
+function queryFunction(signature: string, query: string): string {
   return `
-CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${PLAN} AS $body$
+CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
 BEGIN
   RETURN (${query});
 END $body$;
 `;
 }
 
-/** What a decision needs to know: mostly nothing but rows of runs, for which `all` looks at too much. */
-export const fewRowsSql = (name: string, all: string, newest: string): string => `
-CREATE FUNCTION @.${name}(p_now bigint, p_runs text[], p_inboxes text[], p_known json, p_topics json, p_events text[],
-  p_children text[], p_letters text[], p_seen json, p_floors json) RETURNS json LANGUAGE plpgsql STABLE ${PLAN} AS $body$
-DECLARE
-  found json;
-BEGIN
-  IF p_known IS NULL AND p_topics IS NULL AND p_seen IS NULL AND p_floors IS NULL
-      AND cardinality(p_inboxes || p_events || p_children || p_letters) = 0 THEN
-    SELECT json_agg(json_build_array(${HEAD_VALUES}, r.wait, ${newest})) INTO found FROM @.runs r WHERE r.id = ANY (p_runs);
-    RETURN json_build_object('now', ${NOW_SQL}, 'runs', found);
-  END IF;
-  RETURN @.${all}(p_now, p_runs, p_inboxes, p_known, p_topics, p_events, p_children, p_letters, p_seen, p_floors);
-END $body$;
-`;
-
-export const READING_SQL = [
-  reading("load_8(p_run text, p_after bigint)", LOAD),
-  reading("load_many_8(p_runs text[], p_after bigint[], p_records bigint, p_bytes bigint)", LOAD_MANY),
-  reading("run_8(p_run text)", RUN),
-  reading("run_many_8(p_runs text[], p_bytes bigint)", RUN_MANY),
-  fewRowsSql("rows_8", "rows_1", NEWEST_SEQ),
+export const READS_SQL = [
+  READ_ROWS,
+  READ_ROWS_ALL,
+  LOCK_ROWS,
+  queryFunction("load_run(p_run text, p_after bigint)", LOAD_RUN),
+  queryFunction("load_runs(p_runs text[], p_after bigint[], p_records bigint, p_bytes bigint)", LOAD_RUNS),
+  queryFunction("read_run(p_run text)", READ_RUN),
+  queryFunction("read_runs(p_runs text[], p_bytes bigint)", READ_RUNS),
 ].join("");
