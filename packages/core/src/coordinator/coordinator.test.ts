@@ -627,7 +627,7 @@ describe("the coordinator stops before it writes a wrong state", () => {
     await expect(coordinator.submit(start("later"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
     expect(batches).toEqual([1]);
     expect(told).toHaveLength(1);
-    expect(told[0]).toContain("record 1 offered where 6 follows");
+    expect(told[0]).toContain("record 1 appended where 6 follows");
     await coordinator.drained();
   });
 
@@ -643,7 +643,7 @@ describe("the coordinator stops before it writes a wrong state", () => {
     void send("r", "m1").then(() => send("w", "m2"));
     await world.settle();
     expect(answers).toEqual([{ kind: "queued", id: "m1" }, { kind: "delivered" }]);
-    expect(told).toEqual([expect.stringContaining("record 1 offered where 6 follows")]);
+    expect(told).toEqual([expect.stringContaining("record 1 appended where 6 follows")]);
   });
 
   it("a store that answers too little, or what can't be, stops it, too", async () => {
