@@ -34,23 +34,23 @@ import {
 } from "./program/topics.ts";
 
 export interface BpmnOptions {
-  /** Runs the processes. */
+  /** The engine that executes the processes. */
   readonly engine: Engine;
-  /** Handlers by the name that elements give them, or by the element's id. */
+  /** Handlers by the name in the element, or by element id. */
   readonly handlers?: Handlers;
-  /** Handlers for all tasks of a type that have none by name. */
+  /** Handlers for all tasks of a type that have no handler by name. */
   readonly tasks?: TypeHandlers;
-  /** Computes expressions; it has to be pure. Default: FEEL. */
+  /** Evaluates expressions. Must be pure. Default: FEEL. */
   readonly evaluate?: Evaluate;
-  /** How a failing handler is tried again, where the model does not say. */
+  /** Retry policy of handlers, unless the model sets one. Default: 3 attempts, exponential backoff from 1 s to 1 min. */
   readonly retry?: Partial<RetrySetting>;
-  /** Workflows that are code and that call activities may name. */
+  /** Code workflows that call activities can start. */
   readonly workflows?: readonly AnyWorkflow[];
-  /** JSON schemas of forms that models know by an id: what is filled in is checked against them. */
+  /** JSON schemas of forms that models refer to by id. Completed tasks are checked against them. */
   readonly forms?: Forms;
-  /** The present, for what humans do. Default: the machine's clock. */
+  /** The current time for human tasks, in epoch milliseconds. Default: the system clock. */
   readonly now?: () => number;
-  /** A snapshot of a run is kept after so many records. Default 100. */
+  /** Number of records between snapshots of a run. Default 100. */
   readonly snapshotEvery?: number;
 }
 
@@ -64,18 +64,18 @@ export interface FindQuery {
 }
 
 export interface PublishOptions {
-  /** Finds the one instance that waits for it. */
+  /** The correlation key of the instance that receives the message. */
   readonly key?: string;
   readonly variables?: Variables;
-  /** The same id again is a duplicate. */
+  /** A message with the same id is sent once. */
   readonly id?: string;
-  /** How long it waits for an instance. Default 1 hour. */
+  /** How long the message is kept until an instance receives it. Default 1 hour. */
   readonly ttl?: Duration;
 }
 
 const TTL = "1 hour";
 
-/** Reads what is deployed in the engine's store, and lets the engine work on it. */
+/** Loads the deployed processes from the engine's store and registers their workflows with the engine. */
 export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
   const bpmn = new Bpmn(options);
   await bpmn.open();
@@ -84,9 +84,9 @@ export async function createBpmn(options: BpmnOptions): Promise<Bpmn> {
 
 /** Deploys models, starts processes, and operates their runs. */
 export class Bpmn {
-  /** Corrects runs from outside. */
+  /** Operator actions on process runs. */
   readonly operate: ProcessOperations;
-  /** What humans do. */
+  /** Human tasks. */
   readonly tasks: HumanTasks;
   readonly #engine: Engine;
   readonly #definitions: Definitions;
@@ -117,24 +117,24 @@ export class Bpmn {
   }
 
   /**
-   * Deploys every executable process of a BPMN document, or a graph in JSON. A model that is the latest version already stays
-   * that; a run stays on the version that it was started with.
+   * Deploys every executable process of a BPMN document, or a graph in JSON. A process whose latest version has the same model
+   * keeps that version. Runs stay on the version that they were started with.
    */
   async deploy(source: string | Uint8Array | Graph, options: DeployOptions = {}): Promise<readonly Deployed[]> {
     return await this.#definitions.deploy(source, options);
   }
 
-  /** The versions of a process, oldest first, with their states. */
+  /** The versions of a process, oldest first. */
   async deployments(process: string): Promise<readonly Deployment[]> {
     return await this.#definitions.deployments.list(process);
   }
 
-  /** Lets a draft, or a deprecated version, be started. */
+  /** Publishes a draft or a deprecated version. */
   async publishVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
     return await this.#definitions.change(process, version, "published", options.by ?? null);
   }
 
-  /** Has a version started no more, but by its number. Its runs go on. */
+  /** Deprecates a version: it can be started only by its version number. Its runs continue. */
   async deprecateVersion(
     process: string,
     version: number,
@@ -143,12 +143,12 @@ export class Bpmn {
     return await this.#definitions.change(process, version, "deprecated", options.by ?? null);
   }
 
-  /** Has a draft, or a deprecated version, never started any more. Its runs go on. */
+  /** Archives a draft or a deprecated version: it cannot be started again. Its runs continue. */
   async archiveVersion(process: string, version: number, options: { readonly by?: string } = {}): Promise<Deployment> {
     return await this.#definitions.change(process, version, "archived", options.by ?? null);
   }
 
-  /** Moves runs to another version of their process, or with `dryRun` says of each what is in the way. */
+  /** Migrates runs to another version of their process. With `dryRun`, only reports the problems of each run. */
   async migrate(
     runIds: readonly string[],
     version: number,
@@ -158,14 +158,14 @@ export class Bpmn {
     return await migrateRuns(parts, runIds, version, options);
   }
 
-  /** Reads what others have deployed since, and works on it too. */
+  /** Loads versions that other processes have deployed since. */
   async refresh(): Promise<void> {
     await this.#definitions.refresh();
   }
 
   /**
-   * Starts an instance of a process. Resolves when it is durable. A process that begins with a condition alone is started if
-   * the variables meet it.
+   * Starts an instance of a process. Resolves when it is durable. A process without a plain start event starts if the variables
+   * meet the condition of a conditional start event.
    */
   async start(
     process: string,
@@ -184,7 +184,7 @@ export class Bpmn {
     return await this.#begin(found, variables, element, options);
   }
 
-  /** Begins an instance of every process, in its latest version, that has a start event whose condition these variables meet. */
+  /** Starts an instance of every process whose latest version has a conditional start event that the variables meet. */
   async startByCondition(
     variables: Variables,
     options: Pick<StartProcessOptions, "tags" | "businessKey"> = {},
@@ -208,7 +208,7 @@ export class Bpmn {
     return await this.#engine.start(workflow, input, options);
   }
 
-  /** Instances, newest first; those of a business key, with the instances that they have called. */
+  /** Lists instances, newest first. A business key also finds the instances that were called with it. */
   async find(query: FindQuery = {}): Promise<Page<RunSummary>> {
     const { businessKey, process, ...rest } = query;
     return await this.#engine.list({
@@ -218,7 +218,10 @@ export class Bpmn {
     });
   }
 
-  /** A message, to the definitions that begin with it and to the one instance that waits for it, or will within its time. */
+  /**
+   * Sends a message: it starts instances of definitions with that start message, and the instance that waits for it receives it,
+   * now or before it expires.
+   */
   async publish(name: string, options: PublishOptions = {}): Promise<EmitOutcome> {
     const { key = "", variables = {}, id, ttl = TTL } = options;
     const value: MessageValue = { variables, from: null };
@@ -227,21 +230,21 @@ export class Bpmn {
       ...kept,
       ...(id !== undefined && { id: `${id} start` }),
     });
-    // What has begun an instance is kept for others, not for that one.
+    // An instance that this message started must not receive it again.
     const deliver = started.kind === "delivered" ? "afterCreate" : "all";
     const one = { deliver, consume: "one", expireAfter: ttl, ...(id !== undefined && { id }) } as const;
     const outcome = await this.#engine.emit(messageTopic(name, key), value, one);
     return started.kind === "delivered" ? started : outcome;
   }
 
-  /** A signal, to all who wait for it. */
+  /** Sends a signal to all runs that wait for it. */
   async signal(name: string, variables: Variables = {}, options: { readonly id?: string } = {}): Promise<EmitOutcome> {
     const value: MessageValue = { variables, from: null };
     const kept = { deliver: "afterCreate", consume: "all", expireAfter: SIGNAL_TTL } as const;
     return await this.#engine.emit(signalTopic(name), value, { ...kept, ...options });
   }
 
-  /** Completes the task that waits at a location of a run; `view` tells where they are. */
+  /** Completes the human task at a location of a run. `view` lists the locations. */
   async completeTask(runId: string, location: string, variables: Variables = {}): Promise<SendOutcome> {
     const { tasks } = await this.view(runId);
     if (!tasks.some((task) => task.location === location)) {
@@ -250,7 +253,7 @@ export class Bpmn {
     return await this.#engine.send(runId, taskMessage(location), { variables }, { id: `complete ${location}` });
   }
 
-  /** Where a run is: its active elements, tasks, incidents and variables. */
+  /** The current state of a run: active elements, tasks, incidents and variables. */
   async view(runId: string): Promise<ProcessView> {
     const run = await this.#engine.get(runId);
     if (run === null) throw new PawlError("RUN_NOT_FOUND", `run ${runId} not found`);

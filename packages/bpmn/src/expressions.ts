@@ -2,15 +2,15 @@ import { checkFeel, evaluateFeel } from "./feel/feel.ts";
 import type { Variables } from "./machine/state.ts";
 import type { Expression } from "./model/process.ts";
 
-/** Computes the value of an expression of a model. Pure: the same expression and variables give the same value. */
+/** Evaluates an expression of a model. Must be pure. */
 export type Evaluate = (expression: Expression, variables: Variables) => unknown;
 
-/** FEEL, and what common models write as `${…}` where it means the same. */
+/** Evaluates FEEL, and JUEL in `${…}` where it means the same. */
 export const evaluateExpression: Evaluate = (expression, variables) => evaluateFeel(expression.text, variables).value;
 
 /**
- * Why an expression can never be computed; null: it may be. Whether a text is FEEL depends on the names of variables, which may
- * have spaces, so only what is written in braces is looked at.
+ * Returns why an expression can never be evaluated. Null if it may be. FEEL names may contain spaces, so FEEL cannot be checked
+ * without the variables; only text in braces is checked.
  */
 export function flawOf({ text }: Expression): string | null {
   if (!/[$#]\{/.test(text)) return null;

@@ -5,23 +5,23 @@ import type { Element, EventTrigger, Process } from "../model/process.ts";
 import { firstDue, nextDue, parseTimer } from "../model/timer.ts";
 import { type MessageValue, messageStartTopic, signalTopic } from "../program/topics.ts";
 
-/** A model as it was deployed. */
+/** A model as deployed. */
 export type Source =
   | { readonly kind: "bpmn"; readonly text: string }
   | { readonly kind: "graph"; readonly text: string };
 
-/** One version of a process. The run that is started with it keeps it, and begins instances when a trigger comes. */
+/** One version of a process. A definition run stores it, and starts instances when a trigger occurs. */
 export interface Definition {
   readonly process: string;
   readonly version: number;
   readonly hash: string;
   readonly source: Source;
   readonly starts: readonly Start[];
-  /** It begins no instance before it is told to. */
+  /** A draft starts no instances until it is published. */
   readonly isDraft?: boolean;
 }
 
-/** What begins an instance, and at which element. */
+/** A trigger that starts an instance, and its element. */
 interface Start {
   readonly element: string;
   readonly trigger: EventTrigger;
@@ -34,7 +34,7 @@ interface Due {
 
 interface WatchState {
   readonly listens: boolean;
-  /** For each start: when its timer is due next, and how often still. */
+  /** For each start: when its timer is due next, and how many repetitions are left. */
   readonly due: ReadonlyArray<Due | null>;
   readonly startedCount: number;
 }
@@ -42,17 +42,20 @@ interface WatchState {
 export const DEFINITION_WORKFLOW = "bpmn definition";
 const COMMAND = "command";
 
-/** Tells a definition to begin no more instances by itself: a later version does. */
+/** The command that stops a definition from starting instances, because another version does. */
 export const SUPERSEDED = "superseded";
 
-/** Tells it to begin instances: it is the one that does. */
+/** The command that makes a definition start instances. */
 export const LISTENING = "listening";
 
 export function definitionId(process: string, version: number): string {
   return `bpmn ${process} ${version}`;
 }
 
-/** The triggers of a process's own start events, of receive tasks that begin it, and of events after a gateway that does. */
+/**
+ * The triggers that start a process: of its start events, of instantiating receive tasks, and of events after an instantiating
+ * gateway.
+ */
 export function startsOf(process: Process): readonly Start[] {
   return (process.scopes.get(process.id)?.elements ?? []).flatMap((id) => {
     const element = process.elements.get(id);
@@ -72,14 +75,14 @@ function afterGateway(process: Process, { outgoing }: Element): readonly Start[]
   return targets.flatMap((target) => (target === undefined ? [] : startsAt(target)));
 }
 
-/** Begins an instance; the same id again is the same instance. */
+/** Starts an instance. Starting the same id again has no effect. */
 type StartInstance = (
   definition: Definition,
   id: string,
   startedBy: { readonly element: string; readonly variables: Variables },
 ) => Promise<unknown>;
 
-/** The workflow whose runs are definitions. */
+/** The workflow of definition runs. */
 export function definitionWorkflow(begin: StartInstance) {
   return workflow(DEFINITION_WORKFLOW, async (ctx: Ctx, definition: Definition): Promise<void> => {
     const due = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));

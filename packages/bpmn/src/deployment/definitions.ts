@@ -22,20 +22,20 @@ import {
 } from "./definition-run.ts";
 import { type Deployment, type DeploymentState, Deployments } from "./deployments.ts";
 
-/** One version of a process that is deployed. */
+/** A deployed version of a process. */
 export interface Deployed {
   readonly process: string;
   readonly version: number;
-  /** False: the same model was the latest version already. */
+  /** False if the latest version already had the same model. */
   readonly isNew: boolean;
 }
 
 export interface DeployOptions {
-  /** Default `published`: it is the version that is started from then on. A draft is there to be looked at. */
+  /** `published` makes it the version that is started. A draft can only be inspected. Default `published`. */
   readonly state?: "draft" | "published";
 }
 
-/** A version that this process has read. */
+/** A version that this process has loaded. */
 export interface Version {
   readonly definition: Definition;
   readonly process: Process;
@@ -43,15 +43,15 @@ export interface Version {
 }
 
 interface RunParts extends Omit<ProgramParts, "process" | "resolve"> {
-  /** Why an expression can never be computed; null: it may be. */
+  /** Returns why an expression can never be evaluated. Null if it may be. */
   flawOf(expression: Expression): string | null;
 }
 
 const ATTEMPTS_MAX = 100;
 
 /**
- * The deployed processes. Each version is a run that keeps the model and begins instances; it is found by its id, and two who
- * deploy at one time get versions of their own.
+ * The deployed processes. Each version is a run that stores the model and starts instances. The run id contains the version, so
+ * that two concurrent deployments get different versions.
  */
 export class Definitions {
   readonly #engine: Engine;
@@ -73,13 +73,13 @@ export class Definitions {
     });
   }
 
-  /** Reads what is deployed, and works on it. */
+  /** Loads all deployed versions and registers their workflows. */
   async open(): Promise<void> {
     await this.refresh();
     await this.#engine.register(this.#workflow);
   }
 
-  /** Reads what others have deployed since. */
+  /** Loads versions that other processes have deployed since. */
   async refresh(): Promise<void> {
     await this.deployments.refresh();
     let cursor: string | undefined;
@@ -106,7 +106,7 @@ export class Definitions {
     return deployed;
   }
 
-  /** Null version: the latest. Looks for what others have deployed if it is not known here. */
+  /** Returns a version, or the latest published one if `version` is null. Loads it from the store if necessary. */
   async version(process: string, version: number | null): Promise<Version> {
     const known = this.#loaded(process, version);
     if (known !== null) return known;
@@ -117,13 +117,13 @@ export class Definitions {
     throw new PawlError("PROCESS_NOT_FOUND", `process ${process}${which} not found; deploy it first`);
   }
 
-  /** Every process in its latest version. */
+  /** The latest published version of every process. */
   async latest(): Promise<readonly Version[]> {
     await this.refresh();
     return [...this.#latest.keys()].flatMap((process) => this.#loaded(process, null) ?? []);
   }
 
-  /** A version that may be started: no draft, and none that is archived. */
+  /** Returns a version that may be started: published or deprecated. */
   async startable(process: string, version: number | null): Promise<Version> {
     const found = await this.version(process, version);
     const state = this.deployments.stateOf(process, found.definition.version);
@@ -132,7 +132,7 @@ export class Definitions {
     throw new PawlError("DEPLOYMENT_STATE", text);
   }
 
-  /** What a call activity names: a process, or else a workflow that is code. */
+  /** Resolves the name in a call activity: a process, otherwise a code workflow. */
   async resolve(called: string, version: number | null): Promise<Called> {
     const code = this.#loaded(called, version) === null ? this.#code.get(called) : undefined;
     if (code !== undefined) return { name: code.name, version: code.version, isProcess: false };
@@ -140,7 +140,7 @@ export class Definitions {
     return { name: definition.process, version: definition.version, isProcess: true };
   }
 
-  /** What is clearly of another language is refused when it is deployed, not when it is reached. */
+  /** Rejects unusable expressions and form schemas at deployment instead of at run time. */
   #checkExpressions(process: Process): void {
     const problems = new Problems();
     for (const [holder, expression] of expressionsOf(process)) {
@@ -161,7 +161,7 @@ export class Definitions {
     return wanted === undefined ? null : (this.#versions.get(definitionId(process, wanted)) ?? null);
   }
 
-  /** The next free version; the same model again is the version that it has. */
+  /** Deploys one process as the next version. An unchanged model keeps its version. */
   async #deployOne(process: Process, source: Source, state: "draft" | "published"): Promise<Deployed> {
     const hash = createHash("sha256").update(source.kind).update(source.text).digest("hex");
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -189,7 +189,7 @@ export class Definitions {
     );
   }
 
-  /** Changes the state of a version. The newest that is published is the one that begins instances by itself. */
+  /** Changes the state of a version. Only the latest published version starts instances by its triggers. */
   async change(process: string, version: number, state: DeploymentState, by: string | null): Promise<Deployment> {
     const { definition } = await this.version(process, version);
     const before = this.#latestPublished(process);
@@ -200,7 +200,6 @@ export class Definitions {
     return changed;
   }
 
-  /** The newest that is published. */
   #latestPublished(process: string): number | undefined {
     for (let version = this.#latest.get(process) ?? 0; version > 0; version -= 1) {
       const isThere = this.#versions.has(definitionId(process, version));
@@ -213,7 +212,7 @@ export class Definitions {
     await this.#engine.send(definitionId(process, version), "command", command);
   }
 
-  /** False: somebody else has this version. */
+  /** Creates the definition run. False if another deployment took the version. */
   async #claim(definition: Definition): Promise<boolean> {
     const id = definitionId(definition.process, definition.version);
     try {
@@ -256,7 +255,7 @@ async function readSource(
   return { processes: [readGraph(source)], kept: { kind: "graph", text: JSON.stringify(source) } };
 }
 
-/** Every expression of a process that is computed, with the element or flow that holds it. */
+/** Every evaluated expression of a process, with the element or flow that contains it. */
 function* expressionsOf(process: Process): Generator<readonly [string, Expression]> {
   for (const holder of [...process.elements.values(), ...process.flows.values()]) {
     const waiting: unknown[] = [holder];

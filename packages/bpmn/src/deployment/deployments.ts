@@ -1,7 +1,12 @@
 import { type Engine, type Page, PawlError } from "pawl";
 import { freshId } from "../runtime/system.ts";
 
-/** A draft is not started; the newest that is published is; a deprecated one only by its number; an archived one never. */
+/**
+ * - `draft`: cannot be started.
+ * - `published`: started by default, if it is the latest.
+ * - `deprecated`: started only by its version number.
+ * - `archived`: cannot be started.
+ */
 export type DeploymentState = "draft" | "published" | "deprecated" | "archived";
 
 export interface DeploymentAction {
@@ -14,7 +19,7 @@ export interface DeploymentAction {
 export interface Deployment {
   readonly process: string;
   readonly version: number;
-  /** Of the model: the same model has the same. */
+  /** Hash of the model. */
   readonly hash: string;
   readonly state: DeploymentState;
   readonly history: readonly DeploymentAction[];
@@ -23,7 +28,7 @@ export interface Deployment {
 const KIND = "deployment";
 const ATTEMPTS_MAX = 20;
 
-/** What may become of a version, by what it is. */
+/** The allowed state changes. */
 const NEXT: Readonly<Record<DeploymentState, readonly DeploymentState[]>> = {
   draft: ["published", "archived"],
   published: ["deprecated"],
@@ -31,7 +36,7 @@ const NEXT: Readonly<Record<DeploymentState, readonly DeploymentState[]>> = {
   archived: [],
 };
 
-/** The states of deployed versions, as documents. A version that has none was published by those who knew of no states. */
+/** The states of deployed versions, stored as documents. A version without a document counts as published. */
 export class Deployments {
   readonly #documents: Engine["documents"];
   readonly #states = new Map<string, DeploymentState>();
@@ -40,7 +45,7 @@ export class Deployments {
     this.#documents = documents;
   }
 
-  /** As it was read last. */
+  /** The state at the last read. */
   stateOf(process: string, version: number): DeploymentState {
     return this.#states.get(idOf(process, version)) ?? "published";
   }
@@ -71,14 +76,14 @@ export class Deployments {
     }
   }
 
-  /** A version that is deployed. One that has a state already keeps it. */
+  /** Records the state of a new version. An existing state is kept. */
   async record(deployment: Omit<Deployment, "history">): Promise<void> {
     const history = [{ id: freshId(), state: deployment.state, by: null }];
     await this.#documents.revise(null, documentOf({ ...deployment, history }));
     await this.#read(deployment.process, deployment.version);
   }
 
-  /** Guarded: of two who change the state of one version, the second is told what it is by then. */
+  /** Changes the state of a version. Of two concurrent changes, the second is checked against the state that the first left. */
   async change(
     { process, version, hash }: Pick<Deployment, "process" | "version" | "hash">,
     state: DeploymentState,

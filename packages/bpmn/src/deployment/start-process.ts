@@ -6,17 +6,17 @@ import type { ProcessInput } from "../program/process-input.ts";
 import { businessKeyTag, uniqueRunId } from "../program/topics.ts";
 
 export interface StartProcessOptions {
-  /** Default: the latest. */
+  /** Default: the latest published version. */
   readonly version?: number;
   readonly id?: string;
   readonly tags?: readonly string[];
-  /** What the business calls the instance: the number of an order, say. Instances that it calls have the same. */
+  /** The business's name of the instance, such as an order number. Called instances get the same one. */
   readonly businessKey?: string;
-  /** No other instance of the process is started with the same business key, as long as this one is kept. */
+  /** Rejects a second instance of the process with the same business key, as long as this one is retained. */
   readonly unique?: boolean;
 }
 
-/** What the engine is asked for. */
+/** Converts the options of a process start into those of the engine. */
 export function startRequest(
   process: Process,
   input: ProcessInput,
@@ -39,7 +39,7 @@ export function startRequest(
   return { input: { ...input, businessKey }, options: { ...options, id, onConflict: "fail" } };
 }
 
-/** The start event of a process whose condition these variables meet; null: there is none. */
+/** The start event of a process whose condition the variables meet. Null if there is none. */
 export function conditionalStart(process: Process, evaluate: Evaluate, variables: Variables): string | null {
   const inside = process.scopes.get(process.id)?.elements ?? [];
   for (const id of inside) {
@@ -53,7 +53,7 @@ export function conditionalStart(process: Process, evaluate: Evaluate, variables
   return null;
 }
 
-/** A condition that can't be computed is not met. */
+/** A condition whose evaluation fails counts as not met. */
 function isTrue(evaluate: Evaluate, ...args: Parameters<Evaluate>): boolean {
   try {
     return evaluate(...args) === true;

@@ -3,10 +3,10 @@ import type { Variables } from "../machine/state.ts";
 import type { TaskForm } from "../model/human-task.ts";
 import { flawsOfSchema, problemsIn, type SchemaProblem } from "./json-schema.ts";
 
-/** JSON schemas by the id of the form. */
+/** JSON schemas by form id. */
 export type Forms = Readonly<Record<string, unknown>>;
 
-/** Refuses what does not fit the form. A form that is known by an id alone is checked by whoever knows it. */
+/** Throws `FORM_INVALID` if the variables do not match the form. A form without a known schema is not checked. */
 export function checkForm(id: string, form: TaskForm | null, forms: Forms, variables: Variables): void {
   const schema = form?.kind === "id" ? forms[form.id] : form?.schema;
   if (schema === undefined) return;
@@ -16,7 +16,7 @@ export function checkForm(id: string, form: TaskForm | null, forms: Forms, varia
   throw Object.assign(new PawlError("FORM_INVALID", `cannot complete task ${id}: ${text}`), { problems });
 }
 
-/** Refuses schemas that would not be checked whole. */
+/** Rejects schemas with unsupported keywords. */
 export function checkForms(forms: Forms): void {
   for (const [id, schema] of Object.entries(forms)) {
     const [flaw] = flawsOfSchema(schema);
@@ -24,7 +24,7 @@ export function checkForms(forms: Forms): void {
   }
 }
 
-/** What is wrong with the text of a schema. */
+/** Returns what is wrong with a schema in JSON text. */
 export function flawsOfText(text: string): readonly SchemaProblem[] {
   try {
     return flawsOfSchema(JSON.parse(text));

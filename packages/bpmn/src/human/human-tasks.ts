@@ -7,37 +7,36 @@ import { flawsOfSchema } from "./json-schema.ts";
 import { TASK_KIND, type TaskAction, type TaskDocument, type TaskState, taskAttributes } from "./task-document.ts";
 import { listTasks, type TaskQuery } from "./task-queries.ts";
 
-/** What tasks need of an engine, or of a client. */
+/** The part of an engine or client that tasks need. */
 export type TaskEngine = Pick<Engine | Client, "documents" | "get">;
 
 export interface TaskOptions {
   readonly engine: TaskEngine;
-  /** JSON schemas of forms that models know by an id. */
+  /** JSON schemas of forms that models refer to by id. */
   readonly forms?: Forms;
-  /** The present, in milliseconds. Default: the machine's clock. */
+  /** The current time in epoch milliseconds. Default: the system clock. */
   readonly now?: () => number;
-  /** Makes ids that nobody else makes. */
+  /** Creates unique ids. */
   readonly newId?: () => string;
 }
 
-/** A human task. */
 export type HumanTask = Omit<TaskDocument, "notify"> & { readonly state: TaskState };
 
-/** Who does it, for the history, and why. */
+/** Who does it and why, for the history. */
 export interface ByOptions {
   readonly by?: string;
   readonly why?: string;
 }
 
 export interface ClaimOptions {
-  /** The groups that the user is in. */
+  /** The groups of the user. */
   readonly groups?: readonly string[];
 }
 
-/** A task that is none of a process. */
+/** A task outside of processes. */
 export interface NewTask {
   readonly name: string;
-  /** The same id again is refused. Default: a fresh one. */
+  /** An existing id is rejected. Default: a unique id. */
   readonly id?: string;
   readonly description?: string;
   readonly assignee?: string;
@@ -45,11 +44,11 @@ export interface NewTask {
   readonly form?: string | { readonly schema: unknown };
   readonly priority?: number;
   readonly variables?: Variables;
-  /** A run that waits for its end gets this message, with `{ task, state, variables }`. */
+  /** The run that receives `message` with `{ task, state, variables }` when the task ends. */
   readonly notify?: { readonly runId: string; readonly message: string };
 }
 
-/** How often a task that others have changed meanwhile is looked at again. */
+/** Maximum attempts of a change that conflicts with other changes. */
 const ATTEMPTS_MAX = 20;
 
 const ID_MAX = 300;
@@ -58,12 +57,12 @@ interface Change {
   readonly action: Omit<TaskAction, "id" | "at">;
   readonly changes: Partial<TaskDocument>;
   readonly state?: TaskState;
-  /** What the task's run is told in the same commit. */
+  /** The message to the task's run, sent in the same commit. */
   readonly telling?: Telling;
 }
 
 /**
- * The human tasks of a store, for processes that have an engine and for those that have only a client.
+ * Creates an API for the human tasks of a store, from an engine or a client.
  *
  * ```ts
  * const tasks = humanTasks({ engine: await createClient({ store }) });
@@ -76,8 +75,9 @@ export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshI
 }
 
 /**
- * The work that humans do. A task is a document: whoever changes it changes what they have read, or nothing, so of two who claim a
- * task one has it. Who may do what is the caller's to decide, but for claims and completions: those are for whom the task is.
+ * Human tasks. A task is a document, and every change is conditional on the version that was read: only one of two concurrent
+ * claims succeeds. The caller decides who may do what, with two exceptions: only a candidate can claim a task, and a call with
+ * `by` must name the assignee or the owner.
  */
 export class HumanTasks {
   readonly #engine: TaskEngine;
@@ -97,18 +97,18 @@ export class HumanTasks {
     return taskOf(await this.#read(id));
   }
 
-  /** What was done to a task, oldest first. */
+  /** The actions on a task, oldest first. */
   async history(id: string): Promise<readonly TaskAction[]> {
     return (await this.get(id)).history;
   }
 
-  /** Tasks by user, group, run, time or state, a page at a time: in the order of their ids, those by time in the order of that. */
+  /** Lists tasks by user, group, run, due date or state, in pages. Ordered by id; if `due` is set, by due date. */
   async list(query: TaskQuery = {}): Promise<Page<HumanTask>> {
     const page = await listTasks(this.#engine.documents, query, this.#now());
     return { items: page.items.map(taskOf), cursor: page.cursor };
   }
 
-  /** A task that is none of a process. With `tell` a run gets a message when it is completed, in the same commit. */
+  /** Creates a task outside of processes. With `notify`, a run receives a message in the commit that ends the task. */
   async create(task: NewTask): Promise<HumanTask> {
     const body = checkNewTask(task, { at: this.#now(), id: task.id ?? this.#newId() });
     const outcome = await this.#engine.documents.revise(null, documentOf(body, "open", null));
@@ -116,7 +116,7 @@ export class HumanTasks {
     return taskOf(await this.#read(body.id));
   }
 
-  /** Gives it to somebody, or with null to nobody, whoever has it. */
+  /** Assigns a task, whoever has it. Null removes the assignee. */
   async assign(id: string, to: string | null, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, () => ({
       action: actionOf("assigned", options, to),
@@ -124,7 +124,7 @@ export class HumanTasks {
     }));
   }
 
-  /** Takes it, if nobody has it and the user is a candidate. Of two, one gets it. */
+  /** Assigns an unassigned task to a candidate. Only one of two concurrent claims succeeds. */
   async claim(id: string, user: string, { groups = [] }: ClaimOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       if (task.assignee === user) return null;
@@ -134,7 +134,7 @@ export class HumanTasks {
     });
   }
 
-  /** Gives it back: to whom it was delegated from, or to all candidates. */
+  /** Returns a delegated task to its owner, or an own task to all candidates. */
   async release(id: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       if (task.assignee === null) throw taskError(id, "is not assigned", "TASK_STATE");
@@ -143,7 +143,7 @@ export class HumanTasks {
     });
   }
 
-  /** Lets another do it; whoever had it stays its owner, and gets it back when it is released. */
+  /** Assigns a task to another user. The previous assignee stays its owner and gets it back when it is released. */
   async delegate(id: string, to: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       checkAssignee(task, options.by);
@@ -152,7 +152,7 @@ export class HumanTasks {
     });
   }
 
-  /** Ends it with what was filled in. That is checked first: if it does not fit the form, nothing changes. */
+  /** Completes a task. Rejects variables that do not match its form; then nothing changes. */
   async complete(id: string, variables: Variables = {}, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => {
       checkAssignee(task, options.by);
@@ -168,7 +168,7 @@ export class HumanTasks {
     });
   }
 
-  /** Ends it without a result. The token of a process that waits at it ends too. */
+  /** Cancels a task. In a process, the token that waits at it is cancelled too. */
   async cancel(id: string, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, (task) => ({
       action: actionOf("cancelled", options, task.assignee),
@@ -192,7 +192,7 @@ export class HumanTasks {
     );
   }
 
-  /** Reads, decides and writes, until what was read is what is there. Null: it is as it should be. */
+  /** Reads the task, decides and writes, until no other change interferes. `decide` returns null if nothing is to change. */
   async #change(
     id: string,
     decide: (task: HumanTask & TaskDocument) => Change | null,
@@ -202,7 +202,7 @@ export class HumanTasks {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const seen = await this.#read(id);
       const task = { ...seen.value, state: stateOf(seen) };
-      // The store may have done it, and its answer been lost.
+      // An earlier attempt was written, but its reply was lost.
       if (task.history.some((action) => action.id === actionId)) return taskOf(seen);
       if (states === "open" && task.state !== "open") throw taskError(id, `is ${task.state}`, "TASK_STATE");
       const change = decide(task);
@@ -217,7 +217,7 @@ export class HumanTasks {
     throw taskError(id, "kept changing; try again", "TASK_STATE");
   }
 
-  /** The run that it is for has ended: so has the task. */
+  /** Cancels a task whose run has ended. */
   async #close(seen: DocumentView<TaskDocument>, status: string | null): Promise<never> {
     const { documents } = this.#engine;
     const why = status === null ? "its run was not found" : `its run is ${status}`;
@@ -260,13 +260,13 @@ function isCandidate(task: TaskDocument, user: string, groups: readonly string[]
   return task.candidateUsers.includes(user) || task.candidateGroups.some((group) => groups.includes(group));
 }
 
-/** Who says who they are has to be the one who has it, or who has given it away. */
+/** A user that is named must be the assignee or the owner. */
 function checkAssignee(task: TaskDocument, by: string | undefined): void {
   if (by === undefined || task.assignee === null || by === task.assignee || by === task.owner) return;
   throw taskError(task.id, `is assigned to ${task.assignee}, not to ${by}`, "TASK_FORBIDDEN");
 }
 
-/** The run of a process hears its own messages; another is told how the task has ended. */
+/** The message for the end of a task: to its process run, or to the run in `notify`. */
 function notificationOf(
   { id, run, notify }: TaskDocument,
   end: object,

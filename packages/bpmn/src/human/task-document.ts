@@ -2,10 +2,9 @@ import type { DocumentAttributes } from "pawl";
 import type { Variables } from "../machine/state.ts";
 import type { TaskForm } from "../model/human-task.ts";
 
-/** The kind of documents that are human tasks. */
 export const TASK_KIND = "task";
 
-/** The kind of those by which tasks are found, where there may be several for one task. */
+/** The kind of documents that are search keys of tasks, such as candidates. A task may have several. */
 export const TASK_KEY_KIND = "task key";
 
 export type TaskState = "open" | "completed" | "cancelled";
@@ -16,7 +15,7 @@ export interface TaskComment {
   readonly text: string;
 }
 
-/** Something that was done to a task. */
+/** An action on a task. */
 export interface TaskAction {
   readonly kind:
     | "created"
@@ -27,19 +26,19 @@ export interface TaskAction {
     | "commented"
     | "completed"
     | "cancelled";
-  /** Says which call it was. */
+  /** Identifies the call that performed it. */
   readonly id: string;
   readonly at: number;
   readonly by: string | null;
-  /** Who has it from then on. */
+  /** The assignee after the action. */
   readonly to: string | null;
   readonly why: string | null;
 }
 
-/** A human task as its document holds it. */
+/** A human task as stored in its document. */
 export interface TaskDocument {
   readonly id: string;
-  /** Where in which process run it is; null: it is none of a process. */
+  /** The process run and element of the task. Null outside of processes. */
   readonly run: {
     readonly id: string;
     readonly process: string;
@@ -48,7 +47,7 @@ export interface TaskDocument {
     readonly location: string;
     readonly row: number;
   } | null;
-  /** Of one that is none of a process: the run that waits for its end, and with which message. */
+  /** The run to notify of the end of a task outside of processes, and the message. */
   readonly notify: { readonly runId: string; readonly message: string } | null;
   readonly name: string;
   readonly description: string | null;
@@ -59,17 +58,17 @@ export interface TaskDocument {
   readonly createdAt: number;
   readonly dueAt: number | null;
   readonly followUpAt: number | null;
-  /** What the task is about; null: too large to be kept here, the run has it. */
+  /** The variables that the task shows. Null if they are too large for the document; the run has them. */
   readonly variables: Variables | null;
   readonly assignee: string | null;
-  /** Who has given it to the one who has it. */
+  /** The user who delegated the task. */
   readonly owner: string | null;
   readonly completion: { readonly at: number; readonly by: string | null; readonly variables: Variables } | null;
   readonly comments: readonly TaskComment[];
   readonly history: readonly TaskAction[];
 }
 
-/** By these a task is found: who has it, its run, its process, its state. */
+/** The attributes by which a task is found: assignee, run, process, state. */
 export function taskAttributes({ assignee, run, notify }: TaskDocument, state: TaskState): DocumentAttributes {
   const runId = run?.id ?? notify?.runId;
   return {
@@ -80,7 +79,7 @@ export function taskAttributes({ assignee, run, notify }: TaskDocument, state: T
   };
 }
 
-/** A document for each candidate, and one that lies where its time is. */
+/** The search keys of a task: one for each candidate, and one for its due date. */
 export function keyDocuments(
   task: TaskDocument,
   state: TaskState,
@@ -107,12 +106,12 @@ export function groupKey(group: string): string {
   return `group ${group}`;
 }
 
-/** Sorts as the moment does. */
+/** A time as text that sorts in order of time. */
 export function sortableTime(at: number): string {
   return String(Math.max(0, Math.floor(at))).padStart(16, "0");
 }
 
-/** Says which task is meant; after an operator has sent the run another way, its tasks are others. */
+/** The task id. It changes when a rewind, retry or fork rewrites the journal. */
 export function taskId(runId: string, location: string, edition: number): string {
   return `${runId} ${location}${edition === 0 ? "" : ` ~${edition}`}`;
 }

@@ -10,18 +10,18 @@ import {
   userKey,
 } from "./task-document.ts";
 
-/** Which tasks are meant. One of `candidateUser`, `candidateGroup` and `due` at a time; the rest narrow what they find. */
+/** Selects tasks. `candidateUser`, `candidateGroup` and `due` cannot be combined; the other fields narrow the result. */
 export interface TaskQuery {
   readonly assignee?: string;
   readonly candidateUser?: string;
   readonly candidateGroup?: string;
   readonly runId?: string;
   readonly process?: string;
-  /** Those with a due date, the earliest first: all, those whose time is over, or those due before a moment. */
+  /** Tasks with a due date, earliest first: all, overdue ones, or those due before a time. */
   readonly due?: "any" | "overdue" | { readonly before: number };
-  /** Only those that nobody has. */
+  /** Only tasks without an assignee. */
   readonly unassigned?: boolean;
-  /** Default `open`; `any`: all that are still kept. */
+  /** Default `open`. `any` includes all retained tasks. */
   readonly state?: TaskState | "any";
   readonly limit?: number;
   readonly cursor?: string;
@@ -61,7 +61,7 @@ async function listOwn(documents: Documents, query: TaskQuery, paging: Paging): 
   });
 }
 
-/** Keys say where a task is; the task itself says whether it still is what is looked for. */
+/** Lists tasks by search key. The task itself is checked again, because its keys may be outdated. */
 async function listByKey(
   documents: Documents,
   query: TaskQuery,
@@ -80,7 +80,7 @@ async function listByKey(
   });
 }
 
-/** Reads on until a page is full: what does not fit leaves no gap. */
+/** Reads until the page is full, so that tasks filtered out leave no gaps. */
 async function fill(
   { limit, cursor }: Paging,
   read: (limit: number, cursor: string | undefined) => Promise<Found>,

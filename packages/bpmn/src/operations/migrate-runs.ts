@@ -7,23 +7,26 @@ import { rebuildState } from "../program/rebuild-state.ts";
 import { checkMigration, type ElementMap, type MigrationCheck, type MigrationProblem } from "./migration-check.ts";
 
 export interface MigrateRunsOptions {
-  /** Where elements and flows are in the other version. What is not named keeps its id. */
+  /** New ids of renamed elements and flows. Other ids stay the same. */
   readonly map?: ElementMap;
-  /** Looks, and changes nothing. */
+  /** Report problems without changing anything. */
   readonly dryRun?: boolean;
-  /** Who does it and why, for the journal. */
+  /** Who migrates the runs and why, for the journal. */
   readonly by?: string;
   readonly why?: string;
 }
 
-/** What became of one run. */
+/** The result for one run. */
 export interface MigratedRun {
   readonly runId: string;
-  /** Null: the run is not there. */
+  /** Null if the run was not found. */
   readonly from: number | null;
   /**
-   * `migrated`: it goes on in that version; `ready`: it would, this was a dry run; `refused`: problems are in the way; `same`: it is
-   * there already; `failed`: `problems` is empty, and `error` says why.
+   * - `migrated`: the run continues in the target version.
+   * - `ready`: a dry run found no problems.
+   * - `refused`: see `problems`.
+   * - `same`: the run already has the target version.
+   * - `failed`: see `error`.
    */
   readonly outcome: "migrated" | "ready" | "refused" | "same" | "failed";
   readonly problems: readonly MigrationProblem[];
@@ -43,7 +46,7 @@ interface Parts {
   readonly evaluate: Evaluate;
 }
 
-/** Moves runs to a version of their process, one by one: what one run meets changes nothing for another. */
+/** Migrates runs to another version, one by one. A problem of one run does not affect the others. */
 export async function migrateRuns(
   parts: Parts,
   runIds: readonly string[],
@@ -84,7 +87,7 @@ async function migrateOne(
   }
 }
 
-/** The run begins again in the other version, in the state that it has when that is written. Its open tasks stay. */
+/** Restarts the run in the target version with its current state. Open tasks are kept. */
 async function move(
   parts: Parts,
   { id, workflow }: RunSummary,

@@ -2,10 +2,10 @@ import type { Row, State, Subscription, Undoable } from "../machine/state.ts";
 import { ROOT, stateOf, type WorkingState } from "../machine/working-state.ts";
 import { type Element, isActivity, isEvent, type Process } from "../model/process.ts";
 
-/** Where elements and flows of a version are in another, by their ids. What is not named keeps its id. */
+/** New ids of renamed elements and flows. Other ids stay the same. */
 export type ElementMap = Readonly<Record<string, string>>;
 
-/** Something that is in the way of a run, or, as a note, that is worth knowing. */
+/** A reason why a run cannot be migrated, or a note about what changes. */
 export interface MigrationProblem {
   readonly kind: "gone" | "type" | "scope" | "trigger" | "call" | "restarts" | "taskKept" | "notListening";
   readonly element: string;
@@ -13,14 +13,14 @@ export interface MigrationProblem {
 }
 
 export interface MigrationCheck {
-  /** The run can't be moved while there are any. */
+  /** The run can be migrated only if there are none. */
   readonly problems: readonly MigrationProblem[];
   readonly notes: readonly MigrationProblem[];
-  /** The state of the machine in the other version; it holds where there are no problems. */
+  /** The machine state in the target version. Valid only if there are no problems. */
   readonly state: State;
 }
 
-/** What a run would be in another version of its process. Pure; every problem is found at once. */
+/** Checks a run against another version of its process. Pure; reports all problems at once. */
 export function checkMigration(state: WorkingState, to: Process, map: ElementMap): MigrationCheck {
   const problems: MigrationProblem[] = [];
   const notes: MigrationProblem[] = [];
@@ -64,14 +64,14 @@ function rowProblems(
   return [...problems, ...flowProblems(to, row, at)];
 }
 
-/** The scope that a row lies in; instances of a loop lie where the whole does. */
+/** The scope of a child row. Instances of a loop are in the scope of the loop. */
 function scopeOf(state: WorkingState, above: Row, at: (id: string) => string): string {
   if (above.role.kind !== "loop") return at(above.element);
   const outer = state.rows.get(above.parent);
   return outer === undefined || outer.id === ROOT ? state.process.id : scopeOf(state, outer, at);
 }
 
-/** Tokens that wait at joins have to be able to wait there still. */
+/** Tokens at joins need the same joins in the target version. */
 function flowProblems(to: Process, row: Row, at: (id: string) => string): readonly MigrationProblem[] {
   if (row.role.kind !== "scope") return [];
   return Object.entries(row.role.joins).flatMap(([gateway, flows]) =>
@@ -99,7 +99,7 @@ function triggerProblems(to: Process, { element, index, trigger }: Subscription,
   return same ? [] : found("trigger", `${target.id} has no ${trigger.kind} trigger`);
 }
 
-/** Events on the edge of an activity that the other version adds hear nothing in runs that are inside of it already. */
+/** New boundary events of an activity take no effect in runs that are already inside it. */
 function newBoundaryEvents(
   state: WorkingState,
   to: Process,

@@ -3,23 +3,23 @@ import type { OperatorAction, Variables } from "../machine/state.ts";
 import { ACTION_MESSAGE } from "../program/topics.ts";
 import type { ActiveNode, IncidentView, ProcessView } from "./process-view.ts";
 
-/** What became of one incident that was asked to be retried. */
+/** The result of one retried incident. */
 export type RetriedIncident = IncidentView & {
   readonly runId: string;
-  /** `sent`: the run has it, and tries again when it is worked on. */
+  /** `sent`: the run received the retry and performs it when it is executed next. */
   readonly outcome: "sent" | "runEnded" | "runNotFound";
 };
 
 export interface RetryReport {
   readonly sent: number;
   readonly incidents: readonly RetriedIncident[];
-  /** Runs that were looked at and had none. */
+  /** Runs without incidents. */
   readonly withoutIncidents: readonly string[];
 }
 
 /**
- * What operators do to process runs. Each act is looked at first: one that does not apply is refused with `PROCESS_STATE`, and
- * nothing changes. The act itself is a message to the run, so it is recorded like all else that happens to it.
+ * Operator actions on process runs. An action that does not apply is rejected with `PROCESS_STATE` and changes nothing. An
+ * accepted action is sent to the run as a message, so the journal records it.
  */
 export class ProcessOperations {
   readonly #engine: Engine;
@@ -36,31 +36,31 @@ export class ProcessOperations {
     await this.#send(runId, { kind: "setVariables", row, variables });
   }
 
-  /** Does again what an element could not. */
+  /** Retries an element that has an incident. */
   async retry(runId: string, row: number): Promise<void> {
     await this.#incident(runId, row);
     await this.#send(runId, { kind: "retry", row });
   }
 
-  /** Lets an element count as done, with what it should have given. */
+  /** Completes an active element with `variables`, without executing it. */
   async skip(runId: string, row: number, variables: Variables = {}): Promise<void> {
     await this.#node(runId, row);
     await this.#send(runId, { kind: "skip", row, variables });
   }
 
-  /** Ends one active element, and all in it, without any of its flows being taken. */
+  /** Cancels an active element and everything inside it. No outgoing flow is taken. */
   async cancelToken(runId: string, row: number): Promise<void> {
     await this.#node(runId, row);
     await this.#send(runId, { kind: "cancelToken", row });
   }
 
-  /** Ends one active element and begins another, in the same scope or in one around it. */
+  /** Cancels an active element and starts another one, in the same scope or in an enclosing one. */
   async moveToken(runId: string, row: number, to: string): Promise<void> {
     await this.#node(runId, row);
     await this.#send(runId, { kind: "moveToken", row, to });
   }
 
-  /** Retries all incidents of these runs, and says of each what became of it. */
+  /** Retries all incidents of these runs. Returns the result for each. */
   async retryIncidents(runIds: readonly string[]): Promise<RetryReport> {
     const incidents: RetriedIncident[] = [];
     const withoutIncidents: string[] = [];

@@ -9,12 +9,12 @@ import { rebuildState } from "../program/rebuild-state.ts";
 
 /** An active element of a run. */
 export interface ActiveNode {
-  /** Names this activation, as operators do. */
+  /** Identifies this activation. Operator actions take it as an argument. */
   readonly row: number;
   readonly element: string;
   readonly name: string | null;
   readonly type: string;
-  /** Its own variables. */
+  /** Its local variables. */
   readonly variables: Variables;
 }
 
@@ -34,21 +34,21 @@ export interface IncidentView {
   readonly at: number;
 }
 
-/** Where a process run is. */
+/** The current state of a process run. */
 export interface ProcessView {
   readonly runId: string;
   readonly process: string;
   readonly version: number;
-  /** Null: it has none. */
+  /** Null if it has none. */
   readonly businessKey: string | null;
   readonly status: RunSummary["status"];
   readonly currentNodes: readonly ActiveNode[];
-  /** How often each element has completed, first completed first. */
+  /** How often each element has completed, in order of first completion. */
   readonly completedNodes: ReadonlyArray<{ readonly element: string; readonly times: number }>;
   readonly variables: Variables;
   readonly tasks: readonly WaitingTask[];
   readonly incidents: readonly IncidentView[];
-  /** The part of the process's elements that have completed at least once, 0 to 1; 1 when the run has. */
+  /** Fraction of the elements that have completed at least once, 0 to 1. 1 if the run has completed. */
   readonly progress: number;
 }
 

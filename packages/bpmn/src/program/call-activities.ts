@@ -7,12 +7,16 @@ import { businessKeyTag } from "./topics.ts";
 
 type Call = Extract<Command, { kind: "call" }>;
 
-/** The workflow that a call activity means: a process, or a workflow that is code. */
+/** The workflow that a call activity starts: a process, or a code workflow. */
 export type Called = WorkflowRef & { readonly isProcess: boolean };
 
 /**
- * How far a call has come: which workflow is meant is being found out; its run is told to start, and it has been; or it was
- * left, and the run is told to cancel itself.
+ * The progress of a call.
+ *
+ * - `resolving`: a step determines the workflow and version.
+ * - `starting`: the start of the child is not committed yet.
+ * - `started`: the child was started.
+ * - `cancelling`: the activity was interrupted, and the cancel of the child is not committed yet.
  */
 export type CallState =
   | { readonly stage: "resolving"; readonly call: Call }
@@ -20,7 +24,7 @@ export type CallState =
   | { readonly stage: "started"; readonly call: Call; readonly child: string }
   | { readonly stage: "cancelling"; readonly call: Call; readonly child: string };
 
-/** What is called, and with what: needed until it has been told to start. */
+/** Workflow and variables of the child. Kept until its start is committed. */
 interface ChildStart {
   readonly called: Called;
   readonly variables: Variables;
@@ -30,16 +34,16 @@ type Starting = Extract<CallState, { stage: "starting" }>;
 
 interface CallParts {
   resolve(called: string, version: number | null): Promise<Called> | Called;
-  /** What is called has the business key of who calls. */
+  /** The business key of this run. The child gets the same one. */
   businessKey(): string | null;
-  /** What a row sees. */
+  /** The variables that a row sees. */
   variablesOf(row: number): Variables;
   onEnd(location: string, completion: Completion): void;
 }
 
 /**
- * Calls of other processes and workflows. Which version is meant is found out in a step, whose record keeps it; then the child
- * is started and waited for. What was not told when a snapshot was taken is told again, under the same id.
+ * Call activities of one process run. A step resolves the workflow version, so that replay uses the same one. Then the child is
+ * started and awaited. A start or cancel that was not committed at a snapshot is posted again with the same id.
  */
 export class CallActivities {
   readonly #host: ProgramHost;
@@ -62,7 +66,7 @@ export class CallActivities {
     }
   }
 
-  /** Begins, or goes on with what a snapshot says. */
+  /** Starts a call, or continues one from a snapshot. */
   start(call: Call): void {
     const known = this.#open.get(call.location);
     if (known === undefined || known.stage === "resolving") {
@@ -73,13 +77,13 @@ export class CallActivities {
     }
   }
 
-  /** The call whose child was started at this location. */
+  /** The location of the call whose child was started at `startLocation`. Null if there is none. */
   callStartedAt(startLocation: string): string | null {
     const location = startLocation.endsWith("/start") ? startLocation.slice(0, -"/start".length) : "";
     return this.#open.has(location) ? location : null;
   }
 
-  /** False: there is no such call. The child is asked to cancel itself. */
+  /** Cancels a call and its child. False if there is no such call. */
   cancel(location: string): boolean {
     const known = this.#open.get(location);
     if (known === undefined) return false;

@@ -1,31 +1,31 @@
 import { CriticalError } from "pawl";
 import type { Element, TaskType } from "../model/process.ts";
 
-/** What the handler of a task is given. */
+/** The argument of a task handler. */
 export interface Job {
   readonly runId: string;
   readonly process: string;
-  /** Of the instance; null: it has none. */
+  /** The business key of the instance. Null if it has none. */
   readonly businessKey: string | null;
-  /** The element as the model has it: its id, name, script, properties. */
+  /** The element of the model: id, name, script, properties. */
   readonly element: Element;
-  /** The variables that the element sees; inputs that it maps are among them. */
+  /** The variables that the element sees, including its mapped inputs. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
-  /** Aborted when the element is interrupted, and when the run is lost to another worker. */
+  /** Aborted when the element is interrupted, or when another worker takes over the run. */
   readonly signal: AbortSignal;
-  /** The same for every try: hand it to services that know such keys. */
+  /** The same for every attempt. Pass it to services that support idempotency keys. */
   readonly idempotencyKey: string;
 }
 
-/** Does the work of a task, once per token. What it gives becomes variables; a `BpmnError` that it throws is the model's matter. */
+/** Executes a task, once per token. The result becomes variables. A thrown `BpmnError` is handled by the model. */
 export type TaskHandler = (job: Job) => unknown;
 
-/** Handlers by the name that elements give (`zeebe:taskDefinition type`, `camunda:topic`, `pawl:handler`), or by their id. */
+/** Handlers by the name in the element (`zeebe:taskDefinition type`, `camunda:topic`, `pawl:handler`), or by element id. */
 export type Handlers = Readonly<Record<string, TaskHandler>>;
 
-/** Handlers for all tasks of a type that have none of their own. */
+/** Handlers for all tasks of a type that have no handler by name. */
 export type TypeHandlers = { readonly [Type in TaskType | "throwEvent"]?: TaskHandler };
 
 export interface HandlerTable {
@@ -33,7 +33,7 @@ export interface HandlerTable {
   readonly tasks: TypeHandlers;
 }
 
-/** The handler of an element; none is an error that no further try would mend. */
+/** Returns the handler of an element. A missing handler is an error that is not retried. */
 export function handlerOf({ handlers, tasks }: HandlerTable, element: Element): TaskHandler {
   const named = "handler" in element ? element.handler : null;
   for (const name of [named, element.id]) {

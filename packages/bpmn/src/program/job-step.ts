@@ -13,12 +13,12 @@ interface JobParts {
   readonly businessKey: string | null;
 }
 
-/** What the record of a task's work holds. */
+/** The recorded result of a job. */
 export type JobResult =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "threw"; readonly code: string; readonly message: string; readonly variables: Variables };
 
-/** The work of a task is a step of the run. */
+/** Issues the job of a task as a step of the run. */
 export function issueJobStep(
   host: ProgramHost,
   parts: JobParts,
@@ -67,7 +67,7 @@ function policyOf({ maxAttempts, backoff, initialMs, maxMs, jitter }: RetrySetti
   return { maxAttempts, initialMs, factor, growthMs: backoff === "linear" ? initialMs : 0, maxMs, jitter };
 }
 
-/** What a handler is given is its own: what it does to it changes nothing here. Large values are copied when they are looked at. */
+/** A copy of the variables for a handler, which may change them. Objects are copied on first access. */
 function jobVariables(state: WorkingState, id: number): Variables {
   const seen: Record<string, unknown> = { ...variablesOfRow(state, id) };
   for (const name of Object.keys(seen)) {
@@ -80,7 +80,7 @@ function jobVariables(state: WorkingState, id: number): Variables {
   return seen;
 }
 
-/** An error of the model is an outcome of the work, not a failure of it. */
+/** Calls the handler. A `BpmnError` is a result of the step, not a failure. */
 async function executeJob(
   runId: string,
   { process, table, businessKey }: JobParts,

@@ -11,7 +11,7 @@ export type InboxMessage =
       readonly variables: Variables;
     };
 
-/** A process run always listens to operators, and to the processes that it has called. */
+/** Receives operator actions, and escalations of called processes, for the whole life of a process run. */
 export class OperatorInbox {
   readonly #host: ProgramHost;
   readonly #onMessage: (message: InboxMessage) => void;
@@ -22,7 +22,7 @@ export class OperatorInbox {
     this.#onMessage = onMessage;
   }
 
-  /** How many have come. */
+  /** The number of messages received. */
   get count(): number {
     return this.#count;
   }

@@ -10,16 +10,16 @@ import {
   signalTopic,
 } from "./topics.ts";
 
-/** How long a message that a process has sent waits for the instance that is to receive it. */
+/** How long a sent message is kept until an instance with its correlation key receives it. */
 const MESSAGE_TTL = "1 day";
 
 /**
- * Signals, and messages that begin instances, are for those who wait when they are sent. A run that something else has just come
- * for is no waiter for a moment: for that long they are kept.
+ * Signals and start messages reach the runs that wait when they are sent. A run that is just processing another event is briefly
+ * not registered as a waiter, so they are kept this long.
  */
 export const SIGNAL_TTL = "10 s";
 
-/** What a process tells others goes out with the commit in which it is outgoing. */
+/** Sends a message, signal or escalation of the process, in the commit of the token move that caused it. */
 export function send(host: ProgramHost, outgoing: Outgoing, settle: () => void): void {
   const { location } = outgoing;
   const value: MessageValue = { variables: outgoing.variables, from: host.runId };
@@ -37,7 +37,7 @@ export function send(host: ProgramHost, outgoing: Outgoing, settle: () => void):
       return;
     }
     case "correlate": {
-      // Whoever waits for it, or will: an instance that the message itself has begun is none of them.
+      // One instance receives it, now or later. An instance that the message itself started does not.
       const topic = messageTopic(outgoing.name, outgoing.key);
       const event = { topic, value, deliver: "afterCreate", consume: "one", expireAfter: MESSAGE_TTL } as const;
       issuePost(host, location, "emit", topicPost(host, location, event), settle);
@@ -56,10 +56,10 @@ export function send(host: ProgramHost, outgoing: Outgoing, settle: () => void):
   }
 }
 
-/** How long it is kept for those who look for overdue tasks. */
+/** How long the event is kept for listeners. */
 const OVERDUE_TTL = "7 days";
 
-/** That a task is overdue is an event, for all who wait for it. */
+/** Emits the event that a task is overdue. */
 export function emitOverdue(
   host: ProgramHost,
   { location }: Extract<Command, { kind: "overdue" }>,

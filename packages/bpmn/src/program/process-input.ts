@@ -1,20 +1,19 @@
 import type { StartedBy, Variables } from "../machine/state.ts";
 
-/** What a process run is started with. */
+/** The input of a process run. */
 export interface ProcessInput {
   readonly variables: Variables;
   readonly startedBy: StartedBy | null;
-  /** What the business calls the instance. */
   readonly businessKey?: string;
-  /** Of a run that was moved here from another version: where it goes on. */
+  /** The state to continue from, for a run that was migrated from another version. */
   readonly migrated?: Migrated;
 }
 
 interface Migrated {
-  /** The version that it was moved from. */
+  /** The version that the run was migrated from. */
   readonly from: number;
-  /** The state of the machine, as snapshots have it. */
+  /** The machine state, in the format of snapshots. */
   readonly machine: unknown;
-  /** How often an operator had sent it another way before. */
+  /** How often the journal had been rewritten by a rewind, retry or fork. */
   readonly editions: number;
 }

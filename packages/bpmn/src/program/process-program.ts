@@ -27,15 +27,15 @@ export interface ProgramParts {
   readonly table: HandlerTable;
   readonly retry: RetrySetting;
   evaluate(expression: Expression, variables: Variables): unknown;
-  /** Which workflow a call activity means. */
+  /** Resolves the workflow of a call activity. */
   resolve(called: string, version: number | null): Promise<Called> | Called;
-  /** A snapshot is kept after so many records. */
+  /** Number of records between snapshots. */
   readonly snapshotEvery: number;
 }
 
 const ELEMENT_LEFT = new Error("the element was interrupted");
 
-/** Interprets one process run: completions become events of the machine, its commands become the kernel's. */
+/** Interprets one process run: completions become machine events, and machine commands become commands of the kernel. */
 export function processProgram(parts: ProgramParts): ProgramFactory {
   return (host) => {
     const program = new ProcessProgram(parts, host);
@@ -84,7 +84,7 @@ class ProcessProgram {
     this.#resumeFrom(kept.machine, kept);
   }
 
-  /** From a state of before: what it had open is asked for again. */
+  /** Continues from a stored state and issues its open commands again. */
   #resumeFrom(
     machine: ProcessSnapshot["machine"],
     { calls = [], actions: acts = 0 }: Partial<ProcessSnapshot> = {},
@@ -110,7 +110,10 @@ class ProcessProgram {
     finish(this.#host, this.#state.ending);
   }
 
-  /** Now and then, and more rarely the more there is to keep: so the cost of a record does not depend on it. */
+  /**
+   * Takes a snapshot every `snapshotEvery` records, less often for large states. So the cost per record does not grow with the
+   * state.
+   */
   #snapshotIfDue(): void {
     this.#records += 1;
     const { rows } = this.#state;
@@ -120,7 +123,7 @@ class ProcessProgram {
       calls: this.#calls.state,
       actions: this.#inbox.count,
     };
-    // One that could not be kept may be smaller when about as much again has happened.
+    // A snapshot that was too large is attempted again later, when the state may be smaller.
     this.#records = saveSnapshot(this.#host, kept) ? 0 : -rows.size;
   }
 
@@ -157,7 +160,7 @@ class ProcessProgram {
     this.#apply({ kind: "sent", at: this.#host.now(), location });
   }
 
-  /** A completion that comes for what the machine has cancelled is none of its. */
+  /** A completion of a cancelled command is ignored. */
   #onCompletion(location: string, completion: Completion): void {
     const command = this.#state.commands.get(location);
     if (command === undefined) return;
@@ -188,7 +191,7 @@ function finish(host: ProgramHost, ending: Ending): void {
 
 type WaitCommand = Extract<Command, { kind: "timer" | "due" | "message" | "signal" | "task" }>;
 
-/** What an element waits for is a wait of the run. */
+/** Issues the wait of an element as a wait of the run. */
 function issueWait(
   host: ProgramHost,
   command: WaitCommand,
@@ -220,7 +223,7 @@ function waitOf(command: WaitCommand): { readonly arms: readonly Arm[]; readonly
   return { arms: [{ kind: "event", topic, as: command.kind }], record: "event" };
 }
 
-/** What a completion means for the machine. */
+/** Converts a completion into a machine event. */
 export function eventOf(
   { runId, at }: { readonly runId: string; readonly at: number },
   command: Command,

@@ -2,14 +2,14 @@ import { PawlError, type ProgramHost } from "pawl";
 import type { Row, State } from "../machine/state.ts";
 import type { CallState } from "./call-activities.ts";
 
-/** All of a process run, as its snapshots have it. */
+/** A snapshot of a process run. */
 export interface ProcessSnapshot {
   readonly machine: SnapshotState;
   readonly calls: readonly CallState[];
   readonly actions: number;
 }
 
-/** A state whose rows leave out what they have as every row begins, and how they are linked: it follows from their order. */
+/** A state whose rows omit default values and links. The links follow from the order of the rows. */
 type SnapshotState = Omit<State, "rows"> & { readonly rows: readonly SnapshotRow[] };
 type SnapshotRow = Pick<Row, "id" | "parent" | "element" | "location"> & Partial<Row>;
 
@@ -69,7 +69,7 @@ export function fromSnapshotState({ rows, ...rest }: SnapshotState): State {
   return { ...rest, rows: all };
 }
 
-/** False: it is larger than the engine keeps. Then the run is read from an older one, and more of its journal. */
+/** Takes a snapshot. False if it exceeds the size limit; then the run is replayed from an older snapshot. */
 export function saveSnapshot(host: ProgramHost, kept: ProcessSnapshot): boolean {
   try {
     host.snapshot(kept);

@@ -14,7 +14,7 @@ interface RunToRebuild {
   readonly parent: Parent | null;
 }
 
-/** The state of a run, from its snapshot and its journal: what its program has been fed since is fed to the machine again. */
+/** Rebuilds the state of a run from its snapshot and the records after it. */
 export function rebuildState(
   process: Process,
   evaluate: (expression: Expression, variables: Variables) => unknown,
@@ -37,7 +37,7 @@ export function rebuildState(
   return state;
 }
 
-/** What a record told the machine; null: nothing. */
+/** The machine event of a record. Null if the record has none. */
 function eventOfRecord(state: WorkingState, runId: string, record: RecordView): MachineEvent | null {
   const { kind, at } = record;
   if (kind === "retry" || kind === "operator" || kind === "warning") return null;
@@ -49,13 +49,13 @@ function eventOfRecord(state: WorkingState, runId: string, record: RecordView): 
     const isOver = command.kind === "call" && !command.waits;
     return isOver ? { kind: "completed", at, location, variables: {}, value: {} } : null;
   }
-  // A call that goes on has only found out whom it means.
+  // This record only resolved the workflow; the call continues.
   if (command.kind === "call" && kind === "step" && record.outcome === "ok") return null;
   if (kind === "emit" || kind === "send") return { kind: "sent", at, location };
   return eventOf({ runId, at }, command, completionOf(record));
 }
 
-/** A call has more than one record. */
+/** The location of the command of a record. A call has several records. */
 function commandLocation({ kind, location }: RecordView): string {
   if (kind === "child") return location.slice(0, -"/result".length);
   return kind === "spawn" ? location.slice(0, -"/start".length) : location;

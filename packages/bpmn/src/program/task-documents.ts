@@ -13,15 +13,15 @@ import type { WorkingState } from "../machine/working-state.ts";
 
 type TaskCommand = Extract<Command, { kind: "task" }>;
 
-/** The documents of one open task: its own, and those by which it is found. */
+/** The ids of the documents of one open task: its own, and its search keys. */
 interface OpenTask {
   readonly id: string;
   readonly keys: readonly string[];
 }
 
-/** The human tasks of a run, as documents. They are created with the command that waits for them, and end with it. */
+/** The human tasks of a run, as documents. A task document is created with its wait command and ends with it. */
 export class TaskDocuments {
-  /** Those that the run had before it was moved to this version. */
+  /** Journal rewrites before the run was migrated to this version. */
   editions = 0;
   readonly #host: ProgramHost;
   readonly #open = new Map<string, OpenTask>();
@@ -30,7 +30,7 @@ export class TaskDocuments {
     this.#host = host;
   }
 
-  /** Says which task is meant; after an operator has sent the run another way, its tasks are others. */
+  /** The task id. It changes when a rewind, retry or fork rewrites the journal. */
   idOf(location: string): string {
     return taskId(this.#host.runId, location, this.#host.edition + this.editions);
   }
@@ -55,12 +55,12 @@ export class TaskDocuments {
     for (const key of row.keys) this.#host.mark(TASK_KEY_KIND, key, { d: state });
   }
 
-  /** The run is at its end. */
+  /** Cancels all open tasks at the end of the run. */
   closeAll(): void {
     for (const location of [...this.#open.keys()]) this.close(location, "cancelled");
   }
 
-  /** What is too large to be kept twice is read from the run. */
+  /** Encodes a task. Variables that exceed the size limit are omitted; the run has them. */
   #encode(body: TaskDocument) {
     const what = `task ${body.id}`;
     try {

@@ -1,11 +1,11 @@
-/** Topics on which messages and signals of processes travel, and messages that process runs get. */
+/** Topics of messages and signals between processes, and names of messages to process runs. */
 
-/** Where an instance waits for a message with a correlation key; empty: for any of that name. */
+/** The topic on which an instance waits for a message with a correlation key. An empty key matches any message without one. */
 export function messageTopic(name: string, key: string): string {
   return `bpmn message ${fit(name)} ${fit(key)}`.trimEnd();
 }
 
-/** Where definitions wait for messages that begin an instance. */
+/** The topic on which definitions wait for messages that start an instance. */
 export function messageStartTopic(name: string): string {
   return `bpmn start ${fit(name)}`;
 }
@@ -19,40 +19,40 @@ export function taskMessage(location: string): string {
   return `bpmn task ${location}`;
 }
 
-/** Runs of one business key are found by this tag. */
+/** The tag of all runs with a business key. */
 export function businessKeyTag(key: string): string {
   return `bpmn key ${fit(key)}`;
 }
 
-/** The id of the one instance of a process that a business key has. */
+/** The run id of the only instance of a process with a unique business key. */
 export function uniqueRunId(process: string, key: string): string {
   return `bpmn ${fit(process)} key ${fit(key)}`;
 }
 
-/** The event on which tasks are told whose time is over. */
+/** The topic of events about overdue tasks. */
 export const OVERDUE_TOPIC = "bpmn task overdue";
 
-/** What that event brings. */
+/** The value of such an event. */
 export interface OverdueTask {
   readonly task: string;
   readonly runId: string;
   readonly at: number;
 }
 
-/** What operators ask of a process run. */
+/** The message that carries an operator action. */
 export const ACTION_MESSAGE = "bpmn act";
-/** A called process has escalated. */
+/** The message that carries an escalation of a called process. */
 export const ESCALATION_MESSAGE = "bpmn escalation";
 
 const PART_MAX = 110;
 
-/** Names of models may hold anything; a topic's may not, and is not endless. Two that differ stay different. */
+/** Escapes and shortens a name of a model for use in a topic. Different names stay different. */
 function fit(name: string): string {
   const escaped = name.replace(/[\p{Cc}\p{Surrogate}%]/gu, (char) => `%${char.codePointAt(0)?.toString(16)};`);
   return escaped.length <= PART_MAX ? escaped : `${escaped.slice(0, PART_MAX - 20)}%${hash(escaped)}`;
 }
 
-/** FNV-1a over 64 bits: far more than enough to tell long names apart. */
+/** FNV-1a, 64 bits: enough to tell long names apart. */
 function hash(text: string): string {
   let value = 0xcbf29ce484222325n;
   for (let i = 0; i < text.length; i += 1) {
@@ -61,9 +61,9 @@ function hash(text: string): string {
   return value.toString(36);
 }
 
-/** What a message or signal brings. */
+/** The value of a message or signal. */
 export interface MessageValue {
   readonly variables: Readonly<Record<string, unknown>>;
-  /** The run that has sent it; null: a caller from outside. */
+  /** The run that sent it. Null if a caller outside of runs did. */
   readonly from: string | null;
 }
