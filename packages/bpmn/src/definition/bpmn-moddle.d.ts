@@ -1,4 +1,4 @@
-/** The part of bpmn-moddle that is used; the package brings no types for it. */
+/** The part of bpmn-moddle that is used; the package has no types for it. */
 declare module "bpmn-moddle" {
   export interface Warning {
     readonly message: string;

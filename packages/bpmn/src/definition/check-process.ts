@@ -11,7 +11,7 @@ import {
 import { parseTimer } from "../model/timer.ts";
 import type { Problems } from "./problem.ts";
 
-/** Looks for everything in a process that could not be run, or not as it is drawn. */
+/** Finds everything in a process that cannot be executed, or not as drawn. */
 export function checkProcess(process: Process, problems: Problems): void {
   const found = (element: Element, text: string): void => problems.add(element.id, element.line, text);
   for (const flow of process.flows.values()) checkFlow(process, flow, problems);
@@ -44,7 +44,7 @@ function checkFlow({ elements }: Process, flow: Flow, problems: Problems): void 
   if (source.type === "endEvent") found("an end event cannot have outgoing flows; remove the flow");
 }
 
-/** A condition that a default flow has is passed over, as the standard says. */
+/** A condition on a default flow is ignored, as the standard requires. */
 function checkDefault(element: Element, found: Found): void {
   if (!("default" in element) || element.default === null) return;
   if (!element.outgoing.includes(element.default))

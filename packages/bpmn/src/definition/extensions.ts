@@ -3,8 +3,8 @@ import { computed, textOrComputed } from "./expression-text.ts";
 import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
 
 /**
- * What a model says beyond the standard. The names are those that common modelers write: elements of the namespaces `zeebe`,
- * `camunda` and `pawl`, by their local names; a file uses one of them.
+ * Extensions of a model beyond the standard: elements of the namespaces `zeebe`, `camunda` and `pawl`, by their local names. A
+ * document uses one of these namespaces.
  */
 export interface Extensions {
   readonly inputs: readonly Mapping[];
@@ -15,7 +15,7 @@ export interface Extensions {
   readonly correlationKey: Expression | null;
   readonly called: Expression | null;
   readonly calledVersion: number | null;
-  /** Of a call: its end is waited for. */
+  /** Whether a call activity waits for the end of the called process. */
   readonly waits: boolean;
   readonly script: { readonly text: string; readonly format: string | null } | null;
   readonly retry: RetrySetting | null;
@@ -28,7 +28,7 @@ export interface Extensions {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Namespaces whose elements have a meaning here, by their addresses. */
+/** The supported extension namespaces, by URI. */
 export const EXTENSION_NAMESPACES: Readonly<Record<string, string>> = {
   "http://camunda.org/schema/zeebe/1.0": "zeebe",
   "http://camunda.org/schema/1.0/bpmn": "camunda",
@@ -73,13 +73,13 @@ export function extensionsOf(model: Model): Extensions {
   };
 }
 
-/** A class, or an object that an expression names, is a handler of that name here. */
+/** The name of a delegate class or expression is the name of its handler. */
 function delegateOf(attribute: (name: string) => string | null): string | null {
   const named = /^[$#]\{\s*([\w.-]+)\s*\}$/.exec(attribute("delegateExpression") ?? "")?.[1];
   return named ?? attribute("class");
 }
 
-/** Of the multi-instance marker itself: `collection` and `elementVariable` may be attributes of it. */
+/** The extensions of a multi-instance marker. `collection` and `elementVariable` may be attributes of it. */
 export function loopExtensions(model: Model): Extensions["loop"] {
   const own = extensionsOf(model).loop;
   const collection = foreignAttribute(model, "collection");
@@ -117,7 +117,7 @@ function mappingsOf(all: readonly Model[]): {
   return { inputs, outputs };
 }
 
-/** `source` and `target`, or a name and what lies between the tags. */
+/** Reads `source` and `target`, or a name and the text content. */
 function mappingOf(model: Model): Mapping {
   const target = textIn(model, "target");
   if (target !== null) return { source: textAsExpression(textIn(model, "source") ?? ""), target };
@@ -131,7 +131,7 @@ function inOut(model: Model): readonly Mapping[] {
   return [{ source: textAsExpression(source), target }];
 }
 
-/** The source of a mapping is computed: a variable's name is an expression too. */
+/** The source of a mapping is always evaluated; a variable name is an expression too. */
 function textAsExpression(text: string): Expression {
   return computed(text);
 }
@@ -151,7 +151,7 @@ function retryOf(model: Model | null, retries: string | null): RetrySetting | nu
   };
 }
 
-/** Foreign attributes, headers and properties by name; and the attributes of foreign elements as `element.attribute`. */
+/** Extension attributes, headers and properties by name. Attributes of extension elements are named `element.attribute`. */
 function propertiesOf(model: Model, all: readonly Model[]): Readonly<Record<string, string>> {
   const properties: Record<string, string> = {};
   for (const [name, value] of Object.entries(model.$attrs ?? {})) {

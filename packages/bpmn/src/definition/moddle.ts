@@ -3,7 +3,7 @@ import { decodeXml } from "../xml/decode-xml.ts";
 import { readXml } from "../xml/read-xml.ts";
 import { XML_LIMITS, type XmlElement } from "../xml/xml-element.ts";
 
-/** Reads of what bpmn-moddle gives: an object by its type, whose members may be anything. */
+/** Accessors for the objects of bpmn-moddle, whose properties have unknown types. */
 
 export interface Model {
   readonly $type: string;
@@ -47,15 +47,15 @@ export function idIn(model: Model | null, name: string): string | null {
   return modelIn(model, name)?.id ?? null;
 }
 
-/** `bpmn:UserTask` as the standard spells it in XML: `userTask`. */
+/** The XML name of a type: `bpmn:UserTask` becomes `userTask`. */
 export function tagOf({ $type }: Model): string {
   const name = $type.slice($type.indexOf(":") + 1);
   return name.slice(0, 1).toLowerCase() + name.slice(1);
 }
 
 /**
- * The text as bpmn-moddle is to read it. It is decoded already: what it says of its encoding would only mislead. References may be
- * qualified names; those of this very document are made plain ids, which is all that bpmn-moddle follows.
+ * Prepares the text for bpmn-moddle. The encoding declaration is removed, because the text is already decoded. Qualified
+ * references to elements of this document become plain ids, because bpmn-moddle resolves only those.
  */
 export function textForModdle(text: string, tree: XmlElement): string {
   const start = text.startsWith("\uFEFF") ? text.slice(1) : text;
@@ -69,13 +69,13 @@ export function textForModdle(text: string, tree: XmlElement): string {
   );
 }
 
-/** Without the prefix, if that is one of the document. */
+/** Removes the prefix of a qualified name, if the document declares it. */
 export function localId(name: string, tree: XmlElement): string {
   const [, prefix = "", id] = /^([\w.-]+):([\w.-]+)$/.exec(name) ?? [];
   return id !== undefined && tree.prefixes.has(prefix) ? id : name;
 }
 
-/** The prefixes that stand for what this document defines. */
+/** The prefixes of the document's target namespace. */
 function ownPrefixes(tree: XmlElement): ReadonlySet<string> {
   const target = tree.attributes.get("targetNamespace");
   const own = [...tree.prefixes].filter(([prefix, namespace]) => prefix !== "" && namespace === target);
@@ -94,9 +94,8 @@ function idsIn(tree: XmlElement): ReadonlySet<string> {
 }
 
 /**
- * Reads a BPMN 2.0 document, diagrams and extensions with it, and writes what was read as a document again: in UTF-8, laid out
- * evenly, without what says no more than the standard's defaults. Documents that are not well-formed are refused as `readBpmn`
- * does.
+ * Reads a BPMN 2.0 document with its diagrams and extensions, and writes it again: in UTF-8, uniformly formatted, without
+ * default values. Malformed documents are rejected as in `readBpmn`.
  */
 export async function rewriteBpmn(xml: string | Uint8Array): Promise<string> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);

@@ -1,17 +1,17 @@
 import { PawlError } from "pawl";
 
-/** Something in a model that keeps it from being deployed. */
+/** A problem that prevents a model from being deployed. */
 export interface Problem {
-  /** The element's id; null where it has none. */
+  /** The id of the element. Null if it has none. */
   readonly element: string | null;
   readonly line: number | null;
-  /** What is wrong, and what to do about it. */
+  /** What is wrong, and how to fix it. */
   readonly text: string;
 }
 
 const SHOWN_MAX = 20;
 
-/** All that is wrong with a model, found at once. */
+/** Collects all problems of a model. */
 export class Problems {
   readonly #found: Problem[] = [];
 
@@ -23,13 +23,13 @@ export class Problems {
     return this.#found;
   }
 
-  /** Throws if there are any. */
+  /** Throws `MODEL_INVALID` if there are problems. */
   check(what: string): void {
     if (this.#found.length > 0) throw modelInvalid(what, this.#found);
   }
 }
 
-/** The problems that made a model be refused; empty for other errors. */
+/** The problems in a `MODEL_INVALID` error. Empty for other errors. */
 export function problemsOf(error: unknown): readonly Problem[] {
   return error instanceof Error && "problems" in error ? (error.problems as readonly Problem[]) : [];
 }

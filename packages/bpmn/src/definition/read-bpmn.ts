@@ -23,7 +23,7 @@ import { elementOf, messageFlowNames, type ReadContext, startsOf, variableOf } f
 
 const NOT_NODES = new Set(["dataObject", "dataObjectReference", "dataStoreReference", "sequenceFlow"]);
 
-/** References to types of data, which may be defined anywhere: nothing that is run is lost with them. */
+/** References to data types, which may be defined elsewhere. Nothing executable is lost with them. */
 const TYPE_REFERENCES = new Set([
   "bpmn:structureRef",
   "bpmn:itemSubjectRef",
@@ -36,15 +36,13 @@ const TYPE_REFERENCES = new Set([
 
 let cachedModdle: BpmnModdle | null = null;
 
-/** It knows the whole metamodel, which takes a while to build; reading changes nothing in it. */
+/** Cached, because building its metamodel is slow. Reading does not change it. */
 function moddle(): BpmnModdle {
   cachedModdle ??= new BpmnModdle();
   return cachedModdle;
 }
 
-/**
- * The processes of a BPMN 2.0 document. All problems are found at once: one `PawlError` with code `MODEL_INVALID` lists them.
- */
+/** Reads the processes of a BPMN 2.0 document. Throws one `PawlError` with code `MODEL_INVALID` that lists all problems. */
 export async function readBpmn(xml: string | Uint8Array): Promise<readonly Process[]> {
   const text = decodeXml(xml, XML_LIMITS.charsMax);
   const tree = readXml(text);
@@ -69,7 +67,7 @@ export async function readBpmn(xml: string | Uint8Array): Promise<readonly Proce
   return processes;
 }
 
-/** What the document's text says that bpmn-moddle does not: lines, scripts of global tasks, and which extensions are used. */
+/** Reads what bpmn-moddle does not provide: line numbers, scripts of global tasks, and the extension namespaces in use. */
 function surveyDocument(tree: XmlElement, problems: Problems) {
   const lines = new Map<string, number>();
   const scripts = new Map<string, string>();
@@ -94,7 +92,7 @@ function surveyDocument(tree: XmlElement, problems: Problems) {
   return { lines, scripts };
 }
 
-/** Content that was not understood is never passed over in silence. */
+/** Reports content that bpmn-moddle did not read, so that nothing is lost silently. */
 function reportLostContent(
   { message, property, value, element }: Warning,
   scripts: ReadonlyMap<string, string>,
@@ -116,7 +114,7 @@ function dangling(property: string | undefined, value: string): string {
 }
 
 function processOf(document: ReadContext, model: Model): Process {
-  // What is only drawn need not be complete.
+  // A process that is not executable may be incomplete.
   const context = flagIn(model, "isExecutable") ? document : { ...document, problems: new Problems() };
   const elements = new Map<string, Element>();
   const flows = new Map<string, Flow>();
@@ -148,7 +146,7 @@ function processOf(document: ReadContext, model: Model): Process {
   };
 }
 
-/** A sub-process without any content is a scope too. */
+/** Adds the scopes of empty sub-processes. */
 function withEmpty(
   scopes: Map<string, ScopeGraph>,
   elements: ReadonlyMap<string, Element>,
@@ -164,7 +162,7 @@ function dataObjects(scope: Model): readonly Model[] {
   return modelsIn(scope, "flowElements").filter((each) => tagOf(each) === "dataObject");
 }
 
-/** Reads what lies directly in a scope; gives its flow nodes. */
+/** Reads the elements and flows directly in a scope. Returns its flow nodes. */
 function readScope(
   context: ReadContext,
   scope: Model,
@@ -223,14 +221,14 @@ function flowOf({ problems, lineOf }: ReadContext, flow: Model): readonly Flow[]
   return [{ id, name: textIn(flow, "name"), source, target, condition: expressionIn(flow, "conditionExpression") }];
 }
 
-/** As the node lists its flows; what it does not list comes after. */
+/** Orders flows as the node lists them. Flows that it does not list come last. */
 function ordered(node: Model, flowIds: readonly string[]): readonly string[] {
   const listed = modelsIn(node, "outgoing").map(({ id }) => id ?? "");
   const known = listed.filter((id, index) => flowIds.includes(id) && listed.indexOf(id) === index);
   return [...known, ...flowIds.filter((id) => !known.includes(id))];
 }
 
-/** By the id of the compensation event: the activity that it is associated with, null if there is none. */
+/** The compensation handler of each compensation boundary event, by event id. Null if it has none. */
 function compensationHandlers(scope: Model, all: readonly Model[]): ReadonlyMap<string, string | null> {
   const associations = modelsIn(scope, "artifacts").filter(({ $type }) => $type === "bpmn:Association");
   const handlers = new Map<string, string | null>();

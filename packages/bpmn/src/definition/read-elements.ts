@@ -20,21 +20,21 @@ import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
 import type { Problems } from "./problem.ts";
 
-/** What the readers of one document share. */
+/** Shared by the readers of one document. */
 export interface ReadContext {
   readonly problems: Problems;
-  /** The line of the element with this id. */
+  /** The line number of an element. */
   lineOf(id: string | null): number | null;
-  /** The id that a qualified name means. */
+  /** Resolves a qualified name to an id. */
   idOf(name: string): string;
   /** Scripts of global tasks, which bpmn-moddle does not read. */
   readonly globalScripts: ReadonlyMap<string, string>;
   readonly globalTasks: ReadonlyMap<string, Model>;
-  /** Names of messages by the elements between which they flow. */
+  /** Message names of message flows, by the ids of the elements they connect. */
   readonly messageNames: ReadonlyMap<string, string>;
 }
 
-/** How an element lies among the others. */
+/** The connections of an element to others. */
 interface Connections {
   readonly scope: string;
   readonly incoming: readonly string[];
@@ -54,7 +54,7 @@ const TASKS: ReadonlySet<string> = new Set<TaskType>([
   "receiveTask",
 ]);
 
-/** One flow node; null if it is of a type that is not run, which is a problem of the model. */
+/** Reads one flow node. Null, with a problem, if its type is not supported. */
 export function elementOf(context: ReadContext, model: Model, connections: Connections): Element | null {
   const tag = tagOf(model);
   if (TASKS.has(tag)) return taskOf(context, model, connections, tag as TaskType);
@@ -146,7 +146,7 @@ function taskOf(context: ReadContext, model: Model, connections: Connections, ty
   };
 }
 
-/** A called global task is a task at this place. */
+/** Reads a call activity. A call of a global task becomes that task. */
 function callOf(context: ReadContext, model: Model, connections: Connections): CallElement | TaskElement {
   const extensions = extensionsOf(model);
   const called = context.idOf(textIn(model, "calledElement") ?? "");
@@ -223,7 +223,7 @@ function gatewayOf(
   };
 }
 
-/** The marker of an activity that is done several times. */
+/** Reads the loop marker of an activity. */
 function loopOf(context: ReadContext, activity: Model): MultiInstance | StandardLoop | null {
   const loop = modelIn(activity, "loopCharacteristics");
   if (loop === null) return null;
@@ -270,7 +270,7 @@ function multiOf(context: ReadContext, activity: Model, loop: Model): MultiInsta
   };
 }
 
-/** What the standard calls the behavior of a multi-instance activity. */
+/** The `behavior` of a multi-instance activity: events that its instances throw. */
 function throwsOf(context: ReadContext, activity: Model, loop: Model): readonly InstanceThrow[] {
   const thrown = (definition: Model | null, when: InstanceThrow["when"]): readonly InstanceThrow[] => {
     const trigger = definition === null ? null : triggerOf(context, activity, definition);
@@ -293,7 +293,7 @@ function throwsOf(context: ReadContext, activity: Model, loop: Model): readonly 
   }
 }
 
-/** The definitions of an event, its own and those that it refers to. */
+/** The event definitions of an event, including referenced ones. */
 function triggersOf(context: ReadContext, event: Model): readonly EventTrigger[] {
   const definitions = [...modelsIn(event, "eventDefinitions"), ...modelsIn(event, "eventDefinitionRef")];
   return definitions.flatMap((definition) => {
@@ -346,7 +346,7 @@ function triggerOf(context: ReadContext, event: Model, definition: Model): Event
   }
 }
 
-/** The correlation key stands at the message, or at the event or task. */
+/** The correlation key is an extension of the message, the event definition, the event or the task. */
 function keyOf(holder: Model, element: Model): Expression | null {
   const message = modelIn(holder, "messageRef");
   const ofMessage = message === null ? null : extensionsOf(message).correlationKey;
@@ -370,7 +370,7 @@ function addProblem({ problems, lineOf }: ReadContext, event: Model, text: strin
   problems.add(event.id ?? null, lineOf(event.id ?? null), text);
 }
 
-/** Data associations: what an activity reads from data objects, and writes to them. A datum is the variable of its name. */
+/** Data associations map variables to data objects, and back. A data object is the variable with its name. */
 
 function dataInputs(activity: Model): readonly Mapping[] {
   return modelsIn(activity, "dataInputAssociations").flatMap(mappingsOf);
@@ -382,7 +382,7 @@ function dataOutputs(activity: Model): readonly Mapping[] {
     .filter(({ source, target }) => source.text !== target);
 }
 
-/** The variable that an input or output of an activity is read from, or written to; itself, if it is associated with nothing. */
+/** The variable associated with an input or output of an activity. The input or output itself if there is none. */
 function associated(activity: Model, datum: Model): Expression {
   const read = modelsIn(activity, "dataInputAssociations").find((each) => modelIn(each, "targetRef") === datum);
   if (read !== undefined) return sourceOf(read) ?? computed(nameOf(datum));
@@ -393,7 +393,7 @@ function associated(activity: Model, datum: Model): Expression {
   return computed(target === null ? nameOf(datum) : variableOf(target));
 }
 
-/** Names with spaces can't be variables of expressions. */
+/** Skips names with spaces, which cannot be variables. */
 function mappingsOf(association: Model): readonly Mapping[] {
   const target = modelIn(association, "targetRef");
   const assignments = modelsIn(association, "assignment").flatMap((assignment) => {
@@ -418,7 +418,7 @@ function isName(text: string): boolean {
   return text !== "" && !/\s/.test(text);
 }
 
-/** The variable in which a data object, or what refers to it, is kept. */
+/** The variable of a data object or data object reference. */
 export function variableOf(data: Model): string {
   const object = modelIn(data, "dataObjectRef") ?? modelIn(data, "dataStoreRef") ?? data;
   return textIn(object, "name") ?? object.id ?? "";
@@ -428,7 +428,7 @@ function nameOf(data: Model): string {
   return textIn(data, "name") ?? data.id ?? "";
 }
 
-/** Message flows give names to messages that the events at their ends do not name. */
+/** Names of messages, taken from message flows, for events that do not name their message. */
 export function messageFlowNames(rootElements: readonly Model[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const collaboration of rootElements.filter(({ $type }) => $type === "bpmn:Collaboration")) {
@@ -443,7 +443,7 @@ export function messageFlowNames(rootElements: readonly Model[]): ReadonlyMap<st
   return names;
 }
 
-/** The name of the message that an event or task is about. */
+/** The message name of an event or task. */
 function messageName(context: ReadContext, holder: Model, element: Model): string {
   const message = modelIn(holder, "messageRef");
   const operation = modelIn(modelIn(holder, "operationRef"), "inMessageRef");
@@ -459,7 +459,7 @@ function messageName(context: ReadContext, holder: Model, element: Model): strin
   );
 }
 
-/** Where a scope begins: at its start events without a trigger, else at what no flow leads to. */
+/** The start elements of a scope: start events without a trigger. If it has no start events, elements without incoming flows. */
 export function startsOf(elements: readonly Element[]): readonly string[] {
   const events = elements.filter(({ type }) => type === "startEvent");
   const plain = events.filter((event) => isEvent(event) && event.triggers.length === 0);

@@ -15,7 +15,7 @@ import { RETRY_DEFAULT } from "./extensions.ts";
 import { Problems } from "./problem.ts";
 import { startsOf } from "./read-elements.ts";
 
-/** A process as a graph in JSON: nodes, and connections between them. */
+/** A process as a JSON graph of nodes and connections. */
 export interface Graph {
   readonly id: string;
   readonly name?: string;
@@ -25,9 +25,9 @@ export interface Graph {
 
 export interface GraphNode {
   readonly id: string;
-  /** `startProcess`, `endProcess`, `userTask`, `serviceTask`, `scriptTask`, `businessRule`, or a gateway's type. */
+  /** `startProcess`, `endProcess`, `userTask`, `serviceTask`, `scriptTask`, `businessRule`, or a gateway type. */
   readonly type: string;
-  /** What the node is about: `label`, `handler`, `script`, `ruleId`, `assignee`, `formId`, `serviceConfig`, `retry` and the like. */
+  /** Settings of the node: `label`, `handler`, `script`, `ruleId`, `assignee`, `formId`, `serviceConfig`, `retry` and others. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -35,9 +35,9 @@ export interface GraphConnection {
   readonly id?: string;
   readonly source: string;
   readonly target: string;
-  /** FEEL. */
+  /** A FEEL expression. */
   readonly condition?: string;
-  /** Taken when no condition is met. */
+  /** Taken if no condition is met. */
   readonly isDefault?: boolean;
 }
 
@@ -57,10 +57,10 @@ const GATEWAYS: Readonly<Record<string, GatewayElement["type"]>> = {
 
 const EVENTS: Readonly<Record<string, EventElement["type"]>> = { startProcess: "startEvent", endProcess: "endEvent" };
 
-/** An id becomes a name in the journal. */
+/** An id is used in journal locations. */
 const ID = /^[\w.:-]{1,200}$/;
 
-/** The process that a graph describes. All problems are found at once. */
+/** Reads the process of a graph. Throws one `MODEL_INVALID` error that lists all problems. */
 export function readGraph(graph: Graph): Process {
   const problems = new Problems();
   checkShape(graph, problems);
@@ -185,11 +185,12 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** What the data of a node in a graph says to those who handle it. */
-
 type Data = Readonly<Record<string, unknown>>;
 
-/** What is text stays that, the rest is JSON; a request is told as a document's properties tell it. */
+/**
+ * The properties of a node: text unchanged, other values as JSON. A `serviceConfig` becomes the request properties of HTTP
+ * tasks.
+ */
 function propertiesOf(data: Data): Readonly<Record<string, string>> {
   const own = Object.entries(data).map(([name, value]) => [name, shown(value)] as const);
   return { ...Object.fromEntries(own), ...requestOf(data.serviceConfig) };
@@ -201,7 +202,7 @@ function requestOf(config: unknown): Readonly<Record<string, string>> {
   const named = Object.entries((headers ?? {}) as Data).map(([name, value]) => [`header.${name}`, shown(value)]);
   return {
     ...Object.fromEntries(named),
-    // Variables in an address are written `{name}`.
+    // URL templates use `{name}` for variables.
     ...(typeof url === "string" && { url: url.replace(/\$\{/g, "{") }),
     ...(typeof method === "string" && { method }),
     ...(body !== undefined && { body: typeof body === "string" ? body : `=${JSON.stringify(body)}` }),
@@ -215,7 +216,7 @@ function shown(value: unknown): string {
 
 const WAIT_MAX_MS = 30_000;
 
-/** `retry: { max, backoff }`: how often it is tried again, and how waits grow. */
+/** Reads `retry: { max, backoff }`: the number of retries, and how the delay grows. */
 function retryOf(data: Data): RetrySetting | null {
   const { max, backoff } = (data.retry ?? {}) as Data;
   if (typeof max !== "number" || !Number.isInteger(max) || max < 0) return null;

@@ -1,7 +1,7 @@
 import { textOrComputed } from "../definition/expression-text.ts";
 import type { Element, Expression } from "./process.ts";
 
-/** What a model says of the work that a human is to do, before it is computed. */
+/** The human task settings of a model, before evaluation. */
 interface HumanTaskSettings {
   readonly description: Expression | null;
   readonly assignee: Expression | null;
@@ -15,12 +15,12 @@ interface HumanTaskSettings {
   readonly formSchema: string | null;
 }
 
-/** What a form is: known elsewhere by its id, or described here. */
+/** A form: a reference by id, or a JSON schema. */
 export type TaskForm =
   | { readonly kind: "id"; readonly id: string }
   | { readonly kind: "schema"; readonly schema: unknown };
 
-/** What a task is when it begins: computed once. */
+/** The evaluated settings of a task, computed when it is created. */
 export interface TaskFacts {
   readonly name: string | null;
   readonly description: string | null;
@@ -33,7 +33,7 @@ export interface TaskFacts {
   readonly followUpAt: number | null;
 }
 
-/** Names under which models of common modelers, and graphs, say it. */
+/** The property names of the settings, in models of common modelers and in graphs. */
 const NAMES = {
   description: ["description", "documentation"],
   assignee: ["assignmentDefinition.assignee", "assignee"],

@@ -1,18 +1,18 @@
-/** A process as the machine runs it: immutable, indexed, the same whether it came from BPMN XML or from a JSON graph. */
+/** A process as the machine executes it: immutable and indexed. BPMN XML and JSON graphs give the same model. */
 
-/** Text in a model. `static` text stands for itself; else it is evaluated: FEEL unless `language` says otherwise. */
+/** Text in a model. Static text is the value itself; other text is evaluated, as FEEL unless `language` says otherwise. */
 export interface Expression {
   readonly text: string;
   readonly language: string | null;
   readonly isStatic: boolean;
 }
 
-/** What an event waits for, or brings about. */
+/** The trigger that an event waits for, or throws. */
 export type EventTrigger =
   | { readonly kind: "message"; readonly name: string; readonly key: Expression | null }
   | { readonly kind: "signal"; readonly name: Expression }
   | { readonly kind: "timer"; readonly timer: "date" | "duration" | "cycle"; readonly value: Expression }
-  /** Code null: every error. */
+  /** A null code matches every error. */
   | { readonly kind: "error"; readonly code: string | null }
   | { readonly kind: "escalation"; readonly code: string | null }
   | { readonly kind: "conditional"; readonly condition: Expression }
@@ -21,7 +21,7 @@ export type EventTrigger =
   | { readonly kind: "cancel" }
   | { readonly kind: "terminate" };
 
-/** `source` evaluated before (inputs) or after (outputs) an activity; its value goes to the variable `target`. */
+/** Evaluates `source` before (inputs) or after (outputs) an activity and assigns the value to the variable `target`. */
 export interface Mapping {
   readonly source: Expression;
   readonly target: string;
@@ -32,18 +32,18 @@ export interface MultiInstance {
   readonly sequential: boolean;
   readonly cardinality: Expression | null;
   readonly collection: Expression | null;
-  /** The variable that holds the item in each instance. */
+  /** The variable with the item of each instance. */
   readonly item: string | null;
-  /** Gathers a value of each instance, at the item's place. */
+  /** Collects one value per instance, in the order of the items. */
   readonly output: { readonly variable: string; readonly element: Expression } | null;
   readonly completion: Expression | null;
-  /** What instances throw, to the events on the activity, when they complete. */
+  /** Events thrown to boundary events when an instance completes. */
   readonly throws: readonly InstanceThrow[];
 }
 
 /**
- * `when`: each completion, the first one, or one for which the condition is true. Such a condition ends the activity too: what is
- * left of its instances goes, and its token goes on.
+ * `when`: each completion, the first one, or a completion for which the condition is true. A met condition also ends the
+ * activity: its remaining instances are cancelled, and its token continues.
  */
 export interface InstanceThrow {
   readonly when: "each" | "first" | Expression;
@@ -57,7 +57,7 @@ export interface StandardLoop {
   readonly maximum: number | null;
 }
 
-/** How a failing handler is tried again, before there is an incident. */
+/** Retry policy of a handler. After the last attempt there is an incident. */
 export interface RetrySetting {
   readonly maxAttempts: number;
   readonly backoff: "exponential" | "linear" | "fixed";
@@ -69,42 +69,42 @@ export interface RetrySetting {
 interface Node {
   readonly id: string;
   readonly name: string | null;
-  /** The process or sub-process that it lies in. */
+  /** The process or sub-process that contains the element. */
   readonly scope: string;
   readonly incoming: readonly string[];
-  /** In the order in which the model lists them. */
+  /** In the order of the model. */
   readonly outgoing: readonly string[];
   readonly line: number | null;
-  /** What the model says in extensions, for those who handle the element. */
+  /** Extension values of the model, for handlers. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
 interface Activity extends Node {
   readonly default: string | null;
   readonly loop: MultiInstance | StandardLoop | null;
-  /** Events on its edge, compensation left out. */
+  /** Its boundary events, without compensation events. */
   readonly boundaries: readonly string[];
-  /** The activity that undoes it. */
+  /** Its compensation handler. */
   readonly compensatedBy: string | null;
-  /** It only ever undoes another. */
+  /** Whether it is executed only as a compensation handler. */
   readonly isForCompensation: boolean;
   readonly startQuantity: number;
   readonly completionQuantity: number;
   readonly inputs: readonly Mapping[];
   readonly outputs: readonly Mapping[];
-  /** What goes to data objects beside that, where there is something. */
+  /** Additional outputs to data objects. Null values are skipped. */
   readonly dataOutputs: readonly Mapping[];
 }
 
 export interface EventElement extends Node {
   readonly type: "startEvent" | "intermediateCatchEvent" | "intermediateThrowEvent" | "endEvent" | "boundaryEvent";
   readonly triggers: readonly EventTrigger[];
-  /** All of its triggers have to come, not one. */
+  /** Whether all triggers must occur, not only one. */
   readonly isParallel: boolean;
   readonly isInterrupting: boolean;
   readonly attachedTo: string | null;
   readonly outputs: readonly Mapping[];
-  /** A thrown message that a handler sends. */
+  /** The name of the handler that sends a thrown message. */
   readonly handler: string | null;
 }
 
@@ -120,15 +120,15 @@ export type TaskType =
 
 export interface TaskElement extends Activity {
   readonly type: TaskType;
-  /** The name of its handler; null: the one for its type. */
+  /** The name of its handler. Null if the handler for its type is used. */
   readonly handler: string | null;
   readonly script: { readonly text: string; readonly format: string | null } | null;
   readonly decision: string | null;
-  /** Gets what the handler gives; null: each member of it is a variable. */
+  /** The variable for the result of the handler. Null if each property of the result becomes a variable. */
   readonly resultVariable: string | null;
-  /** Of a send or receive task. */
+  /** The message of a send or receive task. */
   readonly message: { readonly name: string; readonly key: Expression | null } | null;
-  /** A message to this task begins an instance of the process. */
+  /** Whether a message to this task starts an instance of the process. */
   readonly instantiates: boolean;
   readonly retry: RetrySetting | null;
 }
@@ -137,7 +137,7 @@ export interface CallElement extends Activity {
   readonly type: "callActivity";
   readonly called: Expression;
   readonly version: number | null;
-  /** False: what is called goes on by itself, and the token at once. */
+  /** False if the token continues without waiting for the called process. */
   readonly waits: boolean;
 }
 
@@ -147,7 +147,7 @@ export interface SubProcessElement extends Activity {
     readonly sequential: boolean;
     readonly completion: Expression | null;
     readonly cancelsRemaining: boolean;
-    /** Which of its elements begin; null: all that nothing leads to. */
+    /** The elements to start. Null starts all elements without incoming flows. */
     readonly active: Expression | null;
   } | null;
 }
@@ -156,7 +156,10 @@ export interface GatewayElement extends Node {
   readonly type: "exclusiveGateway" | "parallelGateway" | "inclusiveGateway" | "complexGateway" | "eventBasedGateway";
   readonly default: string | null;
   readonly activation: Expression | null;
-  /** Of an event-based gateway: what it waits for begins an instance. `each`: what has not come by then is waited for too. */
+  /**
+   * Whether the events after an event-based gateway start an instance. With `each`, the instance then waits for the other events
+   * too.
+   */
   readonly instantiates: "first" | "each" | null;
 }
 
@@ -172,14 +175,14 @@ export interface Flow {
   readonly condition: Expression | null;
 }
 
-/** What lies directly in a process or sub-process. */
+/** The elements directly in a process or sub-process. */
 export interface ScopeGraph {
   readonly id: string;
   readonly elements: readonly string[];
-  /** Where it begins when nothing in particular has triggered it. */
+  /** The elements at which it starts without a trigger. */
   readonly starts: readonly string[];
   readonly eventSubProcesses: readonly string[];
-  /** Variables that it has from the beginning, by name. */
+  /** Names of its data variables, which exist from the start. */
   readonly data: readonly string[];
 }
 

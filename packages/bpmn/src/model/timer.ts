@@ -1,4 +1,4 @@
-/** ISO 8601 as timers use it: dates, durations, and cycles `R[n]/[start/]duration[/end]`. All in UTC unless they say otherwise. */
+/** ISO 8601 for timers: dates, durations, and cycles `R[n]/[start/]duration[/end]`. UTC unless stated otherwise. */
 
 export type ClockTime = "date" | "duration" | "cycle";
 
@@ -10,7 +10,7 @@ interface Duration {
 export type ParsedTimer =
   | { readonly kind: "date"; readonly at: number }
   | { readonly kind: "duration"; readonly duration: Duration }
-  /** `times` null: without end. */
+  /** `times` is null if it repeats without end. */
   | {
       readonly kind: "cycle";
       readonly times: number | null;
@@ -26,7 +26,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Null: the text is none of that kind. */
+/** Returns null if the text is not of that kind. */
 export function parseTimer(kind: ClockTime, text: string): ParsedTimer | null {
   const trimmed = text.trim();
   if (kind === "duration") {
@@ -40,7 +40,7 @@ export function parseTimer(kind: ClockTime, text: string): ParsedTimer | null {
   return parseCycle(trimmed);
 }
 
-/** When a timer that begins to count at `now` is due, and how often in all; null: never. */
+/** When a timer that starts at `now` is due first, and how often. Null if never. */
 export function firstDue(
   timer: ParsedTimer,
   now: number,
@@ -52,7 +52,10 @@ export function firstDue(
   return timer.until !== null && at > timer.until ? null : { at, left: timer.times };
 }
 
-/** The time after one that was due: counted from that one, not from when it was seen. `left` counts those still to come. */
+/**
+ * The next due time after `due`, counted from that time and not from when it was handled. `left` is the number of remaining
+ * repetitions.
+ */
 export function nextDue(
   timer: ParsedTimer,
   due: { readonly at: number; readonly left: number | null },
@@ -102,7 +105,7 @@ function parseDuration(text: string): Duration | null {
   return { months: sign * (years * 12 + months), ms: sign * ms };
 }
 
-/** Months are those of the calendar; the last day of a month stays within it. */
+/** Adds calendar months. A day that the month does not have becomes its last day. */
 function plus(at: number, { months, ms }: Duration): number {
   if (months === 0) return at + ms;
   const date = new Date(at);

@@ -8,7 +8,7 @@ import { PawlError } from "pawl";
 
 interface HttpSendRequest {
   readonly url: URL;
-  /** Connected to instead of what the name would resolve to. */
+  /** The checked address to connect to, instead of resolving the name again. */
   readonly address: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,14 +32,14 @@ export async function resolveHost(host: string): Promise<readonly string[]> {
   }
 }
 
-/** One request over one connection. The time that it may take includes the last byte of the answer. */
+/** Sends one request over its own connection. The timeout includes reading the whole response. */
 export function sendHttp(sending: HttpSendRequest): Promise<HttpSendResponse> {
   const { url, address, timeoutMs } = sending;
   return new Promise((resolve, reject) => {
     const sent: ClientRequest = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
       method: sending.method,
       headers: { ...sending.headers, "accept-encoding": "gzip, deflate, br", connection: "close" },
-      // No agent: nothing of one request, its connection or a proxy of the environment, is there for another.
+      // No agent, so that requests share no connection, and no proxy of the environment is used.
       agent: false,
       lookup: (_host, { all }, callback) => {
         const family = isIP(address);
@@ -94,7 +94,7 @@ function unpacked(response: IncomingMessage): Readable {
   }
 }
 
-/** Counts what comes out of the unpacking, so that a small answer can't become a large one. */
+/** Limits the decompressed size, so that a small response cannot expand without bound. */
 function read(response: IncomingMessage, { url, responseBytesMax }: HttpSendRequest): Promise<string> {
   return new Promise((resolve, reject) => {
     const stream = unpacked(response);

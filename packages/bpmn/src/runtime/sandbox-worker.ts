@@ -1,7 +1,7 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from "quickjs-emscripten-core";
 import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 
-/** What the worker is given besides its program. */
+/** What the worker gets besides its program. */
 interface SandboxHost {
   readonly load: (specifier: string) => unknown;
   readonly prelude: string;
@@ -9,7 +9,7 @@ interface SandboxHost {
   readonly answer: (answer: ScriptResult | SandboxReady) => void;
 }
 
-/** The worker has loaded its engine: what takes time from here on is the script. */
+/** The worker has loaded its engine. The time limit of the script starts now. */
 export interface SandboxReady {
   readonly kind: "ready";
 }
@@ -20,11 +20,10 @@ interface Core {
 }
 
 /**
- * These functions are the program of a worker, sent to it as text: so it runs from sources and from what is published alike. They
- * must use nothing from outside but each other and what they are given.
+ * The program of a worker thread, sent to it as text, so that it works from sources and from the published package. These
+ * functions may use only each other and their arguments.
  *
- * Each script gets a runtime of its own; the module is shared until something goes wrong in it, and then the worker is not used
- * again.
+ * Each script gets its own runtime. The WebAssembly module is shared until a failure in it; then the worker is not used again.
  */
 function sandboxWorker({ load, prelude, receive, answer }: SandboxHost): void {
   const module = loadEngine(load);
@@ -64,7 +63,7 @@ function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: strin
   const context = runtime.newContext();
   const begin = prepareScript(context, prelude, job);
   let isLate = false;
-  // Setting up is not the script's time.
+  // Setup does not count as time of the script.
   const deadline = Date.now() + limits.timeoutMs;
   runtime.setInterruptHandler(() => {
     isLate = Date.now() > deadline;
@@ -105,7 +104,7 @@ function scriptResult(text: string, { id, limits }: ScriptJob): ScriptResult {
   return isLimit ? { kind: "limit", id, reason: body, isBroken: false } : { kind: "failed", id, reason: body };
 }
 
-/** The program as text; it has to be called with what the worker is given. */
+/** The program as text. It is called with a `SandboxHost`. */
 export const SANDBOX_PROGRAM: string = `(() => {
 ${[loadEngine, runInSandbox, prepareScript, scriptResult, sandboxWorker].map(String).join("\n")}
 return sandboxWorker;

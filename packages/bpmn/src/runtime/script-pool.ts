@@ -3,9 +3,9 @@ import { PRELUDE } from "../script/prelude.ts";
 import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 import { SANDBOX_PROGRAM, type SandboxReady } from "./sandbox-worker.ts";
 
-/** Between the time when a script is interrupted and the time when its worker is ended. */
+/** How long an interrupted script may take to stop before its worker is terminated. */
 const GRACE_MS = 500;
-/** A worker that has not loaded its engine by then never will. */
+/** How long a worker may take to load its engine. */
 const START_MS = 60_000;
 
 const PROGRAM = `
@@ -32,11 +32,11 @@ interface PoolWorker {
 }
 
 /**
- * Workers that run scripts, one script at a time each.
+ * A pool of worker threads that execute scripts, one at a time each.
  *
- * 1. Every job is answered exactly once: by its worker, by the clock, or because the pool is closed.
- * 2. A worker that was late, broke or died runs nothing more.
- * 3. There are never more workers than `size`, nor more waiting jobs than `queueMax`.
+ * 1. Every job gets exactly one result: from its worker, by timeout, or because the pool was closed.
+ * 2. A worker that timed out, failed or exited gets no more jobs.
+ * 3. There are at most `size` workers and `queueMax` queued jobs.
  */
 export class ScriptPool {
   readonly #size: number;
@@ -59,7 +59,7 @@ export class ScriptPool {
     });
   }
 
-  /** Ends all workers; scripts that run or wait are answered with a refusal. */
+  /** Terminates all workers. Running and queued scripts get an error. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { job, done } of this.#queue.splice(0)) done(refused(job, "the sandbox is closed"));
@@ -108,7 +108,7 @@ export class ScriptPool {
     this.#limitTime(worker);
   }
 
-  /** Loading the engine is not the script's time, so the clock starts again when it is there. */
+  /** Starts the time limit. It starts again when the engine is loaded, which does not count as time of the script. */
   #limitTime(worker: PoolWorker): void {
     clearTimeout(worker.timer);
     if (worker.current === null) return;
@@ -128,7 +128,7 @@ export class ScriptPool {
     this.#assignJobs();
   }
 
-  /** Takes the worker out of the pool, answers what it was at, and ends it. */
+  /** Removes a worker from the pool, ends its job and terminates it. */
   async #end(worker: PoolWorker, reason: string): Promise<void> {
     if (!this.#workers.delete(worker)) return;
     const { current } = worker;

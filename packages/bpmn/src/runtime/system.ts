@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 
-/** An id that nobody else makes. */
+/** A unique id. */
 export function freshId(): string {
   return randomUUID();
 }
 
-/** The machine's time; epoch ms. */
+/** The system time, in epoch milliseconds. */
 export function systemNow(): number {
   return Date.now();
 }

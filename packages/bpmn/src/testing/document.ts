@@ -1,4 +1,4 @@
-/** A BPMN document around what lies in its one process, `p`; `beside` stands next to the process. */
+/** A BPMN document with the process `p`. `beside` is placed next to the process. */
 export function documentOf(inside: string, beside = ""): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
@@ -10,7 +10,7 @@ ${inside}
 </definitions>`;
 }
 
-/** Flows, as `a -> b` a line; `a -[x > 1]-> b` has a condition, `a -id-> b` an id. */
+/** Sequence flows, one a line: `a -> b`, with a condition `a -[x > 1]-> b`, with an id `a -id-> b`. */
 export function flows(text: string): string {
   return text
     .trim()

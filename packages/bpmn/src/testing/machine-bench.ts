@@ -12,8 +12,8 @@ const ENVIRONMENT = { evaluate: evaluateExpression, isCalled: false };
 const START_AT = 1_000_000;
 
 /**
- * One instance, moved by hand. Work is done when the test says so; what was asked for is listed in order. After every event it
- * checks that the machine has left the state it was given as it was.
+ * Drives one instance by hand: the test completes each command. After every event it checks that the machine did not change the
+ * state it was given.
  */
 export class MachineBench {
   readonly process: Process;
@@ -65,12 +65,12 @@ export class MachineBench {
     return this.state.rows.flatMap(({ element, incident }) => (incident === null ? [] : [[element, incident.kind]]));
   }
 
-  /** Open commands of a kind, by location. */
+  /** The locations of open commands of a kind. */
   open(kind: Command["kind"]): readonly string[] {
     return this.state.commands.filter((command) => command.kind === kind).map(({ location }) => location);
   }
 
-  /** What the rows of open commands see, in their order. */
+  /** The variables that the rows of open commands see. */
   get seen(): readonly Variables[] {
     const state = fromState(this.process, ENVIRONMENT, this.state);
     return this.state.commands.flatMap((command) => ("row" in command ? [variablesOfRow(state, command.row)] : []));
@@ -97,12 +97,12 @@ export class MachineBench {
     return this;
   }
 
-  /** Completes the oldest open work of an element. */
+  /** Completes the oldest open command of an element. */
   done(element: string, value: unknown = {}): this {
     return this.happens({ kind: "completed", location: this.locationOf(element), variables: {}, value });
   }
 
-  /** What was waited for at a location of an element has come. */
+  /** Completes a wait of an element. */
   comes(element: string, variables: Variables = {}): this {
     return this.happens({ kind: "completed", location: this.locationOf(element), variables, value: variables });
   }

@@ -8,7 +8,7 @@ import { type Bpmn, type BpmnOptions, createBpmn } from "../index.ts";
 
 export type Options = Omit<BpmnOptions, "engine">;
 
-/** One world, one store, and the engines that work on it. */
+/** A virtual world, a store, and engines on it. */
 export interface Site {
   readonly world: VirtualWorld;
   open(options?: Options, crashAt?: Parameters<typeof crashable>[1]): Promise<Desk>;
@@ -21,10 +21,10 @@ export interface Desk {
 }
 
 const LEASE = "3 s";
-/** After so long another engine has what a crashed one had. */
+/** The time after which another engine has taken over the runs of a crashed one. */
 export const TAKE_OVER = "6 s";
 
-/** Has something done when the test is over. */
+/** Registers a cleanup function. */
 type AtEnd = (cleanUp: () => Promise<void>) => void;
 
 export async function siteOf(store: Store, atEnd: AtEnd): Promise<Site> {
@@ -56,7 +56,7 @@ export const STORES: ReadonlyArray<readonly [string, (atEnd: AtEnd) => Promise<S
   ],
 ];
 
-/** What a run gave; it has to have completed by itself. */
+/** The output of a run that must have completed. */
 export async function ended(world: VirtualWorld, run: RunHandle): Promise<unknown> {
   await world.settle();
   const status = await run.status();
