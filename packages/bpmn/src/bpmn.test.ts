@@ -10,7 +10,7 @@ const process = (inside: string, text: string, beside = ""): string =>
   documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(text)}`, beside);
 
 describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
-  test("run with handlers by name, by element and by type; what they give is there for the next one", async () => {
+  test("a process calls handlers by name, element and type, and the next handler sees their results", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open({
       handlers: { charge: ({ variables }) => ({ paid: Number(variables.cents) }), mail: () => ({ mailed: true }) },
@@ -26,7 +26,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await bpmn.view(run.id)).toMatchObject({ progress: 1, currentNodes: [], incidents: [] });
   });
 
-  test("stay on the version that they were started with; the same model again is no other version", async () => {
+  test("a run stays on its version, and deploying the same model again creates no version", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     const first = process('<userTask id="a"/>', "s -> a\na -> e");
@@ -45,7 +45,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     await expect(bpmn.start("p", {}, { version: 9 })).rejects.toMatchObject({ code: "PROCESS_NOT_FOUND" });
   });
 
-  test("are found by an engine that comes later, in the very state in which they were", async () => {
+  test("a new engine continues process runs in their exact state", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const before = await open();
     await before.bpmn.deploy(process('<userTask id="a"/><serviceTask id="b"/>', "s -> a\na -> b\nb -> e"));
@@ -59,7 +59,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     await expect(bpmn.completeTask(run.id, "a/task")).rejects.toMatchObject({ code: "PROCESS_STATE" });
   });
 
-  test("a failure is tried again by its policy, then an incident; an error of the model never is", async () => {
+  test("a failing handler is retried by its policy and then becomes an incident; a BPMN error is not retried", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     let tries = 0;
     let isUp = false;
@@ -92,7 +92,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await bpmn.operate.retryIncidents([run.id])).toMatchObject({ sent: 0, withoutIncidents: [run.id] });
   });
 
-  test("an element without a handler is an incident that says so", async () => {
+  test("an element without a handler is an incident that names the missing handler", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(process('<serviceTask id="a" pawl:handler="charge"/>', "s -> a\na -> e"));
@@ -104,7 +104,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ paid: 0 });
   });
 
-  test("messages find the one instance by their key, wait for it, and are the same by their id; others begin instances", async () => {
+  test("a message reaches the instance with its key, is kept for it, is deduplicated by id, or starts an instance", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const message =
@@ -143,7 +143,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     await expect(bpmn.start("q")).rejects.toMatchObject({ code: "PROCESS_STATE" });
   });
 
-  test("two signals at once are both heard by an instance that waits for both", async () => {
+  test("an instance that waits for two signals receives both when they are sent at once", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     const catching = (id: string, ref: string): string =>
@@ -165,7 +165,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ x: 1, y: 2 });
   });
 
-  test("processes call processes and workflows; errors come back, and who is interrupted cancels whom it called", async () => {
+  test("a process calls processes and workflows, gets their errors, and cancels them when interrupted", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const double = workflow("double", async (ctx, input: { n: number }) => ({
       n: await ctx.step("x2", () => input.n * 2),
@@ -201,7 +201,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect((await engine.get(child?.id ?? ""))?.status).toBe("cancelled");
   });
 
-  test("a call of what does not exist is an incident that can be retried when it does", async () => {
+  test("a call of an unknown process is an incident that can be retried after its deployment", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(process('<callActivity id="a" calledElement="q"/>', "s -> a\na -> e"));
@@ -216,7 +216,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ x: 1 });
   });
 
-  test("a crash at any commit, before or after it, changes nothing of what comes out", async () => {
+  test("a crash before or after any commit does not change the result", async () => {
     const xml = process(
       `<parallelGateway id="f"/><parallelGateway id="j"/><serviceTask id="a"/><serviceTask id="b"/>
        <serviceTask id="m"><multiInstanceLoopCharacteristics><loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>
@@ -264,7 +264,7 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
   });
 });
 
-test("a model is refused with all of its problems at once, each with element, line and what to do", async () => {
+test("an invalid model is rejected with all problems at once, each with element, line and cure", async () => {
   const { open } = await site(memoryStore());
   const { bpmn } = await open();
   const xml = process(
@@ -282,7 +282,7 @@ test("a model is refused with all of its problems at once, each with element, li
   expect(problems.every(({ line }) => line === null || line > 4)).toBe(true);
 });
 
-test("a condition of another language is understood where it means the same, and refused where it does not", async () => {
+test("JUEL conditions are accepted if FEEL has an equivalent, and rejected otherwise", async () => {
   const { open, world } = await site(memoryStore());
   const { bpmn } = await open();
   const model = (condition: string): string =>
@@ -296,7 +296,7 @@ test("a condition of another language is understood where it means the same, and
   expect(problemsOf(error)).toMatchObject([{ element: "f2-g-z" }]);
 });
 
-test("a graph in JSON is the same as a document", async () => {
+test("a JSON graph executes like the equivalent BPMN document", async () => {
   const { open, world } = await site(memoryStore());
   const { bpmn } = await open({ tasks: { serviceTask: ({ element }) => ({ did: element.id }) } });
   const graph = {
@@ -323,7 +323,7 @@ test("a graph in JSON is the same as a document", async () => {
   expect(problemsOf(await bpmn.deploy(bad).catch((reason: unknown) => reason))).toHaveLength(2);
 });
 
-test("a process that goes on for long resumes from its snapshot: what lies before it is not read again", async () => {
+test("a long process resumes from its snapshot without reading earlier records", async () => {
   const { open, world } = await site(memoryStore());
   const evaluated: number[] = [];
   const options: Options = { handlers: { a: ({ variables }) => ({ n: Number(variables.n) + 1 }) }, snapshotEvery: 10 };

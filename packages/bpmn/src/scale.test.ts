@@ -59,7 +59,7 @@ const EACH = documentOf(
    </multiInstanceLoopCharacteristics></serviceTask>${flows("s -> t\nt -> e")}`,
 );
 
-test("instances over a list cost the same each, however long it is: in commits, and in what snapshots hold", async () => {
+test("the cost of a multi-instance activity per instance does not grow with the list, in commits and snapshots", async () => {
   const costs: Array<{ readonly n: number; readonly commits: number; readonly bytes: number }> = [];
   for (const n of [300, 1_200]) {
     const counted = counting();
@@ -77,7 +77,7 @@ test("instances over a list cost the same each, however long it is: in commits, 
   expect(many?.bytes).toBeLessThan((few?.bytes ?? 0) * 1.3);
 });
 
-test("a snapshot that is larger than the engine keeps is done without", async () => {
+test("a run continues without a snapshot when it exceeds the size limit", async () => {
   const { open, world } = await siteOf(memoryStore(), onTestFinished);
   const large = "x".repeat(300_000);
   const { bpmn } = await open({ tasks: { serviceTask: () => ({}) }, snapshotEvery: 1 });
@@ -92,7 +92,7 @@ test("a snapshot that is larger than the engine keeps is done without", async ()
   expect(await ended(world, await bpmn.start("p", { large }))).toEqual({ large });
 });
 
-test("a process in a circle leaves nothing behind in its snapshot; who takes it over, or looks, reads only what came after", async () => {
+test("the snapshot of a looping process stays constant in size, and takeover reads only later records", async () => {
   const sizes: number[] = [];
   for (const rounds of [50, 1_000]) {
     const counted = counting();
@@ -124,7 +124,7 @@ test("a process in a circle leaves nothing behind in its snapshot; who takes it 
   expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) * 1.1);
 });
 
-test("what a handler does to the variables that it is given changes nothing", async () => {
+test("a handler that mutates its variables does not change the process", async () => {
   const { open, world } = await siteOf(memoryStore(), onTestFinished);
   const { bpmn } = await open({
     handlers: {

@@ -11,7 +11,7 @@ const process = (inside: string, text: string, beside = ""): string =>
 const version = (task: string): string => process(`<userTask id="${task}"/>`, `s -> ${task}\n${task} -> e`);
 
 describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
-  test("go from draft to published to deprecated to archived, and are started as their state says", async () => {
+  test("a version moves from draft to published to deprecated to archived, and each state controls its starts", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(version("a"));
@@ -41,7 +41,7 @@ describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
     await ended(world, second);
   });
 
-  test("of a draft begin nothing by themselves; the version that is published does, and no other", async () => {
+  test("only the published version starts instances by triggers, and a draft does not", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const by = (task: string) =>
@@ -66,7 +66,7 @@ describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
     expect(await begun()).toEqual([1, 1, 2]);
   });
 
-  test("of others are loaded by a process that lacks them; of two who publish at one time one is told", async () => {
+  test("a process loads versions deployed elsewhere, and one of two concurrent publishes is rejected", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const one = await open();
     const two = await open();
@@ -83,7 +83,7 @@ describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
 });
 
 describe.each(STORES)("migrated runs, on the store '%s'", (_name, openStore) => {
-  test("go on in the other version, with their open tasks, variables and timers", async () => {
+  test("a migrated run continues in the target version with its tasks, variables and timers", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open({ handlers: { mail: () => ({ mailed: true }) } });
     await bpmn.deploy(version("a"));
@@ -121,7 +121,7 @@ describe.each(STORES)("migrated runs, on the store '%s'", (_name, openStore) => 
     });
   });
 
-  test("stay where an element has another type or lies elsewhere, or waits for a call", async () => {
+  test("a run is not migrated if an active element changed its type or scope, or waits for a call", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(version("a"));

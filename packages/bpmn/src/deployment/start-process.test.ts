@@ -14,8 +14,8 @@ const twoEvents = (gateway: string): string =>
     MESSAGES,
   );
 
-describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
-  test("has a business key: it is found by it, so is what it calls, and a unique one is had once", async () => {
+describe.each(STORES)("starts of processes, on the store '%s'", (_name, openStore) => {
+  test("a business key finds its instance and called instances, and a unique key is accepted once", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const keys: Array<string | null> = [];
     const { bpmn } = await open({ tasks: { serviceTask: ({ businessKey }) => void keys.push(businessKey) } });
@@ -40,7 +40,7 @@ describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
     await expect(both).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  test("begins where a condition is met, and not where none is", async () => {
+  test("a process starts by a conditional start event only if the variables meet its condition", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const { bpmn } = await open();
     await bpmn.deploy(
@@ -64,7 +64,7 @@ describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
     expect((await bpmn.find({ businessKey: "nails" })).items.map(({ id }) => id)).toEqual([run.id]);
   });
 
-  test("is begun by the first event after a gateway; one for each waits for the others too", async () => {
+  test("the first event after an instantiating gateway starts an instance, and a parallel one waits for the others", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const { bpmn, engine } = await open();
     await bpmn.deploy(twoEvents('instantiate="true"'));
@@ -87,7 +87,7 @@ describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
     expect(await engine.run(open_?.id ?? "").status()).toBe("completed");
   });
 
-  test("goes on at once where a call is not waited for; what it has called goes on after its end, also through crashes", async () => {
+  test("a call without waiting continues at once, and its child outlives the caller, also after crashes", async () => {
     const { open, world } = await siteOf(await openStore(onTestFinished), onTestFinished);
     const before = await open({ snapshotEvery: 1 });
     const slow = documentOf(`<startEvent id="s"/><userTask id="u"/>${flows("s -> u")}`).replace('"p"', '"slow"');
@@ -113,7 +113,7 @@ describe.each(STORES)("an instance, on the store '%s'", (_name, openStore) => {
   });
 });
 
-test("waits between tries grow as the model says: exponential, linear or fixed", async () => {
+test("retry delays follow the model's backoff: exponential, linear or fixed", async () => {
   const { open, world } = await siteOf(memoryStore(), onTestFinished);
   const at: Record<string, number[]> = {};
   const { bpmn } = await open({

@@ -31,7 +31,7 @@ const APPROVE = `<userTask id="approve" name="Approve" pawl:description="=&quot;
   pawl:priority="high" pawl:dueDate="P1D" pawl:followUpDate="2030-01-01T00:00:00Z" pawl:formSchema="${SCHEMA}"/>`;
 
 describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
-  test("are there with what the model says of them, and with their run's variables", async () => {
+  test("a user task creates a human task with the model's settings and the run's variables", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open({ now: () => world.clock.now() });
     await bpmn.deploy(process(APPROVE, "s -> approve\napprove -> e"));
@@ -80,7 +80,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     ]);
   });
 
-  test("a form that does not fit changes nothing, and says all that is wrong", async () => {
+  test("a completion that does not match the form is rejected with all problems and changes nothing", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open({
       forms: { f: { type: "object", properties: { n: { type: "integer", minimum: 1 } } } },
@@ -103,7 +103,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     await expect(bpmn.deploy(bad)).rejects.toMatchObject({ code: "MODEL_INVALID", problems: [{ element: "a" }] });
   });
 
-  test("are claimed by one of two people, from processes without a worker", async () => {
+  test("only one of three concurrent claims of a task succeeds, from client processes", async () => {
     const store = await openStore(onTestFinished);
     const { open, world } = await site(store);
     const { bpmn } = await open();
@@ -137,7 +137,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ by: 1 });
   });
 
-  test("are assigned, released, delegated, given back and commented, and their history tells of it", async () => {
+  test("the history of a task records assignment, release, delegation, return and comments", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     await bpmn.deploy(process('<userTask id="a" pawl:candidateGroups="g"/>', "s -> a\na -> e"));
@@ -167,7 +167,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     await expect(tasks.get("none")).rejects.toMatchObject({ code: "TASK_NOT_FOUND" });
   });
 
-  test("are cancelled in the commit that ends their token: a boundary, a terminate, a cancel, a rewind", async () => {
+  test("a task is cancelled in the commit that removes its token: boundary event, terminate, cancel or rewind", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const timed = process(
@@ -203,7 +203,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ again: true });
   });
 
-  test("that are overdue are told of, and escalate in the process", async () => {
+  test("an overdue task emits an event and escalates in its process", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const heard: OverdueTask[] = [];
     const watcher = workflow("watcher", async (ctx) => {
@@ -232,7 +232,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, run)).toEqual({ reminded: true });
   });
 
-  test("of several instances are paged without a gap, whatever is completed meanwhile", async () => {
+  test("tasks of a multi-instance activity are paged without gaps while some are completed", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn } = await open();
     const xml = process(
@@ -255,7 +255,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     expect(seen).toEqual([...seen].sort());
   });
 
-  test("that are none of a process tell a run how they have ended, in one commit", async () => {
+  test("a task outside of processes notifies a run of its end in the same commit", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
     const { bpmn, engine } = await open();
     const { tasks } = bpmn;
@@ -296,7 +296,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     });
   });
 
-  test("say what has happened, at whichever commit the process dies", async () => {
+  test("the history of a task is correct after a crash at any commit", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const store = await openStore(onTestFinished);
       const { open, world } = await site(store);

@@ -3,19 +3,14 @@ import { flawsOfSchema, problemsIn } from "./json-schema.ts";
 
 const paths = (schema: unknown, value: unknown): readonly string[] => problemsIn(schema, value).map(({ path }) => path);
 
-describe("a schema", () => {
+describe("JSON schemas", () => {
   const cases: ReadonlyArray<readonly [string, unknown, unknown, readonly string[]]> = [
-    ["takes what fits", { type: "object", properties: { a: { type: "integer" } } }, { a: 1, b: 2 }, []],
-    ["names what is missing", { required: ["a", "b"] }, { b: 1 }, ["/a"]],
-    [
-      "refuses members that it does not know",
-      { properties: { a: true }, additionalProperties: false },
-      { a: 1, b: 2 },
-      ["/b"],
-    ],
-    ["checks other members", { additionalProperties: { type: "number" } }, { a: 1, b: "2" }, ["/b"]],
+    ["accepts a valid value", { type: "object", properties: { a: { type: "integer" } } }, { a: 1, b: 2 }, []],
+    ["names missing properties", { required: ["a", "b"] }, { b: 1 }, ["/a"]],
+    ["rejects unknown properties", { properties: { a: true }, additionalProperties: false }, { a: 1, b: 2 }, ["/b"]],
+    ["checks additional properties", { additionalProperties: { type: "number" } }, { a: 1, b: "2" }, ["/b"]],
     ["checks items", { items: { type: "string", minLength: 1 }, maxItems: 2 }, ["a", "", 3], ["", "/1", "/2"]],
-    ["knows several types", { type: ["null", "boolean"] }, 0, [""]],
+    ["accepts several types", { type: ["null", "boolean"] }, 0, [""]],
     [
       "checks numbers",
       { properties: { a: { minimum: 1 }, b: { exclusiveMaximum: 1 }, c: { multipleOf: 0.1 } } },
@@ -28,36 +23,41 @@ describe("a schema", () => {
       { a: "y", b: "2026-13-01" },
       ["/a", "/b"],
     ],
-    ["checks a choice", { enum: ["a", "b"], not: { const: "b" } }, "b", [""]],
-    ["combines", { allOf: [{ required: ["a"] }], anyOf: [{ required: ["b"] }, { required: ["c"] }] }, {}, ["/a", ""]],
-    ["wants exactly one", { oneOf: [{ type: "number" }, { minimum: 0 }] }, 1, [""]],
+    ["checks enum and not", { enum: ["a", "b"], not: { const: "b" } }, "b", [""]],
     [
-      "decides by a condition",
+      "checks allOf and anyOf",
+      { allOf: [{ required: ["a"] }], anyOf: [{ required: ["b"] }, { required: ["c"] }] },
+      {},
+      ["/a", ""],
+    ],
+    ["checks oneOf", { oneOf: [{ type: "number" }, { minimum: 0 }] }, 1, [""]],
+    [
+      "checks if, then and else",
       JSON.parse(`{"if":{"required":["a"]},"then":{"required":["b"]},"else":{"required":["c"]}}`),
       { a: 1 },
       ["/b"],
     ],
     [
-      "follows its own definitions",
+      "follows references to its own definitions",
       { $defs: { n: { type: "number" } }, properties: { a: { $ref: "#/$defs/n" } } },
       { a: "x" },
       ["/a"],
     ],
-    ["refers to nothing outside", { $ref: "http://elsewhere/x" }, 1, [""]],
-    ["refuses duplicates", { uniqueItems: true }, [{ a: 1 }, { a: 1 }], [""]],
-    ["looks at no prototype", { required: ["toString"] }, {}, ["/toString"]],
+    ["does not follow references to other documents", { $ref: "http://elsewhere/x" }, 1, [""]],
+    ["rejects duplicate items", { uniqueItems: true }, [{ a: 1 }, { a: 1 }], [""]],
+    ["ignores inherited properties", { required: ["toString"] }, {}, ["/toString"]],
   ];
-  test.each(cases)("%s", (_name, schema, value, expected) => {
+  test.each(cases)("a schema %s", (_name, schema, value, expected) => {
     expect(flawsOfSchema(schema)).toEqual([]);
     expect(paths(schema, value)).toEqual(expected);
   });
 
-  test("that refers to itself without end, and text that is too long for a pattern, are refused in bounded time", () => {
+  test("endless schema references and texts too long for a pattern are rejected in bounded time", () => {
     expect(paths({ $ref: "#" }, 1)).toEqual([""]);
     expect(paths({ pattern: "^(a+)+$" }, `${"a".repeat(2_000)}b`)).toEqual([""]);
   });
 
-  test("with what is not understood is refused, wherever it stands", () => {
+  test("a schema with an unsupported keyword is rejected at any depth", () => {
     const schema = { properties: { a: { minlength: 1, format: "phone", pattern: "(" } }, anyOf: [3] };
     expect(flawsOfSchema(schema).map(({ path }) => path)).toEqual([
       "/properties/a/minlength",

@@ -8,8 +8,8 @@ async function bench(inside: string, flowText: string, beside = ""): Promise<Mac
 
 const PLAIN = "s -> a\na -> e";
 
-describe("a task", () => {
-  test("gives what its handler gave to the process; mappings decide what goes in and out", async () => {
+describe("tasks", () => {
+  test("the result of a task's handler becomes process variables, and mappings select inputs and outputs", async () => {
     const one = await bench('<serviceTask id="a"/>', PLAIN);
     one.start({ x: 1 });
     expect(one.asked).toMatchObject([{ kind: "work" }]);
@@ -26,7 +26,7 @@ describe("a task", () => {
     expect(mapped.done("a", { r: 21 }).ending).toEqual({ kind: "completed", variables: { x: 1, doubled: 42 } });
   });
 
-  test("that fails for good is an incident: it can be retried, or skipped with what it should have given", async () => {
+  test("a task that fails finally is an incident, which an operator can retry or skip with a result", async () => {
     const one = await bench('<serviceTask id="a"/>', PLAIN);
     one.start().fails("a", "down");
     expect(one.incidents).toEqual([["a", "failed"]]);
@@ -37,7 +37,7 @@ describe("a task", () => {
     expect(one.ending).toEqual({ kind: "completed", variables: { y: 1 } });
   });
 
-  test("whose error of the model nobody catches is an incident; a failure is caught by no error event", async () => {
+  test("an uncaught BPMN error of a task is an incident, and error events do not catch technical failures", async () => {
     const inside =
       '<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a"><errorEventDefinition errorRef="E"/></boundaryEvent>';
     const error = '<error id="E" errorCode="LATE"/>';
@@ -52,14 +52,14 @@ describe("a task", () => {
     });
   });
 
-  test("whose flows have conditions is left by all that are met, and by the default if none is", async () => {
+  test("a task with conditional flows takes every met flow, or the default flow if none is met", async () => {
     const text = "s -> a\na -[x = 1]-> b\na -d-> c\na -> z\nb -> e\nc -> e\nz -> e";
     const inside = '<serviceTask id="a" default="d"/><userTask id="b"/><userTask id="c"/><userTask id="z"/>';
     expect((await bench(inside, text)).start({ x: 1 }).done("a").active).toEqual(["b", "z"]);
     expect((await bench(inside, text)).start({ x: 2 }).done("a").active).toEqual(["c", "z"]);
   });
 
-  test("begins when as many tokens have come as it needs", async () => {
+  test("a task with a start quantity starts after that many tokens have arrived", async () => {
     const one = await bench(
       '<serviceTask id="a" completionQuantity="3"/><userTask id="b" startQuantity="2"/>',
       "s -> a\na -> b\nb -> e",
@@ -67,7 +67,7 @@ describe("a task", () => {
     expect(one.start().done("a").active).toEqual(["b"]);
   });
 
-  test("no name of a variable reaches beyond the variables", async () => {
+  test("a variable named __proto__ does not reach the prototype", async () => {
     const one = await bench('<serviceTask id="a"/>', PLAIN);
     one.start().done("a", JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}'));
     expect(({} as { polluted?: boolean }).polluted).toBe(undefined);
@@ -75,13 +75,13 @@ describe("a task", () => {
   });
 });
 
-describe("an activity that is done several times", () => {
+describe("multi-instance activities", () => {
   const multi = (attributes: string, inside: string): string =>
     `<serviceTask id="a"><multiInstanceLoopCharacteristics ${attributes}>
        <extensionElements><pawl:loopCharacteristics inputCollection="= items" inputElement="item" outputCollection="out" outputElement="= r"/></extensionElements>
        ${inside}</multiInstanceLoopCharacteristics></serviceTask>`;
 
-  test("in parallel gathers what each gives at its item's location, whoever ends first", async () => {
+  test("a parallel multi-instance activity collects outputs in the order of the items, not of completion", async () => {
     const one = await bench(multi("", ""), PLAIN);
     one.start({ items: ["x", "y", "z"] });
     expect(one.seen.map(({ item }) => item)).toEqual(["x", "y", "z"]);
@@ -97,7 +97,7 @@ describe("an activity that is done several times", () => {
     expect(one.ending).toMatchObject({ kind: "completed", variables: { out: [1, 2, 3] } });
   });
 
-  test("one after the other begins the next when the one before is done", async () => {
+  test("a sequential multi-instance activity starts the next instance when the previous one has completed", async () => {
     const one = await bench(multi('isSequential="true"', ""), PLAIN);
     one.start({ items: [1, 2] });
     expect(one.open("work")).toHaveLength(1);
@@ -106,7 +106,7 @@ describe("an activity that is done several times", () => {
     expect(one.done("a", { r: 2 }).ending).toMatchObject({ variables: { out: [1, 2] } });
   });
 
-  test("ends with the condition that ends it, and drops the rest; an empty list is done at once", async () => {
+  test("a multi-instance activity ends when its completion condition is met, and at once for an empty list", async () => {
     const condition = "<completionCondition>numberOfCompletedInstances >= 2</completionCondition>";
     const one = await bench(multi("", condition), PLAIN);
     one
@@ -119,12 +119,12 @@ describe("an activity that is done several times", () => {
     expect(none.start({ items: [] }).ending).toMatchObject({ kind: "completed", variables: { out: [] } });
   });
 
-  test("over what is no list is an incident", async () => {
+  test("a multi-instance activity over a value that is not a list is an incident", async () => {
     const one = await bench(multi("", ""), PLAIN);
     expect(one.start({ items: 7 }).incidents).toEqual([["a", "invalid"]]);
   });
 
-  test("is interrupted as a whole, and gives nothing then", async () => {
+  test("an interrupting boundary event cancels all instances of a multi-instance activity, without output", async () => {
     const one = await bench(
       `${multi("", "")}<boundaryEvent id="x" attachedToRef="a"><errorEventDefinition/></boundaryEvent>`,
       `${PLAIN}\nx -> e`,
@@ -136,7 +136,7 @@ describe("an activity that is done several times", () => {
     expect(one.ending).toEqual({ kind: "completed", variables: { items: [1, 2, 3] } });
   });
 
-  test("in a loop goes on while its condition is met, and no further than its maximum", async () => {
+  test("a standard loop repeats while its condition is met, at most its maximum times", async () => {
     const loop = (attributes: string): string =>
       `<serviceTask id="a"><standardLoopCharacteristics ${attributes}><loopCondition>n &lt; 3</loopCondition></standardLoopCharacteristics></serviceTask>`;
     const one = await bench(loop(""), PLAIN);
@@ -148,11 +148,11 @@ describe("an activity that is done several times", () => {
   });
 });
 
-describe("an ad-hoc sub-process", () => {
+describe("ad-hoc sub-processes", () => {
   const adHoc = (attributes: string, condition = ""): string =>
     `<adHocSubProcess id="a" ${attributes}><serviceTask id="x"/><serviceTask id="y"/>${condition}</adHocSubProcess>`;
 
-  test("does all that nothing leads to, at once or one after the other", async () => {
+  test("an ad-hoc sub-process executes all elements without incoming flows, in parallel or in sequence", async () => {
     const both = await bench(adHoc('ordering="Parallel"'), PLAIN);
     expect(both.start().active).toEqual(["a", "x", "y"]);
     expect(both.done("x").done("y").ending?.kind).toBe("completed");
@@ -162,7 +162,7 @@ describe("an ad-hoc sub-process", () => {
     expect(inTurn.done("y").ending?.kind).toBe("completed");
   });
 
-  test("is over when its condition is met", async () => {
+  test("an ad-hoc sub-process ends when its completion condition is met", async () => {
     const condition = "<completionCondition>enough</completionCondition>";
     const one = await bench(adHoc('ordering="Parallel"', condition), PLAIN);
     expect(one.start({ enough: false }).done("x", { enough: true }).ending?.kind).toBe("completed");

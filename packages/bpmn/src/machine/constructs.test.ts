@@ -19,7 +19,7 @@ const escalation = (ref = ""): string => `<escalationEventDefinition ${ref === "
 const link = (name: string): string => `<linkEventDefinition name="${name}"/>`;
 
 describe("flows", () => {
-  test("that leave a task without a gateway split its token, and those that come together do not join", async () => {
+  test("several outgoing flows of a task split its token, and several incoming flows do not join", async () => {
     const one = await bench(
       '<task id="a"/><task id="b"/><task id="c"/><userTask id="d"/>',
       "s -> a\na -> b\na -> c\nb -> d\nc -> d\nd -> e",
@@ -29,7 +29,7 @@ describe("flows", () => {
     expect(one.ending).toMatchObject({ kind: "completed" });
   });
 
-  test("several start events without a trigger all begin, and a scope without any begins where no flow leads to", async () => {
+  test("all plain start events start, and a scope without start events starts at elements without incoming flows", async () => {
     const one = await bench('<startEvent id="s2"/><userTask id="a"/><userTask id="b"/>', "s -> a\ns2 -> b");
     expect(one.start().active).toEqual(["a", "b"]);
     const two = await bench(
@@ -39,14 +39,14 @@ describe("flows", () => {
     expect(two.start().active).toEqual(["a", "b", "p1"]);
   });
 
-  test("the condition of a default flow is passed over", async () => {
+  test("the condition of a default flow is ignored", async () => {
     const model = `<exclusiveGateway id="g" default="d"/><userTask id="a"/><userTask id="b"/>
       <sequenceFlow id="d" sourceRef="g" targetRef="b"><conditionExpression>false</conditionExpression></sequenceFlow>`;
     const one = await bench(model, "s -> g\ng -[x = 1]-> a");
     expect(one.start({ x: 2 }).active).toEqual(["b"]);
   });
 
-  test("types of data that are defined elsewhere are no obstacle", async () => {
+  test("references to data types in other documents are accepted", async () => {
     const one = await bench(
       `<exclusiveGateway id="g"/><sequenceFlow id="f" sourceRef="g" targetRef="e"><conditionExpression xmlns:xsd="http://www.w3.org/2001/XMLSchema"
        xsi:type="tFormalExpression" evaluatesToTypeRef="xsd:boolean">true</conditionExpression></sequenceFlow>`,
@@ -56,7 +56,7 @@ describe("flows", () => {
     expect(one.start().ending).toMatchObject({ kind: "completed" });
   });
 
-  test("a link goes on at the catching event of its name in the same scope, from any number of throwing ones", async () => {
+  test("several throwing link events continue at the catching link of the same name in their scope", async () => {
     const thrown = (id: string): string => `<intermediateThrowEvent id="${id}">${link("L")}</intermediateThrowEvent>`;
     const one = await bench(
       `${thrown("t1")}${thrown("t2")}<intermediateCatchEvent id="c">${link("L")}</intermediateCatchEvent><userTask id="a"/>`,
@@ -67,7 +67,7 @@ describe("flows", () => {
 });
 
 describe("ends", () => {
-  test("terminate ends its own sub-process alone, which goes on as if it were done; in the process it ends all", async () => {
+  test("a terminate event ends only its own sub-process, which then continues normally, or the whole process", async () => {
     const inner = `<subProcess id="p1"><startEvent id="i"/><userTask id="u"/><userTask id="w"/><endEvent id="t">${terminate}</endEvent>
       ${flows("i -> u\ni -> w\nu -> t")}</subProcess><userTask id="after"/><userTask id="beside"/>`;
     const one = await bench(inner, "s -> p1\np1 -> after\ns -> beside");
@@ -80,7 +80,7 @@ describe("ends", () => {
     expect(two.start().done("a").ending).toMatchObject({ kind: "completed" });
   });
 
-  test("terminate in one of several instances ends that instance", async () => {
+  test("a terminate event in one instance of a multi-instance sub-process ends only that instance", async () => {
     const one = await bench(
       `<subProcess id="p1"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>
        <startEvent id="i"/><userTask id="u"/><userTask id="w"/><endEvent id="t">${terminate}</endEvent>
@@ -93,7 +93,7 @@ describe("ends", () => {
     expect(one.active).toEqual(["after"]);
   });
 
-  test("an error without a code is caught by an event without one, and by no other", async () => {
+  test("an error without a code is caught only by an error event without a code", async () => {
     const model = (caught: string): string =>
       `<subProcess id="p1"><startEvent id="i"/><endEvent id="t">${error()}</endEvent>${flows("i -> t")}</subProcess>
        <boundaryEvent id="x" attachedToRef="p1">${error(caught)}</boundaryEvent><userTask id="a"/>`;
@@ -101,7 +101,7 @@ describe("ends", () => {
     expect((await bench(model("E1"), "s -> p1\nx -> a", ERRORS)).start().ending).toMatchObject({ kind: "failed" });
   });
 
-  test("an escalation goes to the nearest event that is for its code; the thrower goes on unless it is interrupted", async () => {
+  test("an escalation is caught by the nearest event with its code, and the thrower continues unless interrupted", async () => {
     const model = (cancels: boolean): string =>
       `<subProcess id="outer"><startEvent id="o"/><subProcess id="p1"><startEvent id="i"/>
          <intermediateThrowEvent id="t">${escalation("X2")}</intermediateThrowEvent><userTask id="u"/>${flows("i -> t\nt -> u")}
@@ -117,11 +117,11 @@ describe("ends", () => {
   });
 });
 
-describe("several instances", () => {
+describe("multi-instance details", () => {
   const multi = (inside: string, attributes = ""): string =>
     `<multiInstanceLoopCharacteristics ${attributes}>${inside}</multiInstanceLoopCharacteristics>`;
 
-  test("inside one another count for themselves, and each ends with its own condition", async () => {
+  test("nested multi-instance activities count their instances separately and end by their own conditions", async () => {
     const one = await bench(
       `<subProcess id="p1">${multi("<loopCardinality>2</loopCardinality>")}
          <userTask id="u">${multi("<loopCardinality>3</loopCardinality><completionCondition>numberOfCompletedInstances = 2</completionCondition>")}</userTask>
@@ -136,7 +136,7 @@ describe("several instances", () => {
     expect(one.active).toEqual(["after"]);
   });
 
-  test("read their list through the input that is associated with it, and gather through the output", async () => {
+  test("a multi-instance activity reads its collection and writes its outputs through data associations", async () => {
     const one = await bench(
       `<dataObject id="orders" name="orders"/><dataObjectReference id="ordersRef" dataObjectRef="orders"/>
        <dataObject id="totals" name="totals"/><dataObjectReference id="totalsRef" dataObjectRef="totals"/>
@@ -154,7 +154,7 @@ describe("several instances", () => {
     expect(one.ending).toMatchObject({ kind: "completed", variables: { totals: [1, 2] } });
   });
 
-  test("with a complex behavior end when its condition is met: the rest goes, its event is thrown, and the token goes on", async () => {
+  test("a met complex behavior condition cancels the remaining instances, throws its event and moves the token on", async () => {
     const one = await bench(
       `<serviceTask id="a">${multi(
         `<loopCardinality>4</loopCardinality><complexBehaviorDefinition><condition>numberOfCompletedInstances = 2</condition>
@@ -170,7 +170,7 @@ describe("several instances", () => {
     expect(one.done("a").active).toEqual(["on", "told"]);
   });
 
-  test("an error in one of them ends all, and is caught on their edge", async () => {
+  test("an error in one instance ends all instances and is caught by the boundary event", async () => {
     const one = await bench(
       `<serviceTask id="a">${multi("<loopCardinality>3</loopCardinality>")}</serviceTask>
        <boundaryEvent id="x" attachedToRef="a">${error("E1")}</boundaryEvent><userTask id="b"/>`,
@@ -184,7 +184,7 @@ describe("several instances", () => {
 });
 
 describe("data", () => {
-  test("goes from data objects into a task and back by its associations, with transformations and assignments", async () => {
+  test("data associations copy data objects into a task and back, with transformations and assignments", async () => {
     const one = await bench(
       `<dataObject id="d1" name="price"/><dataObjectReference id="r1" dataObjectRef="d1"/><dataObject id="d2" name="total"/>
        <serviceTask id="a"><ioSpecification><dataInput id="in" name="net"/><dataOutput id="out" name="gross"/><inputSet/><outputSet/></ioSpecification>
@@ -208,7 +208,7 @@ describe("compensation", () => {
     `<userTask id="${id}"/><boundaryEvent id="x${id}" attachedToRef="${id}">${compensate()}</boundaryEvent>
      <userTask id="undo${id}" isForCompensation="true"/><association id="as${id}" sourceRef="x${id}" targetRef="undo${id}"/>`;
 
-  test("that is not waited for runs beside; the process ends when both have", async () => {
+  test("compensation without waitForCompletion runs in parallel, and the process ends after both", async () => {
     const thrown = `<intermediateThrowEvent id="t">${compensate('waitForCompletion="false"')}</intermediateThrowEvent>`;
     const one = await bench(`${undoable("a")}${thrown}<userTask id="b"/>`, "s -> a\na -> t\nt -> b\nb -> e");
     one.start().done("a");
@@ -218,13 +218,13 @@ describe("compensation", () => {
     expect(one.done("undoa").ending).toMatchObject({ kind: "completed" });
   });
 
-  test("of what was not done does nothing, and an activity that is active is not undone", async () => {
+  test("compensation of an activity that has not completed does nothing", async () => {
     const thrown = `<intermediateThrowEvent id="t">${compensate()}</intermediateThrowEvent>`;
     const one = await bench(`${undoable("a")}${thrown}<userTask id="b"/>`, "s -> a\ns -> t\nt -> b\nb -> e");
     expect(one.start().active).toEqual(["a", "b"]);
   });
 
-  test("a transaction that ends by an error is not undone; one that is cancelled is, then its cancel event goes on", async () => {
+  test("a transaction ended by an error is not compensated; a cancelled one is, before its cancel event continues", async () => {
     const model = (end: string): string =>
       `<transaction id="p1"><startEvent id="i"/>${undoable("a")}<endEvent id="t">${end}</endEvent>${flows("i -> a\na -> t")}</transaction>
        <boundaryEvent id="c" attachedToRef="p1"><cancelEventDefinition/></boundaryEvent>
@@ -238,8 +238,8 @@ describe("compensation", () => {
   });
 });
 
-describe("waiting", () => {
-  test("one of several triggers is enough; where all are needed, all are", async () => {
+describe("waits", () => {
+  test("one trigger of a multiple event is enough, and a parallel multiple event needs all", async () => {
     const event = (attributes: string): string =>
       `<intermediateCatchEvent id="c" ${attributes}>${message("m1")}${message("m2")}</intermediateCatchEvent><userTask id="a"/>`;
     const one = (await bench(event(""), "s -> c\nc -> a", MESSAGES)).start().comes("c", { x: 1 });
@@ -253,7 +253,7 @@ describe("waiting", () => {
     expect(all.variables).toEqual({ x: 1, y: 2 });
   });
 
-  test("a message that comes to a receive task on whose edge a timer is ends both", async () => {
+  test("a message to a receive task also ends its boundary timer", async () => {
     const one = await bench(
       `<receiveTask id="a" messageRef="m1"/><boundaryEvent id="x" attachedToRef="a">
        <timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></boundaryEvent><userTask id="late"/>`,
@@ -266,7 +266,7 @@ describe("waiting", () => {
     expect(one.cancelled).toEqual(["x"]);
   });
 
-  test("an event sub-process in a sub-process sees its variables, and a later interrupting one ends those that did not", async () => {
+  test("an event sub-process sees the variables of its scope, and an interrupting one ends non-interrupting ones", async () => {
     const inside = (id: string, interrupting: boolean, ref: string): string =>
       `<subProcess id="${id}" triggeredByEvent="true"><startEvent id="${id}s" isInterrupting="${interrupting}">${message(ref)}</startEvent>
        <userTask id="${id}u"/>${flows(`${id}s -> ${id}u`)}</subProcess>`;
@@ -284,7 +284,7 @@ describe("waiting", () => {
     expect(one.done("qu").active).toEqual(["after"]);
   });
 
-  test("a timer that is due in the past is due at once; a cycle counts from its beginning", async () => {
+  test("a timer with a past date is due at once, and a cycle counts from its start", async () => {
     const one = await bench(
       `<intermediateCatchEvent id="c"><timerEventDefinition><timeDate>1970-01-01T00:00:01Z</timeDate></timerEventDefinition></intermediateCatchEvent>`,
       "s -> c\nc -> e",
@@ -295,7 +295,7 @@ describe("waiting", () => {
 });
 
 describe("gateways", () => {
-  test("that are event-based take a receive task as well, and lead back to themselves", async () => {
+  test("an event-based gateway accepts a receive task, and its flows may lead back to it", async () => {
     const one = await bench(
       `<eventBasedGateway id="g"/><receiveTask id="a" messageRef="m1"/>
        <intermediateCatchEvent id="c"><timerEventDefinition><timeDuration>PT1H</timeDuration></timerEventDefinition></intermediateCatchEvent>`,
@@ -307,7 +307,7 @@ describe("gateways", () => {
     expect(one.comes("a", { x: 1 }).ending).toMatchObject({ kind: "completed", variables: { x: 1 } });
   });
 
-  test("that join and split do both", async () => {
+  test("a gateway with several incoming and outgoing flows joins and splits", async () => {
     const one = await bench(
       '<parallelGateway id="f"/><userTask id="a"/><userTask id="b"/><parallelGateway id="j"/><userTask id="c"/><userTask id="d"/>',
       "s -> f\nf -> a\nf -> b\na -> j\nb -> j\nj -> c\nj -> d",

@@ -12,10 +12,10 @@ const SIGNAL = '<signal id="S" name="go"/>';
 const signal = '<signalEventDefinition signalRef="S"/>';
 const compensate = "<compensateEventDefinition/>";
 
-describe("an event on the edge of an activity", () => {
+describe("boundary events", () => {
   const PLAIN = "s -> a\na -> e\nx -> b\nb -> e";
 
-  test("that interrupts ends the activity and all in it, and its own flow goes on", async () => {
+  test("an interrupting boundary event cancels its activity with all content and continues on its own flow", async () => {
     const one = await bench(
       `<subProcess id="a"><userTask id="i"/><serviceTask id="k"/></subProcess><userTask id="b"/>
        <boundaryEvent id="x" attachedToRef="a">${timer("Duration", "PT1H")}</boundaryEvent>`,
@@ -28,7 +28,7 @@ describe("an event on the edge of an activity", () => {
     expect([...one.cancelled].sort()).toEqual(["i/task", "k/work"]);
   });
 
-  test("that does not interrupt lets it go on, as often as it comes", async () => {
+  test("a non-interrupting boundary event triggers repeatedly while its activity continues", async () => {
     const one = await bench(
       `<userTask id="a"/><userTask id="b"/>
        <boundaryEvent id="x" attachedToRef="a" cancelActivity="false">${timer("Cycle", "R2/PT1H")}</boundaryEvent>`,
@@ -44,7 +44,7 @@ describe("an event on the edge of an activity", () => {
     expect(one.open("timer")).toEqual([]);
   });
 
-  test("that was too late changes nothing", async () => {
+  test("a boundary event that triggers after its activity has ended changes nothing", async () => {
     const one = await bench(
       `<userTask id="a"/><userTask id="b"/><boundaryEvent id="x" attachedToRef="a">${timer("Duration", "PT1H")}</boundaryEvent>`,
       PLAIN,
@@ -57,7 +57,7 @@ describe("an event on the edge of an activity", () => {
     expect(one.active).toEqual([]);
   });
 
-  test("catches an error of its own code before one for all, and the nearest scope's before an outer one's", async () => {
+  test("an error is caught by its code before a catch-all, and by the nearest scope first", async () => {
     const one = await bench(
       `<subProcess id="a"><serviceTask id="i"/><boundaryEvent id="n" attachedToRef="i"><errorEventDefinition errorRef="O"/></boundaryEvent></subProcess>
        <userTask id="b"/><userTask id="c"/>
@@ -70,13 +70,13 @@ describe("an event on the edge of an activity", () => {
   });
 });
 
-describe("an event sub-process", () => {
+describe("event sub-processes", () => {
   const inside = (attributes: string): string =>
     `<subProcess id="a"><startEvent id="as"/><userTask id="i"/>${flows("as -i1-> i")}
        <subProcess id="x" triggeredByEvent="true"><startEvent id="xs" ${attributes}>${signal}</startEvent><userTask id="h"/>${flows("xs -x1-> h")}</subProcess>
      </subProcess><userTask id="b"/>`;
 
-  test("that interrupts ends all else in its scope; when it is done the scope is done, as if by itself", async () => {
+  test("an interrupting event sub-process cancels the rest of its scope and completes the scope", async () => {
     const one = await bench(inside(""), "s -> a\na -> b\nb -> e", SIGNAL);
     one.start().comes("xs", { why: "late" });
     expect(one.active).toEqual(["a", "h", "x"]);
@@ -85,7 +85,7 @@ describe("an event sub-process", () => {
     expect(one.variables).toEqual({ why: "late" });
   });
 
-  test("that does not interrupt runs beside, any number of times, and the scope waits for it", async () => {
+  test("a non-interrupting event sub-process runs any number of times, and its scope waits for it", async () => {
     const one = await bench(inside('isInterrupting="false"'), "s -> a\na -> b\nb -> e", SIGNAL);
     one.start().comes("xs").comes("xs#2");
     expect(one.active).toEqual(["a", "h", "h", "i", "x", "x"]);
@@ -95,11 +95,11 @@ describe("an event sub-process", () => {
   });
 });
 
-describe("a signal", () => {
+describe("signals", () => {
   const catching = `<intermediateCatchEvent id="c">${signal}</intermediateCatchEvent>`;
   const throwing = `<intermediateThrowEvent id="t">${signal}</intermediateThrowEvent>`;
 
-  test("is heard by all of the instance who wait when everything has come to rest, and goes out to others", async () => {
+  test("a signal reaches all waits of its own instance, and other runs", async () => {
     const one = await bench(
       `<parallelGateway id="f"/>${throwing}${catching}<userTask id="b"/>`,
       "s -> f\nf -> t\nf -> c\nt -> e\nc -> b\nb -> e",
@@ -111,7 +111,7 @@ describe("a signal", () => {
     expect(one.asked.filter(({ kind }) => kind === "signal")).toEqual([]);
   });
 
-  test("of the instance's own that comes back to it is not heard twice", async () => {
+  test("an instance does not receive its own signal twice", async () => {
     const one = await bench(`${throwing}<userTask id="w"/>${catching}`, "s -> c\nc -> e", SIGNAL);
     one.start();
     one.happens({ kind: "ownSignal", location: one.locationOf("c") });
@@ -121,8 +121,8 @@ describe("a signal", () => {
   });
 });
 
-describe("a condition", () => {
-  test("is met when a change of variables makes it so", async () => {
+describe("conditional events", () => {
+  test("a conditional event triggers when a change of variables makes its condition true", async () => {
     const one = await bench(
       `<parallelGateway id="f"/><serviceTask id="a"/><intermediateCatchEvent id="c"><conditionalEventDefinition><condition>x > 1</condition></conditionalEventDefinition></intermediateCatchEvent>`,
       "s -> f\nf -> a\nf -> c\na -> e\nc -> e",
@@ -133,7 +133,7 @@ describe("a condition", () => {
     expect(one.ending?.kind).toBe("completed");
   });
 
-  test("on an edge that does not interrupt counts each time it becomes true, not as long as it is", async () => {
+  test("a non-interrupting conditional event triggers each time its condition becomes true, not while it stays true", async () => {
     const one = await bench(
       `<userTask id="a"/><userTask id="b"/><boundaryEvent id="x" attachedToRef="a" cancelActivity="false"><conditionalEventDefinition><condition>x > 1</condition></conditionalEventDefinition></boundaryEvent>`,
       "s -> a\na -> e\nx -> b\nb -> e",
@@ -145,7 +145,7 @@ describe("a condition", () => {
 });
 
 describe("the end of a process", () => {
-  test("comes when nothing is left, not with the first end event; terminate ends its own scope alone", async () => {
+  test("a process ends when no token is left, not at its first end event", async () => {
     const inside = `<parallelGateway id="f"/><userTask id="a"/><userTask id="b"/><endEvent id="z"><terminateEventDefinition/></endEvent>`;
     const text = "s -> f\nf -> a\nf -> b\na -> e\nb -> z";
     const one = await bench(inside, text);
@@ -161,7 +161,7 @@ describe("the end of a process", () => {
     expect(nested.start().active).toEqual(["b"]);
   });
 
-  test("by an error that nobody catches is a failure with its code", async () => {
+  test("an uncaught error end event fails the process with its code", async () => {
     const one = await bench(
       '<endEvent id="x"><errorEventDefinition errorRef="E"/></endEvent>',
       "s -> x",
@@ -176,7 +176,7 @@ describe("compensation", () => {
     `<serviceTask id="${id}"/><boundaryEvent id="${id}x" attachedToRef="${id}">${compensate}</boundaryEvent>
      <serviceTask id="${id}u" isForCompensation="true"/><association id="${id}l" sourceRef="${id}x" targetRef="${id}u"/>`;
 
-  test("undoes what has completed, newest first, one after the other, each once", async () => {
+  test("compensation undoes completed activities one by one, newest first, each once", async () => {
     const one = await bench(
       `${undoable("a")}${undoable("b")}<intermediateThrowEvent id="t">${compensate}</intermediateThrowEvent><intermediateThrowEvent id="t2">${compensate}</intermediateThrowEvent>`,
       "s -> a\na -> b\nb -> t\nt -> t2\nt2 -> e",
@@ -188,7 +188,7 @@ describe("compensation", () => {
     expect(one.done("au").ending?.kind).toBe("completed");
   });
 
-  test("of one activity leaves the others; of a sub-process it undoes what was done in it, with its variables", async () => {
+  test("compensation of one activity leaves the others, and of a sub-process undoes its content with its variables", async () => {
     const one = await bench(
       `<subProcess id="q">${undoable("a")}</subProcess>${undoable("b")}
        <intermediateThrowEvent id="t"><compensateEventDefinition activityRef="q"/></intermediateThrowEvent>`,
@@ -199,7 +199,7 @@ describe("compensation", () => {
     expect(one.done("au").ending?.kind).toBe("completed");
   });
 
-  test("of a transaction that is cancelled comes before its cancel event", async () => {
+  test("a cancelled transaction is compensated before its cancel event continues", async () => {
     const one = await bench(
       `<transaction id="q"><startEvent id="qs"/>${undoable("a")}<endEvent id="c"><cancelEventDefinition/></endEvent>${flows("qs -q1-> a\na -q2-> c")}</transaction>
        <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent><userTask id="b"/><userTask id="n"/>`,
@@ -211,10 +211,10 @@ describe("compensation", () => {
   });
 });
 
-describe("an operator", () => {
+describe("operator actions", () => {
   const PLAIN = "s -> a\na -> b\nb -> e";
 
-  test("moves a token, cancels one, adds one; what does not apply changes nothing", async () => {
+  test("an operator moves, cancels and adds tokens, and an action that does not apply changes nothing", async () => {
     const one = await bench('<userTask id="a"/><userTask id="b"/>', PLAIN);
     one.start().happens({ kind: "moveToken", row: one.rowOf("a"), to: "b" });
     expect(one.active).toEqual(["b"]);
@@ -229,7 +229,7 @@ describe("an operator", () => {
   });
 });
 
-test("a model that turns in a circle without ever waiting is ended, not the machine", async () => {
+test("a process that loops without waiting fails", async () => {
   const one = await bench('<task id="a"/><exclusiveGateway id="g"/>', "s -> g\ng -> a\na -> g");
   expect(one.start().ending).toMatchObject({ kind: "failed" });
 });

@@ -8,7 +8,7 @@ async function bench(inside: string, flowText: string): Promise<MachineBench> {
   return await MachineBench.of(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`));
 }
 
-describe("an exclusive gateway", () => {
+describe("exclusive gateways", () => {
   const inside = `<exclusiveGateway id="g" default="d"/>${tasks("a", "b", "c")}`;
   const text = `
     s -> g
@@ -23,11 +23,11 @@ describe("an exclusive gateway", () => {
     [2, "a"],
     [1, "b"],
     [0, "c"],
-  ])("takes the first flow whose condition is met, and the default last: x is %i", async (x, taken) => {
+  ])("an exclusive gateway takes the first met flow, otherwise the default flow: x is %i", async (x, taken) => {
     expect((await bench(inside, text)).start({ x }).active).toEqual([taken]);
   });
 
-  test("without a default and without a condition that is met is an incident, which can be retried when that is mended", async () => {
+  test("an exclusive gateway without a met flow or default is an incident, which can be retried after a fix", async () => {
     const one = await bench(
       `<exclusiveGateway id="g"/>${tasks("a", "b")}`,
       "s -> g\ng -[x > 1]-> a\ng -[x < 0]-> b\na -> e\nb -> e",
@@ -42,7 +42,7 @@ describe("an exclusive gateway", () => {
     expect(one.done("a").ending?.kind).toBe("completed");
   });
 
-  test("merges by letting each token pass", async () => {
+  test("an exclusive gateway passes each incoming token on", async () => {
     const one = await bench(
       `<parallelGateway id="f"/><exclusiveGateway id="m"/>${tasks("a")}`,
       "s -> f\nf -> m\nf -x-> m\nm -> a\na -> e",
@@ -54,8 +54,8 @@ describe("an exclusive gateway", () => {
   });
 });
 
-describe("a parallel gateway", () => {
-  test("waits for one token of each flow, not for their number", async () => {
+describe("parallel gateways", () => {
+  test("a parallel join waits for one token of each flow, not for a number of tokens", async () => {
     const one = await bench(
       `<parallelGateway id="f"/><exclusiveGateway id="m"/><parallelGateway id="j"/>${tasks("a", "b", "c", "z")}`,
       "s -> f\nf -> a\nf -> b\nf -> c\na -> m\nb -> m\nm -> j\nc -> j\nj -> z\nz -> e",
@@ -69,7 +69,7 @@ describe("a parallel gateway", () => {
     expect(one.active).toEqual([]);
   });
 
-  test("ignores conditions on its flows, and follows all of them in the order of the model", async () => {
+  test("a parallel gateway ignores conditions and takes all flows in the order of the model", async () => {
     const one = await bench(
       `<parallelGateway id="f"/>${tasks("a", "b")}`,
       "s -> f\nf -[false]-> b\nf -> a\na -> e\nb -> e",
@@ -79,7 +79,7 @@ describe("a parallel gateway", () => {
   });
 });
 
-describe("an inclusive join", () => {
+describe("inclusive joins", () => {
   const inside = `<inclusiveGateway id="f" default="d"/><inclusiveGateway id="j"/>${tasks("a", "b", "c", "z")}`;
   const text = `
     s -> f
@@ -92,7 +92,7 @@ describe("an inclusive join", () => {
     j -> z
     z -> e`;
 
-  test("waits for every token that can still come, and for no other", async () => {
+  test("an inclusive join waits for every token that can still arrive, and for no other", async () => {
     const one = await bench(inside, text);
     one.start({ x: 2 }).done("a");
     expect(one.active).toEqual(["b"]);
@@ -102,7 +102,7 @@ describe("an inclusive join", () => {
     expect((await bench(inside, text)).start({ x: 0 }).done("c").active).toEqual(["z"]);
   });
 
-  test("fires when the last token that it waits for goes another way, and when one dies", async () => {
+  test("an inclusive join fires when the last token it waits for takes another path or ends", async () => {
     const away = await bench(
       `<parallelGateway id="f"/><exclusiveGateway id="x"/><inclusiveGateway id="j"/><endEvent id="e2"/>${tasks("a", "b", "z")}`,
       "s -> f\nf -> a\nf -> b\na -> j\nb -> x\nx -[y]-> j\nx -[not(y)]-> e2\nj -> z\nz -> e",
@@ -112,7 +112,7 @@ describe("an inclusive join", () => {
     expect(away.done("b").active).toEqual(["z"]);
   });
 
-  test("fires when a token that it waits for is taken away by an error on the edge of its activity", async () => {
+  test("an inclusive join fires when an error boundary event removes the token it waits for", async () => {
     const one = await bench(
       `<parallelGateway id="f"/><inclusiveGateway id="j"/><endEvent id="e2"/>${tasks("a", "b", "z")}
        <boundaryEvent id="x" attachedToRef="b"><errorEventDefinition/></boundaryEvent>`,
@@ -123,7 +123,7 @@ describe("an inclusive join", () => {
     expect(one.throws("b", "NO").active).toEqual(["z"]);
   });
 
-  test("in a loop waits for no token that comes to it only through itself", async () => {
+  test("an inclusive join in a loop does not wait for tokens that must pass it first", async () => {
     const one = await bench(
       `<inclusiveGateway id="j"/><exclusiveGateway id="x"/>${tasks("a")}`,
       "s -> j\nj -> a\na -> x\nx -[n < 3]-> j\nx -[n >= 3]-> e",
@@ -133,7 +133,7 @@ describe("an inclusive join", () => {
     expect(one.ending?.kind).toBe("completed");
   });
 
-  test("that waits for another one which waits for it is an incident, not silence", async () => {
+  test("two inclusive joins that wait for each other create an incident", async () => {
     const one = await bench(
       `<parallelGateway id="f"/><inclusiveGateway id="j"/><inclusiveGateway id="k"/>${tasks("a", "b")}<endEvent id="e2"/>
        <exclusiveGateway id="x"/><exclusiveGateway id="y"/>`,
@@ -146,12 +146,12 @@ describe("an inclusive join", () => {
   });
 });
 
-describe("a complex gateway", () => {
+describe("complex gateways", () => {
   const inside = (condition: string): string =>
     `<parallelGateway id="f"/><complexGateway id="j"><activationCondition>${condition}</activationCondition></complexGateway>${tasks("a", "b", "c", "z")}`;
   const text = "s -> f\nf -> a\nf -> b\nf -> c\na -> j\nb -> j\nc -> j\nj -> z\nz -> e";
 
-  test("fires once when its condition is met, and takes the rest of the round in", async () => {
+  test("a complex gateway fires once when its condition is met, and consumes the remaining tokens", async () => {
     const one = await bench(inside("activationCount >= 2"), text);
     one.start().done("a");
     expect(one.active).toEqual(["b", "c"]);
@@ -161,14 +161,14 @@ describe("a complex gateway", () => {
     expect(one.ending?.kind).toBe("completed");
   });
 
-  test("whose condition can't be computed is an incident", async () => {
+  test("a complex gateway whose condition cannot be evaluated is an incident", async () => {
     const one = await bench(inside("activationCount >"), text);
     expect(one.start().done("a").incidents).toEqual([["j", "expression"]]);
   });
 });
 
-describe("an event-based gateway", () => {
-  test("goes on with what comes first, and waits for nothing else then", async () => {
+describe("event-based gateways", () => {
+  test("an event-based gateway continues with the first event and ends its other waits", async () => {
     const one = await bench(
       `<eventBasedGateway id="g"/>${tasks("a", "b")}
        <intermediateCatchEvent id="m"><messageEventDefinition/></intermediateCatchEvent>

@@ -23,7 +23,7 @@ function rowOf({ rows }: State, element: string): number {
   return rows.find((row) => row.element === element)?.id ?? 0;
 }
 
-test("what is told to others says the variables as they were, also in an instance that lives on", async () => {
+test("a sent message keeps the variables of its sending time when the instance changes them later", async () => {
   const { process, instance } = await begun(
     '<intermediateThrowEvent id="m"><messageEventDefinition/></intermediateThrowEvent><userTask id="a"/>',
     "s -> m\nm -> a\na -> e",
@@ -38,7 +38,7 @@ test("what is told to others says the variables as they were, also in an instanc
   expect(instance.state).toEqual(rebuilt.state);
 });
 
-test("what has been gathered so far is JSON, whichever instance ends first", async () => {
+test("partially collected outputs are valid JSON in any order of completion", async () => {
   const many = `<serviceTask id="a"><multiInstanceLoopCharacteristics><extensionElements>
       <pawl:loopCharacteristics outputCollection="out" outputElement="= r"/></extensionElements>
     <loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>`;
@@ -49,7 +49,7 @@ test("what has been gathered so far is JSON, whichever instance ends first", asy
   expect(body?.role).toStrictEqual(JSON.parse(JSON.stringify(body?.role)));
 });
 
-test("work that is retried leaves the timers on the edge of its activity as they are", async () => {
+test("retrying the work of an activity keeps its boundary timers", async () => {
   const { instance } = await begun(
     `<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a" cancelActivity="false">
        <timerEventDefinition><timeCycle>R2/PT1M</timeCycle></timerEventDefinition></boundaryEvent>`,
@@ -62,7 +62,7 @@ test("work that is retried leaves the timers on the edge of its activity as they
   expect(instance.state.commands).toContainEqual({ kind: "timer", location: "x", dueAt: 60_000 });
 });
 
-test("one of several transactions that is cancelled cancels the whole, by the event on its edge", async () => {
+test("one cancelled instance of a multi-instance transaction cancels all instances", async () => {
   const { instance } = await begun(
     `<transaction id="q"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>
        <startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>${flows("qs -q1-> a\na -q2-> c")}</transaction>
@@ -75,7 +75,7 @@ test("one of several transactions that is cancelled cancels the whole, by the ev
   expect(placesOf(instance.state, "task")).toEqual(["b/task"]);
 });
 
-test("compensation in an event sub-process undoes its scope's and its own, newest first", async () => {
+test("compensation in an event sub-process undoes its own and its scope's activities, newest first", async () => {
   const undoable = (id: string): string =>
     `<serviceTask id="${id}"/><boundaryEvent id="${id}x" attachedToRef="${id}"><compensateEventDefinition/></boundaryEvent>
      <serviceTask id="${id}u" isForCompensation="true"/><association id="${id}l" sourceRef="${id}x" targetRef="${id}u"/>`;
@@ -91,7 +91,7 @@ test("compensation in an event sub-process undoes its scope's and its own, newes
   expect(placesOf(instance.state, "work")).toEqual(["au/work"]);
 });
 
-test("a scope that is looked at twice when it is over completes once, and is undone once", async () => {
+test("a scope that is checked twice at its end completes once and is compensated once", async () => {
   const { instance } = await begun(
     `<subProcess id="q"><startEvent id="qs"/><userTask id="w"/>
        <boundaryEvent id="m" attachedToRef="w" cancelActivity="false"><messageEventDefinition/></boundaryEvent>
@@ -108,7 +108,7 @@ test("a scope that is looked at twice when it is over completes once, and is und
   expect(instance.state.ending?.kind).toBe("completed");
 });
 
-test("while a transaction is being cancelled, no event sub-process of it begins", async () => {
+test("no event sub-process of a transaction starts while it is being cancelled", async () => {
   const { instance } = await begun(
     `<transaction id="q"><startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>
        <boundaryEvent id="ax" attachedToRef="a"><compensateEventDefinition/></boundaryEvent>
