@@ -1,5 +1,5 @@
 import type { Expression, Mapping, RetrySetting } from "../model/process.ts";
-import { computed, textOrComputed } from "./expression-text.ts";
+import { computed, textOrComputed } from "../model/process.ts";
 import { type Model, modelIn, modelsIn, textIn } from "./moddle.ts";
 
 /**

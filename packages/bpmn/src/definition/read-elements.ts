@@ -1,5 +1,6 @@
 import {
   type CallElement,
+  computed,
   type Element,
   type EventElement,
   type EventTrigger,
@@ -14,8 +15,9 @@ import {
   type SubProcessElement,
   type TaskElement,
   type TaskType,
+  textOrComputed,
 } from "../model/process.ts";
-import { computed, expressionIn, textOrComputed, valueIn } from "./expression-text.ts";
+import { expressionIn, valueIn } from "./expression-text.ts";
 import { type Extensions, extensionsOf, loopExtensions } from "./extensions.ts";
 import { countIn, flagIn, idIn, type Model, modelIn, modelsIn, tagOf, textIn } from "./moddle.ts";
 import type { Problems } from "./problem.ts";

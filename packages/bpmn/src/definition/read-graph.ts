@@ -9,8 +9,8 @@ import type {
   TaskElement,
   TaskType,
 } from "../model/process.ts";
+import { computed } from "../model/process.ts";
 import { checkProcess } from "./check-process.ts";
-import { computed } from "./expression-text.ts";
 import { RETRY_DEFAULT } from "./extensions.ts";
 import { Problems } from "./problem.ts";
 import { startsOf } from "./read-elements.ts";

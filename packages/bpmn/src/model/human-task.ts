@@ -1,5 +1,4 @@
-import { textOrComputed } from "../definition/expression-text.ts";
-import type { Element, Expression } from "./process.ts";
+import { type Element, type Expression, textOrComputed } from "./process.ts";
 
 /** The human task settings of a model, before evaluation. */
 interface HumanTaskSettings {

@@ -208,3 +208,15 @@ export function isEvent(element: Element): element is EventElement {
 export function isSubProcess(element: Element): element is SubProcessElement {
   return "adHoc" in element;
 }
+
+/** An expression that is always evaluated. */
+export function computed(text: string, language: string | null = null): Expression {
+  return { text: text.startsWith("=") ? text.slice(1).trim() : text.trim(), language, isStatic: false };
+}
+
+/** An expression that is evaluated if it starts with `=` or contains `${`. Otherwise the text is the value. */
+export function textOrComputed(text: string, language: string | null = null): Expression {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("=") || trimmed.includes("${") || trimmed.includes("#{")) return computed(trimmed, language);
+  return { text: trimmed, language, isStatic: true };
+}
