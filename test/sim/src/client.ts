@@ -1,39 +1,39 @@
 import type { SendOutcome } from "pawl";
-import type { ClientAction, RunPlan } from "./case.ts";
-import { AGAIN, type Errand, REFUSED } from "./errand.ts";
-import { nothing } from "./nothing.ts";
-import { actErrand } from "./operator.ts";
+import { type ClientRequest, REFUSAL_CODES, RETRIED_CODES } from "./client-request.ts";
+import { hasEnded } from "./expected-run.ts";
+import { noop } from "./noop.ts";
+import { operatorRequest } from "./operator.ts";
 import { BEGIN_AT } from "./scheduler.ts";
-import { isOver } from "./shadow.ts";
-import type { Stage } from "./stage.ts";
+import type { ClientAction, RunPlan } from "./sim-case.ts";
+import type { SimulationContext } from "./simulation-context.ts";
 
 const PROVIDE_MS = 600;
 
 /** The outside: starts runs, sends, emits, controls and waits for results, and asks again with the same id when it hears nothing. */
 export class Client {
-  readonly #world: Stage;
+  readonly #simulation: SimulationContext;
   /** Messages whose sender was told that they are accepted. */
   readonly accepted: Array<{ readonly to: string; readonly id: string }> = [];
   /** Runs whose cancel was answered with yes. */
   readonly cancelled = new Set<string>();
-  readonly #errands = new Set<Errand>();
-  readonly #parked: Errand[] = [];
+  readonly #requests = new Set<ClientRequest>();
+  readonly #parked: ClientRequest[] = [];
   readonly #needed = new Set<string>();
   readonly #watched = new Set<string>();
   #provided = 0;
 
-  constructor(world: Stage) {
-    this.#world = world;
+  constructor(simulation: SimulationContext) {
+    this.#simulation = simulation;
   }
 
   /** Whether everything that was asked has been answered. */
   get idle(): boolean {
-    return this.#errands.size === 0;
+    return this.#requests.size === 0;
   }
 
   /** Whether it is not known yet of some start that it has happened. */
   get isStarting(): boolean {
-    return [...this.#errands].some(({ label }) => label.startsWith("start ") || label.startsWith("fork "));
+    return [...this.#requests].some(({ label }) => label.startsWith("start ") || label.startsWith("fork "));
   }
 
   /** Results that somebody waits for still, and where. */
@@ -42,22 +42,22 @@ export class Client {
   }
 
   begin(): void {
-    for (const plan of this.#world.case.runs) this.#plan(plan.atMs, plan.twice ? 2 : 1, () => this.#start(plan));
-    for (const action of this.#world.case.actions) {
+    for (const plan of this.#simulation.case.runs) this.#plan(plan.atMs, plan.twice ? 2 : 1, () => this.#start(plan));
+    for (const action of this.#simulation.case.actions) {
       this.#plan(action.atMs, "twice" in action && action.twice ? 2 : 1, () => this.#action(action));
     }
   }
 
   /** An engine is there to be asked. */
   wake(): void {
-    for (const errand of this.#parked.splice(0)) this.#ask(errand);
+    for (const request of this.#parked.splice(0)) this.#ask(request);
   }
 
   /** Sends what runs wait for, resumes what is paused, again and again: nothing has to wait for ever. */
   provide(): void {
-    const { scheduler, monitor } = this.#world;
-    for (const { row } of monitor.shadows.values()) {
-      if (this.#needed.has(row.id) || isOver(row)) continue;
+    const { scheduler, monitor } = this.#simulation;
+    for (const { row } of monitor.expectedRuns.values()) {
+      if (this.#needed.has(row.id) || hasEnded(row)) continue;
       if (row.status === "paused") this.#give(row.id, this.#control("resume", row.id));
       else if (row.status === "suspended") {
         for (const message of row.wait?.messages ?? [])
@@ -74,11 +74,11 @@ export class Client {
     return `f${this.#provided}`;
   }
 
-  #give(runId: string, errand: Errand): void {
+  #give(runId: string, request: ClientRequest): void {
     this.#needed.add(runId);
-    const { answered } = errand;
+    const { answered } = request;
     this.#run({
-      ...errand,
+      ...request,
       answered: (answer) => {
         this.#needed.delete(runId);
         answered(answer);
@@ -86,23 +86,27 @@ export class Client {
     });
   }
 
-  #plan(atMs: number, times: number, make: () => Errand): void {
+  #plan(atMs: number, times: number, make: () => ClientRequest): void {
     for (let time = 0; time < times; time += 1) {
-      const errand = make();
-      this.#errands.add(errand);
-      this.#world.scheduler.at(BEGIN_AT + atMs, { actor: null, label: errand.label, run: () => this.#run(errand) });
+      const request = make();
+      this.#requests.add(request);
+      this.#simulation.scheduler.at(BEGIN_AT + atMs, {
+        actor: null,
+        label: request.label,
+        run: () => this.#run(request),
+      });
     }
   }
 
-  #run(errand: Errand): void {
-    this.#errands.add(errand);
-    this.#ask(errand);
+  #run(request: ClientRequest): void {
+    this.#requests.add(request);
+    this.#ask(request);
   }
 
-  #ask(errand: Errand): void {
-    const { usable, scheduler } = this.#world;
+  #ask(request: ClientRequest): void {
+    const { usable, scheduler } = this.#simulation;
     if (usable.length === 0) {
-      this.#parked.push(errand);
+      this.#parked.push(request);
       return;
     }
     const worker = scheduler.chance.pick(usable);
@@ -114,54 +118,54 @@ export class Client {
       open = false;
       scheduler.at(scheduler.now + scheduler.chance.between(1, 400), {
         actor: null,
-        label: `${errand.label} again`,
-        run: () => this.#ask(errand),
+        label: `${request.label} again`,
+        run: () => this.#ask(request),
       });
     };
     worker.onDeath(lost);
-    errand.ask(engine, worker).then(
+    request.ask(engine, worker).then(
       (answer) => {
         if (!open || worker.dead) return;
         open = false;
-        this.#finish(errand, answer);
+        this.#finish(request, answer);
       },
       (error: unknown) => {
         const code = (error as { code?: string }).code ?? "";
-        if (AGAIN.has(code)) lost();
+        if (RETRIED_CODES.has(code)) lost();
         else if (open && !worker.dead) {
           open = false;
-          if (!REFUSED.has(code))
-            this.#world.monitor.violate("client", `${errand.label} was answered with ${String(error)}`);
-          this.#finish(errand, null);
+          if (!REFUSAL_CODES.has(code))
+            this.#simulation.monitor.violate("client", `${request.label} was answered with ${String(error)}`);
+          this.#finish(request, null);
         }
       },
     );
   }
 
-  #finish(errand: Errand, answer: unknown): void {
-    if (errand.done) return;
-    errand.done = true;
-    this.#errands.delete(errand);
-    for (const other of this.#errands) if (other.label === errand.label && other.done) this.#errands.delete(other);
-    errand.answered(answer);
+  #finish(request: ClientRequest, answer: unknown): void {
+    if (request.done) return;
+    request.done = true;
+    this.#requests.delete(request);
+    for (const other of this.#requests) if (other.label === request.label && other.done) this.#requests.delete(other);
+    request.answered(answer);
   }
 
-  #start(plan: RunPlan): Errand {
-    const { monitor } = this.#world;
+  #start(plan: RunPlan): ClientRequest {
+    const { monitor } = this.#simulation;
     const options = { id: plan.id, ...(plan.delayMs > 0 ? { delay: plan.delayMs } : {}) };
     return {
       label: `start ${plan.id}`,
       ask: (engine, worker) => engine.start(worker.workflows.of(plan.program), { p: plan.program, g: 0 }, options),
       answered: () => {
-        if (!monitor.shadows.has(plan.id)) monitor.violate("start", `run ${plan.id} was started and is not there`);
+        if (!monitor.expectedRuns.has(plan.id)) monitor.violate("start", `run ${plan.id} was started and is not there`);
         if (plan.watched) this.#watch(plan.id);
       },
       done: false,
     };
   }
 
-  #action(action: ClientAction): Errand {
-    const runs = this.#world.case.runs;
+  #action(action: ClientAction): ClientRequest {
+    const runs = this.#simulation.case.runs;
     switch (action.kind) {
       case "send":
         return this.#send(runs[action.run]?.id ?? "", action.message, action.id, action);
@@ -177,7 +181,7 @@ export class Client {
       case "migrate":
       case "prune":
       case "letter":
-        return actErrand(this.#world, action, runs[action.run]?.id ?? "");
+        return operatorRequest(this.#simulation, action, runs[action.run]?.id ?? "");
     }
   }
 
@@ -186,22 +190,22 @@ export class Client {
     message: string,
     id: string,
     { policy = "discard" }: { readonly policy?: "discard" | "broadcast" | "deadLetter" } = {},
-  ): Errand {
-    const { monitor } = this.#world;
+  ): ClientRequest {
+    const { monitor } = this.#simulation;
     let existed = true;
     return {
       label: `send ${to} ${message} ${id}`,
       ask: (engine) => {
-        existed = monitor.shadows.has(to);
+        existed = monitor.expectedRuns.has(to);
         return engine.send(to, message, id, { id, onTargetTerminated: policy });
       },
       answered: (answer) => {
         const { kind } = answer as SendOutcome;
-        const row = monitor.shadows.get(to)?.row;
-        const isThere = existed && monitor.shadows.get(to)?.isGone === false;
+        const row = monitor.expectedRuns.get(to)?.row;
+        const isThere = existed && monitor.expectedRuns.get(to)?.isGone === false;
         if (kind === "targetNotFound" && isThere)
           monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
-        const isOpen = row === undefined || (!isOver(row) && monitor.shadows.get(to)?.reopened === 0);
+        const isOpen = row === undefined || (!hasEnded(row) && monitor.expectedRuns.get(to)?.reopened === 0);
         if (kind === "targetTerminated" && isOpen)
           monitor.violate("I4", `message ${id} to run ${to} was answered with ${kind}`);
         if (kind === "delivered" || kind === "queued" || kind === "duplicate") this.accepted.push({ to, id });
@@ -214,27 +218,27 @@ export class Client {
     topic: string,
     id: string,
     { deliver, consume }: Pick<Extract<ClientAction, { kind: "emit" }>, "deliver" | "consume">,
-  ): Errand {
+  ): ClientRequest {
     return {
       label: `emit ${topic} ${id}`,
       ask: (engine) => engine.emit(topic, id, { id, deliver, consume }),
-      answered: nothing,
+      answered: noop,
       done: false,
     };
   }
 
-  #control(kind: "cancel" | "pause" | "resume", runId: string): Errand {
-    const { monitor } = this.#world;
+  #control(kind: "cancel" | "pause" | "resume", runId: string): ClientRequest {
+    const { monitor } = this.#simulation;
     return {
       label: `${kind} ${runId}`,
       ask: (engine) => engine[kind](runId),
       answered: (answer) => {
-        const row = monitor.shadows.get(runId)?.row;
+        const row = monitor.expectedRuns.get(runId)?.row;
         if (kind !== "cancel" || typeof answer !== "boolean") return;
         if (answer) this.cancelled.add(runId);
         // One that undoes what it did may be paused meanwhile.
-        const wasReopened = monitor.shadows.get(runId)?.reopened !== 0;
-        const ends = row !== undefined && (isOver(row) || row.undo === "underWay" || wasReopened);
+        const wasReopened = monitor.expectedRuns.get(runId)?.reopened !== 0;
+        const ends = row !== undefined && (hasEnded(row) || row.undo === "underWay" || wasReopened);
         if (!ends)
           monitor.violate("I6", `cancel of run ${runId} was answered with ${answer}, and it is ${row?.status}`);
       },
@@ -244,10 +248,10 @@ export class Client {
 
   /** Waits for a result as users do; an engine that goes takes the wait with it. */
   #watch(runId: string): void {
-    const { usable, scheduler, monitor } = this.#world;
+    const { usable, scheduler, monitor } = this.#simulation;
     if (usable.length === 0) return;
     // Where the run is worked on, its end may be heard without a look, or missed.
-    const owner = usable.find((other) => other.engineId === monitor.shadows.get(runId)?.row.owner);
+    const owner = usable.find((other) => other.engineId === monitor.expectedRuns.get(runId)?.row.owner);
     const worker = owner !== undefined && scheduler.chance.roll(0.6) ? owner : scheduler.chance.pick(usable);
     const watch = `${runId} at ${worker.name}`;
     this.#watched.add(watch);
@@ -258,9 +262,9 @@ export class Client {
     const settled = (status: string) => (): void => {
       if (worker.dead) return;
       close();
-      const shadow = monitor.shadows.get(runId);
-      const row = shadow?.row;
-      if (shadow?.reopened !== 0) return;
+      const expectedRun = monitor.expectedRuns.get(runId);
+      const row = expectedRun?.row;
+      if (expectedRun?.reopened !== 0) return;
       const failed = row?.status === "failed" || row?.status === "cancelled";
       if (status === "completed" ? row?.status !== "completed" : !failed) {
         monitor.violate("result", `the result of run ${runId} was ${status}, and it is ${row?.status}`);

@@ -12,7 +12,7 @@ export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broad
 export type Kinds = "kernel" | "all";
 
 /** A program under way. */
-export interface Growing {
+export interface ProgramDraft {
   readonly chance: Chance;
   readonly kinds: Kinds;
   readonly runCount: number;
@@ -21,12 +21,12 @@ export interface Growing {
   names: number;
 }
 
-export function stepNode(growing: Growing): StepNode {
-  const { chance } = growing;
+export function stepNode(draft: ProgramDraft): StepNode {
+  const { chance } = draft;
   const timed = chance.roll(0.12);
   return {
     kind: "step",
-    name: name(growing, "s"),
+    name: name(draft, "s"),
     failures: chance.roll(0.3) ? chance.between(1, 3) : 0,
     maxAttempts: chance.between(1, 4),
     critical: chance.roll(0.1),
@@ -36,7 +36,7 @@ export function stepNode(growing: Growing): StepNode {
     ephemeral: chance.roll(0.15),
     asResult: chance.roll(0.3),
     poison: false,
-    rollback: growing.kinds === "kernel" ? null : rollback(chance),
+    rollback: draft.kinds === "kernel" ? null : rollback(chance),
   };
 }
 
@@ -45,35 +45,35 @@ function rollback(chance: Chance): StepNode["rollback"] {
   return { failures: chance.roll(0.3) ? chance.between(1, 3) : 0, maxAttempts: chance.between(1, 3) };
 }
 
-export function transactionNode(growing: Growing): TransactionNode {
-  const { chance } = growing;
+export function transactionNode(draft: ProgramDraft): TransactionNode {
+  const { chance } = draft;
   const failures = chance.roll(0.3) ? chance.between(1, 3) : 0;
-  return { kind: "transaction", name: name(growing, "d"), failures, maxAttempts: chance.between(1, 4) };
+  return { kind: "transaction", name: name(draft, "d"), failures, maxAttempts: chance.between(1, 4) };
 }
 
-export function selectNode(growing: Growing, depth: number): SelectNode {
-  const { chance } = growing;
-  const withChild = depth > 0 && growing.below > 0 && chance.roll(0.4);
+export function selectNode(draft: ProgramDraft, depth: number): SelectNode {
+  const { chance } = draft;
+  const withChild = depth > 0 && draft.below > 0 && chance.roll(0.4);
   const topic = chance.roll(0.5) ? chance.pick(TOPICS) : null;
   const afterMs = chance.roll(0.6) ? chance.pick([0, 50, 900, 3000]) : null;
   const needed = !withChild && topic === null && afterMs === null;
   return {
     kind: "select",
-    name: name(growing, "x"),
+    name: name(draft, "x"),
     message: needed || chance.roll(0.6) ? chance.pick(MESSAGES) : null,
     topic,
-    program: withChild ? chance.between(0, growing.below - 1) : null,
+    program: withChild ? chance.between(0, draft.below - 1) : null,
     afterMs,
   };
 }
 
-export function childNode(growing: Growing): ProgramNode {
-  const { chance } = growing;
-  if (growing.below === 0) return stepNode(growing);
+export function childNode(draft: ProgramDraft): ProgramNode {
+  const { chance } = draft;
+  if (draft.below === 0) return stepNode(draft);
   const node: ChildNode = {
     kind: "child",
-    name: name(growing, "c"),
-    program: chance.between(0, growing.below - 1),
+    name: name(draft, "c"),
+    program: chance.between(0, draft.below - 1),
     mode: chance.weighted({ await: 6, quiet: 2, detached: 3 }),
     onClose: chance.pick(["cancel", "abandon"] as const),
   };
@@ -88,7 +88,7 @@ export function consume(chance: Chance): ConsumePolicy {
   return chance.weighted({ one: 6, all: 4 });
 }
 
-export function name(growing: Growing, letter: string): string {
-  growing.names += 1;
-  return `${letter}${growing.names}`;
+export function name(draft: ProgramDraft, letter: string): string {
+  draft.names += 1;
+  return `${letter}${draft.names}`;
 }

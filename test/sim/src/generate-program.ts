@@ -2,12 +2,12 @@ import type { Chance } from "pawl-test-shared/chance";
 import {
   childNode,
   consume,
-  type Growing,
   type Kinds,
   MESSAGES,
   MESSAGES_COUNTED,
   name,
   POLICIES,
+  type ProgramDraft,
   selectNode,
   stepNode,
   TOPICS,
@@ -61,23 +61,25 @@ const WEIGHTS = {
 const LEAVES = { ...KERNEL, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
 
 /** The programs of a case: those of children first, then one for each run. */
-export function programs(
+export function generatePrograms(
   chance: Chance,
   { runCount, poisoned, kinds }: { readonly runCount: number; readonly poisoned: boolean; readonly kinds: Kinds },
 ): { readonly list: readonly Program[]; readonly roots: readonly number[] } {
   const list: Program[] = [];
   const childCount = chance.between(1, 3);
   for (let index = 0; index < childCount; index += 1)
-    list.push(grow(chance, { runCount, below: index, depth: 1, poisoned: false, kinds }));
+    list.push(generateProgram(chance, { runCount, below: index, depth: 1, poisoned: false, kinds }));
   const roots: number[] = [];
   for (let index = 0; index < runCount; index += 1) {
     roots.push(list.length);
-    list.push(grow(chance, { runCount, below: childCount, depth: 2, poisoned: poisoned && index === 0, kinds }));
+    list.push(
+      generateProgram(chance, { runCount, below: childCount, depth: 2, poisoned: poisoned && index === 0, kinds }),
+    );
   }
   return { list, roots };
 }
 
-function grow(
+function generateProgram(
   chance: Chance,
   plan: {
     readonly runCount: number;
@@ -87,24 +89,23 @@ function grow(
     readonly kinds: Kinds;
   },
 ): Program {
-  const growing: Growing = {
+  const draft: ProgramDraft = {
     chance,
     kinds: plan.kinds,
     runCount: plan.runCount,
     below: plan.below,
     names: 0,
   };
-  const nodes = list(growing, plan.depth, chance.between(1, 4));
-  if (plan.poisoned)
-    nodes.splice(0, nodes.length, { ...stepNode(growing), failures: 0, timeoutMs: null, poison: true });
+  const nodes = list(draft, plan.depth, chance.between(1, 4));
+  if (plan.poisoned) nodes.splice(0, nodes.length, { ...stepNode(draft), failures: 0, timeoutMs: null, poison: true });
   else if (plan.kinds !== "kernel") {
     if (chance.roll(0.15))
-      nodes.splice(chance.between(0, nodes.length), 0, { kind: "resource", name: name(growing, "h") });
+      nodes.splice(chance.between(0, nodes.length), 0, { kind: "resource", name: name(draft, "h") });
     if (chance.roll(0.15)) nodes.push({ kind: "giveUp" });
   }
   const data = !plan.poisoned && chance.roll(0.2);
   return {
-    nodes: data ? flatList(growing, chance.between(3, 7)) : nodes,
+    nodes: data ? flatList(draft, chance.between(3, 7)) : nodes,
     generations: chance.roll(0.12) ? chance.between(1, 2) : 0,
     version: plan.kinds !== "kernel" && !data && chance.roll(0.3) ? 2 : 1,
     data,
@@ -112,55 +113,55 @@ function grow(
 }
 
 /** For a data program: nothing that holds other nodes, and failures are failures. */
-function flatList(growing: Growing, length: number): ProgramNode[] {
-  const { chance } = growing;
+function flatList(draft: ProgramDraft, length: number): ProgramNode[] {
+  const { chance } = draft;
   return Array.from({ length }, (): ProgramNode => {
     const kind = chance.weighted({ step: 6, sleep: 2, listen: 2 });
-    if (kind === "step") return { ...stepNode(growing), asResult: false, rollback: null };
-    if (kind === "sleep") return { kind, name: name(growing, "w"), ms: chance.pick([0, 1, 20, 300, 1000]) };
-    return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
+    if (kind === "step") return { ...stepNode(draft), asResult: false, rollback: null };
+    if (kind === "sleep") return { kind, name: name(draft, "w"), ms: chance.pick([0, 1, 20, 300, 1000]) };
+    return { kind, name: name(draft, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
   });
 }
 
-function list(growing: Growing, depth: number, length: number): ProgramNode[] {
-  return Array.from({ length }, () => node(growing, depth));
+function list(draft: ProgramDraft, depth: number, length: number): ProgramNode[] {
+  return Array.from({ length }, () => node(draft, depth));
 }
 
-function node(growing: Growing, depth: number): ProgramNode {
-  const { chance } = growing;
-  const kind = chance.weighted(depth === 0 ? LEAVES : growing.kinds === "kernel" ? KERNEL : WEIGHTS);
+function node(draft: ProgramDraft, depth: number): ProgramNode {
+  const { chance } = draft;
+  const kind = chance.weighted(depth === 0 ? LEAVES : draft.kinds === "kernel" ? KERNEL : WEIGHTS);
   switch (kind) {
     case "step":
-      return stepNode(growing);
+      return stepNode(draft);
     case "sleep":
-      return { kind, name: name(growing, "w"), ms: chance.pick([0, 1, 20, 300, 1000, 4000]) };
+      return { kind, name: name(draft, "w"), ms: chance.pick([0, 1, 20, 300, 1000, 4000]) };
     case "listen":
-      return { kind, name: name(growing, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
+      return { kind, name: name(draft, "l"), message: chance.pick(MESSAGES), timeoutMs: timeout(chance) };
     case "listenN":
       return {
         kind,
-        name: name(growing, "n"),
+        name: name(draft, "n"),
         message: chance.pick(MESSAGES_COUNTED),
         count: chance.between(1, 3),
         timeoutMs: timeout(chance),
       };
     case "event":
-      return { kind, name: name(growing, "e"), topic: chance.pick(TOPICS), timeoutMs: timeout(chance) };
+      return { kind, name: name(draft, "e"), topic: chance.pick(TOPICS), timeoutMs: timeout(chance) };
     case "select":
-      return selectNode(growing, depth);
+      return selectNode(draft, depth);
     case "child":
-      return childNode(growing);
+      return childNode(draft);
     case "all":
     case "race":
     case "settled":
-      return { kind, branches: branches(growing, depth, kind === "race") };
+      return { kind, branches: branches(draft, depth, kind === "race") };
     case "loop":
-      return { kind, times: chance.between(1, 3), body: list(growing, depth - 1, chance.between(1, 2)) };
+      return { kind, times: chance.between(1, 3), body: list(draft, depth - 1, chance.between(1, 2)) };
     case "attempt":
       return {
         kind,
-        body: list(growing, depth - 1, chance.between(1, 2)),
-        rescue: list(growing, 0, chance.between(0, 1)),
+        body: list(draft, depth - 1, chance.between(1, 2)),
+        rescue: list(draft, 0, chance.between(0, 1)),
       };
     case "ctxJoin":
     case "ctxRace":
@@ -168,11 +169,11 @@ function node(growing: Growing, depth: number): ProgramNode {
     case "ctxTry":
     case "version":
     case "removed":
-      return structure(growing, depth, kind);
+      return structure(draft, depth, kind);
     case "send":
       return {
         kind,
-        target: chance.between(0, growing.runCount - 1),
+        target: chance.between(0, draft.runCount - 1),
         message: chance.pick(MESSAGES),
         policy: chance.pick(POLICIES),
       };
@@ -184,40 +185,40 @@ function node(growing: Growing, depth: number): ProgramNode {
         consume: consume(chance),
       };
     case "checkpoint":
-      return { kind, name: name(growing, "q") };
+      return { kind, name: name(draft, "q") };
     case "transaction":
-      return transactionNode(growing);
+      return transactionNode(draft);
     case "pure":
       return { kind };
   }
 }
 
 /** A branch of a race ends with a step: then its end is a record, and which branch was first can be read in the journal. */
-function branches(growing: Growing, depth: number, isRace: boolean): ProgramNode[][] {
-  const { chance } = growing;
+function branches(draft: ProgramDraft, depth: number, isRace: boolean): ProgramNode[][] {
+  const { chance } = draft;
   return Array.from({ length: chance.between(2, 3) }, () => {
-    const nodes = list(growing, depth - 1, chance.between(1, 2));
-    if (isRace) nodes.push(stepNode(growing));
+    const nodes = list(draft, depth - 1, chance.between(1, 2));
+    if (isRace) nodes.push(stepNode(draft));
     return nodes;
   });
 }
 
 /** The ctx's own operations, each with a scope. */
 function structure(
-  growing: Growing,
+  draft: ProgramDraft,
   depth: number,
   kind: "ctxJoin" | "ctxRace" | "ctxLoop" | "ctxTry" | "version" | "removed",
 ): ProgramNode {
-  const { chance } = growing;
-  const few = (): ProgramNode[] => list(growing, depth - 1, chance.between(1, 2));
+  const { chance } = draft;
+  const few = (): ProgramNode[] => list(draft, depth - 1, chance.between(1, 2));
   switch (kind) {
     case "ctxJoin":
     case "ctxRace":
-      return { kind, name: name(growing, "j"), branches: branches(growing, depth, kind === "ctxRace") };
+      return { kind, name: name(draft, "j"), branches: branches(draft, depth, kind === "ctxRace") };
     case "ctxLoop":
       return {
         kind,
-        name: name(growing, "k"),
+        name: name(draft, "k"),
         times: chance.between(1, 6),
         body: few(),
         commitInterval: chance.between(1, 3),
@@ -225,14 +226,14 @@ function structure(
         historyKeep: chance.between(0, 2),
       };
     case "ctxTry":
-      return { kind, name: name(growing, "y"), body: few() };
+      return { kind, name: name(draft, "y"), body: few() };
     case "version":
-      return { kind, name: name(growing, "v"), before: few(), after: few() };
+      return { kind, name: name(draft, "v"), before: few(), after: few() };
     case "removed": {
-      const step: StepNode = { ...stepNode(growing), asResult: true, rollback: null };
+      const step: StepNode = { ...stepNode(draft), asResult: true, rollback: null };
       const was = chance.roll(0.7)
         ? step
-        : ({ kind: "sleep", name: name(growing, "w"), ms: chance.pick([1, 300, 4000]) } as const);
+        : ({ kind: "sleep", name: name(draft, "w"), ms: chance.pick([1, 300, 4000]) } as const);
       return { kind, was };
     }
   }

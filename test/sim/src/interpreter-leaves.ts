@@ -1,12 +1,12 @@
 import type { ChildHandle, MemoryTx, StepInfo, StepOptions } from "pawl";
-import { type Frame, placed } from "./frame.ts";
+import { type Frame, placed } from "./interpreter-frame.ts";
 import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
 
 export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
-  const { ctx, host, line } = frame;
+  const { ctx, host, execution } = frame;
   const { name, location } = placed(frame, node.name);
-  const given = line.given.length;
-  const body = (info: StepInfo): unknown => host.body(line, node, location, info, given);
+  const given = execution.given.length;
+  const body = (info: StepInfo): unknown => host.body(execution, node, location, info, given);
   const options = {
     retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
     ...(node.timeoutMs === null ? {} : { timeout: node.timeoutMs }),
@@ -20,13 +20,13 @@ export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
     return result.ok ? result.value : { failed: result.failure.kind };
   } finally {
     // Nothing waits for an ephemeral record.
-    if (!node.ephemeral) line.given.push(location);
+    if (!node.ephemeral) execution.given.push(location);
   }
 }
 
 /** A handler is a body like others, at a location of its own. */
 function rollbackOf(
-  { host, line }: Frame,
+  { host, execution }: Frame,
   node: StepNode,
   location: string,
 ): NonNullable<StepOptions<unknown>["rollback"]> {
@@ -34,25 +34,25 @@ function rollbackOf(
   const handler: StepNode = { ...node, failures, maxAttempts, timeoutMs: null, slow: false, rollback: null };
   return {
     run: (value: unknown, info: StepInfo) => {
-      host.undoes(line, location, value);
-      return host.body(line, handler, `${location}/~rollback`, info, line.given.length);
+      host.undoes(execution, location, value);
+      return host.body(execution, handler, `${location}/~rollback`, info, execution.given.length);
     },
     retry: { maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
   };
 }
 
 export async function runTransaction(frame: Frame, node: TransactionNode): Promise<unknown> {
-  const { ctx, host, line } = frame;
+  const { ctx, host, execution } = frame;
   const { name, location } = placed(frame, node.name);
   const options = { retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 } };
   try {
     return await ctx.transaction(
       name,
-      (tx: MemoryTx, info) => host.transact(line, node, { location, tx, attempt: info.attempt }),
+      (tx: MemoryTx, info) => host.transact(execution, node, { location, tx, attempt: info.attempt }),
       options,
     );
   } finally {
-    line.given.push(location);
+    execution.given.push(location);
   }
 }
 
@@ -60,27 +60,27 @@ export async function receive(
   frame: Frame,
   node: Extract<ProgramNode, { kind: "listen" | "listenN" | "event" }>,
 ): Promise<unknown> {
-  const { ctx, line } = frame;
+  const { ctx, execution } = frame;
   const { name, location } = placed(frame, node.name);
   const options = { name, ...(node.timeoutMs === null ? {} : { timeout: node.timeoutMs }) };
   if (node.kind === "listenN") {
     const { messages } = await ctx.listenN(node.message, node.count, options);
-    line.given.push(location);
+    execution.given.push(location);
     return messages.map((each) => each.value);
   }
   const got =
     node.kind === "listen" ? await ctx.listen(node.message, options) : await ctx.awaitEvent(node.topic, options);
-  line.given.push(location);
+  execution.given.push(location);
   return "value" in got ? got.value : "timeout";
 }
 
 export async function runSelect(frame: Frame, node: SelectNode): Promise<unknown> {
-  const { ctx, line, workflowOf } = frame;
+  const { ctx, execution, workflowOf } = frame;
   const { name, location } = placed(frame, node.name);
   let child: ChildHandle<unknown> | null = null;
   if (node.program !== null) {
     child = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, { name: `${name}.c` });
-    line.given.push(`${location}.c`);
+    execution.given.push(`${location}.c`);
   }
   const arms = {
     ...(node.message === null ? {} : { m: { message: node.message } }),
@@ -92,16 +92,16 @@ export async function runSelect(frame: Frame, node: SelectNode): Promise<unknown
     const { key, value } = await ctx.select(arms, { name });
     return { key, value: value ?? null };
   } finally {
-    line.given.push(location);
+    execution.given.push(location);
   }
 }
 
 export async function runChild(frame: Frame, node: ChildNode): Promise<unknown> {
-  const { ctx, line, workflowOf } = frame;
+  const { ctx, execution, workflowOf } = frame;
   const { name, location } = placed(frame, node.name);
   const options = { name, onParentClose: node.onClose };
   const handle = await ctx.startChild(workflowOf(node.program), { p: node.program, g: 0 }, options);
-  line.given.push(location);
+  execution.given.push(location);
   if (node.mode === "detached") return handle.runId;
   try {
     return await handle.result();
@@ -109,6 +109,6 @@ export async function runChild(frame: Frame, node: ChildNode): Promise<unknown> 
     if (node.mode === "quiet") return "child failed";
     throw error;
   } finally {
-    line.given.push(`${location}/result`);
+    execution.given.push(`${location}/result`);
   }
 }

@@ -1,5 +1,5 @@
 import type { Ctx } from "pawl";
-import { type Frame, messageOf, placed } from "./frame.ts";
+import { type Frame, messageOf, placed } from "./interpreter-frame.ts";
 import { runStep } from "./interpreter-leaves.ts";
 import { type BranchesNode, branchName, type CtxLoopNode, type ProgramNode, within } from "./program.ts";
 
@@ -23,7 +23,7 @@ export async function runCtxRace(frame: Frame, node: BranchesNode): Promise<unkn
   const { name, location } = placed(frame, node.name);
   const { winner, value } = await frame.ctx.race(name, branchesOf(frame, node));
   for (const [place] of node.branches.entries()) {
-    if (branchName(place) !== winner) frame.line.lost.push(within(location, branchName(place)).path);
+    if (branchName(place) !== winner) frame.execution.lost.push(within(location, branchName(place)).path);
   }
   return { winner, value };
 }
@@ -67,16 +67,16 @@ export async function runCtxTry(frame: Frame, node: Extract<ProgramNode, { kind:
 
 /** A run that was past the place when the code was changed goes on as before. */
 export async function runVersion(frame: Frame, node: Extract<ProgramNode, { kind: "version" }>): Promise<unknown> {
-  const { ctx, host, line } = frame;
-  if (!host.isChanged(line.runId)) return await frame.list(frame, node.before);
+  const { ctx, host, execution } = frame;
+  if (!host.isChanged(execution.runId)) return await frame.list(frame, node.before);
   const version = await ctx.getVersion(placed(frame, node.name).name, 2);
   return await frame.list(frame, version === 1 ? node.before : node.after);
 }
 
 export async function runRemoved(frame: Frame, { was }: Extract<ProgramNode, { kind: "removed" }>): Promise<null> {
-  const { ctx, host, line } = frame;
+  const { ctx, host, execution } = frame;
   const { name } = placed(frame, was.name);
-  if (host.isChanged(line.runId)) ctx.removed(name, was.kind);
+  if (host.isChanged(execution.runId)) ctx.removed(name, was.kind);
   else if (was.kind === "step") await runStep(frame, was);
   else await ctx.sleep(was.ms, { name });
   return null;

@@ -1,5 +1,5 @@
 import type { Ctx, Workflow } from "pawl";
-import { type Frame, type InterpreterHost, messageOf, placed } from "./frame.ts";
+import { type Frame, type InterpreterHost, messageOf, placed } from "./interpreter-frame.ts";
 import { receive, runChild, runSelect, runStep, runTransaction } from "./interpreter-leaves.ts";
 import { runCtxLoop, runCtxRace, runCtxTry, runJoin, runRemoved, runVersion } from "./interpreter-structure.ts";
 import { GIVEN_UP, type ProgramInput, type ProgramNode, ROOT } from "./program.ts";
@@ -15,8 +15,8 @@ export function interpreterWorkflow(
   return host.pawl.workflow(WORKFLOW_NAME, { version }, async (ctx: Ctx, input: ProgramInput) => {
     const program = host.programs[input.p];
     if (program === undefined) throw new Error(`no program ${input.p}`);
-    const line = host.begin(ctx.runId, input.g, version);
-    const frame: Frame = { ctx, at: ROOT, host, line, workflowOf, extras: [], list: runList };
+    const execution = host.begin(ctx.runId, input.g, version);
+    const frame: Frame = { ctx, at: ROOT, host, execution, workflowOf, extras: [], list: runList };
     const values = await runList(frame, program.nodes);
     if (input.g < program.generations) await ctx.continueAs({ p: input.p, g: input.g + 1 });
     return { values, extras: frame.extras };
@@ -90,13 +90,13 @@ async function runNode(frame: Frame, node: ProgramNode): Promise<unknown> {
 
 async function runResource(frame: Frame, node: string): Promise<void> {
   const { name } = placed(frame, node);
-  frame.line.resources.push(await frame.ctx.resource(name, frame.host.resource(frame.line, name)));
+  frame.execution.resources.push(await frame.ctx.resource(name, frame.host.resource(frame.execution, name)));
 }
 
 async function runSleep(frame: Frame, node: Extract<ProgramNode, { kind: "sleep" }>): Promise<null> {
   const { name, location } = placed(frame, node.name);
   await frame.ctx.sleep(node.ms, { name });
-  frame.line.given.push(location);
+  frame.execution.given.push(location);
   return null;
 }
 

@@ -1,9 +1,9 @@
-import type { Case } from "./case.ts";
 import { loadPawl, type Pawl } from "./engine-under-test.ts";
-import { generateCase } from "./generate.ts";
+import { addMatrix, type Matrix } from "./fault-matrix.ts";
+import { generateCase } from "./generate-case.ts";
 import type { Kinds } from "./generate-leaves.ts";
-import { addMatrix, type Matrix } from "./matrix.ts";
 import type { Violation } from "./monitor.ts";
+import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 
 /** A stretch of work for one child process. */
@@ -16,10 +16,10 @@ export type Job =
       readonly count: number;
       readonly stopAtFirst: boolean;
     }
-  | { readonly kind: "cases"; readonly dist: string | null; readonly cases: readonly Case[] };
+  | { readonly kind: "cases"; readonly dist: string | null; readonly cases: readonly SimCase[] };
 
 export interface Failure {
-  readonly plan: Case;
+  readonly plan: SimCase;
   readonly violation: Violation;
 }
 
@@ -62,7 +62,7 @@ export async function runJob(job: Job): Promise<JobResult> {
   return result;
 }
 
-async function differs(pawl: Pawl, plan: Case, hash: number, asked: boolean): Promise<Violation | null> {
+async function differs(pawl: Pawl, plan: SimCase, hash: number, asked: boolean): Promise<Violation | null> {
   if (!asked) return null;
   const again = await simulate(pawl, plan);
   return again.hash === hash

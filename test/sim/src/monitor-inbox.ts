@@ -1,23 +1,23 @@
 import type { InboxEntry, JournalRecord, Run, Transition } from "pawl";
-import type { Applied } from "./applied.ts";
-import { checkLaidBack } from "./monitor-acts.ts";
-import { entryKey, isOver, type Shadow } from "./shadow.ts";
-import type { Findings, Stage } from "./stage.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { type ExpectedRun, entryKey, hasEnded } from "./expected-run.ts";
+import { checkRestored } from "./monitor-operator-actions.ts";
+import type { ExpectedState, SimulationContext } from "./simulation-context.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
 
 /** I4: what came into an inbox is received once, in order, or lies there. */
 export class InboxMonitor {
-  readonly #monitor: Findings;
-  readonly #world: Stage;
+  readonly #monitor: ExpectedState;
+  readonly #simulation: SimulationContext;
 
-  constructor(monitor: Findings, world: Stage) {
+  constructor(monitor: ExpectedState, simulation: SimulationContext) {
     this.#monitor = monitor;
-    this.#world = world;
+    this.#simulation = simulation;
   }
 
   async check(
-    { batch, commit }: Extract<Applied, { kind: "commit" }>,
+    { batch, commit }: Extract<AppliedCall, { kind: "commit" }>,
     before: ReadonlyMap<string, Run>,
   ): Promise<void> {
     const taken = new Map<string, Set<number>>();
@@ -25,51 +25,53 @@ export class InboxMonitor {
       const answer = commit.answers[index];
       if (transition.kind === "post" && transition.post.kind === "message" && answer?.kind === "applied") {
         const accepted = answer.post?.kind === "queued" || answer.post?.kind === "delivered";
-        if (accepted) this.#monitor.shadows.get(transition.post.to)?.posted.add(transition.post.id);
+        if (accepted) this.#monitor.expectedRuns.get(transition.post.to)?.posted.add(transition.post.id);
       }
       if (transition.kind === "control" && transition.journal !== null && answer?.kind === "applied" && !answer.again) {
-        const shadow = this.#monitor.shadows.get(transition.runId);
-        if (shadow !== undefined)
-          checkLaidBack(
+        const expectedRun = this.#monitor.expectedRuns.get(transition.runId);
+        if (expectedRun !== undefined)
+          checkRestored(
             this.#monitor,
-            shadow,
+            expectedRun,
             transition.journal.restore,
-            await this.#world.store.reader.inbox(shadow.id),
+            await this.#simulation.store.reader.inbox(expectedRun.id),
           );
       }
       if (transition.kind !== "append" || answer?.kind !== "applied" || answer.again) continue;
       this.#receive(transition, taken);
     }
-    for (const shadow of this.#monitor.shadows.values()) {
-      const old = before.get(shadow.id);
+    for (const expectedRun of this.#monitor.expectedRuns.values()) {
+      const old = before.get(expectedRun.id);
       const touched =
-        old?.inboxLast !== shadow.row.inboxLast || old.endedAt !== shadow.row.endedAt || taken.has(shadow.id);
-      if (touched) await this.#compare(shadow, taken.get(shadow.id) ?? new Set());
+        old?.inboxLast !== expectedRun.row.inboxLast ||
+        old.endedAt !== expectedRun.row.endedAt ||
+        taken.has(expectedRun.id);
+      if (touched) await this.#compare(expectedRun, taken.get(expectedRun.id) ?? new Set());
     }
   }
 
   /** Each entry that is taken is what one of the records tells of, and nobody had it before. */
   #receive(append: Append, takenOf: Map<string, Set<number>>): void {
-    const shadow = this.#monitor.shadows.get(append.runId);
-    if (shadow === undefined) return;
-    this.#notInTime(shadow, append);
+    const expectedRun = this.#monitor.expectedRuns.get(append.runId);
+    if (expectedRun === undefined) return;
+    this.#notInTime(expectedRun, append);
     const told = append.records.flatMap(receivedIds);
     let count = 0;
     for (const n of append.taken) {
-      const entry = shadow.inbox.get(n);
-      if (entry === undefined || shadow.received.has(n)) {
+      const entry = expectedRun.inbox.get(n);
+      if (entry === undefined || expectedRun.received.has(n)) {
         this.#monitor.violate(
           "I4",
           `run ${append.runId} received entry ${n}, which is ${entry === undefined ? "not there" : "received already"}`,
         );
         continue;
       }
-      shadow.received.add(n);
+      expectedRun.received.add(n);
       if (entry.kind === "cancel") continue;
       count += 1;
       if (!told.includes(idOf(entry)))
         this.#monitor.violate("I4", `run ${append.runId} took ${entryKey(entry)}, and no record tells of it`);
-      this.#inOrder(shadow, entry);
+      this.#inOrder(expectedRun, entry);
     }
     if (told.length !== count)
       this.#monitor.violate("I4", `run ${append.runId}: records tell of ${told.length} entries, ${count} were taken`);
@@ -78,70 +80,80 @@ export class InboxMonitor {
   }
 
   /** An event for one is in one inbox, or was received from one. */
-  #onlyOne(shadow: Shadow, key: string): void {
+  #onlyOne(expectedRun: ExpectedRun, key: string): void {
     if (this.#monitor.events.kept.get(key.replace("event:event:", ""))?.consume !== "one") return;
-    for (const other of this.#monitor.shadows.values()) {
-      const n = other === shadow ? undefined : other.known.get(key);
-      const has = n !== undefined && (other.received.has(n) || (other.inbox.has(n) && !isOver(other.row)));
-      if (has) this.#monitor.violate("I4", `${key} came to run ${shadow.id}, and run ${other.id} has it`);
+    for (const other of this.#monitor.expectedRuns.values()) {
+      const n = other === expectedRun ? undefined : other.known.get(key);
+      const has = n !== undefined && (other.received.has(n) || (other.inbox.has(n) && !hasEnded(other.row)));
+      if (has) this.#monitor.violate("I4", `${key} came to run ${expectedRun.id}, and run ${other.id} has it`);
     }
   }
 
   /** What lies there when the time is up is received; only what came later is left. */
-  #notInTime(shadow: Shadow, append: Append): void {
+  #notInTime(expectedRun: ExpectedRun, append: Append): void {
     for (const record of append.records) {
       const names =
-        record.outcome === "timedOut" || record.detail === "w" ? this.#world.awaited(shadow.row, record.location) : [];
-      for (const entry of shadow.inbox.values()) {
+        record.outcome === "timedOut" || record.detail === "w"
+          ? this.#simulation.awaited(expectedRun.row, record.location)
+          : [];
+      for (const entry of expectedRun.inbox.values()) {
         const there = names.includes(`${entry.kind}:${entry.name}`) && !append.taken.includes(entry.n);
         if (there)
           this.#monitor.violate(
             "I4",
-            `run ${shadow.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`,
+            `run ${expectedRun.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`,
           );
       }
     }
   }
 
-  #inOrder(shadow: Shadow, entry: InboxEntry): void {
+  #inOrder(expectedRun: ExpectedRun, entry: InboxEntry): void {
     const key = `${entry.kind}:${entry.name}`;
-    const last = shadow.lastReceived.get(key) ?? 0;
+    const last = expectedRun.lastReceived.get(key) ?? 0;
     if (entry.n < last)
-      this.#monitor.violate("FIFO", `run ${shadow.id} received ${entryKey(entry)} (${entry.n}) after number ${last}`);
-    shadow.lastReceived.set(key, entry.n);
+      this.#monitor.violate(
+        "FIFO",
+        `run ${expectedRun.id} received ${entryKey(entry)} (${entry.n}) after number ${last}`,
+      );
+    expectedRun.lastReceived.set(key, entry.n);
   }
 
-  async #compare(shadow: Shadow, taken: ReadonlySet<number>): Promise<void> {
-    const stored = await this.#world.store.reader.inbox(shadow.id);
+  async #compare(expectedRun: ExpectedRun, taken: ReadonlySet<number>): Promise<void> {
+    const stored = await this.#simulation.store.reader.inbox(expectedRun.id);
     const now = new Map(stored.map((entry) => [entry.n, entry]));
     for (const entry of stored) {
-      if (shadow.inbox.has(entry.n)) continue;
+      if (expectedRun.inbox.has(entry.n)) continue;
       const key = entryKey(entry);
-      if (shadow.known.has(key) && !isLeftBehind(shadow, entry))
-        this.#monitor.violate("I4", `run ${shadow.id} was given ${key} twice`);
-      shadow.known.set(key, entry.n);
-      if (entry.kind === "event") this.#onlyOne(shadow, key);
+      if (expectedRun.known.has(key) && !isLeftBehind(expectedRun, entry))
+        this.#monitor.violate("I4", `run ${expectedRun.id} was given ${key} twice`);
+      expectedRun.known.set(key, entry.n);
+      if (entry.kind === "event") this.#onlyOne(expectedRun, key);
     }
-    for (const [n, entry] of shadow.inbox) {
+    for (const [n, entry] of expectedRun.inbox) {
       if (taken.has(n) && now.has(n))
-        this.#monitor.violate("I4", `run ${shadow.id} received ${entryKey(entry)}, and it still lies there`);
-      const lost = !now.has(n) && !taken.has(n) && !isOver(shadow.row);
-      if (lost) this.#monitor.violate("I4", `run ${shadow.id}: ${entryKey(entry)} is gone and was not received`);
+        this.#monitor.violate("I4", `run ${expectedRun.id} received ${entryKey(entry)}, and it still lies there`);
+      const lost = !now.has(n) && !taken.has(n) && !hasEnded(expectedRun.row);
+      if (lost) this.#monitor.violate("I4", `run ${expectedRun.id}: ${entryKey(entry)} is gone and was not received`);
     }
-    for (const id of isOver(shadow.row) ? [] : shadow.posted) {
-      if (!shadow.known.has(`message:${id}`))
-        this.#monitor.violate("I4", `run ${shadow.id}: message ${id} was accepted and is not there`);
+    for (const id of hasEnded(expectedRun.row) ? [] : expectedRun.posted) {
+      if (!expectedRun.known.has(`message:${id}`))
+        this.#monitor.violate("I4", `run ${expectedRun.id}: message ${id} was accepted and is not there`);
     }
-    if (isOver(shadow.row) && now.size > 0)
-      this.#monitor.violate("I6", `run ${shadow.id} is ${shadow.row.status} and something lies in its inbox`);
-    shadow.inbox = now;
+    if (hasEnded(expectedRun.row) && now.size > 0)
+      this.#monitor.violate("I6", `run ${expectedRun.id} is ${expectedRun.row.status} and something lies in its inbox`);
+    expectedRun.inbox = now;
   }
 }
 
 /** Whether it is an event that the run had when it ended, and never received: it comes again to a run that was reopened. */
-function isLeftBehind(shadow: Shadow, entry: InboxEntry): boolean {
-  const before = shadow.known.get(entryKey(entry));
-  return entry.kind === "event" && before !== undefined && !shadow.received.has(before) && !shadow.inbox.has(before);
+function isLeftBehind(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
+  const before = expectedRun.known.get(entryKey(entry));
+  return (
+    entry.kind === "event" &&
+    before !== undefined &&
+    !expectedRun.received.has(before) &&
+    !expectedRun.inbox.has(before)
+  );
 }
 
 /** What a record says was received: ids of messages and events, locations of children. */

@@ -1,8 +1,9 @@
 import type { JournalRecord, Run, Transition } from "pawl";
-import type { Applied } from "./applied.ts";
-import { noteAct } from "./monitor-acts.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { type ExpectedRun, hasEnded } from "./expected-run.ts";
+import { checkUndo, checkUndone, type Known } from "./monitor-compensation.ts";
+import { checkOperatorAction } from "./monitor-operator-actions.ts";
 import { checkTrim } from "./monitor-trim.ts";
-import { checkUndo, checkUndone, type Known } from "./monitor-undo.ts";
 import { checkTimedOut } from "./monitor-waits.ts";
 import {
   generationOf,
@@ -14,11 +15,10 @@ import {
   stepValue,
   type TransactionNode,
 } from "./program.ts";
-import { isOver, type Shadow } from "./shadow.ts";
-import type { Findings, SimProcess, Stage } from "./stage.ts";
+import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
-type CommitApplied = Extract<Applied, { kind: "commit" }>;
+type CommitApplied = Extract<AppliedCall, { kind: "commit" }>;
 
 /** Where a run is in the middle of a batch. */
 interface Place {
@@ -29,16 +29,16 @@ interface Place {
 
 /** Every append: who, under which fence, in which order, and whether what it records is true. */
 export class JournalMonitor {
-  readonly #monitor: Findings;
-  readonly #world: Stage;
+  readonly #monitor: ExpectedState;
+  readonly #simulation: SimulationContext;
   readonly #known: Known;
   readonly #nodes: ReadonlyArray<ReadonlyMap<string, NamedNode>>;
 
-  constructor(monitor: Findings, world: Stage) {
+  constructor(monitor: ExpectedState, simulation: SimulationContext) {
     this.#monitor = monitor;
-    this.#world = world;
-    this.#known = { shadows: monitor.shadows, nodesOf: (shadow) => this.#nodesOf(shadow) };
-    this.#nodes = world.case.programs.map((program) => namedNodes(program.nodes));
+    this.#simulation = simulation;
+    this.#known = { expectedRuns: monitor.expectedRuns, nodesOf: (expectedRun) => this.#nodesOf(expectedRun) };
+    this.#nodes = simulation.case.programs.map((program) => namedNodes(program.nodes));
   }
 
   check(worker: SimProcess, { batch, commit }: CommitApplied, before: ReadonlyMap<string, Run>): void {
@@ -55,15 +55,18 @@ export class JournalMonitor {
   async compare({ batch }: CommitApplied): Promise<void> {
     const ids = new Set(batch.flatMap((transition) => ("runId" in transition ? [transition.runId] : [])));
     for (const id of ids) {
-      const shadow = this.#monitor.shadows.get(id);
-      if (shadow === undefined || shadow.isGone) continue;
-      checkUndone(this.#monitor, this.#known, shadow);
-      const stored = await this.#world.store.reader.journal(id, { afterSeq: shadow.row.baseSeq, limit: 10_000 });
+      const expectedRun = this.#monitor.expectedRuns.get(id);
+      if (expectedRun === undefined || expectedRun.isGone) continue;
+      checkUndone(this.#monitor, this.#known, expectedRun);
+      const stored = await this.#simulation.store.reader.journal(id, {
+        afterSeq: expectedRun.row.baseSeq,
+        limit: 10_000,
+      });
       const same =
-        stored.length === shadow.journal.length &&
-        stored.every((record, index) => isSame(record, shadow.journal[index]));
+        stored.length === expectedRun.journal.length &&
+        stored.every((record, index) => isSame(record, expectedRun.journal[index]));
       if (!same) {
-        const texts = [stored, shadow.journal].map((records) =>
+        const texts = [stored, expectedRun.journal].map((records) =>
           records.map((record) => `${record.seq}@${record.location}`).join(" "),
         );
         this.#monitor.violate("I1", `run ${id}: the journal is [${texts[0]}], it must be [${texts[1]}]`);
@@ -72,8 +75,8 @@ export class JournalMonitor {
   }
 
   #append(worker: SimProcess, append: Append, place: Place | null): void {
-    const shadow = this.#monitor.shadows.get(append.runId);
-    if (place === null || shadow === undefined) return;
+    const expectedRun = this.#monitor.expectedRuns.get(append.runId);
+    if (place === null || expectedRun === undefined) return;
     const { runId, epoch, records, state } = append;
     if (place.over) this.#monitor.violate("I6", `run ${runId} was written after its end`);
     if (epoch !== place.epoch || place.owner !== worker.engineId) {
@@ -82,29 +85,29 @@ export class JournalMonitor {
         `${worker.name} wrote run ${runId} under epoch ${epoch}; it is ${place.epoch} and owned by ${place.owner}`,
       );
     }
-    for (const record of records) this.#record(worker, shadow, record, epoch);
-    checkTrim(this.#monitor, shadow, append, this.#known);
-    shadow.isChanged = worker.isChanged;
+    for (const record of records) this.#record(worker, expectedRun, record, epoch);
+    checkTrim(this.#monitor, expectedRun, append, this.#known);
+    expectedRun.isChanged = worker.isChanged;
     if (state === null) return;
-    if (state.status === "running" || state.status === "suspended") shadow.inboxSeen = state.inboxSeen;
+    if (state.status === "running" || state.status === "suspended") expectedRun.inboxSeen = state.inboxSeen;
     if (state.status === "released" || state.status === "paused") place.owner = null;
     if (state.status === "completed" || state.status === "failed" || state.status === "cancelled") place.over = true;
     if (state.status === "continued") {
-      shadow.journal = [];
-      shadow.history = [];
-      shadow.acts.clear();
-      shadow.doneBy.clear();
-      shadow.retries.clear();
+      expectedRun.journal = [];
+      expectedRun.history = [];
+      expectedRun.acts.clear();
+      expectedRun.doneBy.clear();
+      expectedRun.retries.clear();
     }
   }
 
   #control({ runId, epoch, state, journal }: Extract<Transition, { kind: "control" }>, place: Place | null): void {
-    const shadow = this.#monitor.shadows.get(runId);
-    if (place === null || shadow === undefined) return;
-    if (state.status === "compensating") this.#stopped(shadow, state);
+    const expectedRun = this.#monitor.expectedRuns.get(runId);
+    if (place === null || expectedRun === undefined) return;
+    if (state.status === "compensating") this.#stopped(expectedRun, state);
     if (place.over && state.status !== "reopened")
       this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
-    if (journal !== null) noteAct(this.#monitor, shadow, journal);
+    if (journal !== null) checkOperatorAction(this.#monitor, expectedRun, journal);
     if (epoch !== place.epoch)
       this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
     place.epoch += 1;
@@ -113,9 +116,9 @@ export class JournalMonitor {
   }
 
   /** A cancel of a run that has something to undo: the store lays a record that stops its program. */
-  #stopped(shadow: Shadow, { reason, at }: { readonly reason: string | null; readonly at: number }): void {
+  #stopped(expectedRun: ExpectedRun, { reason, at }: { readonly reason: string | null; readonly at: number }): void {
     const record: JournalRecord = {
-      seq: (shadow.journal.at(-1)?.seq ?? shadow.row.baseSeq) + 1,
+      seq: (expectedRun.journal.at(-1)?.seq ?? expectedRun.row.baseSeq) + 1,
       location: "~compensate",
       kind: "compensate",
       outcome: "failed",
@@ -125,46 +128,47 @@ export class JournalMonitor {
       at,
       detail: "cancelled",
     };
-    checkUndo(this.#monitor, this.#known, shadow, record);
-    shadow.journal.push(record);
-    shadow.history.push(record);
+    checkUndo(this.#monitor, this.#known, expectedRun, record);
+    expectedRun.journal.push(record);
+    expectedRun.history.push(record);
   }
 
-  #record(worker: SimProcess, shadow: Shadow, record: JournalRecord, epoch: number): void {
-    const { row } = shadow;
-    const last = shadow.journal.at(-1);
+  #record(worker: SimProcess, expectedRun: ExpectedRun, record: JournalRecord, epoch: number): void {
+    const { row } = expectedRun;
+    const last = expectedRun.journal.at(-1);
     const expected = (last?.seq ?? row.baseSeq) + 1;
     if (record.seq !== expected)
       this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
     if (last !== undefined && record.at < last.at)
       this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
-    checkUndo(this.#monitor, this.#known, shadow, record);
-    shadow.journal.push(record);
-    shadow.history.push(record);
+    checkUndo(this.#monitor, this.#known, expectedRun, record);
+    expectedRun.journal.push(record);
+    expectedRun.history.push(record);
     const { location } = record;
     if (record.kind === "retry") {
-      shadow.retries.set(location, { attempts: record.attempts, retryAt: Number(record.detail) });
+      expectedRun.retries.set(location, { attempts: record.attempts, retryAt: Number(record.detail) });
     } else if (record.kind !== "warning") {
-      if (shadow.doneBy.has(location)) this.#monitor.violate("I3", `run ${row.id}: ${location} was completed twice`);
-      shadow.doneBy.set(location, { engineId: worker.engineId, epoch });
+      if (expectedRun.doneBy.has(location))
+        this.#monitor.violate("I3", `run ${row.id}: ${location} was completed twice`);
+      expectedRun.doneBy.set(location, { engineId: worker.engineId, epoch });
       const generation = generationOf(row);
-      const done = shadow.done.get(generation) ?? new Set();
-      shadow.done.set(generation, done.add(location));
+      const done = expectedRun.done.get(generation) ?? new Set();
+      expectedRun.done.set(generation, done.add(location));
     }
     if (record.kind === "spawn" && record.detail !== null)
-      shadow.spawned.set(record.detail, (shadow.spawned.get(record.detail) ?? 0) + 1);
-    this.#truth(shadow, record);
+      expectedRun.spawned.set(record.detail, (expectedRun.spawned.get(record.detail) ?? 0) + 1);
+    this.#truth(expectedRun, record);
   }
 
   /** What a record says must be so: values of steps, deadlines, ends of children. */
-  #truth(shadow: Shadow, record: JournalRecord): void {
-    const { row } = shadow;
-    const node = this.#nodesOf(shadow).get(nodeName(record.location));
+  #truth(expectedRun: ExpectedRun, record: JournalRecord): void {
+    const { row } = expectedRun;
+    const node = this.#nodesOf(expectedRun).get(nodeName(record.location));
     if (node === undefined) return;
     if (record.kind === node.kind && (node.kind === "step" || node.kind === "transaction"))
       this.#stepTruth(row, record, node);
-    this.#deadline(shadow, record, node);
-    if (record.kind === "child") this.#childEnd(shadow, record);
+    this.#deadline(expectedRun, record, node);
+    if (record.kind === "child") this.#childEnd(expectedRun, record);
   }
 
   #stepTruth(row: Run, record: JournalRecord, node: StepNode | TransactionNode): void {
@@ -184,18 +188,18 @@ export class JournalMonitor {
       this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} tries`);
   }
 
-  #nodesOf({ row }: Shadow): ReadonlyMap<string, NamedNode> {
+  #nodesOf({ row }: ExpectedRun): ReadonlyMap<string, NamedNode> {
     const input = JSON.parse(row.input ?? "null") as ProgramInput;
     return this.#nodes[input.p] ?? new Map();
   }
 
-  #deadline(shadow: Shadow, record: JournalRecord, node: NamedNode): void {
-    const { row } = shadow;
+  #deadline(expectedRun: ExpectedRun, record: JournalRecord, node: NamedNode): void {
+    const { row } = expectedRun;
     const expired =
       record.kind === "sleep" || record.outcome === "timedOut" || (record.kind === "select" && record.detail === "w");
     if (!expired) return;
     if ("topic" in node && node.topic !== null && (node.kind === "event" || node.kind === "select"))
-      checkTimedOut(this.#monitor, shadow, record.location, node.topic);
+      checkTimedOut(this.#monitor, expectedRun, record.location, node.topic);
     const ms =
       node.kind === "sleep"
         ? node.ms
@@ -204,7 +208,7 @@ export class JournalMonitor {
           : "timeoutMs" in node
             ? node.timeoutMs
             : null;
-    const now = this.#world.storeNow;
+    const now = this.#simulation.storeNow;
     if (ms !== null && now < record.startedAt + ms) {
       this.#monitor.violate(
         "time",
@@ -213,13 +217,12 @@ export class JournalMonitor {
     }
   }
 
-  #childEnd({ row, history }: Shadow, record: JournalRecord): void {
+  #childEnd({ row, history }: ExpectedRun, record: JournalRecord): void {
     const location = record.location.replace(/\/result$/, "");
     const spawn = history.findLast((other) => other.kind === "spawn" && other.location === location);
-    const child = this.#monitor.shadows.get(spawn?.detail ?? "");
-    const hasEnded = child !== undefined && (isOver(child.row) || child.reopened > 0);
-    if (!hasEnded)
-      this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
+    const child = this.#monitor.expectedRuns.get(spawn?.detail ?? "");
+    const ended = child !== undefined && (hasEnded(child.row) || child.reopened > 0);
+    if (!ended) this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
     else if (record.outcome === "ok" && child.row.outcome !== record.payload && child.reopened === 0)
       this.#monitor.violate("I8", `run ${row.id}: ${record.location} was given what its child did not bring`);
   }
@@ -230,7 +233,7 @@ function placeOf(places: Map<string, Place>, before: ReadonlyMap<string, Run>, r
   if (known !== undefined) return known;
   const row = before.get(runId);
   if (row === undefined) return null;
-  const place = { epoch: row.epoch, over: isOver(row), owner: row.owner };
+  const place = { epoch: row.epoch, over: hasEnded(row), owner: row.owner };
   places.set(runId, place);
   return place;
 }

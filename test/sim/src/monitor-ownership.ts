@@ -1,15 +1,15 @@
 import type { Run } from "pawl";
-import type { Applied } from "./applied.ts";
-import { isOver } from "./shadow.ts";
-import type { Findings, SimProcess, Stage } from "./stage.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { hasEnded } from "./expected-run.ts";
+import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** What may change between two looks at a row, whatever was applied. */
-export function checkRow(monitor: Findings, old: Run, row: Run, isReopened: boolean): void {
+export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened: boolean): void {
   if (row.epoch < old.epoch) monitor.violate("I2", `run ${row.id}: epoch fell from ${old.epoch} to ${row.epoch}`);
   const handed = row.owner !== null && row.owner !== old.owner;
   if (handed && row.epoch === old.epoch)
     monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
-  if (isOver(old) && !isReopened) {
+  if (hasEnded(old) && !isReopened) {
     const same =
       row.status === old.status &&
       row.outcome === old.outcome &&
@@ -21,23 +21,23 @@ export function checkRow(monitor: Findings, old: Run, row: Run, isReopened: bool
         `run ${row.id} was ${old.status} and became ${row.status}, epoch ${old.epoch} → ${row.epoch}`,
       );
   }
-  if (isOver(row) && (row.owner !== null || row.wakeAt !== null || row.wait !== null)) {
+  if (hasEnded(row) && (row.owner !== null || row.wakeAt !== null || row.wait !== null)) {
     monitor.violate("I6", `run ${row.id} is ${row.status} and has an owner, a wake-up or a wait`);
   }
 }
 
 /** Who lives by the store's clock, and what each call may do to the owners of runs. */
 export class LeaseMonitor {
-  readonly #monitor: Findings;
-  readonly #world: Stage;
+  readonly #monitor: ExpectedState;
+  readonly #simulation: SimulationContext;
   readonly #expiry = new Map<string, number>();
 
-  constructor(monitor: Findings, world: Stage) {
+  constructor(monitor: ExpectedState, simulation: SimulationContext) {
     this.#monitor = monitor;
-    this.#world = world;
+    this.#simulation = simulation;
   }
 
-  check(worker: SimProcess, applied: Applied, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
+  check(worker: SimProcess, applied: AppliedCall, before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
     switch (applied.kind) {
       case "commit":
       case "prune":
@@ -58,13 +58,13 @@ export class LeaseMonitor {
   }
 
   #claimed(worker: SimProcess, runs: readonly Run[], before: ReadonlyMap<string, Run>): void {
-    const now = this.#world.storeNow;
+    const now = this.#simulation.storeNow;
     for (const run of runs) {
       const old = before.get(run.id);
       if (old === undefined) continue;
-      const shadow = this.#monitor.shadows.get(run.id);
-      if (shadow !== undefined) shadow.claimsMost = Math.max(shadow.claimsMost, run.claims);
-      const free = old.owner === null && !isOver(old) && old.status !== "paused";
+      const expectedRun = this.#monitor.expectedRuns.get(run.id);
+      if (expectedRun !== undefined) expectedRun.claimsMost = Math.max(expectedRun.claimsMost, run.claims);
+      const free = old.owner === null && !hasEnded(old) && old.status !== "paused";
       if (!free)
         this.#monitor.violate(
           "I2",
@@ -83,11 +83,11 @@ export class LeaseMonitor {
 
   #beat(
     worker: SimProcess,
-    applied: Extract<Applied, { kind: "heartbeat" }>,
+    applied: Extract<AppliedCall, { kind: "heartbeat" }>,
     before: ReadonlyMap<string, Run>,
     rows: readonly Run[],
   ): void {
-    const now = this.#world.storeNow;
+    const now = this.#simulation.storeNow;
     const id = worker.engineId;
     const alive = (this.#expiry.get(id) ?? Number.NEGATIVE_INFINITY) > now;
     if (applied.answer.alive !== alive) {

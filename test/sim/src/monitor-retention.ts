@@ -1,22 +1,22 @@
 import type { Run } from "pawl";
-import type { Applied } from "./applied.ts";
-import { isOver } from "./shadow.ts";
-import type { Findings } from "./stage.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { hasEnded } from "./expected-run.ts";
+import type { ExpectedState } from "./simulation-context.ts";
 
 /** What retention may remove: runs that are over, with nothing below them and no open run above them. */
 export function checkGone(
-  monitor: Findings,
-  applied: Applied,
+  monitor: ExpectedState,
+  applied: AppliedCall,
   before: ReadonlyMap<string, Run>,
   rows: readonly Run[],
 ): void {
   const there = new Map(rows.map((row) => [row.id, row]));
   for (const [id, old] of before) {
-    const shadow = monitor.shadows.get(id);
-    if (there.has(id) || shadow === undefined || shadow.isGone) continue;
-    shadow.isGone = true;
+    const expectedRun = monitor.expectedRuns.get(id);
+    if (there.has(id) || expectedRun === undefined || expectedRun.isGone) continue;
+    expectedRun.isGone = true;
     if (applied.kind !== "prune") monitor.violate("retention", `run ${id} is gone after a ${applied.kind}`);
-    if (!isOver(old)) monitor.violate("retention", `run ${id} was ${old.status}, and is gone`);
+    if (!hasEnded(old)) monitor.violate("retention", `run ${id} was ${old.status}, and is gone`);
     const child = rows.find((row) => row.parent?.runId === id);
     if (child !== undefined) monitor.violate("retention", `run ${id} is gone, and its child ${child.id} is there`);
     const above = openAbove(old, there);
@@ -29,7 +29,7 @@ function openAbove(run: Run, there: ReadonlyMap<string, Run>): string | null {
   for (let below = run; ; ) {
     const above = there.get(below.parent?.runId ?? "");
     if (above === undefined || below.createdAt < (above.startedAt ?? 0)) return null;
-    if (!isOver(above)) return above.id;
+    if (!hasEnded(above)) return above.id;
     below = above;
   }
 }

@@ -1,7 +1,7 @@
-import type { Applied } from "./applied.ts";
-import type { Line } from "./frame.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import type { Execution } from "./interpreter-frame.ts";
 import { generationOf } from "./program.ts";
-import type { Findings, SimProcess, Stage } from "./stage.ts";
+import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** Under which key a transaction counts itself in the store. */
 export function transactionKey(runId: string, generation: number, location: string): string {
@@ -10,27 +10,27 @@ export function transactionKey(runId: string, generation: number, location: stri
 
 /** What a transaction does is committed with its record, once for each record, or not at all. */
 export class TransactionMonitor {
-  readonly #monitor: Findings;
-  readonly #world: Stage;
+  readonly #monitor: ExpectedState;
+  readonly #simulation: SimulationContext;
   /** How often each was committed. */
   readonly #counts = new Map<string, number>();
 
-  constructor(monitor: Findings, world: Stage) {
+  constructor(monitor: ExpectedState, simulation: SimulationContext) {
     this.#monitor = monitor;
-    this.#world = world;
+    this.#simulation = simulation;
   }
 
   /** The store calls a body: its guards have passed, so the run is its worker's, and what was done is what was committed. */
   called(
     worker: SimProcess,
-    line: Line,
+    execution: Execution,
     { key, location, count }: { readonly key: string; readonly location: string; readonly count: number },
   ): void {
-    const shadow = this.#monitor.shadows.get(line.runId);
-    const what = `the transaction ${location} of run ${line.runId}`;
-    if (shadow?.row.owner !== worker.engineId)
-      this.#monitor.violate("I2", `${worker.name} was let into ${what}, which ${shadow?.row.owner} owns`);
-    if (shadow?.doneBy.has(location)) this.#monitor.violate("I3", `${what} was called although it is completed`);
+    const expectedRun = this.#monitor.expectedRuns.get(execution.runId);
+    const what = `the transaction ${location} of run ${execution.runId}`;
+    if (expectedRun?.row.owner !== worker.engineId)
+      this.#monitor.violate("I2", `${worker.name} was let into ${what}, which ${expectedRun?.row.owner} owns`);
+    if (expectedRun?.doneBy.has(location)) this.#monitor.violate("I3", `${what} was called although it is completed`);
     if (count !== (this.#counts.get(key) ?? 0))
       this.#monitor.violate(
         "transaction",
@@ -38,19 +38,19 @@ export class TransactionMonitor {
       );
   }
 
-  check({ batch, commit }: Extract<Applied, { kind: "commit" }>): void {
+  check({ batch, commit }: Extract<AppliedCall, { kind: "commit" }>): void {
     for (const [index, transition] of batch.entries()) {
       const answer = commit.answers[index];
       if (transition.kind !== "append" || answer?.kind !== "applied" || answer.again) continue;
       for (const { kind, outcome, location } of transition.records) {
         if (kind !== "transaction" || outcome !== "ok") continue;
-        const row = this.#monitor.shadows.get(transition.runId)?.row;
+        const row = this.#monitor.expectedRuns.get(transition.runId)?.row;
         if (row === undefined) continue;
         const key = transactionKey(row.id, generationOf(row), location);
         this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
       }
     }
-    const { data } = this.#world.store;
+    const { data } = this.#simulation.store;
     for (const [key, count] of data) this.#compare(key, Number(count));
     for (const key of this.#counts.keys()) if (!data.has(key)) this.#compare(key, 0);
   }

@@ -1,8 +1,8 @@
 import type { JournalRecord, Transition } from "pawl";
-import { type Known, undoables } from "./monitor-undo.ts";
+import type { ExpectedRun } from "./expected-run.ts";
+import { type Known, undoables } from "./monitor-compensation.ts";
 import { type CtxLoopNode, type NamedNode, nodeName } from "./program.ts";
-import type { Shadow } from "./shadow.ts";
-import type { Findings } from "./stage.ts";
+import type { ExpectedState } from "./simulation-context.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
 
@@ -10,20 +10,25 @@ type Append = Extract<Transition, { kind: "append" }>;
  * I1 with its exception: a loop drops rounds that lie before the one a replay begins with, and nothing else; and it does drop
  * them, so that its journal is bounded.
  */
-export function checkTrim(monitor: Findings, shadow: Shadow, { records, trim }: Append, known: Known): void {
-  const nodes = known.nodesOf(shadow);
+export function checkTrim(
+  monitor: ExpectedState,
+  expectedRun: ExpectedRun,
+  { records, trim }: Append,
+  known: Known,
+): void {
+  const nodes = known.nodesOf(expectedRun);
   if (trim.length > 0) {
     const isDropped = ({ seq }: JournalRecord): boolean => trim.some(({ from, to }) => from <= seq && seq <= to);
-    const begins = loopBegins(shadow.journal, nodes);
-    for (const record of shadow.journal) {
+    const begins = loopBegins(expectedRun.journal, nodes);
+    for (const record of expectedRun.journal) {
       if (isDropped(record) && !isBefore(begins, record))
-        monitor.violate("I1", `run ${shadow.id}: ${record.location} was dropped, and it has to stay`);
+        monitor.violate("I1", `run ${expectedRun.id}: ${record.location} was dropped, and it has to stay`);
     }
-    shadow.journal = shadow.journal.filter((record) => !isDropped(record));
+    expectedRun.journal = expectedRun.journal.filter((record) => !isDropped(record));
   }
   for (const record of records) {
     const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
-    if (node?.kind === "ctxLoop") checkBounded(monitor, shadow, record, { node, known });
+    if (node?.kind === "ctxLoop") checkBounded(monitor, expectedRun, record, { node, known });
   }
 }
 
@@ -63,29 +68,32 @@ function isBefore(begins: ReadonlyMap<string, number>, { location }: JournalReco
 
 /** When it is time to drop rounds, those further back than what is kept are gone. */
 function checkBounded(
-  monitor: Findings,
-  shadow: Shadow,
+  monitor: ExpectedState,
+  expectedRun: ExpectedRun,
   record: JournalRecord,
   { node, known }: { readonly node: CtxLoopNode; readonly known: Known },
 ): void {
   const { commitInterval, historyEvery } = node;
   const { loop, round } = noted(record);
-  const isKept = undoables(known, shadow, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
+  const isKept = undoables(known, expectedRun, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
   if (!isKept && record.detail !== (round === null ? null : String(round)))
     monitor.violate(
       "bounded",
-      `run ${shadow.id}: ${record.location} keeps rounds from ${record.detail} on for nothing`,
+      `run ${expectedRun.id}: ${record.location} keeps rounds from ${record.detail} on for nothing`,
     );
   const isTime =
     round === null || Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
   if (!isTime) return;
   const least = firstKept(record, node);
-  const checkpoint = shadow.journal.findLast(({ kind, seq }) => kind === "checkpoint" && seq <= record.seq);
+  const checkpoint = expectedRun.journal.findLast(({ kind, seq }) => kind === "checkpoint" && seq <= record.seq);
   // What a branch that nobody waits for any more adds to its round later stays until the next time.
-  for (const { location, seq } of shadow.journal) {
+  for (const { location, seq } of expectedRun.journal) {
     if (seq > record.seq || seq === checkpoint?.seq || !location.startsWith(`${loop}/~`)) continue;
     if (Number.parseInt(location.slice(loop.length + 2), 10) >= least) continue;
-    monitor.violate("bounded", `run ${shadow.id}: ${location} lies there when round ${least} is the first to keep`);
+    monitor.violate(
+      "bounded",
+      `run ${expectedRun.id}: ${location} lies there when round ${least} is the first to keep`,
+    );
     return;
   }
 }

@@ -1,13 +1,13 @@
 import type { EventPost, InboxEntry, Transition } from "pawl";
-import type { Applied } from "./applied.ts";
-import { isOver, type Shadow } from "./shadow.ts";
-import type { Findings } from "./stage.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { type ExpectedRun, hasEnded } from "./expected-run.ts";
+import type { ExpectedState } from "./simulation-context.ts";
 
 /** Every event that was ever posted and is kept for those who come later. */
 export class EventLedger {
   readonly kept = new Map<string, EventPost>();
 
-  note({ batch, commit }: Extract<Applied, { kind: "commit" }>): void {
+  note({ batch, commit }: Extract<AppliedCall, { kind: "commit" }>): void {
     for (const [index, transition] of batch.entries()) {
       if (commit.answers[index]?.kind !== "applied") continue;
       for (const post of eventsOf(transition))
@@ -24,22 +24,22 @@ function eventsOf(transition: Transition): readonly EventPost[] {
 }
 
 /** I4, I5: no run waits for what lies there, and each run that is not over can go on. `now` is the latest the store has had. */
-export function checkWaits(monitor: Findings, now: number): void {
-  for (const shadow of monitor.shadows.values()) {
-    const { row } = shadow;
-    if (isOver(row) || row.status === "paused") continue;
+export function checkWaits(monitor: ExpectedState, now: number): void {
+  for (const expectedRun of monitor.expectedRuns.values()) {
+    const { row } = expectedRun;
+    if (hasEnded(row) || row.status === "paused") continue;
     const ready = row.wakeAt !== null && row.wakeAt <= now;
     if (row.status === "suspended" || (row.status === "compensating" && row.wait !== null)) {
       if (ready) continue;
-      checkDeadline(monitor, shadow);
-      checkMissed(monitor, shadow);
+      checkDeadline(monitor, expectedRun);
+      checkMissed(monitor, expectedRun);
     } else if (row.owner === null && row.wakeAt === null) {
       monitor.violate("I5", `run ${row.id} is ${row.status}, and nobody owns it or may claim it`);
     }
   }
 }
 
-function checkDeadline(monitor: Findings, { row }: Shadow): void {
+function checkDeadline(monitor: ExpectedState, { row }: ExpectedRun): void {
   const { wait } = row;
   const waits =
     wait !== null && (wait.messages.length > 0 || wait.topics.length > 0 || wait.children || wait.until !== null);
@@ -53,36 +53,40 @@ function checkDeadline(monitor: Findings, { row }: Shadow): void {
   }
 }
 
-function checkMissed(monitor: Findings, shadow: Shadow): void {
-  for (const entry of shadow.inbox.values()) {
-    if (isMissed(shadow, entry))
+function checkMissed(monitor: ExpectedState, expectedRun: ExpectedRun): void {
+  for (const entry of expectedRun.inbox.values()) {
+    if (isMissed(expectedRun, entry))
       monitor.violate(
         "I4",
-        `run ${shadow.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`,
+        `run ${expectedRun.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`,
       );
   }
-  for (const topic of shadow.row.wait?.topics ?? []) {
-    for (const event of pendingOn(monitor, shadow, topic))
-      monitor.violate("I4", `run ${shadow.id} waits for ${topic} although event ${event.id} is pending`);
+  for (const topic of expectedRun.row.wait?.topics ?? []) {
+    for (const event of pendingOn(monitor, expectedRun, topic))
+      monitor.violate("I4", `run ${expectedRun.id} waits for ${topic} although event ${event.id} is pending`);
   }
 }
 
 /** I4: what was there goes before what is over. A deadline is committed with nothing pending that the wait could have had. */
-export function checkTimedOut(monitor: Findings, shadow: Shadow, location: string, topic: string): void {
-  for (const event of pendingOn(monitor, shadow, topic))
-    monitor.violate("I4", `run ${shadow.id}: ${location} timed out although event ${event.id} is pending on ${topic}`);
+export function checkTimedOut(monitor: ExpectedState, expectedRun: ExpectedRun, location: string, topic: string): void {
+  for (const event of pendingOn(monitor, expectedRun, topic))
+    monitor.violate(
+      "I4",
+      `run ${expectedRun.id}: ${location} timed out although event ${event.id} is pending on ${topic}`,
+    );
 }
 
 /** Events that the run would get if it waited for the topic. */
-function pendingOn(monitor: Findings, shadow: Shadow, topic: string): readonly EventPost[] {
+function pendingOn(monitor: ExpectedState, expectedRun: ExpectedRun, topic: string): readonly EventPost[] {
   return [...monitor.events.kept.values()].filter((event) => {
-    if (event.topic !== topic || (event.deliver === "afterCreate" && event.at < shadow.row.createdAt)) return false;
-    return event.consume === "all" ? !shadow.known.has(eventKey(event)) : !isHad(monitor, event);
+    if (event.topic !== topic || (event.deliver === "afterCreate" && event.at < expectedRun.row.createdAt))
+      return false;
+    return event.consume === "all" ? !expectedRun.known.has(eventKey(event)) : !isHad(monitor, event);
   });
 }
 
-function isMissed(shadow: Shadow, entry: InboxEntry): boolean {
-  const { row, inboxSeen } = shadow;
+function isMissed(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
+  const { row, inboxSeen } = expectedRun;
   const { wait } = row;
   const isNew = entry.n > inboxSeen;
   switch (entry.kind) {
@@ -94,7 +98,7 @@ function isMissed(shadow: Shadow, entry: InboxEntry): boolean {
     case "child":
       return (
         (isNew && (wait?.children ?? false)) ||
-        (startedHere(shadow, entry) &&
+        (startedHere(expectedRun, entry) &&
           (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false))
       );
     case "message":
@@ -104,17 +108,17 @@ function isMissed(shadow: Shadow, entry: InboxEntry): boolean {
 }
 
 /** Whether the child was started by what the run is now, and not by an earlier generation at the same place. */
-function startedHere({ history }: Shadow, entry: InboxEntry): boolean {
+function startedHere({ history }: ExpectedRun, entry: InboxEntry): boolean {
   const spawn = history.findLast(({ kind, location }) => kind === "spawn" && location === entry.name);
   return entry.id.endsWith(`:${spawn?.detail ?? ""}`);
 }
 
 /** Whether some run has, or had, an event that only one gets. */
-function isHad(monitor: Findings, event: EventPost): boolean {
+function isHad(monitor: ExpectedState, event: EventPost): boolean {
   const key = eventKey(event);
-  for (const shadow of monitor.shadows.values()) {
-    const n = shadow.known.get(key);
-    if (n !== undefined && (shadow.inbox.has(n) || shadow.received.has(n))) return true;
+  for (const expectedRun of monitor.expectedRuns.values()) {
+    const n = expectedRun.known.get(key);
+    if (n !== undefined && (expectedRun.inbox.has(n) || expectedRun.received.has(n))) return true;
   }
   return false;
 }

@@ -1,15 +1,15 @@
 import type { Run, Transition } from "pawl";
-import type { Applied } from "./applied.ts";
-import { relearn, rewritten } from "./monitor-acts.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { type ExpectedRun, newExpectedRun } from "./expected-run.ts";
 import { EffectsMonitor } from "./monitor-effects.ts";
 import { InboxMonitor } from "./monitor-inbox.ts";
 import { JournalMonitor } from "./monitor-journal.ts";
+import { rebuildCompletions, rewritten } from "./monitor-operator-actions.ts";
 import { checkRow, LeaseMonitor } from "./monitor-ownership.ts";
 import { checkGone } from "./monitor-retention.ts";
 import { TransactionMonitor } from "./monitor-transactions.ts";
 import { checkWaits, EventLedger } from "./monitor-waits.ts";
-import { newShadow, type Shadow } from "./shadow.ts";
-import type { SimProcess, Stage, Watcher } from "./stage.ts";
+import type { MonitorContext, SimProcess, SimulationContext } from "./simulation-context.ts";
 
 export interface Violation {
   readonly invariant: string;
@@ -17,19 +17,22 @@ export interface Violation {
 }
 
 /** A run that was made from the history of another has it from the start. */
-function begin(shadow: Shadow, batch: readonly Transition[], source: Shadow | undefined): void {
+function begin(expectedRun: ExpectedRun, batch: readonly Transition[], source: ExpectedRun | undefined): void {
   for (const transition of batch) {
     const history =
       transition.kind === "create"
-        ? transition.run.id === shadow.id && transition.history
+        ? transition.run.id === expectedRun.id && transition.history
         : "posts" in transition &&
-          transition.posts.flatMap((post) => (post.kind === "start" && post.run.id === shadow.id ? [post] : []))[0]
+          transition.posts.flatMap((post) => (post.kind === "start" && post.run.id === expectedRun.id ? [post] : []))[0]
             ?.history;
     if (history === undefined || history === false) continue;
-    shadow.journal = history.records.map((record, index) => ({ ...record, seq: shadow.row.baseSeq + 1 + index }));
-    shadow.history = rewritten(source?.history ?? [], shadow.journal);
-    shadow.reopened = 1;
-    relearn(shadow);
+    expectedRun.journal = history.records.map((record, index) => ({
+      ...record,
+      seq: expectedRun.row.baseSeq + 1 + index,
+    }));
+    expectedRun.history = rewritten(source?.history ?? [], expectedRun.journal);
+    expectedRun.reopened = 1;
+    rebuildCompletions(expectedRun);
     return;
   }
 }
@@ -40,37 +43,37 @@ const ROWS_MAX = 1000;
  * Watches the shared store: after each call that was applied, rows, journals and inboxes are compared with what they must be.
  * Violations are noted here and thrown at nobody: engine code could swallow them.
  */
-export class Monitor implements Watcher {
+export class Monitor implements MonitorContext {
   readonly violations: Violation[] = [];
-  readonly shadows = new Map<string, Shadow>();
+  readonly expectedRuns = new Map<string, ExpectedRun>();
   readonly effects: EffectsMonitor;
   readonly transactions: TransactionMonitor;
   readonly events = new EventLedger();
   /** Dead letters that were sent again, or thrown away. */
   readonly lettersTaken = new Set<string>();
-  readonly #world: Stage;
+  readonly #simulation: SimulationContext;
   readonly #journal: JournalMonitor;
   readonly #inbox: InboxMonitor;
   readonly #leases: LeaseMonitor;
 
-  constructor(world: Stage) {
-    this.#world = world;
-    this.#journal = new JournalMonitor(this, world);
-    this.#inbox = new InboxMonitor(this, world);
-    this.#leases = new LeaseMonitor(this, world);
-    this.transactions = new TransactionMonitor(this, world);
-    this.effects = new EffectsMonitor(this, world);
+  constructor(simulation: SimulationContext) {
+    this.#simulation = simulation;
+    this.#journal = new JournalMonitor(this, simulation);
+    this.#inbox = new InboxMonitor(this, simulation);
+    this.#leases = new LeaseMonitor(this, simulation);
+    this.transactions = new TransactionMonitor(this, simulation);
+    this.effects = new EffectsMonitor(this, simulation);
   }
 
   violate(invariant: string, text: string): void {
     this.violations.push({ invariant, text });
-    this.#world.scheduler.remark(`VIOLATION ${invariant}: ${text}`);
+    this.#simulation.scheduler.remark(`VIOLATION ${invariant}: ${text}`);
   }
 
-  async applied(worker: SimProcess, applied: Applied): Promise<void> {
+  async applied(worker: SimProcess, applied: AppliedCall): Promise<void> {
     const before = new Map<string, Run>();
-    for (const [id, shadow] of this.shadows) before.set(id, shadow.row);
-    const reopened = new Map(Array.from(this.shadows, ([id, shadow]) => [id, shadow.reopened]));
+    for (const [id, expectedRun] of this.expectedRuns) before.set(id, expectedRun.row);
+    const reopened = new Map(Array.from(this.expectedRuns, ([id, expectedRun]) => [id, expectedRun.reopened]));
     const rows = await this.#rows();
     this.#leases.check(worker, applied, before, rows);
     checkGone(this, applied, before, rows);
@@ -80,11 +83,11 @@ export class Monitor implements Watcher {
     }
     for (const row of rows) {
       const old = before.get(row.id) ?? null;
-      const shadow = this.#shadowOf(row, applied);
-      if (old !== null) checkRow(this, old, row, shadow.reopened !== reopened.get(row.id));
-      shadow.row = row;
+      const expectedRun = this.#shadowOf(row, applied);
+      if (old !== null) checkRow(this, old, row, expectedRun.reopened !== reopened.get(row.id));
+      expectedRun.row = row;
     }
-    if (applied.kind === "heartbeat") this.effects.beaten(applied.answer, rows);
+    if (applied.kind === "heartbeat") this.effects.heartbeatApplied(applied.answer, rows);
     if (applied.kind === "commit") {
       await this.#journal.compare(applied);
       await this.#inbox.check(applied, before);
@@ -93,21 +96,21 @@ export class Monitor implements Watcher {
         if (transition.kind === "letter") this.lettersTaken.add(transition.letterId);
       this.#checkChildren(before, rows);
     }
-    checkWaits(this, this.#world.storeNowMax);
+    checkWaits(this, this.#simulation.storeNowMax);
   }
 
-  #shadowOf(row: Run, applied: Applied): Shadow {
-    const known = this.shadows.get(row.id);
+  #shadowOf(row: Run, applied: AppliedCall): ExpectedRun {
+    const known = this.expectedRuns.get(row.id);
     if (known !== undefined) return known;
-    const shadow = newShadow(row);
-    this.shadows.set(row.id, shadow);
+    const expectedRun = newExpectedRun(row);
+    this.expectedRuns.set(row.id, expectedRun);
     if (applied.kind === "commit")
-      begin(shadow, applied.batch, this.shadows.get(row.id.replace(/-a\d+$|\/\/~undo$/, "")));
-    return shadow;
+      begin(expectedRun, applied.batch, this.expectedRuns.get(row.id.replace(/-a\d+$|\/\/~undo$/, "")));
+    return expectedRun;
   }
 
   async #rows(): Promise<readonly Run[]> {
-    return (await this.#world.store.reader.list({ limit: ROWS_MAX })).items;
+    return (await this.#simulation.store.reader.list({ limit: ROWS_MAX })).items;
   }
 
   /** I8: a child is there for a record of its parent, once a location; its end is told; its parent's end reaches it. */
@@ -123,7 +126,7 @@ export class Monitor implements Watcher {
   }
 
   #checkOrigin(row: Run): void {
-    const parent = row.parent === null ? undefined : this.shadows.get(row.parent.runId);
+    const parent = row.parent === null ? undefined : this.expectedRuns.get(row.parent.runId);
     if (parent === undefined || row.parent === null) {
       this.violate("I8", `child ${row.id} has no parent`);
       return;
@@ -134,7 +137,7 @@ export class Monitor implements Watcher {
   }
 
   #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>, before: ReadonlyMap<string, Run>): void {
-    const parent = this.shadows.get(runId);
+    const parent = this.expectedRuns.get(runId);
     if (parent === undefined || parent.row.endedAt !== null) return;
     // One that had ended was told nothing, and if the same commit opens it where it has no such child it needs to hear nothing.
     const wasOver = (before.get(runId)?.endedAt ?? null) !== null;
@@ -149,8 +152,8 @@ export class Monitor implements Watcher {
       if (child.parent?.runId !== row.id || child.parent.onClose !== "cancel" || child.endedAt !== null) continue;
       // One that undoes what it did has been asked, or goes to its end by itself.
       if (child.undo === "underWay") continue;
-      const shadow = this.shadows.get(child.id);
-      const asked = [...(shadow?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
+      const expectedRun = this.expectedRuns.get(child.id);
+      const asked = [...(expectedRun?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
       if (!asked) this.violate("I8", `run ${row.id} ended; its open child ${child.id} was not asked to cancel`);
     }
   }

@@ -1,7 +1,7 @@
 import type { EngineMutant } from "./engine-mutant.ts";
-import { HISTORY_MUTANTS } from "./mutants-of-history.ts";
-import { STORE_MUTANTS } from "./mutants-of-store.ts";
-import { STRUCTURE_MUTANTS } from "./mutants-of-structure.ts";
+import { HISTORY_MUTANTS } from "./history-mutants.ts";
+import { STORE_MUTANTS } from "./store-mutants.ts";
+import { STRUCTURE_MUTANTS } from "./structure-mutants.ts";
 
 /** Guards of sessions, coordinator and worker. */
 const ENGINE_MUTANTS: readonly EngineMutant[] = [

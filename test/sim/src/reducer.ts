@@ -1,5 +1,5 @@
 import type { Command, Completion, ProgramFactory, ProgramHost, Workflow } from "pawl";
-import type { InterpreterHost, Line } from "./frame.ts";
+import type { Execution, InterpreterHost } from "./interpreter-frame.ts";
 import type { Program, ProgramInput, ProgramNode, StepNode } from "./program.ts";
 
 /** What a data program may hold. */
@@ -27,9 +27,9 @@ export function reducerWorkflow(host: InterpreterHost): Workflow<ProgramInput, u
       const { p, g } = input as ProgramInput;
       const program = host.programs[p];
       if (program === undefined) throw new Error(`no program ${p}`);
-      const line = host.begin(programHost.runId, g, 1);
+      const execution = host.begin(programHost.runId, g, 1);
       new Reducer(
-        { host, programHost, program, line, input: { p, g } },
+        { host, programHost, program, execution, input: { p, g } },
         (snapshot?.state as ReducerState | undefined) ?? BEGIN,
       ).start();
     },
@@ -41,7 +41,7 @@ interface ReducerParts {
   readonly host: InterpreterHost;
   readonly programHost: ProgramHost;
   readonly program: Program;
-  readonly line: Line;
+  readonly execution: Execution;
   readonly input: ProgramInput;
 }
 
@@ -93,8 +93,9 @@ class Reducer {
   }
 
   #advance(name: string, completion: Completion): void {
-    const { programHost, line } = this.#parts;
-    if (this.#nodes.get(name)?.kind !== "step" || !(this.#nodes.get(name) as StepNode).ephemeral) line.given.push(name);
+    const { programHost, execution } = this.#parts;
+    if (this.#nodes.get(name)?.kind !== "step" || !(this.#nodes.get(name) as StepNode).ephemeral)
+      execution.given.push(name);
     if (completion.outcome === "failed") {
       programHost.finish({ kind: "failed", error: completion.error });
       return;
@@ -115,14 +116,14 @@ class Reducer {
   }
 
   #step(node: StepNode, issuedAt: number, settle: (completion: Completion) => void): Command {
-    const { host, line } = this.#parts;
-    const given = line.given.length;
+    const { host, execution } = this.#parts;
+    const given = execution.given.length;
     return {
       kind: "step",
       record: "step",
       location: node.name,
       issuedAt,
-      body: (info) => host.body(line, node, node.name, info, given),
+      body: (info) => host.body(execution, node, node.name, info, given),
       retry: { maxAttempts: node.maxAttempts, initialMs: 200, factor: 2, maxMs: 1000, jitter: 0.1 },
       shouldRetry: null,
       timeoutMs: node.timeoutMs,

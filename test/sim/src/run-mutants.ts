@@ -2,7 +2,7 @@ import { builtPackage, runMutants } from "pawl-test-shared/mutants";
 import type { Failure, Job } from "./job.ts";
 import { MUTANTS } from "./mutants.ts";
 import type { SimOptions } from "./options.ts";
-import { Pool } from "./pool.ts";
+import { Pool } from "./process-pool.ts";
 import { printProgress } from "./progress.ts";
 import { REGRESSIONS, regressionJobs } from "./regressions.ts";
 

@@ -1,13 +1,13 @@
-import type { Case } from "./case.ts";
 import { loadPawl } from "./engine-under-test.ts";
-import { generateCase } from "./generate.ts";
+import { addMatrix, emptyCells, type Matrix, printedMatrix } from "./fault-matrix.ts";
+import { generateCase } from "./generate-case.ts";
 import type { Failure, Job } from "./job.ts";
-import { addMatrix, emptyCells, type Matrix, printedMatrix } from "./matrix.ts";
 import type { SimOptions } from "./options.ts";
-import { Pool } from "./pool.ts";
+import { Pool } from "./process-pool.ts";
 import { printProgress } from "./progress.ts";
 import { REGRESSIONS, regressionJobs } from "./regressions.ts";
 import { shrinkCase, sizeOf } from "./shrink-case.ts";
+import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 
 const CHUNK = 10;
@@ -97,8 +97,8 @@ export async function explain({ plan, violation }: Failure, asked: Pick<SimOptio
   console.log(`repeat it: npm run sim -- --seed ${plan.seed}\n`);
 }
 
-function printedCase({ programs, runs, actions, swarm, workers, settings }: Case): string {
-  const faults = Object.entries(swarm).filter(([, rate]) => rate !== 0);
+function printedCase({ programs, runs, actions, faultRates, workers, settings }: SimCase): string {
+  const faults = Object.entries(faultRates).filter(([, rate]) => rate !== 0);
   const lines = [
     ...programs.map((program, index) => `program ${index}: ${JSON.stringify(program)}`),
     ...runs.map((run) => `run: ${JSON.stringify(run)}`),

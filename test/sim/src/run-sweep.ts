@@ -1,11 +1,11 @@
-import type { Case } from "./case.ts";
 import { loadPawl } from "./engine-under-test.ts";
+import { addMatrix, type Matrix, printedMatrix } from "./fault-matrix.ts";
 import type { Failure, Job } from "./job.ts";
-import { addMatrix, type Matrix, printedMatrix } from "./matrix.ts";
 import type { SimOptions } from "./options.ts";
-import { Pool } from "./pool.ts";
+import { Pool } from "./process-pool.ts";
 import { printProgress } from "./progress.ts";
 import { explain } from "./run-seeds.ts";
+import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 import { SWEEP_SEEDS, sweepCase, sweepCases } from "./sweep.ts";
 
@@ -14,7 +14,7 @@ const CHUNK = 40;
 /** Every call of the store of each program meets every fault, one at a time; all must end well. */
 export async function runSweep(asked: SimOptions): Promise<boolean> {
   const pawl = await loadPawl(asked.dist);
-  const counted: Array<{ readonly plan: Case; readonly calls: number }> = [];
+  const counted: Array<{ readonly plan: SimCase; readonly calls: number }> = [];
   for (const seed of SWEEP_SEEDS) {
     const plan = sweepCase(seed);
     const { calls, violations } = await simulate(pawl, plan);
@@ -46,10 +46,10 @@ export async function runSweep(asked: SimOptions): Promise<boolean> {
 }
 
 function* jobs(
-  counted: ReadonlyArray<{ readonly plan: Case; readonly calls: number }>,
+  counted: ReadonlyArray<{ readonly plan: SimCase; readonly calls: number }>,
   dist: string | null,
 ): Generator<Job> {
-  let cases: Case[] = [];
+  let cases: SimCase[] = [];
   for (const { plan, calls } of counted) {
     for (const next of sweepCases(plan, calls)) {
       cases.push(next);

@@ -1,5 +1,5 @@
 import { Chance } from "pawl-test-shared/chance";
-import { nothing } from "./nothing.ts";
+import { noop } from "./noop.ts";
 
 /** One whose tasks can be stopped for good or for a while: a worker. */
 export interface Actor {
@@ -26,8 +26,8 @@ interface Timer {
 export const BEGIN_AT = 1_000_000;
 const TRACE_MAX = 400;
 /** How often time goes on although there is work: timers meet what is under way. */
-const HASTE = 0.05;
-const TICK = 0.2;
+const ADVANCE_PROBABILITY = 0.05;
+const TICK_PROBABILITY = 0.2;
 
 /**
  * The only source of order and time. Each step runs one task, chosen by the seed among those that are ready, and then lets
@@ -98,9 +98,9 @@ export class Scheduler {
   }
 
   #step(): boolean {
-    if (this.chance.roll(TICK)) this.now += 1;
-    this.#ripen();
-    if (this.#ready.length === 0 || this.chance.roll(HASTE)) this.#advance();
+    if (this.chance.roll(TICK_PROBABILITY)) this.now += 1;
+    this.#readyDueTimers();
+    if (this.#ready.length === 0 || this.chance.roll(ADVANCE_PROBABILITY)) this.#advance();
     const task = this.#take();
     if (task === null) return this.#first() !== null || this.#ready.length > 0;
     this.#note(task);
@@ -125,27 +125,28 @@ export class Scheduler {
   }
 
   #note(task: Task): void {
-    const line = `${this.now - BEGIN_AT} ${task.actor?.name ?? "-"} ${task.label}`;
-    this.#trace[this.steps % TRACE_MAX] = line;
+    const execution = `${this.now - BEGIN_AT} ${task.actor?.name ?? "-"} ${task.label}`;
+    this.#trace[this.steps % TRACE_MAX] = execution;
     this.steps += 1;
     let hash = this.hash;
-    for (let index = 0; index < line.length; index += 1) hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193);
+    for (let index = 0; index < execution.length; index += 1)
+      hash = Math.imul(hash ^ execution.charCodeAt(index), 0x01000193);
     this.hash = hash >>> 0;
   }
 
   /** Adds a line to the trace without a step of its own. */
   remark(text: string): void {
-    this.#note({ actor: null, label: text, run: nothing });
+    this.#note({ actor: null, label: text, run: noop });
   }
 
   #advance(): void {
     const first = this.#first();
     if (first === null) return;
     this.now = Math.max(this.now, first.at);
-    this.#ripen();
+    this.#readyDueTimers();
   }
 
-  #ripen(): void {
+  #readyDueTimers(): void {
     for (let first = this.#first(); first !== null && first.at <= this.now; first = this.#first()) {
       this.#pop();
       this.#ready.push(first.task);

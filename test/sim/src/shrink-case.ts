@@ -1,13 +1,13 @@
 import { shrink } from "pawl-test-shared/shrink";
-import { CALM, type Case, type FaultKind } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
 import { listsOf, type Program, type ProgramNode } from "./program.ts";
+import { type FaultKind, NO_FAULTS, type SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 
 const ATTEMPTS_MAX = 400;
 
 /** The smallest case found that breaks the same invariant. */
-export function shrinkCase(pawl: Pawl, plan: Case, invariant: string): Promise<Case> {
+export function shrinkCase(pawl: Pawl, plan: SimCase, invariant: string): Promise<SimCase> {
   return shrink(plan, {
     smaller,
     retry: async (candidate) => {
@@ -19,9 +19,9 @@ export function shrinkCase(pawl: Pawl, plan: Case, invariant: string): Promise<C
 }
 
 /** Cases with one thing less, those that lose most first. */
-function* smaller(plan: Case): Generator<Case> {
-  for (const kind of Object.keys(CALM) as FaultKind[]) {
-    if (plan.swarm[kind] !== 0) yield { ...plan, swarm: { ...plan.swarm, [kind]: 0 } };
+function* smaller(plan: SimCase): Generator<SimCase> {
+  for (const kind of Object.keys(NO_FAULTS) as FaultKind[]) {
+    if (plan.faultRates[kind] !== 0) yield { ...plan, faultRates: { ...plan.faultRates, [kind]: 0 } };
   }
   for (const limit of ["maxRunDuration", "maxSuspendDuration", "maxJournalRecords"] as const) {
     if (plan.settings[limit] !== null) yield { ...plan, settings: { ...plan.settings, [limit]: null } };
@@ -99,7 +99,7 @@ function replaced<Item>(items: readonly Item[], place: number, item: Item): read
 }
 
 /** How many nodes a case has: what shrinking makes small. */
-export function sizeOf(plan: Case): number {
+export function sizeOf(plan: SimCase): number {
   const count = (nodes: readonly ProgramNode[]): number =>
     nodes.reduce((sum, node) => sum + 1 + listsOf(node).reduce((inner, list) => inner + count(list), 0), 0);
   return plan.programs.reduce((sum, program: Program) => sum + count(program.nodes), 0);

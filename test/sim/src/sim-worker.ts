@@ -1,8 +1,8 @@
 import type { Clock, Engine, EventLoop, Hint, Loaded, StepInfo } from "pawl";
-import { type Line, newLine, type TransactionCall } from "./frame.ts";
-import { Port } from "./port.ts";
+import { FaultyStore } from "./faulty-store.ts";
+import { type Execution, newExecution, type TransactionCall } from "./interpreter-frame.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
-import type { SimProcess, Stage } from "./stage.ts";
+import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 import { type SimWorkflows, simWorkflows } from "./workflows.ts";
 
 const RESOLVED = Promise.resolve();
@@ -13,7 +13,7 @@ export class SimWorker implements SimProcess {
   /** How far its own clock, and its idea of the store's clock, are off. */
   readonly skewMs: number;
   readonly estimateMs: number;
-  readonly port: Port;
+  readonly store: FaultyStore;
   readonly workflows: SimWorkflows;
   readonly isChanged: boolean;
   /** The one version of the code that it knows; null: it knows all. */
@@ -27,12 +27,12 @@ export class SimWorker implements SimProcess {
   engineId = "";
   /** What it was last given of each run that it read in full. */
   readonly loads = new Map<string, Loaded>();
-  readonly #world: Stage;
+  readonly #simulation: SimulationContext;
   readonly #isClient: boolean;
   readonly #onDeath: Array<() => void> = [];
 
   constructor(
-    world: Stage,
+    simulation: SimulationContext,
     name: string,
     options: {
       readonly isClient: boolean;
@@ -41,25 +41,25 @@ export class SimWorker implements SimProcess {
       readonly version: number | null;
     },
   ) {
-    this.#world = world;
+    this.#simulation = simulation;
     this.name = name;
     this.#isClient = options.isClient;
     this.version = options.version;
     this.skewMs = options.skewMs;
     this.estimateMs = options.estimateMs;
-    this.port = new Port(world, this);
-    const isChanged = world.isChanged;
+    this.store = new FaultyStore(simulation, this);
+    const isChanged = simulation.isChanged;
     this.isChanged = isChanged;
     this.workflows = simWorkflows({
-      pawl: world.pawl,
+      pawl: simulation.pawl,
       isChanged: () => isChanged,
-      programs: world.case.programs,
-      runIds: world.case.runs.map((run) => run.id),
-      begin: (...line: [string, number, number]) => world.bodies.begin(this, newLine(...line)),
-      transact: (...call: [Line, TransactionNode, TransactionCall]) => world.bodies.transact(this, ...call),
-      resource: (...held: [Line, string]) => world.bodies.resource(this, ...held),
-      undoes: (...done: [Line, string, unknown]) => world.monitor.effects.undoes(...done),
-      body: (...start: [Line, StepNode, string, StepInfo, number]) => world.bodies.run(this, ...start),
+      programs: simulation.case.programs,
+      runIds: simulation.case.runs.map((run) => run.id),
+      begin: (...execution: [string, number, number]) => simulation.bodies.begin(this, newExecution(...execution)),
+      transact: (...call: [Execution, TransactionNode, TransactionCall]) => simulation.bodies.transact(this, ...call),
+      resource: (...held: [Execution, string]) => simulation.bodies.resource(this, ...held),
+      undoes: (...done: [Execution, string, unknown]) => simulation.monitor.effects.undoes(...done),
+      body: (...start: [Execution, StepNode, string, StepInfo, number]) => simulation.bodies.run(this, ...start),
     });
   }
 
@@ -73,10 +73,10 @@ export class SimWorker implements SimProcess {
 
   /** Begins to work; a start that the store refuses ends the process. */
   start(seed: number): void {
-    const { pawl, case: plan } = this.#world;
+    const { pawl, case: plan } = this.#simulation;
     const { settings } = plan;
     const opening = pawl.createEngine({
-      store: this.port,
+      store: this.store,
       workflows: this.#isClient
         ? []
         : this.workflows.all.filter(({ version }) => version === (this.version ?? version)),
@@ -89,13 +89,13 @@ export class SimWorker implements SimProcess {
       maxSuspendDuration: settings.maxSuspendDuration ?? false,
       maxJournalRecords: settings.maxJournalRecords ?? false,
       storageRetryPolicy: { maxAttempts: 4, initialMs: 5, factor: 3, maxMs: 200, jitter: 0.2 },
-      log: (level, text, fields) => this.#world.logged(this, level, text, fields),
+      log: (level, text, fields) => this.#simulation.logged(this, level, text, fields),
       world: { clock: this.#clock(), eventLoop: this.#turns(), random: pawl.seededRandom(seed) },
     });
     opening.then(
       (engine) => {
         this.engine = engine;
-        this.#world.opened();
+        this.#simulation.opened();
       },
       () => this.kill("could not start"),
     );
@@ -105,9 +105,9 @@ export class SimWorker implements SimProcess {
   kill(reason: string): void {
     if (this.dead) return;
     this.dead = true;
-    this.#world.scheduler.remark(`${this.name} dies: ${reason}`);
+    this.#simulation.scheduler.remark(`${this.name} dies: ${reason}`);
     for (const call of this.#onDeath.splice(0)) call();
-    this.#world.died(this);
+    this.#simulation.died(this);
   }
 
   onDeath(call: () => void): void {
@@ -116,11 +116,11 @@ export class SimWorker implements SimProcess {
   }
 
   hint(hint: Hint): void {
-    this.port.hint(hint);
+    this.store.hint(hint);
   }
 
   #clock(): Clock {
-    const { scheduler } = this.#world;
+    const { scheduler } = this.#simulation;
     return {
       now: () => scheduler.now + this.skewMs,
       wakeAt: (at, callback) => scheduler.at(at - this.skewMs, { actor: this, label: "timer", run: callback }),
@@ -128,7 +128,7 @@ export class SimWorker implements SimProcess {
   }
 
   #turns(): EventLoop {
-    const { scheduler } = this.#world;
+    const { scheduler } = this.#simulation;
     return {
       whenIdle: (callback) => {
         void RESOLVED.then(() => process.nextTick(callback));

@@ -1,9 +1,9 @@
 import * as pawl from "pawl";
 import { describe, expect, it } from "vitest";
-import { CALM, type Case } from "./case.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import { generateCase } from "./generate.ts";
+import { generateCase } from "./generate-case.ts";
 import { shrinkCase, sizeOf } from "./shrink-case.ts";
+import { NO_FAULTS, type SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 import { sweepCase } from "./sweep.ts";
 
@@ -56,7 +56,7 @@ describe("the simulator", () => {
   });
 
   it("makes a failing case small", async () => {
-    const plan: Case = { ...generateCase(2), swarm: CALM };
+    const plan: SimCase = { ...generateCase(2), faultRates: NO_FAULTS };
     const engine = lyingEngine();
     const { violations } = await simulate(engine, plan);
     expect(violations[0]?.invariant).toBe("lease");

@@ -1,7 +1,7 @@
 import * as pawl from "pawl";
 import { describe, expect, it } from "vitest";
 import type { Pawl } from "./engine-under-test.ts";
-import { transactionKinds } from "./matrix.ts";
+import { transactionKinds } from "./fault-matrix.ts";
 import { simulate } from "./simulate.ts";
 import { SWEEP_SEEDS, sweepCase } from "./sweep.ts";
 

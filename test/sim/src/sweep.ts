@@ -1,6 +1,6 @@
-import { CALM, type Case } from "./case.ts";
-import { generateCase } from "./generate.ts";
-import { MATRIX_FAULTS } from "./matrix.ts";
+import { MATRIX_FAULTS } from "./fault-matrix.ts";
+import { generateCase } from "./generate-case.ts";
+import { NO_FAULTS, type SimCase } from "./sim-case.ts";
 
 /** Seeds whose programs, together, hold every kind of node; picked once, by their number. */
 export const SWEEP_SEEDS: readonly number[] = [
@@ -11,7 +11,7 @@ export const SWEEP_SEEDS: readonly number[] = [
 ];
 
 /** The case of a sweep: its programs, without any chance fault, on two workers. */
-export function sweepCase(seed: number): Case {
+export function sweepCase(seed: number): SimCase {
   const plan = generateCase(seed);
   const chaosMs = 1;
   const early = {
@@ -21,7 +21,7 @@ export function sweepCase(seed: number): Case {
   return {
     ...plan,
     ...early,
-    swarm: CALM,
+    faultRates: NO_FAULTS,
     workers: 2,
     chaosMs,
     changeAtMs: 0,
@@ -31,7 +31,7 @@ export function sweepCase(seed: number): Case {
 }
 
 /** Each call of the store, each kind of fault, exactly once. */
-export function* sweepCases(plan: Case, calls: number): Generator<Case> {
+export function* sweepCases(plan: SimCase, calls: number): Generator<SimCase> {
   for (let call = 0; call < calls; call += 1) {
     for (const fault of MATRIX_FAULTS) yield { ...plan, forced: { call, fault } };
   }

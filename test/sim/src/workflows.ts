@@ -1,6 +1,6 @@
 import type { Workflow } from "pawl";
-import type { InterpreterHost } from "./frame.ts";
 import { interpreterWorkflow } from "./interpreter.ts";
+import type { InterpreterHost } from "./interpreter-frame.ts";
 import type { ProgramInput } from "./program.ts";
 import { reducerWorkflow } from "./reducer.ts";
 

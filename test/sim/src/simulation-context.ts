@@ -10,14 +10,14 @@ import type {
   StepInfo,
   Transition,
 } from "pawl";
-import type { Applied } from "./applied.ts";
-import type { CallFault, Case, Swarm } from "./case.ts";
+import type { AppliedCall } from "./applied-call.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import type { Line, SimResource, TransactionCall } from "./frame.ts";
-import type { TransactionKind } from "./matrix.ts";
+import type { ExpectedRun } from "./expected-run.ts";
+import type { TransactionKind } from "./fault-matrix.ts";
+import type { Execution, SimResource, TransactionCall } from "./interpreter-frame.ts";
 import type { StepNode, TransactionNode } from "./program.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
-import type { Shadow } from "./shadow.ts";
+import type { CallFault, FaultRates, SimCase } from "./sim-case.ts";
 import type { SimWorkflows } from "./workflows.ts";
 
 /** One engine process, as the others see it. */
@@ -48,48 +48,55 @@ export interface BodyStart {
 }
 
 /** What the monitors have found, and what they know of each run. */
-export interface Findings {
-  readonly shadows: ReadonlyMap<string, Shadow>;
+export interface ExpectedState {
+  readonly expectedRuns: ReadonlyMap<string, ExpectedRun>;
   readonly events: { readonly kept: ReadonlyMap<string, EventPost> };
   violate(invariant: string, text: string): void;
 }
 
 /** The monitors, as those see them who do something. */
-export interface Watcher extends Findings {
+export interface MonitorContext extends ExpectedState {
   readonly effects: {
-    lineBegins(worker: SimProcess, line: Line): void;
+    executionStarts(worker: SimProcess, execution: Execution): void;
     /** The worker is given the answer to a beat. */
-    hears(worker: SimProcess, answer: Heartbeat): void;
-    bodyStarts(worker: SimProcess, line: Line, start: BodyStart): void;
-    undoes(line: Line, location: string, value: unknown): void;
+    heartbeatAnswered(worker: SimProcess, answer: Heartbeat): void;
+    bodyStarts(worker: SimProcess, execution: Execution, start: BodyStart): void;
+    undoes(execution: Execution, location: string, value: unknown): void;
   };
   readonly transactions: {
     called(
       worker: SimProcess,
-      line: Line,
+      execution: Execution,
       call: { readonly key: string; readonly location: string; readonly count: number },
     ): void;
   };
-  applied(worker: SimProcess, applied: Applied): Promise<void>;
+  applied(worker: SimProcess, applied: AppliedCall): Promise<void>;
 }
 
 /** What step bodies do. */
 export interface BodyRunner {
-  begin(worker: SimProcess, line: Line): Line;
-  run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
-  transact(worker: SimProcess, line: Line, node: TransactionNode, call: TransactionCall): string;
-  resource(worker: SimProcess, line: Line, name: string): ResourceOptions<SimResource>;
+  begin(worker: SimProcess, execution: Execution): Execution;
+  run(
+    worker: SimProcess,
+    execution: Execution,
+    node: StepNode,
+    location: string,
+    info: StepInfo,
+    given: number,
+  ): unknown;
+  transact(worker: SimProcess, execution: Execution, node: TransactionNode, call: TransactionCall): string;
+  resource(worker: SimProcess, execution: Execution, name: string): ResourceOptions<SimResource>;
 }
 
 /** The world, as its parts see it. */
-export interface Stage {
-  readonly case: Case;
+export interface SimulationContext {
+  readonly case: SimCase;
   readonly pawl: Pawl;
   readonly scheduler: Scheduler;
   readonly store: MemoryStore;
-  readonly monitor: Watcher;
+  readonly monitor: MonitorContext;
   readonly bodies: BodyRunner;
-  readonly swarm: Swarm;
+  readonly faultRates: FaultRates;
   readonly storeNow: number;
   /** The latest time the store's clock has shown. */
   readonly storeNowMax: number;

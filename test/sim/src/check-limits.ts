@@ -1,6 +1,6 @@
 import type { JournalRecord } from "pawl";
-import type { Shadow } from "./shadow.ts";
-import type { World } from "./world.ts";
+import type { ExpectedRun } from "./expected-run.ts";
+import type { Simulation } from "./simulation.ts";
 
 const CODES: Readonly<Record<string, "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords">> = {
   RUN_DURATION_EXCEEDED: "maxRunDuration",
@@ -9,35 +9,36 @@ const CODES: Readonly<Record<string, "maxRunDuration" | "maxSuspendDuration" | "
 };
 
 /** The limit that a run's failure names; null: it failed of something else. */
-export function limitOf({ row }: Shadow): "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords" | null {
+export function limitOf({ row }: ExpectedRun): "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords" | null {
   if (row.status !== "failed") return null;
   const outcome = JSON.parse(row.outcome ?? "null") as { readonly code?: string } | null;
   return CODES[outcome?.code ?? ""] ?? null;
 }
 
 /** A run that failed of a limit had one, and had reached it; warnings were given once each. */
-export function checkLimits(world: World, shadow: Shadow): void {
-  const { row, history } = shadow;
-  const { settings } = world.case;
-  const limit = limitOf(shadow);
+export function checkLimits(simulation: Simulation, expectedRun: ExpectedRun): void {
+  const { row, history } = expectedRun;
+  const { settings } = simulation.case;
+  const limit = limitOf(expectedRun);
   const seen = new Set<string>();
   for (const { kind, location, detail } of history as readonly JournalRecord[]) {
     if (kind !== "warning") continue;
-    if (seen.has(`${location} ${detail}`)) world.monitor.violate("limit", `run ${row.id}: ${location} was told twice`);
+    if (seen.has(`${location} ${detail}`))
+      simulation.monitor.violate("limit", `run ${row.id}: ${location} was told twice`);
     seen.add(`${location} ${detail}`);
   }
   if (limit === null) return;
   const max = settings[limit];
-  if (max === null) world.monitor.violate("limit", `run ${row.id} failed of ${limit}, and has none`);
+  if (max === null) simulation.monitor.violate("limit", `run ${row.id} failed of ${limit}, and has none`);
   const records = history.filter(
     ({ kind }) => kind !== "warning" && kind !== "rollback" && kind !== "compensate",
   ).length;
   if (limit === "maxJournalRecords" && max !== null && records <= max)
-    world.monitor.violate("limit", `run ${row.id} failed of ${limit} with ${records} records of ${max}`);
+    simulation.monitor.violate("limit", `run ${row.id} failed of ${limit} with ${records} records of ${max}`);
   const act = history.findLast(
     ({ kind, detail }) => kind === "operator" && detail !== "origin" && detail !== "migrate",
   );
-  const tookMs = world.storeNowMax - (act?.at ?? row.startedAt ?? row.createdAt);
+  const tookMs = simulation.storeNowMax - (act?.at ?? row.startedAt ?? row.createdAt);
   if (limit !== "maxJournalRecords" && max !== null && tookMs < max)
-    world.monitor.violate("limit", `run ${row.id} failed of ${limit} after ${tookMs} ms of ${max}`);
+    simulation.monitor.violate("limit", `run ${row.id} failed of ${limit} after ${tookMs} ms of ${max}`);
 }

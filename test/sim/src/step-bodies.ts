@@ -1,48 +1,55 @@
 import type { Resource, ResourceOptions, StepInfo } from "pawl";
-import type { Line, SimResource, TransactionCall } from "./frame.ts";
+import type { Execution, SimResource, TransactionCall } from "./interpreter-frame.ts";
+import { undoneStep } from "./monitor-compensation.ts";
 import { transactionKey } from "./monitor-transactions.ts";
-import { undoneStep } from "./monitor-undo.ts";
-import { never } from "./nothing.ts";
+import { never } from "./noop.ts";
 import { type StepNode, stepValue, type TransactionNode } from "./program.ts";
-import type { BodyRunner, SimProcess, Stage } from "./stage.ts";
+import type { BodyRunner, SimProcess, SimulationContext } from "./simulation-context.ts";
 
-interface Holder {
+interface ResourceHolder {
   readonly worker: SimProcess;
-  readonly line: Line;
+  readonly execution: Execution;
 }
 
 /** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
-export class Bodies implements BodyRunner {
+export class StepBodies implements BodyRunner {
   /** Who has asked for resources. */
-  readonly #holders = new Set<Holder>();
-  readonly #world: Stage;
+  readonly #holders = new Set<ResourceHolder>();
+  readonly #simulation: SimulationContext;
 
-  constructor(world: Stage) {
-    this.#world = world;
+  constructor(simulation: SimulationContext) {
+    this.#simulation = simulation;
   }
 
   /** Who holds a resource, and lives. */
-  get held(): readonly Holder[] {
-    return [...this.#holders].filter(({ worker, line }) => !worker.dead && line.held.length > 0);
+  get held(): readonly ResourceHolder[] {
+    return [...this.#holders].filter(({ worker, execution }) => !worker.dead && execution.held.length > 0);
   }
 
-  begin(worker: SimProcess, line: Line): Line {
-    this.#world.monitor.effects.lineBegins(worker, line);
-    return line;
+  begin(worker: SimProcess, execution: Execution): Execution {
+    this.#simulation.monitor.effects.executionStarts(worker, execution);
+    return execution;
   }
 
-  run(worker: SimProcess, line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown {
-    const { scheduler, monitor } = this.#world;
+  run(
+    worker: SimProcess,
+    execution: Execution,
+    node: StepNode,
+    location: string,
+    info: StepInfo,
+    given: number,
+  ): unknown {
+    const { scheduler, monitor } = this.#simulation;
     if (worker.dead) return never();
-    monitor.effects.bodyStarts(worker, line, { node, location, attempt: info.attempt, given });
+    monitor.effects.bodyStarts(worker, execution, { node, location, attempt: info.attempt, given });
     if (node.poison) {
       worker.kill("poison");
       return never();
     }
-    this.#checkHeld(line, location);
+    this.#checkHeld(execution, location);
     const { chance } = scheduler;
-    const { swarm } = this.#world;
-    if (chance.roll(swarm.hang)) {
+    const { faultRates } = this.#simulation;
+    if (chance.roll(faultRates.hang)) {
       worker.hung = true;
       scheduler.at(scheduler.now + chance.between(100, 6000), {
         actor: null,
@@ -52,11 +59,11 @@ export class Bodies implements BodyRunner {
       return never();
     }
     const end = (): unknown => {
-      if (chance.roll(swarm.crashInBody)) {
+      if (chance.roll(faultRates.crashInBody)) {
         worker.kill("crash after a body's effect");
         return null;
       }
-      return this.#outcome(line, node, location, info.attempt);
+      return this.#outcome(execution, node, location, info.attempt);
     };
     const slowMs = node.slow && node.timeoutMs !== null ? node.timeoutMs * 4 + 100 : null;
     if (slowMs === null && chance.roll(0.4)) return end();
@@ -71,20 +78,20 @@ export class Bodies implements BodyRunner {
       };
       scheduler.at(scheduler.now + takesMs, {
         actor: worker,
-        label: `body ${line.runId} ${location} ends`,
+        label: `body ${execution.runId} ${location} ends`,
         run: finish,
       });
     });
   }
 
   /** Acquired at once or after a while; released in the reverse order. */
-  resource(worker: SimProcess, line: Line, name: string): ResourceOptions<SimResource> {
-    const { scheduler, monitor } = this.#world;
+  resource(worker: SimProcess, execution: Execution, name: string): ResourceOptions<SimResource> {
+    const { scheduler, monitor } = this.#simulation;
     const acquired = (): SimResource => {
-      line.held.push(name);
+      execution.held.push(name);
       return { name, isHeld: true };
     };
-    this.#holders.add({ worker, line });
+    this.#holders.add({ worker, execution });
     return {
       acquire: () => {
         if (scheduler.chance.roll(0.5)) return acquired();
@@ -99,36 +106,44 @@ export class Bodies implements BodyRunner {
       },
       release: (resource) => {
         resource.isHeld = false;
-        const last = line.held.pop();
+        const last = execution.held.pop();
         if (last !== name && !worker.dead)
-          monitor.violate("resource", `run ${line.runId} releases ${name}, it acquired ${last} last`);
+          monitor.violate("resource", `run ${execution.runId} releases ${name}, it acquired ${last} last`);
       },
     };
   }
 
   /** A body finds what its code holds; what undoes needs nothing of it. */
-  #checkHeld(line: Line, location: string): void {
+  #checkHeld(execution: Execution, location: string): void {
     if (undoneStep(location) !== null) return;
-    for (const resource of line.resources) {
+    for (const resource of execution.resources) {
       if (!isHeld(resource))
-        this.#world.monitor.violate("resource", `run ${line.runId}: ${location} starts without ${resource.name}`);
+        this.#simulation.monitor.violate(
+          "resource",
+          `run ${execution.runId}: ${location} starts without ${resource.name}`,
+        );
     }
   }
 
   /** Counts itself in the store, so that a second time would be seen; what throws is not counted. */
-  transact(worker: SimProcess, line: Line, node: TransactionNode, { location, tx, attempt }: TransactionCall): string {
-    const key = transactionKey(line.runId, line.generation, location);
-    this.#world.monitor.transactions.called(worker, line, { key, location, count: Number(tx.get(key) ?? 0) });
+  transact(
+    worker: SimProcess,
+    execution: Execution,
+    node: TransactionNode,
+    { location, tx, attempt }: TransactionCall,
+  ): string {
+    const key = transactionKey(execution.runId, execution.generation, location);
+    this.#simulation.monitor.transactions.called(worker, execution, { key, location, count: Number(tx.get(key) ?? 0) });
     tx.set(key, Number(tx.get(key) ?? 0) + 1);
-    const value = stepValue(line.runId, line.generation, location, attempt);
+    const value = stepValue(execution.runId, execution.generation, location, attempt);
     if (attempt > node.failures) return value;
     throw new Error(value);
   }
 
-  #outcome(line: Line, node: StepNode, location: string, attempt: number): string {
-    const value = stepValue(line.runId, line.generation, location, attempt);
+  #outcome(execution: Execution, node: StepNode, location: string, attempt: number): string {
+    const value = stepValue(execution.runId, execution.generation, location, attempt);
     if (attempt > node.failures) return value;
-    throw node.critical ? new this.#world.pawl.CriticalError(value) : new Error(value);
+    throw node.critical ? new this.#simulation.pawl.CriticalError(value) : new Error(value);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { InboxEntry, JournalRecord, Run } from "pawl";
 
 /** What the monitors know of one run: what its row, journal and inbox must be, from what was applied. */
-export interface Shadow {
+export interface ExpectedRun {
   readonly id: string;
   row: Run;
   /** Of this generation, as it must be. */
@@ -42,7 +42,7 @@ export interface Shadow {
   inboxSeen: number;
 }
 
-export function newShadow(row: Run): Shadow {
+export function newExpectedRun(row: Run): ExpectedRun {
   return {
     id: row.id,
     row,
@@ -67,7 +67,7 @@ export function newShadow(row: Run): Shadow {
   };
 }
 
-export function isOver(row: Run): boolean {
+export function hasEnded(row: Run): boolean {
   return row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 }
 

@@ -1,8 +1,8 @@
 import type { Engine } from "pawl";
-import type { SimProcess } from "./stage.ts";
+import type { SimProcess } from "./simulation-context.ts";
 
 /** Something a client wants done: asked again, of another engine, until there is an answer. */
-export interface Errand {
+export interface ClientRequest {
   readonly label: string;
   ask(engine: Engine, worker: SimProcess): Promise<unknown>;
   answered(answer: unknown): void;
@@ -10,10 +10,10 @@ export interface Errand {
 }
 
 /** Codes that mean: not known whether it happened, ask again. */
-export const AGAIN: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
+export const RETRIED_CODES: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
 
 /** Codes that are an answer to a control or an act. */
-export const REFUSED: ReadonlySet<string> = new Set([
+export const REFUSAL_CODES: ReadonlySet<string> = new Set([
   "RUN_NOT_FOUND",
   "RUN_ENDED",
   "RUN_NOT_PAUSED",

@@ -1,15 +1,15 @@
 import type { LogLevel, MemoryStore, Run, Transition } from "pawl";
-import { Bodies } from "./bodies.ts";
-import { CALL_FAULTS, CALM, type CallFault, type Case, type Swarm } from "./case.ts";
 import { Client } from "./client.ts";
 import type { Pawl } from "./engine-under-test.ts";
-import { cell, type Matrix, type TransactionKind } from "./matrix.ts";
+import { cell, type Matrix, type TransactionKind } from "./fault-matrix.ts";
 import { Monitor } from "./monitor.ts";
-import { nothing } from "./nothing.ts";
+import { noop } from "./noop.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput } from "./program.ts";
 import { BEGIN_AT, Scheduler } from "./scheduler.ts";
+import { CALL_FAULTS, type CallFault, type FaultRates, NO_FAULTS, type SimCase } from "./sim-case.ts";
 import { SimWorker } from "./sim-worker.ts";
-import type { SimProcess, Stage } from "./stage.ts";
+import type { SimProcess, SimulationContext } from "./simulation-context.ts";
+import { StepBodies } from "./step-bodies.ts";
 
 const CHAOS_TICK_MS = 250;
 
@@ -30,23 +30,23 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
   "prune",
 ]);
 const RARE_FACTOR = 4;
-const LATE_BEATS = 5;
+const LATE_HEARTBEAT_FACTOR = 5;
 
 /** Errors that the engine logs and that must never happen here. */
-const GRAVE = /handled by nobody|before it could write|not registered here|listener of/;
+const FATAL_LOGS = /unhandled rejection|invariant violated|before it could write|listener threw|listener of/;
 
 /** Everything of one simulation: the store that all share, the workers, the client, the monitors, and what goes wrong. */
-export class World implements Stage {
-  readonly case: Case;
+export class Simulation implements SimulationContext {
+  readonly case: SimCase;
   readonly pawl: Pawl;
   readonly scheduler: Scheduler;
   readonly store: MemoryStore;
   readonly monitor: Monitor;
-  readonly bodies: Bodies;
+  readonly bodies: StepBodies;
   readonly client: Client;
   readonly matrix: Matrix = {};
   readonly creating = new Set<readonly Transition[]>();
-  swarm: Swarm;
+  faultRates: FaultRates;
   /** Calls of the store that workers made. */
   calls = 0;
   /** The latest time the store's clock has shown. */
@@ -60,15 +60,15 @@ export class World implements Stage {
   #over = false;
   #changed: boolean;
 
-  constructor(pawl: Pawl, plan: Case) {
+  constructor(pawl: Pawl, plan: SimCase) {
     this.pawl = pawl;
     this.case = plan;
-    this.swarm = plan.swarm;
+    this.faultRates = plan.faultRates;
     this.#changed = plan.changeAtMs === 0;
     this.scheduler = new Scheduler(plan.seed);
     this.store = pawl.memoryStore();
     this.#nodes = plan.programs.map((program) => namedNodes(program.nodes));
-    this.bodies = new Bodies(this);
+    this.bodies = new StepBodies(this);
     this.monitor = new Monitor(this);
     this.client = new Client(this);
   }
@@ -104,14 +104,14 @@ export class World implements Stage {
   }
 
   async open(): Promise<void> {
-    await this.store.open({ now: () => this.storeNow, every: () => nothing });
+    await this.store.open({ now: () => this.storeNow, every: () => noop });
     this.store.watch((hint) => {
       for (const worker of this.#workers) if (!worker.dead) this.#hint(worker, () => worker.hint(hint));
     });
     this.#launch(true);
     for (let index = 0; index < this.case.workers; index += 1) this.#launch(false);
     this.client.begin();
-    this.#chaos();
+    this.#scheduleFaults();
     if (!this.#changed) this.#change();
   }
 
@@ -132,8 +132,8 @@ export class World implements Stage {
   }
 
   /** Nothing goes wrong from here on. */
-  calm(): void {
-    this.swarm = CALM;
+  stopFaults(): void {
+    this.faultRates = NO_FAULTS;
     this.#outUntil = 0;
     for (const worker of this.#workers) {
       if (worker.hung) worker.kill("a body hung");
@@ -174,7 +174,8 @@ export class World implements Stage {
     if (level === "debug" || worker.dead) return;
     if (level !== "info") this.scheduler.remark(`${worker.name} ${level}: ${text} ${JSON.stringify(fields)}`);
     if (fields.code === "HISTORY_DIVERGED") this.monitor.violate("I7", text);
-    else if (level === "error" && GRAVE.test(text)) this.monitor.violate("engine", `${text} ${JSON.stringify(fields)}`);
+    else if (level === "error" && FATAL_LOGS.test(text))
+      this.monitor.violate("engine", `${text} ${JSON.stringify(fields)}`);
   }
 
   opened(): void {
@@ -194,12 +195,12 @@ export class World implements Stage {
 
   #launch(isClient: boolean): void {
     const { chance } = this.scheduler;
-    const { skew } = this.case.swarm;
+    const { skew } = this.case.faultRates;
     this.#workerCount += 1;
     const skewMs = chance.between(-skew, skew);
     const estimateMs = skew === 0 ? 0 : chance.between(-20, 20);
     const { partial } = this.case;
-    const isPartial = !isClient && partial > 0 && this.swarm !== CALM && chance.roll(partial);
+    const isPartial = !isClient && partial > 0 && this.faultRates !== NO_FAULTS && chance.roll(partial);
     const version = isPartial ? chance.between(1, 2) : null;
     const name = isClient ? "client" : `w${this.#workerCount}`;
     const worker = new SimWorker(this, name, { isClient, skewMs, estimateMs, version });
@@ -212,7 +213,9 @@ export class World implements Stage {
     for (const fault of CALL_FAULTS) {
       // A late answer to a beat matters when it tells of a lapse, which is seldom.
       const isLateBeat = fault === "lateAnswer" && kinds.includes("heartbeat");
-      left -= isLateBeat ? Math.min(0.6, this.swarm[fault] * LATE_BEATS) : this.swarm[fault] * often;
+      left -= isLateBeat
+        ? Math.min(0.6, this.faultRates[fault] * LATE_HEARTBEAT_FACTOR)
+        : this.faultRates[fault] * often;
       if (left < 0) return fault;
     }
     return null;
@@ -227,44 +230,44 @@ export class World implements Stage {
   /** A hint may be lost, come twice, or come late. */
   #hint(worker: SimWorker, run: () => void): void {
     const { chance } = this.scheduler;
-    if (chance.roll(this.swarm.hintLost)) return;
+    if (chance.roll(this.faultRates.hintLost)) return;
     const task = { actor: worker, label: "hint", run };
-    const times = chance.roll(this.swarm.hintTwice) ? 2 : 1;
+    const times = chance.roll(this.faultRates.hintTwice) ? 2 : 1;
     for (let time = 0; time < times; time += 1) {
-      if (chance.roll(this.swarm.hintLate)) this.scheduler.at(this.scheduler.now + chance.between(1, 3000), task);
+      if (chance.roll(this.faultRates.hintLate)) this.scheduler.at(this.scheduler.now + chance.between(1, 3000), task);
       else this.scheduler.add(task);
     }
   }
 
-  #chaos(): void {
+  #scheduleFaults(): void {
     const { scheduler } = this;
     scheduler.at(scheduler.now + CHAOS_TICK_MS, {
       actor: null,
       label: "chaos",
       run: () => {
-        this.#strike();
-        if (this.swarm !== CALM) this.#chaos();
+        this.#injectFaults();
+        if (this.faultRates !== NO_FAULTS) this.#scheduleFaults();
       },
     });
   }
 
-  #strike(): void {
+  #injectFaults(): void {
     const { chance, now } = this.scheduler;
     const rate = CHAOS_TICK_MS / 1000;
     const workers = this.#workers.filter((worker) => !worker.isClient);
     if (workers.length === 0) return;
     const worker = chance.pick(workers);
-    if (chance.roll(this.swarm.kill * rate)) worker.kill("killed");
-    if (chance.roll(this.swarm.pause * rate)) {
+    if (chance.roll(this.faultRates.kill * rate)) worker.kill("killed");
+    if (chance.roll(this.faultRates.pause * rate)) {
       worker.pausedUntil = now + Math.floor(this.case.settings.leaseMs * (0.5 + 2 * chance.next()));
       this.scheduler.remark(`${worker.name} pauses until ${worker.pausedUntil}`);
     }
-    if (chance.roll(this.swarm.shutdown * rate)) this.#shutDown(worker);
-    if (chance.roll(this.swarm.clockJump * rate)) {
+    if (chance.roll(this.faultRates.shutdown * rate)) this.#shutDown(worker);
+    if (chance.roll(this.faultRates.clockJump * rate)) {
       this.#storeOffsetMs += chance.between(-12_000, 12_000);
       this.scheduler.remark(`the store's clock jumps to an offset of ${this.#storeOffsetMs}`);
     }
-    if (chance.roll(this.swarm.outage * rate)) this.#outUntil = now + chance.between(100, 2500);
+    if (chance.roll(this.faultRates.outage * rate)) this.#outUntil = now + chance.between(100, 2500);
   }
 
   #shutDown(worker: SimWorker): void {

@@ -1,5 +1,5 @@
 import type { Transition } from "pawl";
-import type { CallFault } from "./case.ts";
+import type { CallFault } from "./sim-case.ts";
 
 /** Kinds of transaction that every kind of fault must have met. */
 export const TRANSACTIONS = [

@@ -1,10 +1,10 @@
 import type { Commit, Loaded, Run, Store, Transition } from "pawl";
-import { newLine } from "./frame.ts";
-import { limitOf } from "./limits.ts";
-import { never, nothing } from "./nothing.ts";
-import { isOver, type Shadow } from "./shadow.ts";
+import { limitOf } from "./check-limits.ts";
+import { type ExpectedRun, hasEnded } from "./expected-run.ts";
+import { newExecution } from "./interpreter-frame.ts";
+import { never, noop } from "./noop.ts";
+import type { Simulation } from "./simulation.ts";
 import { simWorkflows } from "./workflows.ts";
-import type { World } from "./world.ts";
 
 const TURNS_MAX = 200;
 
@@ -12,25 +12,25 @@ const TURNS_MAX = 200;
  * I7: each run that ended by itself is interpreted once more from its journal, with bodies that do nothing. It must come to the
  * same end and add no record. One that was ended from outside must not diverge.
  */
-export async function replayRuns(world: World): Promise<void> {
-  const { pawl, monitor, case: plan } = world;
-  const shadows = [...monitor.shadows.values()];
-  const { store, written, close } = replayStore(world, shadows);
+export async function replayRuns(simulation: Simulation): Promise<void> {
+  const { pawl, monitor, case: plan } = simulation;
+  const expectedRuns = [...monitor.expectedRuns.values()];
+  const { store, written, close } = replayStore(simulation, expectedRuns);
   const started: string[] = [];
   const workflows = simWorkflows({
     pawl,
-    isChanged: (runId) => monitor.shadows.get(runId)?.isChanged ?? true,
+    isChanged: (runId) => monitor.expectedRuns.get(runId)?.isChanged ?? true,
     programs: plan.programs,
     runIds: plan.runs.map((run) => run.id),
-    begin: newLine,
-    undoes: nothing,
-    resource: (_line, name) => ({ acquire: () => ({ name, isHeld: true }), release: nothing }),
-    transact: (line, _node, { location }) => {
-      started.push(`${line.runId} ${location}`);
+    begin: newExecution,
+    undoes: noop,
+    resource: (_line, name) => ({ acquire: () => ({ name, isHeld: true }), release: noop }),
+    transact: (execution, _node, { location }) => {
+      started.push(`${execution.runId} ${location}`);
       throw new Error("a replay was put to the store");
     },
-    body: (line, _node, location) => {
-      started.push(`${line.runId} ${location}`);
+    body: (execution, _node, location) => {
+      started.push(`${execution.runId} ${location}`);
       return never();
     },
   });
@@ -42,39 +42,47 @@ export async function replayRuns(world: World): Promise<void> {
       if (fields.code === "HISTORY_DIVERGED") diverged = text;
     },
     world: {
-      clock: { now: () => world.storeNow, wakeAt: () => nothing },
+      clock: { now: () => simulation.storeNow, wakeAt: () => noop },
       random: pawl.seededRandom(1),
     },
   });
-  const byItself = shadows.filter(
-    (shadow) =>
-      shadow.row.status === "completed" ||
-      (shadow.row.status === "failed" &&
-        !(shadow.row.outcome ?? "").includes('"POISONED"') &&
-        limitOf(shadow) === null),
+  const byItself = expectedRuns.filter(
+    (expectedRun) =>
+      expectedRun.row.status === "completed" ||
+      (expectedRun.row.status === "failed" &&
+        !(expectedRun.row.outcome ?? "").includes('"POISONED"') &&
+        limitOf(expectedRun) === null),
   );
-  for (let turn = 0; turn < TURNS_MAX && byItself.some((shadow) => !written.has(shadow.id)); turn += 1) {
+  for (let turn = 0; turn < TURNS_MAX && byItself.some((expectedRun) => !written.has(expectedRun.id)); turn += 1) {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   close();
   if (diverged !== "") monitor.violate("I7", `in replay: ${diverged}`);
-  for (const shadow of byItself) compareEnd(world, shadow, written.get(shadow.id) ?? [], started);
+  for (const expectedRun of byItself) compareEnd(simulation, expectedRun, written.get(expectedRun.id) ?? [], started);
 }
 
-function compareEnd(world: World, { row }: Shadow, appends: readonly Append[], started: readonly string[]): void {
+function compareEnd(
+  simulation: Simulation,
+  { row }: ExpectedRun,
+  appends: readonly Append[],
+  started: readonly string[],
+): void {
   const end = appends.at(-1)?.state ?? null;
   const records = appends.flatMap((append) => append.records);
   const bodies = started.filter((start) => start.startsWith(`${row.id} `));
   const same = end !== null && "outcome" in end && end.status === row.status && sameOutcome(row, end.outcome);
   if (!same)
-    world.monitor.violate("I7", `run ${row.id} ${row.status} with ${row.outcome}; its replay ${JSON.stringify(end)}`);
+    simulation.monitor.violate(
+      "I7",
+      `run ${row.id} ${row.status} with ${row.outcome}; its replay ${JSON.stringify(end)}`,
+    );
   if (records.length > 0)
-    world.monitor.violate(
+    simulation.monitor.violate(
       "I7",
       `the replay of run ${row.id} wrote ${records.map((record) => record.location).join(" ")}`,
     );
   if (bodies.length > 0 && same)
-    world.monitor.violate("I7", `the replay of run ${row.id} started ${bodies.join(", ")}`);
+    simulation.monitor.violate("I7", `the replay of run ${row.id} started ${bodies.join(", ")}`);
 }
 
 /** A stack says where an error was made, and that may be elsewhere in a replay. */
@@ -90,14 +98,16 @@ type Append = Extract<Transition, { kind: "append" }>;
 
 /** A store that holds ended runs as if their last transition had not been written, and keeps what is written instead of applying it. */
 function replayStore(
-  world: World,
-  shadows: readonly Shadow[],
+  simulation: Simulation,
+  expectedRuns: readonly ExpectedRun[],
 ): { readonly store: Store; readonly written: Map<string, Append[]>; close(): void } {
   let closed = false;
   const written = new Map<string, Append[]>();
-  const rows = new Map(shadows.filter(({ row }) => isOver(row)).map((shadow) => [shadow.id, shadow]));
+  const rows = new Map(
+    expectedRuns.filter(({ row }) => hasEnded(row)).map((expectedRun) => [expectedRun.id, expectedRun]),
+  );
   let worker = "";
-  const opened = ({ row }: Shadow): Run => ({
+  const opened = ({ row }: ExpectedRun): Run => ({
     ...row,
     status: "running",
     owner: worker,
@@ -108,12 +118,12 @@ function replayStore(
     claims: 1,
   });
   let claimed = false;
-  const { reader } = world.store;
+  const { reader } = simulation.store;
   const store: Store = {
-    open: async () => nothing(),
+    open: async () => noop(),
     exactClock: true,
     transactions: "batched",
-    now: () => world.storeNow,
+    now: () => simulation.storeNow,
     async commit(batch): Promise<Commit> {
       if (closed) return never();
       for (const transition of batch) {
@@ -134,16 +144,18 @@ function replayStore(
     async load(runId): Promise<Loaded | null> {
       if (closed) return never();
       // A run that was cancelled may come to an end of its generation here; it is read no second time.
-      const shadow = written.get(runId)?.some((append) => append.state?.status === "continued")
+      const expectedRun = written.get(runId)?.some((append) => append.state?.status === "continued")
         ? undefined
         : rows.get(runId);
-      return shadow === undefined ? null : { run: opened(shadow), snapshot: null, records: shadow.journal, inbox: [] };
+      return expectedRun === undefined
+        ? null
+        : { run: opened(expectedRun), snapshot: null, records: expectedRun.journal, inbox: [] };
     },
     heartbeat: async () => ({ alive: true, freed: 0, owned: [], nextDueAt: null, nextExpiryAt: null }),
-    retire: async () => nothing(),
+    retire: async () => noop(),
     prune: async () => ({ runs: 0, entries: 0, expired: 0, letters: 0, done: true }),
-    watch: () => nothing,
-    close: async () => nothing(),
+    watch: () => noop,
+    close: async () => noop(),
     reader,
   };
   return {

@@ -11,7 +11,7 @@ import {
 } from "./program.ts";
 
 /** One execution of a run's code in one process: from its start to its end, or to whatever cuts it off. */
-export interface Line {
+export interface Execution {
   readonly runId: string;
   readonly generation: number;
   /** Of the code. */
@@ -25,7 +25,7 @@ export interface Line {
   readonly held: string[];
 }
 
-export function newLine(runId: string, generation: number, version: number): Line {
+export function newExecution(runId: string, generation: number, version: number): Execution {
   return { runId, generation, version, given: [], lost: [], resources: [], held: [] };
 }
 
@@ -48,15 +48,15 @@ export interface InterpreterHost {
   readonly programs: readonly Program[];
   /** The ids of the case's runs, by place. */
   readonly runIds: readonly string[];
-  begin(runId: string, generation: number, version: number): Line;
+  begin(runId: string, generation: number, version: number): Execution;
   /** Whether the code that runs here is the changed one. */
   isChanged(runId: string): boolean;
   /** `given` is how many completions the code had been given when it asked for the step. */
-  body(line: Line, node: StepNode, location: string, info: StepInfo, given: number): unknown;
-  transact(line: Line, node: TransactionNode, call: TransactionCall): string;
-  resource(line: Line, name: string): ResourceOptions<SimResource>;
+  body(execution: Execution, node: StepNode, location: string, info: StepInfo, given: number): unknown;
+  transact(execution: Execution, node: TransactionNode, call: TransactionCall): string;
+  resource(execution: Execution, name: string): ResourceOptions<SimResource>;
   /** A handler is about to undo a step that brought this value. */
-  undoes(line: Line, location: string, value: unknown): void;
+  undoes(execution: Execution, location: string, value: unknown): void;
 }
 
 /** Where the interpreter is: in which scope, for which run, on behalf of whom. */
@@ -64,7 +64,7 @@ export interface Frame {
   readonly ctx: Ctx;
   readonly at: Place;
   readonly host: InterpreterHost;
-  readonly line: Line;
+  readonly execution: Execution;
   readonly workflowOf: (program: number) => Workflow<ProgramInput, unknown>;
   /** What replay must give again, and no model foretells: now, random, uuid. */
   readonly extras: unknown[];

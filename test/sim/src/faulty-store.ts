@@ -13,11 +13,11 @@ import type {
   Transition,
   WorkflowRef,
 } from "pawl";
-import type { Applied } from "./applied.ts";
-import type { CallFault } from "./case.ts";
-import { type TransactionKind, transactionKinds } from "./matrix.ts";
-import { never } from "./nothing.ts";
-import type { SimProcess, Stage } from "./stage.ts";
+import type { AppliedCall } from "./applied-call.ts";
+import { type TransactionKind, transactionKinds } from "./fault-matrix.ts";
+import { never } from "./noop.ts";
+import type { CallFault } from "./sim-case.ts";
+import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 
 /** Longer than a lease: whoever gets the answer may have been taken for dead since it was true. */
 const LATE_MS_MAX = 4_000;
@@ -29,14 +29,14 @@ interface Call<Answer> {
   arrived?(): void;
   apply(store: Store): Promise<Answer>;
   /** What the monitors are shown; left out for reads that change nothing. */
-  applied?(answer: Answer): Applied;
+  applied?(answer: Answer): AppliedCall;
 }
 
 /**
  * One worker's way to the shared store. Each call is two tasks, *apply* and *answer*, and what goes wrong falls before, between
  * or after them.
  */
-export class Port implements Store {
+export class FaultyStore implements Store {
   readonly reader: Reader;
   /** Where nothing disturbs the clocks. */
   readonly exactClock: boolean;
@@ -45,18 +45,18 @@ export class Port implements Store {
   readonly batchMax?: number;
   /** In some a run that is started waits while another has something to commit. */
   readonly busyMax?: number;
-  readonly #world: Stage;
+  readonly #simulation: SimulationContext;
   readonly #worker: SimProcess;
   readonly #listeners = new Set<(hint: Hint) => void>();
 
-  constructor(world: Stage, worker: SimProcess) {
-    this.#world = world;
+  constructor(simulation: SimulationContext, worker: SimProcess) {
+    this.#simulation = simulation;
     this.#worker = worker;
-    const { skew, clockJump } = world.case.swarm;
+    const { skew, clockJump } = simulation.case.faultRates;
     this.exactClock = skew === 0 && clockJump === 0;
-    if (world.case.seed % 7 > 4) this.batchMax = 2;
-    if (world.case.seed % 3 > 0) this.busyMax = 1;
-    this.reader = this.#reading(world.store.reader);
+    if (simulation.case.seed % 7 > 4) this.batchMax = 2;
+    if (simulation.case.seed % 3 > 0) this.busyMax = 1;
+    this.reader = this.#reading(simulation.store.reader);
   }
 
   async open(): Promise<void> {
@@ -65,12 +65,12 @@ export class Port implements Store {
 
   /** An estimate: what the worker believes the store's clock to be. */
   now(): number {
-    return this.#world.storeNow + this.#worker.estimateMs;
+    return this.#simulation.storeNow + this.#worker.estimateMs;
   }
 
   commit(batch: readonly Transition[]): Promise<Commit> {
     const kinds = transactionKinds(batch);
-    const { creating } = this.#world;
+    const { creating } = this.#simulation;
     if (batch.some(({ kind }) => kind === "create")) creating.add(batch);
     return this.#call({
       label: `commit ${batch.map(labelOf).join(", ")}`,
@@ -117,7 +117,7 @@ export class Port implements Store {
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    const { scheduler, monitor } = this.#world;
+    const { scheduler, monitor } = this.#simulation;
     this.#worker.engineId = worker;
     const beat = await this.#call({
       label: "heartbeat",
@@ -125,8 +125,8 @@ export class Port implements Store {
       apply: (store) => store.heartbeat(worker, leaseMs, workflows),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
-    monitor.effects.hears(this.#worker, beat);
-    return scheduler.chance.roll(this.#world.swarm.passedOver) ? { ...beat, alive: false } : beat;
+    monitor.effects.heartbeatAnswered(this.#worker, beat);
+    return scheduler.chance.roll(this.#simulation.faultRates.passedOver) ? { ...beat, alive: false } : beat;
   }
 
   retire(worker: string): Promise<void> {
@@ -162,10 +162,10 @@ export class Port implements Store {
   }
 
   #call<Answer>(call: Call<Answer>): Promise<Answer> {
-    const { scheduler } = this.#world;
+    const { scheduler } = this.#simulation;
     const worker = this.#worker;
     if (worker.dead) return never();
-    const fault = this.#world.faultOf(worker, call.kinds);
+    const fault = this.#simulation.faultOf(worker, call.kinds);
     return new Promise((resolve, reject) => {
       // A request that was sent before its sender died, or was paused, may arrive all the same.
       const travels = scheduler.chance.roll(0.5);
@@ -185,14 +185,14 @@ export class Port implements Store {
     resolve: (answer: Answer) => void,
     reject: (error: Error) => void,
   ): Promise<void> {
-    const { scheduler, pawl, store, monitor } = this.#world;
+    const { scheduler, pawl, store, monitor } = this.#simulation;
     const worker = this.#worker;
     call.arrived?.();
     if (fault === "crashBefore") {
       worker.kill("crash before a call");
       return;
     }
-    if (fault === "error" || this.#world.isOut) {
+    if (fault === "error" || this.#simulation.isOut) {
       const error = new pawl.StoreError("STORE_BUSY", "notApplied", "made to fail");
       scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
       return;

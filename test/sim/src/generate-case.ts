@@ -1,25 +1,25 @@
 import { Chance } from "pawl-test-shared/chance";
+import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
+import { generatePrograms } from "./generate-program.ts";
+import type { Program } from "./program.ts";
 import {
   CALL_FAULTS,
-  type Case,
   type ClientAction,
   type FaultKind,
-  type OperatorAct,
+  type FaultRates,
+  type OperatorAction,
   type RunPlan,
+  type SimCase,
   SMALL_FAULTS,
-  type Swarm,
-  WORLD_FAULTS,
-} from "./case.ts";
-import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
-import { programs } from "./generate-program.ts";
-import type { Program } from "./program.ts";
+  TIMED_FAULTS,
+} from "./sim-case.ts";
 
 /** A case from a seed: the same one each time. */
-export function generateCase(seed: number, kinds: Kinds = "all"): Case {
+export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
   const chance = new Chance(seed);
   const runCount = chance.between(2, 5);
   const poisoned = chance.roll(0.08);
-  const made = programs(chance, { runCount, poisoned, kinds });
+  const made = generatePrograms(chance, { runCount, poisoned, kinds });
   // A run that ends its workers needs time to be claimed often enough.
   const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
   const runs = runPlans(chance, made, runCount, chaosMs);
@@ -37,7 +37,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
       claimsMax: poisoned ? chance.between(1, 3) : 1000,
       ...(kinds === "kernel" || poisoned ? NO_LIMITS : limits(chance)),
     },
-    swarm: { ...swarm(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },
+    faultRates: { ...faultRates(chance), ...(kinds === "kernel" ? NO_LATER_FAULTS : laterFaults(seed)) },
     chaosMs,
     changeAtMs: kinds === "kernel" || chance.roll(0.4) ? 0 : chance.between(1, chaosMs),
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
@@ -47,7 +47,9 @@ export function generateCase(seed: number, kinds: Kinds = "all"): Case {
 
 const NO_LIMITS = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };
 
-function limits(chance: Chance): Pick<Case["settings"], "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords"> {
+function limits(
+  chance: Chance,
+): Pick<SimCase["settings"], "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords"> {
   return {
     maxRunDuration: chance.roll(0.08) ? chance.between(3, 15) * 1000 : null,
     maxSuspendDuration: chance.roll(0.1) ? chance.between(1, 6) * 1000 : null,
@@ -86,7 +88,7 @@ const KERNEL_ACTIONS = {
 };
 const ACTIONS = { ...KERNEL_ACTIONS, cancel: 14, rewind: 14, retry: 8, fork: 7, migrate: 7, prune: 6, letter: 6 };
 
-function whereTo(chance: Chance): Pick<OperatorAct, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
+function whereTo(chance: Chance): Pick<OperatorAction, "where" | "bySeq" | "atEnd" | "children" | "messages"> {
   return {
     where: chance.next(),
     bySeq: chance.roll(0.5),
@@ -138,7 +140,7 @@ function clientActions(
   return actions;
 }
 
-type LaterFaults = Pick<Swarm, "lateAnswer" | "passedOver">;
+type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver">;
 
 const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0 };
 
@@ -152,14 +154,14 @@ function laterFaults(seed: number): LaterFaults {
 }
 
 /** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
-function swarm(chance: Chance): Omit<Swarm, keyof LaterFaults> {
+function faultRates(chance: Chance): Omit<FaultRates, keyof LaterFaults> {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS)
     if (kind !== "lateAnswer") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
-  for (const kind of WORLD_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
+  for (const kind of TIMED_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
   rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
   for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);
   rates.hintLost = chance.roll(0.5) ? 0 : chance.pick([0.2, 1]);
   rates.skew = chance.roll(0.5) ? 0 : 2000;
-  return rates as Swarm;
+  return rates as FaultRates;
 }

@@ -6,22 +6,22 @@ export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError"
 export type CallFault = (typeof CALL_FAULTS)[number];
 
 /** What can befall workers and the world, about so often in a virtual second. */
-export const WORLD_FAULTS = ["kill", "pause", "shutdown", "clockJump", "outage"] as const;
-export type WorldFault = (typeof WORLD_FAULTS)[number];
+export const TIMED_FAULTS = ["kill", "pause", "shutdown", "clockJump", "outage"] as const;
+export type TimedFault = (typeof TIMED_FAULTS)[number];
 
 /** What can befall hints and step bodies, each with this probability. */
 export const SMALL_FAULTS = ["hintLost", "hintTwice", "hintLate", "hang", "crashInBody"] as const;
 export type SmallFault = (typeof SMALL_FAULTS)[number];
 
 /** Of the beats, so many tell of a lapse in which each run of the worker was passed over, as a store does with what a commit has locked. */
-export type BeatFault = "passedOver";
+export type HeartbeatFault = "passedOver";
 
-export type FaultKind = CallFault | WorldFault | SmallFault | BeatFault | "skew";
+export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | "skew";
 
 /** How often each kind of fault happens; 0 is never. `skew` is how far clocks of workers are off, in ms. */
-export type Swarm = Readonly<Record<FaultKind, number>>;
+export type FaultRates = Readonly<Record<FaultKind, number>>;
 
-export const CALM: Swarm = {
+export const NO_FAULTS: FaultRates = {
   crashBefore: 0,
   crashAfter: 0,
   error: 0,
@@ -74,10 +74,10 @@ export type ClientAction =
       readonly twice: boolean;
     }
   | { readonly kind: "cancel" | "pause" | "resume"; readonly run: number; readonly atMs: number }
-  | OperatorAct;
+  | OperatorAction;
 
 /** Somebody moves a run through its own history. */
-export interface OperatorAct {
+export interface OperatorAction {
   readonly kind: "rewind" | "retry" | "fork" | "migrate" | "prune" | "letter";
   readonly run: number;
   readonly id: string;
@@ -105,14 +105,14 @@ export interface CaseSettings {
 }
 
 /** One simulation as data: what is run, by whom, what goes wrong. The seed decides only the order. */
-export interface Case {
+export interface SimCase {
   readonly seed: number;
   readonly programs: readonly Program[];
   readonly runs: readonly RunPlan[];
   readonly actions: readonly ClientAction[];
   readonly workers: number;
   readonly settings: CaseSettings;
-  readonly swarm: Swarm;
+  readonly faultRates: FaultRates;
   /** How long things go wrong. */
   readonly chaosMs: number;
   /** When the workers' code is changed; 0: it is the changed one from the start. */

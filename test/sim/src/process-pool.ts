@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Job, JobResult } from "./job.ts";
 
-const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
+const CHILD = fileURLToPath(new URL("./pool-process.js", import.meta.url));
 
 /** Child processes that share out a list of jobs. */
 export class Pool {

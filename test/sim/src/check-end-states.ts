@@ -1,0 +1,84 @@
+import { checkLimits, limitOf } from "./check-limits.ts";
+import { replayRuns } from "./check-replay.ts";
+import { evaluateProgram } from "./evaluate.ts";
+import type { ExpectedRun } from "./expected-run.ts";
+import type { ProgramInput } from "./program.ts";
+import type { Simulation } from "./simulation.ts";
+
+/** What must hold when every run has ended: results are those of the model, nothing that was accepted is lost, replay agrees. */
+export async function checkEndStates(simulation: Simulation): Promise<void> {
+  for (const expectedRun of simulation.monitor.expectedRuns.values()) checkEnd(simulation, expectedRun);
+  for (const { worker, execution } of simulation.bodies.held) {
+    simulation.monitor.violate(
+      "resource",
+      `run ${execution.runId} is over, and ${worker.name} holds ${execution.held.join()} for it`,
+    );
+  }
+  await checkAccepted(simulation);
+  await replayRuns(simulation);
+}
+
+function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
+  const { row, history } = expectedRun;
+  const isPoisoned = (row.outcome ?? "").includes('"POISONED"');
+  if (
+    simulation.client.cancelled.has(row.id) &&
+    row.status !== "cancelled" &&
+    expectedRun.reopened === 0 &&
+    !isPoisoned
+  )
+    simulation.monitor.violate("I6", `run ${row.id} was cancelled, and it is ${row.status}`);
+  checkLimits(simulation, expectedRun);
+  if (row.status === "cancelled" || limitOf(expectedRun) !== null) return;
+  const input = JSON.parse(row.input ?? "null") as ProgramInput;
+  const program = simulation.case.programs[input.p];
+  if (program === undefined) return;
+  const expected = evaluateProgram(program, history);
+  const outcome = JSON.parse(row.outcome ?? "null") as { values?: unknown; message?: string; code?: string } | null;
+  if (
+    row.status === "failed" &&
+    outcome?.code === "POISONED" &&
+    expectedRun.claimsMost > simulation.case.settings.claimsMax
+  )
+    return;
+  const told =
+    row.status === "completed"
+      ? { kind: "value", is: JSON.stringify(outcome?.values) }
+      : { kind: "error", is: outcome?.message };
+  const meant =
+    expected.kind === "value" ? JSON.stringify(expected.value) : expected.kind === "error" ? expected.message : null;
+  if (told.kind !== expected.kind || told.is !== meant) {
+    simulation.monitor.violate(
+      "model",
+      `run ${row.id} ${row.status} with ${told.is}; its records make ${expected.kind} ${meant}`,
+    );
+  }
+  if (row.status === "completed" && input.g !== program.generations) {
+    simulation.monitor.violate("model", `run ${row.id} ended in generation ${input.g} of ${program.generations}`);
+  }
+}
+
+/** I4: an accepted message came into its run's inbox; what was not received became what its policy says. */
+async function checkAccepted(simulation: Simulation): Promise<void> {
+  const letters = new Set(
+    (await simulation.store.reader.deadLetters({ limit: 1000 })).items.map((letter) => `${letter.target} ${letter.id}`),
+  );
+  const policies = new Map(
+    simulation.case.actions.flatMap((action) => (action.kind === "send" ? [[action.id, action.policy] as const] : [])),
+  );
+  for (const { to, id } of simulation.client.accepted) {
+    const expectedRun = simulation.monitor.expectedRuns.get(to);
+    const n = expectedRun?.known.get(`message:${id}`);
+    if (expectedRun === undefined || !expectedRun.posted.has(id)) {
+      simulation.monitor.violate("I4", `message ${id} to run ${to} was accepted and never came there`);
+    } else if (
+      (n === undefined || !expectedRun.received.has(n)) &&
+      policies.get(id) === "deadLetter" &&
+      !expectedRun.restored.has(id) &&
+      !simulation.monitor.lettersTaken.has(`${to}//${id}`) &&
+      !letters.has(`${to} ${to}//${id}`)
+    ) {
+      simulation.monitor.violate("I4", `message ${id} was left behind by run ${to} and is no dead letter`);
+    }
+  }
+}
