@@ -61,12 +61,12 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
 
   test("a failing handler is retried by its policy and then becomes an incident; a BPMN error is not retried", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
-    let tries = 0;
+    let attempts = 0;
     let isUp = false;
     const { bpmn } = await open({
       handlers: {
         a: () => {
-          tries += 1;
+          attempts += 1;
           if (!isUp) throw new Error("down");
           throw new BpmnError("LATE", "too late", { days: 2 });
         },
@@ -81,14 +81,14 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     await bpmn.deploy(xml);
     const run = await bpmn.start("p");
     await world.advance("10 s");
-    expect(tries).toBe(3);
+    expect(attempts).toBe(3);
     const { incidents } = await bpmn.view(run.id);
     expect(incidents).toMatchObject([{ element: "a", kind: "failed", message: "down" }]);
     isUp = true;
     const report = await bpmn.operate.retryIncidents([run.id]);
     expect(report).toMatchObject({ sent: 1, incidents: [{ element: "a", outcome: "sent" }], withoutIncidents: [] });
     expect(await ended(world, run)).toEqual({ days: 2 });
-    expect(tries).toBe(4);
+    expect(attempts).toBe(4);
     expect(await bpmn.operate.retryIncidents([run.id])).toMatchObject({ sent: 0, withoutIncidents: [run.id] });
   });
 
@@ -136,9 +136,9 @@ describe.each(STORES)("processes, on the store '%s'", (_name, openStore) => {
     expect(await ended(world, one)).toEqual({ order: "o-1" });
     for (const n of [1, 2, 3]) await bpmn.publish("ordered", { variables: { n } });
     await world.settle();
-    const begun = await engine.list({ workflow: "q" });
+    const started = await engine.list({ workflow: "q" });
     expect(
-      begun.items.map(({ input }) => (input as { startedBy: { variables: unknown } }).startedBy.variables),
+      started.items.map(({ input }) => (input as { startedBy: { variables: unknown } }).startedBy.variables),
     ).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }, { n: 3 }]));
     await expect(bpmn.start("q")).rejects.toMatchObject({ code: "PROCESS_STATE" });
   });

@@ -174,14 +174,14 @@ function readScope(
   for (const flow of own) flows.set(flow.id, flow);
   const handlers = compensationHandlers(scope, all);
   const nodes = all.filter((each) => !NOT_NODES.has(tagOf(each)));
-  const edgesOf = grouped(nodes, (node) => idIn(node, "attachedToRef"));
+  const boundariesOf = grouped(nodes, (node) => idIn(node, "attachedToRef"));
   const incoming = grouped(own, ({ target }) => target);
   const outgoing = grouped(own, ({ source }) => source);
   for (const node of nodes) {
     const id = node.id ?? "";
-    const edges = edgesOf.get(id) ?? [];
-    const isCompensation = (edge: Model): boolean => handlers.has(edge.id ?? "");
-    const compensation = edges.find(isCompensation);
+    const boundaries = boundariesOf.get(id) ?? [];
+    const isCompensation = (boundary: Model): boolean => handlers.has(boundary.id ?? "");
+    const compensation = boundaries.find(isCompensation);
     const element = elementOf(context, node, {
       scope: scope.id ?? "",
       incoming: (incoming.get(id) ?? []).map((flow) => flow.id),
@@ -189,7 +189,7 @@ function readScope(
         node,
         (outgoing.get(id) ?? []).map((flow) => flow.id),
       ),
-      boundaries: edges.filter((edge) => !isCompensation(edge)).map((edge) => edge.id ?? ""),
+      boundaries: boundaries.filter((boundary) => !isCompensation(boundary)).map((boundary) => boundary.id ?? ""),
       compensatedBy: compensation === undefined ? null : (handlers.get(compensation.id ?? "") ?? null),
     });
     if (element !== null) elements.set(id, element);

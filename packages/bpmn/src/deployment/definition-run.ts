@@ -61,8 +61,8 @@ export function startsOf(process: Process): readonly Start[] {
     const element = process.elements.get(id);
     if (element === undefined) return [];
     if (element.type === "eventBasedGateway" && element.instantiates !== null) return afterGateway(process, element);
-    const begins = element.type === "startEvent" || (element.type === "receiveTask" && element.instantiates);
-    return begins ? startsAt(element) : [];
+    const isStart = element.type === "startEvent" || (element.type === "receiveTask" && element.instantiates);
+    return isStart ? startsAt(element) : [];
   });
 }
 
@@ -83,7 +83,7 @@ type StartInstance = (
 ) => Promise<unknown>;
 
 /** The workflow of definition runs. */
-export function definitionWorkflow(begin: StartInstance) {
+export function definitionWorkflow(startInstance: StartInstance) {
   return workflow(DEFINITION_WORKFLOW, async (ctx: Ctx, definition: Definition): Promise<void> => {
     const due = definition.starts.map(({ trigger }) => firstOf(trigger, ctx.now()));
     await ctx.loop({
@@ -100,7 +100,7 @@ export function definitionWorkflow(begin: StartInstance) {
         const { variables = {} } = (got.value ?? {}) as Partial<MessageValue>;
         const id = `${ctx.runId} ${watch.startedCount + 1}`;
         await round.step("begin", () =>
-          begin(definition, id, { element: start.element, variables }).then(() => undefined),
+          startInstance(definition, id, { element: start.element, variables }).then(() => undefined),
         );
         return Loop.continue(afterStart(watch, start, Number(got.key)));
       },

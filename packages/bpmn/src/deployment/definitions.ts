@@ -94,7 +94,7 @@ export class Definitions {
     source: string | Uint8Array | Graph,
     { state = "published" }: DeployOptions,
   ): Promise<readonly Deployed[]> {
-    const { processes, kept } = await readSource(source);
+    const { processes, stored } = await readSource(source);
     const runnable = processes.filter(({ isExecutable }) => isExecutable);
     for (const process of runnable) this.#checkExpressions(process);
     if (runnable.length === 0) {
@@ -102,7 +102,7 @@ export class Definitions {
       throw Object.assign(new PawlError("MODEL_INVALID", text), { problems: [{ element: null, line: null, text }] });
     }
     const deployed: Deployed[] = [];
-    for (const process of runnable) deployed.push(await this.#deployOne(process, kept, state));
+    for (const process of runnable) deployed.push(await this.#deployOne(process, stored, state));
     return deployed;
   }
 
@@ -247,12 +247,12 @@ export class Definitions {
 
 async function readSource(
   source: string | Uint8Array | Graph,
-): Promise<{ readonly processes: readonly Process[]; readonly kept: Source }> {
+): Promise<{ readonly processes: readonly Process[]; readonly stored: Source }> {
   if (typeof source === "string" || source instanceof Uint8Array) {
     const text = typeof source === "string" ? source : new TextDecoder().decode(source);
-    return { processes: await readBpmn(source), kept: { kind: "bpmn", text } };
+    return { processes: await readBpmn(source), stored: { kind: "bpmn", text } };
   }
-  return { processes: [readGraph(source)], kept: { kind: "graph", text: JSON.stringify(source) } };
+  return { processes: [readGraph(source)], stored: { kind: "graph", text: JSON.stringify(source) } };
 }
 
 /** Every evaluated expression of a process, with the element or flow that contains it. */

@@ -52,18 +52,18 @@ describe.each(STORES)("deployments, on the store '%s'", (_name, openStore) => {
     await bpmn.deploy(by("a"));
     await bpmn.deploy(by("b"), { state: "draft" });
     await world.settle();
-    const begun = async (): Promise<readonly number[]> => {
+    const startedVersions = async (): Promise<readonly number[]> => {
       await bpmn.publish("go");
       await world.advance("11 s");
       return (await engine.list({ workflow: "p" })).items.map((run) => run.version).sort();
     };
-    expect(await begun()).toEqual([1]);
+    expect(await startedVersions()).toEqual([1]);
     await bpmn.publishVersion("p", 2);
     await world.settle();
-    expect(await begun()).toEqual([1, 2]);
+    expect(await startedVersions()).toEqual([1, 2]);
     await bpmn.deprecateVersion("p", 2);
     await world.settle();
-    expect(await begun()).toEqual([1, 1, 2]);
+    expect(await startedVersions()).toEqual([1, 1, 2]);
   });
 
   test("a process loads versions deployed elsewhere, and one of two concurrent publishes is rejected", async () => {

@@ -81,7 +81,7 @@ describe.each(STORES)("starts of processes, on the store '%s'", (_name, openStor
     await world.settle();
     const [open_] = (await bpmn.find({ process: "p", status: ["suspended"] })).items;
     expect((await bpmn.view(open_?.id ?? "")).currentNodes.map(({ element }) => element)).toEqual(["b"]);
-    // The second message is for the instance that waits for it, and begins another one too: models give the two different names or keys.
+    // The waiting instance receives the second message, which also starts another one. Models avoid this by different names or keys.
     await bpmn.publish("packed", { variables: { box: 2 } });
     await world.settle();
     expect(await engine.run(open_?.id ?? "").status()).toBe("completed");

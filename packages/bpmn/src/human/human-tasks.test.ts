@@ -205,9 +205,9 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
 
   test("an overdue task emits an event and escalates in its process", async () => {
     const { open, world } = await site(await openStore(onTestFinished));
-    const heard: OverdueTask[] = [];
+    const received: OverdueTask[] = [];
     const watcher = workflow("watcher", async (ctx) => {
-      heard.push((await ctx.awaitEvent<OverdueTask>(OVERDUE_TOPIC)).value);
+      received.push((await ctx.awaitEvent<OverdueTask>(OVERDUE_TOPIC)).value);
     });
     const { bpmn, engine } = await open({
       now: () => world.clock.now(),
@@ -226,7 +226,7 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     await world.settle();
     expect((await bpmn.tasks.list({ due: "overdue" })).items).toEqual([]);
     await world.advance("61 minutes");
-    expect(heard).toMatchObject([{ task: "r a/task", runId: "r" }]);
+    expect(received).toMatchObject([{ task: "r a/task", runId: "r" }]);
     expect((await bpmn.tasks.list({ due: "overdue" })).items).toMatchObject([{ id: "r a/task", state: "open" }]);
     await bpmn.tasks.complete("r a/task");
     expect(await ended(world, run)).toEqual({ reminded: true });
@@ -261,9 +261,11 @@ describe.each(STORES)("human tasks, on the store '%s'", (_name, openStore) => {
     const { tasks } = bpmn;
     const asking = workflow("asking", async (ctx) => {
       await ctx.step("ask", () =>
-        tasks.create({ id: ctx.runId, name: "Ask", notify: { runId: ctx.runId, message: "told" } }).then(() => null),
+        tasks
+          .create({ id: ctx.runId, name: "Ask", notify: { runId: ctx.runId, message: "task ended" } })
+          .then(() => null),
       );
-      return (await ctx.listen("told")).value;
+      return (await ctx.listen("task ended")).value;
     });
     await engine.register(asking);
     const run = await engine.start(asking, undefined, { id: "w" });

@@ -116,7 +116,7 @@ export class HumanTasks {
     return taskOf(await this.#read(body.id));
   }
 
-  /** Assigns a task, whoever has it. Null removes the assignee. */
+  /** Assigns a task, even if another user has it. Null removes the assignee. */
   async assign(id: string, to: string | null, options: ByOptions = {}): Promise<HumanTask> {
     return await this.#change(id, () => ({
       action: actionOf("assigned", options, to),

@@ -12,7 +12,7 @@ describe("tasks", () => {
   test("the result of a task's handler becomes process variables, and mappings select inputs and outputs", async () => {
     const one = await bench('<serviceTask id="a"/>', PLAIN);
     one.start({ x: 1 });
-    expect(one.asked).toMatchObject([{ kind: "work" }]);
+    expect(one.issued).toMatchObject([{ kind: "work" }]);
     expect(one.seen).toEqual([{ x: 1 }]);
     expect(one.done("a", { y: 2 }).ending).toEqual({ kind: "completed", variables: { x: 1, y: 2 } });
     const mapped = await bench(

@@ -21,8 +21,8 @@ export function startActivity(
   state: WorkingState,
   row: Row,
   element: ActivityElement,
-  begin: StartActivity,
-  edges: Boundaries,
+  start: StartActivity,
+  boundaries: Boundaries,
 ): void {
   if (element.loop !== null && row.instance === null) {
     openBoundaries(state, row, element);
@@ -32,8 +32,8 @@ export function startActivity(
   for (const { source, target } of element.inputs) {
     assignLocal(state, row, target, evaluate(state, row, source) ?? null);
   }
-  if (row.instance === null && edges === "closed") openBoundaries(state, row, element);
-  begin(state, row, element);
+  if (row.instance === null && boundaries === "closed") openBoundaries(state, row, element);
+  start(state, row, element);
 }
 
 function openBoundaries(state: WorkingState, row: Row, element: ActivityElement): void {

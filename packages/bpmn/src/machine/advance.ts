@@ -224,7 +224,7 @@ function isMet(...args: Parameters<typeof isTrue>): boolean {
   }
 }
 
-type Behavior = (state: WorkingState, row: Row, element: Element, edges: Boundaries) => void;
+type Behavior = (state: WorkingState, row: Row, element: Element, boundaries: Boundaries) => void;
 
 const event: Behavior = (state, row, element) => {
   if (isEvent(element)) enterEvent(state, row, element);
@@ -235,9 +235,9 @@ const gateway: Behavior = (state, row, element) => {
 };
 
 const activity =
-  (begin: StartActivity): Behavior =>
-  (state, row, element, edges) => {
-    if (isActivity(element)) startActivity(state, row, element as ActivityElement, begin, edges);
+  (start: StartActivity): Behavior =>
+  (state, row, element, boundaries) => {
+    if (isActivity(element)) startActivity(state, row, element as ActivityElement, start, boundaries);
   };
 
 /** How each type of element is executed when a token arrives. */

@@ -115,10 +115,10 @@ export function closeEventSubProcesses(state: WorkingState, scope: Row): void {
 
 /** Clears a scope except for the newest work item, which is the token just added. */
 function clearExceptNewest(state: WorkingState, scope: Row): void {
-  const kept = state.queue.pop();
+  const newest = state.queue.pop();
   clearScope(state, scope);
-  if (kept === undefined) return;
-  state.queue.push(kept);
+  if (newest === undefined) return;
+  state.queue.push(newest);
   scope.pending = 1;
 }
 

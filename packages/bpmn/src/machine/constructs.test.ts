@@ -290,7 +290,7 @@ describe("waits", () => {
       "s -> c\nc -> e",
     );
     one.start();
-    expect(one.asked).toMatchObject([{ kind: "timer", dueAt: 1_000 }]);
+    expect(one.issued).toMatchObject([{ kind: "timer", dueAt: 1_000 }]);
   });
 });
 

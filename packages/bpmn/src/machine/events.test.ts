@@ -34,11 +34,11 @@ describe("boundary events", () => {
        <boundaryEvent id="x" attachedToRef="a" cancelActivity="false">${timer("Cycle", "R2/PT1H")}</boundaryEvent>`,
       PLAIN,
     );
-    const begun = one.at;
+    const startedAt = one.at;
     one.start();
-    one.at = begun + 3_600_500;
+    one.at = startedAt + 3_600_500;
     one.comes("x");
-    expect(one.state.commands).toContainEqual({ kind: "timer", location: "x#2", dueAt: begun + 7_200_000 });
+    expect(one.state.commands).toContainEqual({ kind: "timer", location: "x#2", dueAt: startedAt + 7_200_000 });
     one.comes("x#2");
     expect(one.active).toEqual(["a", "b", "b"]);
     expect(one.open("timer")).toEqual([]);
@@ -107,8 +107,8 @@ describe("signals", () => {
     );
     one.start({ n: 1 });
     expect(one.active).toEqual(["b"]);
-    expect(one.asked.filter(({ kind }) => kind === "broadcast")).toMatchObject([{ name: "go", variables: { n: 1 } }]);
-    expect(one.asked.filter(({ kind }) => kind === "signal")).toEqual([]);
+    expect(one.issued.filter(({ kind }) => kind === "broadcast")).toMatchObject([{ name: "go", variables: { n: 1 } }]);
+    expect(one.issued.filter(({ kind }) => kind === "signal")).toEqual([]);
   });
 
   test("an instance does not receive its own signal twice", async () => {

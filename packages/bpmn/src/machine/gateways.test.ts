@@ -75,7 +75,7 @@ describe("parallel gateways", () => {
       "s -> f\nf -[false]-> b\nf -> a\na -> e\nb -> e",
     );
     one.start();
-    expect(one.asked.map(({ location }) => location)).toEqual(["b/work", "a/work"]);
+    expect(one.issued.map(({ location }) => location)).toEqual(["b/work", "a/work"]);
   });
 });
 

@@ -7,9 +7,9 @@ import type { Command, State } from "./state.ts";
 
 const ENVIRONMENT = { evaluate: evaluateExpression, isCalled: false };
 
-async function begun(inside: string, flowText: string, variables: Readonly<Record<string, unknown>> = {}) {
+async function startedInstance(inside: string, flowText: string, variables: Readonly<Record<string, unknown>> = {}) {
   const [process] = await readBpmn(documentOf(`<startEvent id="s"/><endEvent id="e"/>${inside}${flows(flowText)}`));
-  if (process === undefined) throw new Error("there is no process");
+  if (process === undefined) throw new Error("process not found");
   const instance = new Instance(process, ENVIRONMENT);
   instance.apply({ kind: "started", at: 0, variables, startedBy: null });
   return { process, instance };
@@ -24,16 +24,16 @@ function rowOf({ rows }: State, element: string): number {
 }
 
 test("a sent message keeps the variables of its sending time when the instance changes them later", async () => {
-  const { process, instance } = await begun(
+  const { process, instance } = await startedInstance(
     '<intermediateThrowEvent id="m"><messageEventDefinition/></intermediateThrowEvent><userTask id="a"/>',
     "s -> m\nm -> a\na -> e",
     { x: 1 },
   );
-  const kept = instance.state;
+  const stored = instance.state;
   const change = { kind: "setVariables", at: 1, row: null, variables: { x: 2 } } as const;
   instance.apply(change);
   expect(instance.state.commands).toMatchObject([{ variables: { x: 1 } }, { variables: { x: 1 } }, { kind: "task" }]);
-  const rebuilt = new Instance(process, ENVIRONMENT, kept);
+  const rebuilt = new Instance(process, ENVIRONMENT, stored);
   rebuilt.apply(change);
   expect(instance.state).toEqual(rebuilt.state);
 });
@@ -42,7 +42,7 @@ test("partially collected outputs are valid JSON in any order of completion", as
   const many = `<serviceTask id="a"><multiInstanceLoopCharacteristics><extensionElements>
       <pawl:loopCharacteristics outputCollection="out" outputElement="= r"/></extensionElements>
     <loopCardinality>3</loopCardinality></multiInstanceLoopCharacteristics></serviceTask>`;
-  const { instance } = await begun(many, "s -> a\na -> e");
+  const { instance } = await startedInstance(many, "s -> a\na -> e");
   const last = placesOf(instance.state, "work").at(-1) ?? "";
   instance.apply({ kind: "completed", at: 1, location: last, variables: {}, value: { r: 9 } });
   const [body] = instance.state.rows.filter(({ role }) => role.kind === "loop");
@@ -50,7 +50,7 @@ test("partially collected outputs are valid JSON in any order of completion", as
 });
 
 test("retrying the work of an activity keeps its boundary timers", async () => {
-  const { instance } = await begun(
+  const { instance } = await startedInstance(
     `<serviceTask id="a"/><boundaryEvent id="x" attachedToRef="a" cancelActivity="false">
        <timerEventDefinition><timeCycle>R2/PT1M</timeCycle></timerEventDefinition></boundaryEvent>`,
     "s -> a\na -> e\nx -> e",
@@ -63,7 +63,7 @@ test("retrying the work of an activity keeps its boundary timers", async () => {
 });
 
 test("one cancelled instance of a multi-instance transaction cancels all instances", async () => {
-  const { instance } = await begun(
+  const { instance } = await startedInstance(
     `<transaction id="q"><multiInstanceLoopCharacteristics><loopCardinality>2</loopCardinality></multiInstanceLoopCharacteristics>
        <startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>${flows("qs -q1-> a\na -q2-> c")}</transaction>
      <boundaryEvent id="x" attachedToRef="q"><cancelEventDefinition/></boundaryEvent><userTask id="b"/><userTask id="n"/>`,
@@ -79,7 +79,7 @@ test("compensation in an event sub-process undoes its own and its scope's activi
   const undoable = (id: string): string =>
     `<serviceTask id="${id}"/><boundaryEvent id="${id}x" attachedToRef="${id}"><compensateEventDefinition/></boundaryEvent>
      <serviceTask id="${id}u" isForCompensation="true"/><association id="${id}l" sourceRef="${id}x" targetRef="${id}u"/>`;
-  const { instance } = await begun(
+  const { instance } = await startedInstance(
     `${undoable("a")}<userTask id="w"/><subProcess id="h" triggeredByEvent="true">
        <startEvent id="hs" isInterrupting="false"><messageEventDefinition/></startEvent>${undoable("b")}<userTask id="t"/>
        <intermediateThrowEvent id="c"><compensateEventDefinition/></intermediateThrowEvent>${flows("hs -h1-> b\nb -h2-> t\nt -h3-> c")}</subProcess>`,
@@ -92,7 +92,7 @@ test("compensation in an event sub-process undoes its own and its scope's activi
 });
 
 test("a scope that is checked twice at its end completes once and is compensated once", async () => {
-  const { instance } = await begun(
+  const { instance } = await startedInstance(
     `<subProcess id="q"><startEvent id="qs"/><userTask id="w"/>
        <boundaryEvent id="m" attachedToRef="w" cancelActivity="false"><messageEventDefinition/></boundaryEvent>
        <endEvent id="z"><terminateEventDefinition/></endEvent>${flows("qs -q1-> w\nm -q2-> z")}</subProcess>
@@ -109,7 +109,7 @@ test("a scope that is checked twice at its end completes once and is compensated
 });
 
 test("no event sub-process of a transaction starts while it is being cancelled", async () => {
-  const { instance } = await begun(
+  const { instance } = await startedInstance(
     `<transaction id="q"><startEvent id="qs"/><serviceTask id="a"/><endEvent id="c"><cancelEventDefinition/></endEvent>
        <boundaryEvent id="ax" attachedToRef="a"><compensateEventDefinition/></boundaryEvent>
        <serviceTask id="u" isForCompensation="true"/><association id="l" sourceRef="ax" targetRef="u"/>

@@ -108,13 +108,13 @@ function newBoundaryEvents(
 ): readonly MigrationProblem[] {
   const target = to.elements.get(at(row.element));
   if (target === undefined || !isActivity(target) || row.instance !== null) return [];
-  const heard = new Set(
+  const subscribed = new Set(
     [...state.subscriptions.values()].filter((each) => each.row === row.id).map((each) => at(each.element)),
   );
   return target.boundaries
     .filter((id) => {
       const event = to.elements.get(id);
-      return event !== undefined && isEvent(event) && event.triggers.length > 0 && !heard.has(id) && waits(event);
+      return event !== undefined && isEvent(event) && event.triggers.length > 0 && !subscribed.has(id) && waits(event);
     })
     .map((id) => ({
       kind: "notListening",

@@ -80,8 +80,8 @@ class ProcessProgram {
       this.#apply({ kind: "started", at: this.#host.now(), ...input });
       return;
     }
-    const kept = snapshot.state as ProcessSnapshot;
-    this.#resumeFrom(kept.machine, kept);
+    const stored = snapshot.state as ProcessSnapshot;
+    this.#resumeFrom(stored.machine, stored);
   }
 
   /** Continues from a stored state and issues its open commands again. */
@@ -118,13 +118,13 @@ class ProcessProgram {
     this.#records += 1;
     const { rows } = this.#state;
     if (this.#records < Math.max(this.#parts.snapshotEvery, rows.size)) return;
-    const kept: ProcessSnapshot = {
+    const snapshot: ProcessSnapshot = {
       machine: toSnapshotState(stateOf(this.#state)),
       calls: this.#calls.state,
       actions: this.#inbox.count,
     };
     // A snapshot that was too large is attempted again later, when the state may be smaller.
-    this.#records = saveSnapshot(this.#host, kept) ? 0 : -rows.size;
+    this.#records = saveSnapshot(this.#host, snapshot) ? 0 : -rows.size;
   }
 
   #issue(command: Command): void {

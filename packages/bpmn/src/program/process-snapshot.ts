@@ -70,9 +70,9 @@ export function fromSnapshotState({ rows, ...rest }: SnapshotState): State {
 }
 
 /** Takes a snapshot. False if it exceeds the size limit; then the run is replayed from an older snapshot. */
-export function saveSnapshot(host: ProgramHost, kept: ProcessSnapshot): boolean {
+export function saveSnapshot(host: ProgramHost, snapshot: ProcessSnapshot): boolean {
   try {
-    host.snapshot(kept);
+    host.snapshot(snapshot);
     return true;
   } catch (error) {
     if (error instanceof PawlError && error.code === "PAYLOAD_TOO_LARGE") return false;

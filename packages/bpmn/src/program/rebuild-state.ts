@@ -22,14 +22,14 @@ export function rebuildState(
   { snapshot, records }: SinceSnapshot,
 ): WorkingState {
   const environment = { evaluate, isCalled: run.parent !== null };
-  const kept =
+  const stored =
     (snapshot?.state as ProcessSnapshot | undefined)?.machine ??
     (run.input.migrated?.machine as ProcessSnapshot["machine"] | undefined);
   const state =
-    kept === undefined
+    stored === undefined
       ? createWorkingState(process, environment)
-      : fromState(process, environment, fromSnapshotState(kept));
-  if (kept === undefined) applyEvent(state, { kind: "started", at: run.createdAt, ...run.input });
+      : fromState(process, environment, fromSnapshotState(stored));
+  if (stored === undefined) applyEvent(state, { kind: "started", at: run.createdAt, ...run.input });
   for (const record of records) {
     const event = eventOfRecord(state, run.id, record);
     if (event !== null) applyEvent(state, event);

@@ -17,7 +17,7 @@ const START_AT = 1_000_000;
  */
 export class MachineBench {
   readonly process: Process;
-  readonly asked: Command[] = [];
+  readonly issued: Command[] = [];
   readonly cancelled: string[] = [];
   #state: State | null = null;
   #at = START_AT;
@@ -28,12 +28,12 @@ export class MachineBench {
 
   static async of(xml: string): Promise<MachineBench> {
     const [process] = await readBpmn(xml);
-    if (process === undefined) throw new Error("there is no process");
+    if (process === undefined) throw new Error("process not found");
     return new MachineBench(process);
   }
 
   get state(): State {
-    if (this.#state === null) throw new Error("the instance has not begun");
+    if (this.#state === null) throw new Error("the instance has not started");
     return this.#state;
   }
 
@@ -87,7 +87,7 @@ export class MachineBench {
     if (JSON.stringify(given) !== before) throw new Error("the machine has changed the state that it was given");
     if (JSON.stringify(JSON.parse(JSON.stringify(state))) !== JSON.stringify(state)) throw new Error("no JSON");
     this.#state = state;
-    this.asked.push(...commands);
+    this.issued.push(...commands);
     this.cancelled.push(...cancelled);
     for (const { kind, location } of commands) {
       if (kind === "publish" || kind === "correlate" || kind === "broadcast" || kind === "escalate") {
