@@ -1,4 +1,5 @@
 import { architectureFindings } from "./architecture.mjs";
+import { luaFindings } from "./embed-lua.mjs";
 import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
 import { trackedFindings } from "./tracked.mjs";
 import { worldFindings } from "./world.mjs";
@@ -7,7 +8,7 @@ import { worldFindings } from "./world.mjs";
 
 const sources = readSources(repositoryPaths());
 const code = sources.filter(({ path }) => isCode(path));
-const findings = [...architectureFindings(code), ...worldFindings(code), ...trackedFindings(sources)];
+const findings = [...architectureFindings(code), ...worldFindings(code), ...trackedFindings(sources), ...luaFindings()];
 
 for (const finding of findings) console.error(printed(finding));
 console.log(`${sources.length} files checked, ${findings.length} findings`);

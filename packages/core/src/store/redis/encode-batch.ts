@@ -14,7 +14,7 @@ import type {
 } from "../../model/transition.ts";
 import { flag, numberOrNull, toWire, toWireOrNull } from "./wire-text.ts";
 
-/** A batch as arguments of the script, which reads them in the same order: `script/wire.ts`. */
+/** A batch as arguments of the script, which reads them in the same order: `script/read-batch.lua`. */
 
 type Args = string[];
 

@@ -4,7 +4,7 @@ import { toWire } from "./wire-text.ts";
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
-/** Which of so many partitions a run or a topic belongs to. The script says the same: `script/outbox.ts`. */
+/** Which of so many partitions a run or a topic belongs to. The script says the same: `script/outbox.lua`. */
 export function placeOf(text: string, count: number): number {
   return count === 1 ? 0 : createHash("sha1").update(toWire(text)).digest().readUInt32BE(0) % count;
 }

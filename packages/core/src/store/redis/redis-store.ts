@@ -26,8 +26,8 @@ import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { fromWire, toWire, toWireOrNull } from "./wire-text.ts";
 
-type HeldReply = readonly (readonly [string, number])[];
-type BeatReply = [number, number, number, HeldReply, string | null, string | null];
+type OwnedReply = readonly (readonly [string, number])[];
+type HeartbeatReply = [number, number, number, OwnedReply, string | null, string | null];
 
 /** What a script has done, and what lies in the outboxes that it added to. */
 export interface Applied extends Commit {
@@ -170,7 +170,7 @@ export class RedisStore implements Store {
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
-    return heldOf((await this.#read("held", [toWire(worker)])) as HeldReply);
+    return ownedOf((await this.#read("owned", [toWire(worker)])) as OwnedReply);
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -199,11 +199,11 @@ export class RedisStore implements Store {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
     const args = [toWire(worker), String(leaseMs), known, ...workflowArgs(workflows ?? [])];
-    const [, alive, freed, held, due, expiry] = (await this.#write("beat", args)) as BeatReply;
+    const [, alive, freed, owned, due, expiry] = (await this.#write("heartbeat", args)) as HeartbeatReply;
     return {
       alive: alive === 1,
       freed,
-      owned: heldOf(held),
+      owned: ownedOf(owned),
       nextDueAt: due === null ? null : Number(due),
       nextExpiryAt: expiry === null ? null : Number(expiry),
     };
@@ -271,7 +271,7 @@ export class RedisStore implements Store {
   }
 }
 
-function heldOf(reply: HeldReply): readonly OwnedRun[] {
+function ownedOf(reply: OwnedReply): readonly OwnedRun[] {
   return reply.map(([id, epoch]) => ({ id: fromWire(id), epoch }));
 }
 

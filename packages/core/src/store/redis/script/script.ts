@@ -1,20 +1,8 @@
-import { EVENTS_LUA } from "./events.ts";
-import { OUTBOX_LUA } from "./outbox.ts";
-import { OWNERSHIP_LUA } from "./ownership.ts";
-import { ARRIVALS_LUA } from "./partition-arrivals.ts";
-import { KIN_LUA } from "./partition-reads.ts";
-import { PLAIN_APPENDS_LUA } from "./plain-appends.ts";
-import { POSTS_LUA } from "./posts.ts";
-import { PRELUDE_LUA } from "./prelude.ts";
-import { READING_LUA } from "./reading.ts";
-import { RUN_ROWS_LUA } from "./run-rows.ts";
-import { BELONGING_ROWS_LUA } from "./tables.ts";
-import { TRANSITIONS_LUA } from "./transitions.ts";
-import { WIRE_LUA } from "./wire.ts";
-import { LOOKING_LUA } from "./worker-reads.ts";
+import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../../model/transition.ts";
+import { LUA } from "./lua-sources.ts";
 
-/** Where things are in the head of a run, as it is packed. */
-const HEAD_PLACES = [
+/** The fields of a packed run head, in order. Lua names them in brackets: `h[EPOCH]`. */
+const HEAD_FIELDS = [
   "KEY",
   "ID",
   "WORKFLOW",
@@ -43,35 +31,40 @@ const HEAD_PLACES = [
 ];
 
 /**
- * Puts the number in the place of each such name. A script defines its functions each time it is run, and what that takes grows
- * with the number of outer variables that they use.
+ * Replaces the names of head fields by their indexes, and the constants that Lua shares with the model. Lua locals would do, but a script
+ * defines its functions at each call, and that takes longer the more outer variables they use.
  */
-export function withHeadPlaces(script: string): string {
-  return script.replaceAll(/\[([A-Z_]+)\]/g, (whole, name: string) => {
-    const place = HEAD_PLACES.indexOf(name) + 1;
-    return place === 0 ? whole : `[${place}]`;
-  });
+function withConstants(script: string): string {
+  return script
+    .replaceAll(/\[([A-Z_]+)\]/g, (whole, name: string) => {
+      const index = HEAD_FIELDS.indexOf(name) + 1;
+      return index === 0 ? whole : `[${index}]`;
+    })
+    .replaceAll("'OPEN_DOCUMENT'", `'${OPEN_DOCUMENT}'`)
+    .replaceAll("'CANCELLED_DOCUMENT'", `'${CANCELLED_DOCUMENT}'`);
 }
 
 /**
- * What the server runs. A script with a first line of this form is refused as a whole where it could not write all of it: it
- * never stops half-way for want of memory.
+ * The script of all writes. A script that begins with `#!lua` is refused as a whole if the server lacks memory; it never stops
+ * halfway.
  */
-export const WRITE_SCRIPT = withHeadPlaces(
-  `#!lua${[
-    PRELUDE_LUA,
-    PLAIN_APPENDS_LUA,
-    LOOKING_LUA,
-    OUTBOX_LUA,
-    RUN_ROWS_LUA,
-    BELONGING_ROWS_LUA,
-    EVENTS_LUA,
-    POSTS_LUA,
-    TRANSITIONS_LUA,
-    WIRE_LUA,
-    ARRIVALS_LUA,
-    OWNERSHIP_LUA,
+export const WRITE_SCRIPT = withConstants(
+  `#!lua\n${[
+    LUA.prelude,
+    LUA.plainAppends,
+    LUA.workerReads,
+    LUA.outbox,
+    LUA.runRows,
+    LUA.tables,
+    LUA.applyEvent,
+    LUA.applyPost,
+    LUA.apply,
+    LUA.readBatch,
+    LUA.partitionArrivals,
+    LUA.claim,
   ].join("")}`,
 );
 
-export const READ_SCRIPT = withHeadPlaces(`#!lua flags=no-writes${PRELUDE_LUA}${LOOKING_LUA}${KIN_LUA}${READING_LUA}`);
+export const READ_SCRIPT = withConstants(
+  `#!lua flags=no-writes\n${LUA.prelude}${LUA.workerReads}${LUA.partitionReads}${LUA.read}`,
+);

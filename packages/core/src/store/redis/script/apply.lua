@@ -1,12 +1,12 @@
-/** What each transition does to the rows, as `apply.ts` and `apply-state.ts` have it: guards first, then writes. */
-export const TRANSITIONS_LUA = `
+-- What each transition does to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
+
 local function leave_topics(h)
   if h[TOPICS] > 0 then topics.leave(h) end
 end
 
 -- Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is pending
 -- on one of its topics does, else the run is a waiter from here on.
-local function rest(h, state)
+local function suspend(h, state)
   local wait = state.wait
   local wanted = wait and wait.topics or {}
   if h[INBOX_LAST] <= state.seen and #wanted > 0 then h[INBOX_LAST] = events.deliver_pending(h, wanted) end
@@ -23,7 +23,7 @@ local function rest(h, state)
   runs.set_wait(h, wait)
 end
 
-local function free(h, state)
+local function release(h, state)
   leave_topics(h)
   if state.status == 'reopened' then
     h[ENDED_AT], h[UNDO], h[VERSION] = false, state.undo, state.version or h[VERSION]
@@ -75,7 +75,7 @@ local function finish(h, state)
 end
 
 local STATES = {
-  running = rest, suspended = rest, released = free, resumed = free, reopened = free, compensating = stop, paused = pause,
+  running = suspend, suspended = suspend, released = release, resumed = release, reopened = release, compensating = stop, paused = pause,
   continued = restart, completed = finish, failed = finish, cancelled = finish,
 }
 
@@ -146,18 +146,18 @@ local function append_plain(t)
   return refusal or APPLIED
 end
 
-local function lay(h, e)
+local function restore_entry(h, e)
   if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
 end
 
 -- What comes back was there before what lies there: so that goes behind it.
-local function lay_back(h, restore)
+local function restore_entries(h, restore)
   local before, waiting = h[INBOX_LAST], inbox.open(h[ID])
-  for _, e in ipairs(restore) do lay(h, e) end
+  for _, e in ipairs(restore) do restore_entry(h, e) end
   if h[INBOX_LAST] == before then return end
   for _, e in ipairs(waiting) do
     inbox.take(h[ID], table.remove(e, 1))
-    lay(h, e)
+    restore_entry(h, e)
   end
 end
 
@@ -169,7 +169,7 @@ local function change_journal(h, change)
     documents.remove('snapshot', h[ID])
   end
   if #change.add > 0 then journal.add(h, change.add) end
-  if #change.restore > 0 then lay_back(h, change.restore) end
+  if #change.restore > 0 then restore_entries(h, change.restore) end
 end
 
 -- What is made of a run from outside that ends what it has open. A program that completes ends it by itself.
@@ -229,4 +229,3 @@ local function apply_letter(t)
   if e and not e.pending and not e.holder then events.remove(e) end
   return t.post and answer_post(t.post) or APPLIED
 end
-`;

@@ -1,10 +1,7 @@
-/**
- * Events meet waiters, as `apply-event.ts` has it: its invariants hold here too.
- *
- * Keys: `e:` an event, `pe:` the pending ones of a topic by how they are consumed, `ex` pending ones by the end of their time,
- * `eo` those that are over by their time.
- */
-export const EVENTS_LUA = `
+-- Events and waiters. Mirrors rules/apply-event.ts; its invariants hold here too.
+--
+-- Keys: `e:` an event, `pe:` the pending events of a topic by how they are consumed, `ex` pending events by expiry, `eo` ended events by time.
+
 local PENDING_READ = 16
 
 function events.get(id)
@@ -210,7 +207,7 @@ function events.take_back_forgotten(e, id, status, value)
 end
 
 -- Entry fields from the eighth on are what a topic of another partition sent along.
-function events.give_back(id, status, entry)
+function events.return_event(id, status, entry)
   local event_id, topic = string.sub(entry[2], 7), entry[3]
   if is_here(topic) then
     local e = events.get(event_id)
@@ -223,7 +220,7 @@ function events.give_back(id, status, entry)
   end
 end
 
-local function is_held(e)
+local function is_in_inbox(e)
   if not e.holder or not is_here(e.holder) then return false end
   local n = call('HGET', P .. ':k:' .. e.holder, 'event:event:' .. e.id)
   return n and call('HEXISTS', P .. ':b:' .. e.holder, n) == 1
@@ -236,7 +233,7 @@ function events.remove_before(before_at, limit)
     local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', passed, limit - removed)
     for _, id in ipairs(ids) do
       local e = events.get(id)
-      if is_held(e) then
+      if is_in_inbox(e) then
         passed = passed + 1
       else
         events.remove(e)
@@ -247,4 +244,3 @@ function events.remove_before(before_at, limit)
   end
   return removed
 end
-`;

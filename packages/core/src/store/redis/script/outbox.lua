@@ -1,11 +1,9 @@
-/**
- * What runs and topics of this partition have to say to those of others. Each partition has an outbox for each other one; a
- * message lies in it from the commit that it belongs to until the other has taken it. The numbers of an outbox only grow, also
- * when a server comes back with older data, and who takes from it remembers the last: so each message takes effect once, in order.
- *
- * Keys: `ob:` the outbox for a partition. `c` has the number of the last message.
- */
-export const OUTBOX_LUA = `
+-- Messages of this partition to others. A partition has one outbox for each other partition. A message stays in it from its commit
+-- until the other partition has taken it. The numbers of an outbox only grow, even when a server comes back with older data, and the
+-- receiver stores the last number. So each message takes effect once, in order.
+--
+-- Keys: `ob:` the outbox for a partition. `c` has the number of the last message.
+
 local HERE, PLACES = tonumber(ARGV[4]), tonumber(ARGV[5])
 local OUTBOX_READ = 100
 local NUMBERS_A_MS = 1000
@@ -40,4 +38,3 @@ local function acknowledge()
   local place, n = arg(), arg()
   return { now, call('ZREMRANGEBYSCORE', P .. ':ob:' .. place, '-inf', n) }
 end
-`;

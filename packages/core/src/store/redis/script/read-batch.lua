@@ -1,5 +1,5 @@
-/** Reads a batch from the arguments, as `write-batch.ts` wrote it, and applies it. */
-export const WIRE_LUA = `
+-- Reads a batch from the arguments, as encode-batch.ts encodes it, and applies it.
+
 local read = {}
 
 function read.run()
@@ -188,4 +188,3 @@ local function commit()
 end
 
 if ARGV[1] == 'commit' then return commit() end
-`;

@@ -1,15 +1,13 @@
-/**
- * Runs under change. A head is read once and written once, when the script ends: what a batch does to a run is one write, and
- * the sets in which the run is found are set right by what it was before and what it is then, each set once for all runs.
- *
- * A guard is what has to be known of an open run to append records to it, and nothing else: its epoch and, behind a colon, how
- * many seqs of its journal have no record, unless none. Those of many runs are read at once.
- *
- * Keys: `r:` the run, `g` guards, `do:` and `df:` due runs by owner and, of those that nobody owns, by version and workflow, `hl:` runs
- * that their owner has at work, `o:` the others that it owns, `lo` and `le:` open and ended ones, `lw:` and `lt:` by workflow and tag, `ch:` children,
- * `cx:` other partitions that have children, `c` counters.
- */
-export const RUN_ROWS_LUA = `
+-- Runs while they change. A head is read once, and written once when the script ends. So a batch writes each run once, and updates each
+-- index set once for all runs, from the run's state before and after.
+--
+-- A guard is all that an append of records needs of an open run: its epoch and, after a colon, how many seqs of its journal have no
+-- record, unless none. The guards of many runs are read in one command.
+--
+-- Keys: `r:` the run, `g` guards, `do:` due runs by owner, `df:` due runs without an owner by version and workflow, `hl:` runs that
+-- their owner executes, `o:` its other runs, `lo` and `le:` open and ended runs, `lw:` and `lt:` runs by workflow and tag, `ch:` children,
+-- `cx:` other partitions that have children, `c` counters.
+
 local before, fields, changed, awaits = {}, {}, {}, {}
 local last_key
 
@@ -195,4 +193,3 @@ function runs.remove(h)
   call('DEL', P .. ':r:' .. id, P .. ':j:' .. id, P .. ':s:' .. id, P .. ':cx:' .. id)
   heads[id] = false
 end
-`;

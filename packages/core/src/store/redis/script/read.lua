@@ -1,5 +1,5 @@
-/** Everything that changes nothing. A script of its own, so that it runs where writes are refused. */
-export const READING_LUA = `
+-- The read-only operations. A separate script, so that it runs on servers that refuse writes.
+
 local SCANNED_MAX = 500
 
 -- By bytes, as a sorted set has its members; the comparison of the language depends on the server's locale.
@@ -100,7 +100,7 @@ function read.due()
   return { now, due }
 end
 
-function read.held() return held_by(arg()) end
+function read.owned() return owned_by(arg()) end
 
 function read.next() return { now, next_due(arg(), list()) } end
 
@@ -131,5 +131,4 @@ end
 
 function read.time() return { now } end
 
-return (read[ARGV[1]] or kin[ARGV[1]])()
-`;
+return (read[ARGV[1]] or partition_reads[ARGV[1]])()

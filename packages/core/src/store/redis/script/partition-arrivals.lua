@@ -1,10 +1,8 @@
-/**
- * What comes from other partitions: posts, and what runs and topics in different partitions say to each other. A run that waits
- * asks the topic; the topic hands it an event; a run that has stopped waiting gives it back.
- *
- * Keys: `hw`, by partition, the number of the last message that was taken from it.
- */
-export const ARRIVALS_LUA = `
+-- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A waiting run asks the topic;
+-- the topic delivers an event to it; a run that stopped waiting returns the event.
+--
+-- Keys: `hw`, by partition, the number of the last message taken from it.
+
 local arrivals = {}
 
 function arrivals.subscribe()
@@ -34,7 +32,7 @@ function arrivals.hand()
     if n and n > topics.seen(h, topic) then topics.set_seen(h, topic, n) end
     if receive(h, e, consume == 'one')[1] == 'duplicate' then topics.ask(h, topic) end
   else
-    events.give_back(id, h and h[STATUS], e)
+    events.return_event(id, h and h[STATUS], e)
   end
 end
 
@@ -89,4 +87,3 @@ local function remove_named()
   end
   return { now, removed }
 end
-`;

@@ -1,14 +1,9 @@
-import { CANCELLED_DOCUMENT, OPEN_DOCUMENT } from "../../../model/transition.ts";
+-- Rows of runs, and rows beside them.
+--
+-- Keys: `j:` the journal, `b:` the inbox by number, `k:` every id that the inbox has had, `kx` ids of received entries by time, `w:` the
+-- waiters of a topic, `s:` the events of topics that a run has seen, `l:`, `lx` and `ld` dead letters, `d:` documents, `dk:`, `da:` and
+-- `dr:` their indexes by kind, attribute and run, `wk` and `wf` workers.
 
-/**
- * What belongs to runs, and what lies beside them.
- *
- * Keys: `j:` the journal, `b:` the inbox by number, `k:` every id that it has had, `kx` ids of what was received by time, `w:` the
- * waiters of a topic, `s:` what a run has had of topics, `l:`, `lx` and `ld` dead letters,
- * `d:` documents, `dk:`, `da:` and `dr:` the ways
- * to them by kind, attribute and run, `wk` and `wf` workers.
- */
-export const BELONGING_ROWS_LUA = `
 local newest, subscriptions = {}, {}
 
 function journal.newest(h)
@@ -244,7 +239,7 @@ function documents.close_of(run)
   for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
     local name = unpacked(member)
     local d = documents.get(name[1], name[2])
-    if d and d[ATTRIBUTES.d] == '${OPEN_DOCUMENT}' then documents.mark(name[1], name[2], { false, false, false, '${CANCELLED_DOCUMENT}' }) end
+    if d and d[ATTRIBUTES.d] == 'OPEN_DOCUMENT' then documents.mark(name[1], name[2], { false, false, false, 'CANCELLED_DOCUMENT' }) end
   end
 end
 
@@ -271,4 +266,3 @@ function workers.remove(worker)
   call('ZREM', P .. ':wk', worker)
   call('HDEL', P .. ':wf', worker)
 end
-`;

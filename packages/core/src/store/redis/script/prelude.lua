@@ -1,12 +1,9 @@
-/**
- * The start of both scripts: arguments, the time, and how rows are packed.
- *
- * ARGV[1] is the operation, ARGV[2] the time or nothing (then it is the server's), ARGV[3] who asks, ARGV[4] which of the
- * ARGV[5] partitions this is. What may be null comes
- * as `-`, or as `=` and the text; payloads are kept in that form. Numbers that may be null come as nothing. A packed row has
- * `false` where it has nothing, which is a null in an answer.
- */
-export const PRELUDE_LUA = `
+-- The start of both scripts: arguments, the time, and the packing of rows.
+--
+-- ARGV[1] is the operation. ARGV[2] is the time, or empty for the server's time. ARGV[3] is the caller. ARGV[4] is the index of this
+-- partition, ARGV[5] the number of partitions. A nullable text is passed as `-`, or as `=` and the text; payloads are stored in that
+-- form. A nullable number is passed as an empty text. A packed row has `false` for null, which is a null in a reply.
+
 local P = KEYS[1]
 local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
 local given, at = ARGV, 5
@@ -125,4 +122,3 @@ function letters.get(id)
   local row = call('GET', P .. ':l:' .. id)
   return row and unpacked(row)
 end
-`;

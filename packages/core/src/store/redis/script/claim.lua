@@ -1,5 +1,5 @@
-/** Who owns what, and what is removed, as `ownership.ts` and `prune.ts` have it. */
-export const OWNERSHIP_LUA = `
+-- Claims, heartbeats and pruning. Mirrors rules/claim.ts and rules/prune.ts.
+
 local FREED_MAX = 1000
 
 -- Due, unowned, of these versions of workflows; the longest due first, or the shortest.
@@ -63,9 +63,9 @@ end
 local function release(id)
   local h = runs.head(id)
   runs.touch(h)
-  local rests = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
+  local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
   h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
-  if not rests then h[WAKE_AT] = now end
+  if not is_suspended then h[WAKE_AT] = now end
 end
 
 local function release_some(worker, limit)
@@ -88,7 +88,7 @@ local function release_all(worker)
   end
 end
 
-local function beat()
+local function heartbeat()
   local worker, lease, workflows = arg(), num(), text_or_null()
   local expires = call('ZSCORE', P .. ':wk', worker)
   local alive = expires and tonumber(expires) > now
@@ -100,7 +100,7 @@ local function beat()
     freed = freed + release_some(dead, FREED_MAX - freed)
     if call('EXISTS', P .. ':o:' .. dead, P .. ':hl:' .. dead) == 0 then workers.remove(dead) end
   end
-  return { now, alive and 1 or 0, freed, held_by(worker), next_due(worker, list()), next_expiry(worker) }
+  return { now, alive and 1 or 0, freed, owned_by(worker), next_due(worker, list()), next_expiry(worker) }
 end
 
 local function retire()
@@ -178,8 +178,7 @@ end
 local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
 
 local OPERATIONS = {
-  join = join, claim = claim, beat = beat, retire = retire, prune = prune, deliver = deliver,
+  join = join, claim = claim, heartbeat = heartbeat, retire = retire, prune = prune, deliver = deliver,
   acknowledge = acknowledge, remove = remove_named,
 }
 return OPERATIONS[ARGV[1]]()
-`;

@@ -1,10 +1,8 @@
-/**
- * Records alone, and nothing else of the batch has to do with their runs before: the common case. Their guards are read at once,
- * and each run costs one command more: its journal is as long as it should be afterwards, or what was pushed is taken back.
- *
- * It comes before all that the other cases need: to define that takes longer than to append a record.
- */
-export const PLAIN_APPENDS_LUA = `
+-- Appends that contain only records, when nothing else in the batch concerns their runs before: the common case. Their guards are read
+-- in one command, and each run costs one more: if the journal is not as long as it should be after the push, the push is undone.
+--
+-- This part comes before everything that the other cases need: defining those functions takes longer than appending a record.
+
 -- How many seqs have no record, when the guard is of this epoch.
 local function dropped_of(guard, epoch)
   if guard == epoch then return 0 end
@@ -64,4 +62,3 @@ if ARGV[1] == 'commit' then
   left_plain = push_plain()
   if #left_plain == 0 and given[at + 1] == '0' then return { now, {}, {}, {}, {} } end
 end
-`;

@@ -1,5 +1,5 @@
-/** What comes for a run, as `receive.ts` and `apply-post.ts` have it. */
-export const POSTS_LUA = `
+-- Posts to a run. Mirrors rules/deliver.ts and rules/apply-post.ts.
+
 local wakes, wake_order = {}, {}
 
 -- An entry, once it is numbered, goes to the run that it woke; without one the run has to read.
@@ -95,7 +95,7 @@ end
 -- What the run has not received when it ends.
 local function settle_leftover(h, e)
   if e[1] == 'event' then
-    events.give_back(h[ID], h[STATUS], e)
+    events.return_event(h[ID], h[STATUS], e)
   elseif e[1] == 'message' and e[7] == 'broadcast' then
     broadcast_message(h[ID], e)
   elseif e[1] == 'message' and e[7] == 'deadLetter' then
@@ -159,4 +159,3 @@ local function apply_post(post)
   if post.kind == 'start' then return { create(post.run, post.history) and 'queued' or 'duplicate' } end
   return close_children(post)
 end
-`;

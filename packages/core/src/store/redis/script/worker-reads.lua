@@ -1,5 +1,5 @@
-/** What a worker asks for: what it holds, and when somebody has to look. It follows the prelude in both scripts. */
-export const LOOKING_LUA = `
+-- Reads of a worker: the runs that it owns, and when the next run is due. Part of both scripts, after the prelude.
+
 -- Guards of open runs, in the order of their ids.
 local function guards_of(ids)
   local found = {}
@@ -11,10 +11,10 @@ local function guards_of(ids)
   return found
 end
 
-local function held_by(worker)
-  local ids, held = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
-  for i, guard in ipairs(guards_of(ids)) do held[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
-  return held
+local function owned_by(worker)
+  local ids, owned = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
+  for i, guard in ipairs(guards_of(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
+  return owned
 end
 
 local function next_due(worker, workflows)
@@ -33,4 +33,3 @@ local function next_expiry(worker)
   local rows = call('ZRANGE', P .. ':wk', 0, 1, 'WITHSCORES')
   return rows[1] ~= worker and rows[2] or rows[4] or false
 end
-`;

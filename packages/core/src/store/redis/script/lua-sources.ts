@@ -1,0 +1,2035 @@
+/** The Lua files of this folder. Written by `npm run lua`; do not edit. */
+export const LUA = {
+  /** `apply-event.lua` */
+  applyEvent: `-- Events and waiters. Mirrors rules/apply-event.ts; its invariants hold here too.
+--
+-- Keys: \`e:\` an event, \`pe:\` the pending events of a topic by how they are consumed, \`ex\` pending events by expiry, \`eo\` ended events by time.
+
+local PENDING_READ = 16
+
+function events.get(id)
+  local row = call('GET', P .. ':e:' .. id)
+  if not row then return false end
+  local r = unpacked(row)
+  return {
+    n = r[1], id = r[2], topic = r[3], value = r[4], at = r[5], expire = r[6], deliver = r[7], consume = r[8],
+    max = r[9], pending = r[10], received = r[11], holder = r[12],
+  }
+end
+
+local function pending_key(e) return P .. ':pe:' .. e.consume .. ':' .. e.topic end
+
+local function leave_pending(e)
+  call('ZREM', pending_key(e), e.id)
+  call('ZREM', P .. ':ex', ordered(e.n, e.id))
+end
+
+-- Writes an event that was pending, or was not, or is written for the first time (nil).
+function events.save(e, was)
+  local row = { e.n, e.id, e.topic, e.value, e.at, e.expire, e.deliver, e.consume, e.max, e.pending, e.received, e.holder }
+  call('SET', P .. ':e:' .. e.id, pack(row))
+  if e.pending and not was then
+    call('ZADD', pending_key(e), e.n, e.id)
+    call('ZADD', P .. ':ex', e.expire, ordered(e.n, e.id))
+    if was == false then call('ZREM', P .. ':eo', e.id) end
+  elseif not e.pending and was ~= false then
+    if was then leave_pending(e) end
+    call('ZADD', P .. ':eo', e.at, e.id)
+  end
+end
+
+function events.remove(e)
+  call('DEL', P .. ':e:' .. e.id)
+  call('ZREM', P .. ':eo', e.id)
+  if e.pending then leave_pending(e) end
+end
+
+-- The oldest pending event of the topic, after this number, that a run of this age may get.
+local function oldest_deliverable(topic, consume, after, created)
+  local key, offset = P .. ':pe:' .. consume .. ':' .. topic, 0
+  while true do
+    local ids = call('ZRANGEBYSCORE', key, '(' .. whole(after), '+inf', 'LIMIT', offset, PENDING_READ)
+    for _, id in ipairs(ids) do
+      local e = events.get(id)
+      if e.expire > now and (e.deliver == 'all' or e.at >= created) then return e end
+    end
+    if #ids < PENDING_READ then return false end
+    offset = offset + PENDING_READ
+  end
+end
+
+local function older(a, b) return a and (not b or a.n < b.n) and a or b end
+
+function events.oldest_pending(topic, seen, created)
+  return older(oldest_deliverable(topic, 'one', 0, created), oldest_deliverable(topic, 'all', seen, created))
+end
+
+local function find_pending(h, wanted)
+  local oldest = false
+  for _, topic in ipairs(wanted) do
+    if is_here(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
+  end
+  return oldest
+end
+
+local function event_entry(e, value) return { 'event', 'event:' .. e.id, e.topic, value, false, e.at, 'discard' } end
+
+-- A pending event has gone to this run.
+function events.mark_received(e, id)
+  if e.consume == 'one' then
+    e.value, e.pending, e.received, e.holder = '-', false, true, id
+    events.save(e, true)
+  elseif not e.received then
+    e.received = true
+    events.save(e, true)
+  end
+end
+
+-- Gives an event to a run that waits for it. A run of another partition may have stopped waiting when it arrives there: then
+-- it comes back.
+function events.hand(id, e, value)
+  local is_one, is_kept = e.consume == 'one', e.deliver ~= 'afterWait'
+  local entry = event_entry(e, value)
+  if is_here(id) then
+    local h = runs.head(id)
+    receive(h, entry, is_one)
+    if not is_one and is_kept then topics.set_seen(h, e.topic, e.n) end
+    return
+  end
+  topics.unqueue(e.topic, id)
+  send(place_of(id), {
+    'hand', id, entry[1], entry[2], entry[3], entry[4], '-', whole(entry[6]), entry[7],
+    e.consume, is_kept and whole(e.n) or '', e.deliver, whole(e.expire), whole(e.max),
+  })
+end
+
+-- Delivers the oldest event that is pending on one of the topics; says the newest inbox number then.
+function events.deliver_pending(h, wanted)
+  while true do
+    local e = find_pending(h, wanted)
+    if not e then return h[INBOX_LAST] end
+    local entry = event_entry(e, e.value)
+    if e.consume == 'all' then topics.set_seen(h, e.topic, e.n) end
+    events.mark_received(e, h[ID])
+    -- An id that the run has had brings nothing more: the next event may.
+    -- One that it had left behind is pending again.
+    local n = h[INBOX_LAST] + 1
+    if inbox.add(h, n, entry) or (e.consume == 'one' and inbox.restore(h, n, entry)) then return n end
+  end
+end
+
+local function bury(e, value, reason, status)
+  letters.insert({ name_segment(e.id), 'event', e.topic, e.topic, value, reason, status, e.at, now, e.id })
+end
+
+-- Takes an event out of its topic for good. One that nobody had becomes a dead letter.
+function events.end_pending(e, reason)
+  local value = e.value
+  e.value, e.pending = '-', false
+  if e.received then
+    events.save(e, true)
+  else
+    e.holder = false
+    events.save(e, true)
+    bury(e, value, reason, false)
+  end
+end
+
+local function limit_pending(e)
+  local one, all = P .. ':pe:one:' .. e.topic, P .. ':pe:all:' .. e.topic
+  local count = call('ZCARD', one) + call('ZCARD', all)
+  while count > e.max do
+    local first_one = call('ZRANGE', one, 0, 0, 'WITHSCORES')
+    local first_all = call('ZRANGE', all, 0, 0, 'WITHSCORES')
+    local oldest = first_one[1] or first_all[1]
+    if not oldest then return end
+    if first_one[1] and first_all[1] and tonumber(first_all[2]) < tonumber(first_one[2]) then oldest = first_all[1] end
+    events.end_pending(events.get(oldest), 'overflow')
+    count = count - 1
+  end
+end
+
+local function insert(e)
+  e.n = call('HINCRBY', P .. ':c', 'event', 1)
+  events.save(e, nil)
+end
+
+function events.apply(e)
+  if call('EXISTS', P .. ':e:' .. e.id) == 1 then return { 'duplicate' } end
+  local kept, value = e.deliver ~= 'afterWait', e.value
+  e.holder = false
+  if e.consume == 'one' then
+    local waiter = topics.longest_waiter(e.topic)
+    if waiter then
+      e.value, e.pending, e.received, e.holder = '-', false, true, waiter
+      insert(e)
+      events.hand(waiter, e, value)
+      return { 'delivered', 1 }
+    end
+  end
+  local waiters = e.consume == 'all' and topics.waiters(e.topic) or {}
+  if not kept then e.value = '-' end
+  e.pending, e.received = kept, #waiters > 0
+  insert(e)
+  for _, waiter in ipairs(waiters) do events.hand(waiter, e, value) end
+  if kept then limit_pending(e) end
+  if #waiters > 0 then return { 'delivered', #waiters } end
+  return { kept and 'queued' or 'dropped' }
+end
+
+-- An event that a run had and left behind: the next waiter has it, or the topic, or it is a dead letter.
+function events.take_back(e, id, status, value)
+  if e.consume == 'all' or e.holder ~= id then return end
+  local waiter = e.expire > now and topics.longest_waiter(e.topic)
+  if waiter then
+    e.holder = waiter
+    events.hand(waiter, e, value)
+    events.save(e, e.pending)
+  elseif e.deliver == 'afterWait' then
+    e.received, e.holder = false, false
+    events.save(e, e.pending)
+    bury(e, value, 'targetTerminated', status)
+  else
+    local was = e.pending
+    e.value, e.received, e.holder, e.pending = value, false, false, true
+    events.save(e, was)
+    limit_pending(e)
+  end
+end
+
+-- One whose row has been forgotten meanwhile. How it was consumed is not known of one that an operator has laid back: then
+-- whether others have had it is not known either, and a dead letter is for people to decide on.
+function events.take_back_forgotten(e, id, status, value)
+  if e.consume == '' then
+    bury(e, value, 'targetTerminated', status)
+    return
+  end
+  e.value, e.pending, e.received, e.holder = '-', false, true, id
+  insert(e)
+  events.take_back(e, id, status, value)
+end
+
+-- Entry fields from the eighth on are what a topic of another partition sent along.
+function events.return_event(id, status, entry)
+  local event_id, topic = string.sub(entry[2], 7), entry[3]
+  if is_here(topic) then
+    local e = events.get(event_id)
+    if e then events.take_back(e, id, status, entry[4]) end
+  elseif entry[8] ~= 'all' then
+    send(place_of(topic), {
+      'return', event_id, id, status and '=' .. status or '-', topic, entry[4], whole(entry[6]),
+      entry[8] or '', entry[9] or 'all', entry[10] or whole(now), entry[11] or '1',
+    })
+  end
+end
+
+local function is_in_inbox(e)
+  if not e.holder or not is_here(e.holder) then return false end
+  local n = call('HGET', P .. ':k:' .. e.holder, 'event:event:' .. e.id)
+  return n and call('HEXISTS', P .. ':b:' .. e.holder, n) == 1
+end
+
+-- Removes events from before this that are neither pending nor in an inbox; says how many.
+function events.remove_before(before_at, limit)
+  local removed, passed = 0, 0
+  while removed < limit do
+    local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', passed, limit - removed)
+    for _, id in ipairs(ids) do
+      local e = events.get(id)
+      if is_in_inbox(e) then
+        passed = passed + 1
+      else
+        events.remove(e)
+        removed = removed + 1
+      end
+    end
+    if #ids == 0 then return removed end
+  end
+  return removed
+end
+`,
+  /** `apply-post.lua` */
+  applyPost: `-- Posts to a run. Mirrors rules/deliver.ts and rules/apply-post.ts.
+
+local wakes, wake_order = {}, {}
+
+-- An entry, once it is numbered, goes to the run that it woke; without one the run has to read.
+local function wake(h, entry)
+  local id = h[ID]
+  local w = wakes[id]
+  if not w then
+    w = { id, false, 0, entry and {} or false }
+    wakes[id] = w
+    wake_order[#wake_order + 1] = id
+  end
+  w[2], w[3] = h[OWNER], h[EPOCH]
+  if not entry then w[4] = false elseif w[4] then w[4][#w[4] + 1] = entry end
+end
+
+-- Tells of a run that nobody owns, if it may be claimed at once.
+local function wake_claimable(h)
+  if not h[OWNER] and h[WAKE_AT] and h[WAKE_AT] <= now then wake(h, nil) end
+end
+
+local function is_awaited(h, e)
+  if e[1] == 'event' or e[1] == 'cancel' then return true end
+  local awaited = runs.awaited(h)
+  if not awaited then return false end
+  if e[1] == 'child' then return awaited[1] end
+  for i = 2, #awaited do if awaited[i] == e[3] then return true end end
+  return false
+end
+
+-- Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
+-- that was due before keeps its place among the due ones.
+function receive(h, e, again)
+  local n = h[INBOX_LAST] + 1
+  if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
+  runs.touch(h)
+  h[INBOX_LAST] = n
+  if not is_awaited(h, e) then return { 'queued' } end
+  topics.leave(h)
+  h[WAKE_AT] = h[WAKE_AT] and math.min(h[WAKE_AT], now) or now
+  wake(h, { n, e[1], e[2], e[3], e[4], e[5], e[6], e[7] })
+  return { 'delivered', 1 }
+end
+
+-- An id that the run knows is a duplicate even after the run has ended.
+local function post_entry(to, e)
+  local h = runs.head(to)
+  if not h then return { 'targetNotFound' } end
+  if not is_terminal(h[STATUS]) then return receive(h, e) end
+  if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
+  return { 'targetTerminated', h[STATUS] }
+end
+
+local ESCAPES = { ['%'] = '%25', ['/'] = '%2F', ['~'] = '%7E', ['#'] = '%23' }
+function name_segment(name) return (string.gsub(name, '[%%/~#]', ESCAPES)) end
+local function origin_id(to, id) return name_segment(to) .. '//' .. name_segment(id) end
+
+local function bury_message(to, e, reason, status)
+  letters.insert({ origin_id(to, e[2]), 'message', to, e[3], e[4], reason, status, e[6], now, e[2] })
+end
+
+local BROADCAST_EXPIRE_MS = 7 * 24 * 60 * 60 * 1000
+local BROADCAST_PENDING_MAX = 10000
+
+local function broadcast_message(to, e)
+  local id, expire, topic = origin_id(to, e[2]), now + BROADCAST_EXPIRE_MS, e[3]
+  if is_here(topic) then
+    events.apply({
+      id = id, topic = topic, value = e[4], at = e[6], expire = expire,
+      deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
+    })
+  else
+    send(place_of(topic), {
+      'event', topic, id, e[4], whole(e[6]), whole(expire), 'all', 'one', whole(BROADCAST_PENDING_MAX),
+    })
+  end
+end
+
+local function post_message(post)
+  local e = post.entry
+  local answer = post_entry(post.to, e)
+  if answer[1] == 'targetNotFound' then
+    if post.by_run then bury_message(post.to, e, 'targetNotFound', false) end
+  elseif answer[1] == 'targetTerminated' then
+    if e[7] == 'broadcast' then
+      broadcast_message(post.to, e)
+    elseif e[7] == 'deadLetter' or post.by_run then
+      bury_message(post.to, e, 'targetTerminated', answer[2])
+    end
+  end
+  return answer
+end
+
+-- What the run has not received when it ends.
+local function settle_leftover(h, e)
+  if e[1] == 'event' then
+    events.return_event(h[ID], h[STATUS], e)
+  elseif e[1] == 'message' and e[7] == 'broadcast' then
+    broadcast_message(h[ID], e)
+  elseif e[1] == 'message' and e[7] == 'deadLetter' then
+    bury_message(h[ID], e, 'targetTerminated', h[STATUS])
+  end
+end
+
+local function create(run, history)
+  local id, owner = run.id, run.owner
+  if runs.head(id) then return false end
+  local h = {
+    0, id, run.workflow, run.version, run.start_id, run.created, owner and 'running' or 'pending', 1, 0, owner,
+    not owner and run.start_at, 0, 0, 0, 0, 0, owner and run.created, false,
+    history and history.undo or 'none', false, 0, false, run.parent, run.on_close, 0,
+  }
+  local life = history and history.life
+  if life then
+    h[STARTED_AT], h[GENERATION], h[BASE_SEQ], h[DROPPED] = life.started, life.generation, life.base, life.base
+  end
+  runs.insert(run, h)
+  if history then
+    if #history.records > 0 then journal.add(h, history.records, life and life.seqs) end
+    for _, e in ipairs(history.inbox) do
+      if inbox.add(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
+    end
+  end
+  if owner then workers.register(owner) end
+  wake_claimable(h)
+  return true
+end
+
+local function close_children(post)
+  if call('EXISTS', P .. ':cx:' .. post.of, P .. ':ch:' .. post.of) == 0 then return { 'queued' } end
+  for _, place in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
+    send(tonumber(place), { 'closeChildren', post.of, post.reason, whole(post.at) })
+  end
+  for _, child in ipairs(runs.children(post.of)) do
+    if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
+      receive(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
+    end
+  end
+  return { 'queued' }
+end
+
+-- The run or topic that a post is for says where it belongs; children may be anywhere.
+local function target_of(post)
+  if post.kind == 'event' then return post.event.topic end
+  return post.kind == 'start' and post.run.id or post.to
+end
+
+local function apply_post(post)
+  local target = PLACES > 1 and target_of(post)
+  if target and not is_here(target) then
+    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, place_of(target)) end
+    send(place_of(target), post.words)
+    return { 'queued' }
+  end
+  if post.kind == 'message' then return post_message(post) end
+  if post.kind == 'event' then return events.apply(post.event) end
+  if post.kind == 'entry' then return post_entry(post.to, post.entry) end
+  if post.kind == 'start' then return { create(post.run, post.history) and 'queued' or 'duplicate' } end
+  return close_children(post)
+end
+`,
+  /** `apply.lua` */
+  apply: `-- What each transition does to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
+
+local function leave_topics(h)
+  if h[TOPICS] > 0 then topics.leave(h) end
+end
+
+-- Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is pending
+-- on one of its topics does, else the run is a waiter from here on.
+local function suspend(h, state)
+  local wait = state.wait
+  local wanted = wait and wait.topics or {}
+  if h[INBOX_LAST] <= state.seen and #wanted > 0 then h[INBOX_LAST] = events.deliver_pending(h, wanted) end
+  h[STATUS] = h[UNDO] == 'underWay' and 'compensating' or state.status
+  if state.status == 'suspended' then h[CLAIMS] = 0 end
+  if h[INBOX_LAST] > state.seen then
+    leave_topics(h)
+    h[WAKE_AT] = now
+    wake(h, nil)
+  else
+    if #wanted > 0 then topics.subscribe(h, wanted) else leave_topics(h) end
+    h[WAKE_AT] = wait and wait['until']
+  end
+  runs.set_wait(h, wait)
+end
+
+local function release(h, state)
+  leave_topics(h)
+  if state.status == 'reopened' then
+    h[ENDED_AT], h[UNDO], h[VERSION] = false, state.undo, state.version or h[VERSION]
+  end
+  h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = working_status(h), false, 0, state.at
+  if state.status ~= 'released' then runs.set(h, 'o', '-') end
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+-- The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it.
+local function stop(h, state)
+  leave_topics(h)
+  journal.add(h, { state.record })
+  h[UNDO], h[STATUS], h[OWNER], h[CLAIMS], h[WAKE_AT] = 'underWay', 'compensating', false, 0, state.at
+  runs.set(h, 'o', '-')
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+local function pause(h, state)
+  leave_topics(h)
+  h[STATUS], h[OWNER], h[WAKE_AT] = 'paused', false, false
+  runs.set(h, 'o', state.reason)
+  runs.set_wait(h, false)
+end
+
+local function restart(h, state)
+  leave_topics(h)
+  journal.cut(h, state.base)
+  documents.remove('snapshot', h[ID])
+  h[UNDO], h[WORKFLOW], h[VERSION], h[STATUS] = 'none', state.workflow, state.version, 'running'
+  h[WAKE_AT] = not h[OWNER] and state.at
+  h[GENERATION], h[CLAIMS], h[STARTED_AT] = h[GENERATION] + 1, 0, state.at
+  runs.set(h, 'i', state.input)
+  runs.set_wait(h, false)
+  wake_claimable(h)
+end
+
+local function finish(h, state)
+  leave_topics(h)
+  h[STATUS], h[ENDED_AT], h[OWNER], h[WAKE_AT] = state.status, state.at, false, false
+  runs.set(h, 'o', state.outcome)
+  runs.set_wait(h, false)
+  if h[INBOX_LAST] == 0 then return end
+  local leftovers = inbox.open(h[ID])
+  for _, e in ipairs(leftovers) do inbox.take(h[ID], table.remove(e, 1)) end
+  for _, e in ipairs(leftovers) do settle_leftover(h, e) end
+end
+
+local STATES = {
+  running = suspend, suspended = suspend, released = release, resumed = release, reopened = release, compensating = stop, paused = pause,
+  continued = restart, completed = finish, failed = finish, cancelled = finish,
+}
+
+local function apply_documents(changes)
+  for _, change in ipairs(changes) do
+    if change.put then documents.put(change.put)
+    elseif change.create then documents.create(change.create)
+    elseif change.marks then documents.mark(change.kind, change.id, change.marks)
+    else documents.remove(change.kind, change.id) end
+  end
+end
+
+local NOT_FOUND = { 'notFound' }
+local APPLIED, AGAIN = 0, 1
+
+local function apply_create(run, history)
+  if create(run, history) then
+    if run.parent and not is_here(run.parent) then send(place_of(run.parent), { 'child', run.parent, whole(HERE) }) end
+    return APPLIED
+  end
+  local h = runs.head(run.id)
+  if h[START_ID] == run.start_id then return AGAIN end
+  return { 'exists', h[STATUS], h[EPOCH] }
+end
+
+-- Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition.
+local function is_again(h, t)
+  if t.state then return h[TURN] >= t.turn end
+  return #t.records > 0 and t.first <= journal.newest(h)
+end
+
+local function guard_append(h, t)
+  if not h then return NOT_FOUND end
+  if h[EPOCH] ~= t.epoch then return { 'fenced', h[EPOCH] } end
+  if is_again(h, t) then return AGAIN end
+  if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
+  if t.inbox and h[INBOX_LAST] ~= t.inbox then return { 'inbox', h[INBOX_LAST] } end
+  if t.not_before and t.not_before > now then return { 'early', now } end
+  if #t.records > 0 and t.first ~= journal.newest(h) + 1 then return { 'gap', journal.newest(h) } end
+  return nil
+end
+
+local function apply_append(t)
+  local h = runs.head(t.run_id)
+  local refusal = guard_append(h, t)
+  if refusal then return refusal end
+  if #t.records > 0 then journal.append(h, t.records) end
+  for _, range in ipairs(t.trim) do journal.trim(h, range[1], range[2]) end
+  for _, n in ipairs(t.taken) do inbox.take(h[ID], n) end
+  apply_documents(t.documents)
+  if t.state or t.undo then
+    runs.touch(h)
+    h[UNDO] = t.undo or h[UNDO]
+    if t.state then
+      h[TURN] = t.turn
+      if t.state.status == 'failed' or t.state.status == 'cancelled' then documents.close_of(h[ID]) end
+      STATES[t.state.status](h, t.state)
+    end
+  end
+  for _, post in ipairs(t.posts) do apply_post(post) end
+  return APPLIED
+end
+
+local function append_plain(t)
+  local h = runs.head(t.run_id)
+  local refusal = guard_append(h, t)
+  if not refusal then journal.append(h, t.records) end
+  return refusal or APPLIED
+end
+
+local function restore_entry(h, e)
+  if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
+end
+
+-- What comes back was there before what lies there: so that goes behind it.
+local function restore_entries(h, restore)
+  local before, waiting = h[INBOX_LAST], inbox.open(h[ID])
+  for _, e in ipairs(restore) do restore_entry(h, e) end
+  if h[INBOX_LAST] == before then return end
+  for _, e in ipairs(waiting) do
+    inbox.take(h[ID], table.remove(e, 1))
+    restore_entry(h, e)
+  end
+end
+
+-- Cuts the journal, adds to it, and lays back what was received in the part that is gone. A snapshot may hold what the run was
+-- after the cut.
+local function change_journal(h, change)
+  if change.cut_after then
+    journal.cut_after(h, change.cut_after)
+    documents.remove('snapshot', h[ID])
+  end
+  if #change.add > 0 then journal.add(h, change.add) end
+  if #change.restore > 0 then restore_entries(h, change.restore) end
+end
+
+-- What is made of a run from outside that ends what it has open. A program that completes ends it by itself.
+local CLOSING = { reopened = true, compensating = true, failed = true, cancelled = true }
+
+local function apply_control(t)
+  local h = runs.head(t.run_id)
+  if not h then return NOT_FOUND end
+  if h[CONTROL_ID] == t.control_id then return AGAIN end
+  if is_terminal(h[STATUS]) and t.state.status ~= 'reopened' then return { 'terminal', h[STATUS] } end
+  if h[EPOCH] ~= t.epoch or (t.undo and h[UNDO] ~= t.undo) then return { 'fenced', h[EPOCH] } end
+  local change = t.journal
+  if change and change.seen and (journal.newest(h) ~= change.seen or h[STATUS] ~= change.status) then
+    return { 'moved', journal.newest(h), h[STATUS] }
+  end
+  runs.touch(h)
+  h[EPOCH], h[TURN], h[OWNER], h[CONTROL_ID] = h[EPOCH] + 1, 0, false, t.control_id
+  if change then change_journal(h, change) end
+  if CLOSING[t.state.status] then documents.close_of(h[ID]) end
+  STATES[t.state.status](h, t.state)
+  for _, post in ipairs(t.posts) do apply_post(post) end
+  return APPLIED
+end
+
+local function answer_post(post)
+  local answer = apply_post(post)
+  return { 'post', answer[1] == 'duplicate' and 1 or 0, answer[1], answer[2] or false }
+end
+
+-- One that is there already as it is to be was put by this very transition: no two who revise a document write the same.
+local function apply_revise(seen, document, post)
+  local found = documents.get(document[1], document[2])
+  if found and documents.is_same(found, document) then return AGAIN end
+  if found and not (seen and documents.is_same(found, seen)) or not found and seen then return { 'changed' } end
+  if post and is_here(post.to) then
+    local h = runs.head(post.to)
+    if not h then return NOT_FOUND end
+    if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
+  end
+  documents.put(document)
+  if post then apply_post(post) end
+  return APPLIED
+end
+
+local function is_known(post)
+  if post.kind == 'event' then return call('EXISTS', P .. ':e:' .. post.event.id) == 1 end
+  return runs.head(post.to) and inbox.knows(post.to, post.entry[1], post.entry[2])
+end
+
+-- The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that is
+-- gone while its post is known was taken away by this very transition.
+local function apply_letter(t)
+  local letter = letters.get(t.id)
+  if not letter then return t.post and is_known(t.post) and answer_post(t.post) or NOT_FOUND end
+  letters.remove(letter)
+  local e = letter[2] == 'event' and events.get(letter[10])
+  if e and not e.pending and not e.holder then events.remove(e) end
+  return t.post and answer_post(t.post) or APPLIED
+end
+`,
+  /** `claim.lua` */
+  claim: `-- Claims, heartbeats and pruning. Mirrors rules/claim.ts and rules/prune.ts.
+
+local FREED_MAX = 1000
+
+-- Due, unowned, of these versions of workflows; the longest due first, or the shortest.
+local function claimable(workflows, limit, newest)
+  local found = {}
+  for _, workflow in ipairs(workflows) do
+    local key = P .. ':df:' .. workflow
+    local rows = newest and call('ZREVRANGEBYSCORE', key, whole(now), '-inf', 'LIMIT', 0, limit)
+      or call('ZRANGEBYSCORE', key, '-inf', whole(now), 'LIMIT', 0, limit)
+    for _, member in ipairs(rows) do found[#found + 1] = runs.head(string.sub(member, ORDERED_LENGTH + 1)) end
+  end
+  if #workflows > 1 then
+    table.sort(found, function(a, b)
+      if newest then a, b = b, a end
+      if a[WAKE_AT] ~= b[WAKE_AT] then return a[WAKE_AT] < b[WAKE_AT] end
+      return a[KEY] < b[KEY]
+    end)
+  end
+  while #found > limit do found[#found] = nil end
+  return found
+end
+
+-- No more suspects than asked for: those that are passed by must not hide the others.
+local function choose(request)
+  local asked = request.limit
+  while true do
+    local found = claimable(request.workflows, asked, request.newest)
+    local left, chosen = request.suspects or 0, {}
+    for _, h in ipairs(found) do
+      local suspect = request.claims and h[CLAIMS] >= request.claims
+      if #chosen < request.limit and (not suspect or left > 0) then chosen[#chosen + 1] = h end
+      if suspect then left = left - 1 end
+    end
+    if #chosen == request.limit or #found < asked then return chosen end
+    asked = asked * 2
+  end
+end
+
+local function claim()
+  local worker = arg()
+  local request = { limit = num(), claims = num_or_null(), suspects = num_or_null(), newest = arg() == '1',
+    workflows = list() }
+  local chosen = choose(request)
+  if #chosen > 0 then workers.register(worker) end
+  for _, h in ipairs(chosen) do
+    runs.touch(h)
+    local newest = journal.newest(h)
+    h[CLAIMS] = newest > h[CLAIM_SEQ] and 1 or h[CLAIMS] + 1
+    h[CLAIM_SEQ] = newest
+    h[STATUS], h[EPOCH], h[TURN], h[OWNER], h[WAKE_AT] = working_status(h), h[EPOCH] + 1, 0, worker, false
+    h[STARTED_AT] = h[STARTED_AT] or now
+    if h[STATUS] == 'compensating' then runs.set_wait(h, false) end
+  end
+  runs.flush()
+  local claimed = {}
+  for i, h in ipairs(chosen) do claimed[i] = runs.get(h[ID]) end
+  return { now, claimed }
+end
+
+-- A suspended run waits on as it did; one in the middle of work has to be claimed.
+local function release(id)
+  local h = runs.head(id)
+  runs.touch(h)
+  local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
+  h[OWNER], h[EPOCH], h[TURN] = false, h[EPOCH] + 1, 0
+  if not is_suspended then h[WAKE_AT] = now end
+end
+
+local function release_some(worker, limit)
+  local released = 0
+  for _, set in ipairs({ ':hl:', ':o:' }) do
+    local ids = released < limit and call('ZRANGE', P .. set .. worker, 0, limit - released - 1) or {}
+    for _, id in ipairs(ids) do release(id) end
+    released = released + #ids
+  end
+  runs.flush()
+  return released
+end
+
+local function release_all(worker)
+  local freed = 0
+  while true do
+    local some = release_some(worker, FREED_MAX)
+    freed = freed + some
+    if some < FREED_MAX then return freed end
+  end
+end
+
+local function heartbeat()
+  local worker, lease, workflows = arg(), num(), text_or_null()
+  local expires = call('ZSCORE', P .. ':wk', worker)
+  local alive = expires and tonumber(expires) > now
+  local freed = alive and 0 or release_all(worker)
+  call('ZADD', P .. ':wk', whole(now + lease), worker)
+  if workflows then call('HSET', P .. ':wf', worker, workflows) end
+  for _, dead in ipairs(call('ZRANGEBYSCORE', P .. ':wk', '-inf', whole(now), 'LIMIT', 0, FREED_MAX)) do
+    if freed >= FREED_MAX then break end
+    freed = freed + release_some(dead, FREED_MAX - freed)
+    if call('EXISTS', P .. ':o:' .. dead, P .. ':hl:' .. dead) == 0 then workers.remove(dead) end
+  end
+  return { now, alive and 1 or 0, freed, owned_by(worker), next_due(worker, list()), next_expiry(worker) }
+end
+
+local function retire()
+  local worker = arg()
+  release_all(worker)
+  workers.remove(worker)
+  return { now }
+end
+
+-- Whether a run above is open, and has not been continued since the run below it was made.
+local function is_below_open(h)
+  while h[PARENT] do
+    local above = runs.head(h[PARENT])
+    if not above or h[CREATED_AT] < (above[STARTED_AT] or 0) then return false end
+    if not is_terminal(above[STATUS]) then return true end
+    h = above
+  end
+  return false
+end
+
+local ENDED_READ = 100
+
+-- Ended runs of a status that may go, the oldest first. All of one time are looked at before it is known which came first.
+local function ended(status, ended_before, limit)
+  local found, offset, last = {}, 0, nil
+  while true do
+    local rows = call('ZRANGE', P .. ':le:' .. status, offset, offset + ENDED_READ - 1, 'WITHSCORES')
+    for i = 1, #rows, 2 do
+      if #found >= limit and rows[i + 1] ~= last then return found end
+      last = rows[i + 1]
+      local h = runs.head(rows[i])
+      local may_go = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
+      if may_go and not is_below_open(h) then found[#found + 1] = h end
+    end
+    if #rows < 2 * ENDED_READ then return found end
+    offset = offset + ENDED_READ
+  end
+end
+
+local function remove_ended(statuses, ended_before, limit)
+  local all = {}
+  for _, status in ipairs(statuses) do
+    local found = ended(status, ended_before, limit - #all)
+    table.sort(found, function(a, b)
+      if a[CREATED_AT] ~= b[CREATED_AT] then return a[CREATED_AT] < b[CREATED_AT] end
+      return a[KEY] < b[KEY]
+    end)
+    for _, h in ipairs(found) do if #all < limit then all[#all + 1] = h end end
+  end
+  for _, h in ipairs(all) do runs.remove(h) end
+  return #all
+end
+
+local function prune()
+  local ended_before, statuses, received_before, letters_before, limit =
+    num_or_null(), list(), num_or_null(), num_or_null(), num()
+  local removed = 0
+  while ended_before and removed < limit do
+    local some = remove_ended(statuses, ended_before, limit - removed)
+    if some == 0 then break end
+    removed = removed + some
+  end
+  local expired = call('ZRANGEBYSCORE', P .. ':ex', '-inf', whole(now), 'LIMIT', 0, limit)
+  for _, member in ipairs(expired) do events.end_pending(events.get(string.sub(member, ORDERED_LENGTH + 1)), 'expired') end
+  local forgotten = 0
+  if received_before then
+    forgotten = inbox.forget_before(received_before, limit)
+    if forgotten < limit then forgotten = forgotten + events.remove_before(received_before, limit - forgotten) end
+  end
+  local letters_gone = letters_before and letters.remove_before(letters_before, limit) or 0
+  return { now, removed, forgotten, #expired, letters_gone }
+end
+
+-- Every store that is opened has a number of its own.
+local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
+
+local OPERATIONS = {
+  join = join, claim = claim, heartbeat = heartbeat, retire = retire, prune = prune, deliver = deliver,
+  acknowledge = acknowledge, remove = remove_named,
+}
+return OPERATIONS[ARGV[1]]()
+`,
+  /** `outbox.lua` */
+  outbox: `-- Messages of this partition to others. A partition has one outbox for each other partition. A message stays in it from its commit
+-- until the other partition has taken it. The numbers of an outbox only grow, even when a server comes back with older data, and the
+-- receiver stores the last number. So each message takes effect once, in order.
+--
+-- Keys: \`ob:\` the outbox for a partition. \`c\` has the number of the last message.
+
+local HERE, PLACES = tonumber(ARGV[4]), tonumber(ARGV[5])
+local OUTBOX_READ = 100
+local NUMBERS_A_MS = 1000
+local sent_to, sent_order = {}, {}
+
+local function place_of(text)
+  if PLACES == 1 then return HERE end
+  return tonumber(string.sub(redis.sha1hex(text), 1, 8), 16) % PLACES
+end
+
+local function is_here(text) return PLACES == 1 or place_of(text) == HERE end
+
+local function send(place, words)
+  local last = tonumber(call('HGET', P .. ':c', 'sent') or 0)
+  local n = whole(math.max(last + 1, now * NUMBERS_A_MS))
+  call('HSET', P .. ':c', 'sent', n)
+  call('ZADD', P .. ':ob:' .. place, n, n .. ' ' .. cjson.encode(words))
+  if not sent_to[place] then sent_order[#sent_order + 1] = place end
+  sent_to[place] = true
+end
+
+-- What lies in the outboxes that were added to, from the oldest on: the new messages may not be all.
+local function outgoing()
+  local found = {}
+  for i, place in ipairs(sent_order) do
+    found[i] = { place, call('ZRANGE', P .. ':ob:' .. place, 0, OUTBOX_READ - 1) }
+  end
+  return found
+end
+
+local function acknowledge()
+  local place, n = arg(), arg()
+  return { now, call('ZREMRANGEBYSCORE', P .. ':ob:' .. place, '-inf', n) }
+end
+`,
+  /** `partition-arrivals.lua` */
+  partitionArrivals: `-- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A waiting run asks the topic;
+-- the topic delivers an event to it; a run that stopped waiting returns the event.
+--
+-- Keys: \`hw\`, by partition, the number of the last message taken from it.
+
+local arrivals = {}
+
+function arrivals.subscribe()
+  local topic, id, created, seen = arg(), arg(), num(), num()
+  local e = events.oldest_pending(topic, seen, created)
+  if not e then
+    topics.queue(topic, id)
+    return
+  end
+  local value = e.value
+  events.mark_received(e, id)
+  events.hand(id, e, value)
+end
+
+-- A run of this partition has a child in another, and did not start it itself.
+function arrivals.child() call('SADD', P .. ':cx:' .. arg(), arg()) end
+
+function arrivals.leave() topics.unqueue(arg(), arg()) end
+
+-- An event that the run has had brings nothing: it still waits, so it asks again.
+function arrivals.hand()
+  local id, e = arg(), read.entry()
+  local consume, n = arg(), num_or_null()
+  e[8], e[9], e[10], e[11] = consume, arg(), arg(), arg()
+  local h, topic = runs.head(id), e[3]
+  if h and not is_terminal(h[STATUS]) and topics.is_subscribed(h, topic) then
+    if n and n > topics.seen(h, topic) then topics.set_seen(h, topic, n) end
+    if receive(h, e, consume == 'one')[1] == 'duplicate' then topics.ask(h, topic) end
+  else
+    events.return_event(id, h and h[STATUS], e)
+  end
+end
+
+arrivals['return'] = function()
+  local event_id, id, status = arg(), arg(), text_or_null()
+  local given_back = { id = event_id, topic = arg() }
+  local value = arg()
+  given_back.at, given_back.consume, given_back.deliver = num(), arg(), arg()
+  given_back.expire, given_back.max = num(), num()
+  local e = events.get(event_id)
+  if e then events.take_back(e, id, status, value) else events.take_back_forgotten(given_back, id, status, value) end
+end
+
+local function arrive(words)
+  given, at = words, 0
+  local arrival = arrivals[words[1]]
+  if not arrival then
+    apply_post(read.post())
+    return
+  end
+  arg()
+  arrival()
+end
+
+-- Messages of one partition's outbox, from the oldest on; those that were taken before are passed over.
+local function deliver()
+  local source, messages = arg(), list()
+  local taken = tonumber(call('HGET', P .. ':hw', source) or 0)
+  for _, message in ipairs(messages) do
+    local gap = string.find(message, ' ', 1, true)
+    local n = tonumber(string.sub(message, 1, gap - 1))
+    if n > taken then
+      taken = n
+      arrive(cjson.decode(string.sub(message, gap + 1)))
+    end
+  end
+  call('HSET', P .. ':hw', source, whole(taken))
+  runs.flush()
+  tell()
+  return { now, woken(), outgoing(), whole(taken) }
+end
+
+-- Removes ended runs that are named, with all that belongs to them.
+local function remove_named()
+  local ended_before, removed = num(), 0
+  for _, id in ipairs(list()) do
+    local h = runs.head(id)
+    if h and is_terminal(h[STATUS]) and h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. id) == 0 then
+      runs.remove(h)
+      removed = removed + 1
+    end
+  end
+  return { now, removed }
+end
+`,
+  /** `partition-reads.lua` */
+  partitionReads: `-- Reads for other partitions: outboxes that are not empty, and runs that other partitions still need.
+
+local ENDED_READ = 200
+local OUTBOX_READ = 100
+local partition_reads = {}
+
+function partition_reads.outbox()
+  local found = {}
+  for place = 0, tonumber(ARGV[5]) - 1 do
+    local messages = call('ZRANGE', P .. ':ob:' .. place, 0, OUTBOX_READ - 1)
+    if #messages > 0 then found[#found + 1] = { place, messages } end
+  end
+  return found
+end
+
+-- Runs of a status that ended before a time, among a bounded number in the order of their age, from this rank on; then the rank
+-- to go on from, or nothing. One that was made after that time has not ended before it.
+function partition_reads.ended()
+  local status, ended_before, offset = arg(), num(), num()
+  local rows = call('ZRANGE', P .. ':le:' .. status, offset, offset + ENDED_READ - 1, 'WITHSCORES')
+  local found = {}
+  for i = 1, #rows, 2 do
+    if tonumber(rows[i + 1]) >= ended_before then return { found, false } end
+    local h = runs.head(rows[i])
+    if h[ENDED_AT] < ended_before then
+      found[#found + 1] = { h[ID], h[PARENT], h[CREATED_AT] }
+    end
+  end
+  return { found, #rows == 2 * ENDED_READ and offset + ENDED_READ }
+end
+
+-- Which of these have children here.
+function partition_reads.parents()
+  local found = {}
+  for _, id in ipairs(list()) do if call('EXISTS', P .. ':ch:' .. id) == 1 then found[#found + 1] = id end end
+  return found
+end
+
+-- What is above a run: its parent, when it was made and began, its status; nothing when it is not there.
+function partition_reads.above()
+  local h = runs.head(arg())
+  return h and { h[PARENT], h[CREATED_AT], h[STARTED_AT], h[STATUS] }
+end
+`,
+  /** `plain-appends.lua` */
+  plainAppends: `-- Appends that contain only records, when nothing else in the batch concerns their runs before: the common case. Their guards are read
+-- in one command, and each run costs one more: if the journal is not as long as it should be after the push, the push is undone.
+--
+-- This part comes before everything that the other cases need: defining those functions takes longer than appending a record.
+
+-- How many seqs have no record, when the guard is of this epoch.
+local function dropped_of(guard, epoch)
+  if guard == epoch then return 0 end
+  local start = epoch .. ':'
+  return guard and string.sub(guard, 1, #start) == start and tonumber(string.sub(guard, #start + 1))
+end
+
+-- What is the newest seq if these arguments are pushed.
+local function push_given(id, dropped, count)
+  local key = P .. ':j:' .. id
+  if count == 1 then return call('RPUSH', key, given[at + 1]) + dropped end
+  local length
+  for first = 1, count, GIVEN_MAX do
+    length = call('RPUSH', key, unpack(given, at + first, at + math.min(first + GIVEN_MAX - 1, count)))
+  end
+  return length + dropped
+end
+
+local function is_pushed(id, guard, epoch, last, count)
+  local dropped = dropped_of(guard, epoch)
+  if not dropped then return false end
+  if push_given(id, dropped, count) == last then return true end
+  call('LTRIM', P .. ':j:' .. id, 0, -count - 1)
+  return false
+end
+
+-- Those that were not pushed: each with its place, and as it is appended where the whole head is looked at.
+local function push_plain()
+  local count, left = num(), {}
+  local ids, guards, first = at, nil, 0
+  at = at + count
+  local done, last_alike, epoch, pushed = 0, 0, nil, 0
+  while done < count do
+    if done == last_alike then
+      epoch, pushed = arg(), num()
+      last_alike = done + num()
+    end
+    if done % GIVEN_MAX == 0 then
+      first = done
+      guards = call('HMGET', P .. ':g', unpack(given, ids + done + 1, ids + math.min(done + GIVEN_MAX, count)))
+    end
+    done = done + 1
+    local id, last = given[ids + done], num()
+    if is_pushed(id, guards[done - first], epoch, last, pushed) then
+      at = at + pushed
+    else
+      local t = { run_id = id, epoch = tonumber(epoch), first = last - pushed + 1, records = {} }
+      for k = 1, pushed do t.records[k] = arg() end
+      left[#left + 1] = { done, t }
+    end
+  end
+  return left
+end
+
+local left_plain = {}
+if ARGV[1] == 'commit' then
+  left_plain = push_plain()
+  if #left_plain == 0 and given[at + 1] == '0' then return { now, {}, {}, {}, {} } end
+end
+`,
+  /** `prelude.lua` */
+  prelude: `-- The start of both scripts: arguments, the time, and the packing of rows.
+--
+-- ARGV[1] is the operation. ARGV[2] is the time, or empty for the server's time. ARGV[3] is the caller. ARGV[4] is the index of this
+-- partition, ARGV[5] the number of partitions. A nullable text is passed as \`-\`, or as \`=\` and the text; payloads are stored in that
+-- form. A nullable number is passed as an empty text. A packed row has \`false\` for null, which is a null in a reply.
+
+local P = KEYS[1]
+local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
+local given, at = ARGV, 5
+-- How many arguments a command gets at most; an even number.
+local GIVEN_MAX = 1000
+
+local function arg()
+  at = at + 1
+  return given[at]
+end
+local function num() return tonumber(arg()) end
+local function num_or_null()
+  local a = arg()
+  return a ~= '' and tonumber(a)
+end
+local function text_or_null()
+  local a = arg()
+  return a ~= '-' and string.sub(a, 2)
+end
+local function list()
+  local items = {}
+  for i = 1, num() do items[i] = arg() end
+  return items
+end
+
+local now
+if ARGV[2] == '' then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+else
+  now = tonumber(ARGV[2])
+end
+
+local function is_terminal(status)
+  return status == 'completed' or status == 'failed' or status == 'cancelled'
+end
+
+local function whole(n) return string.format('%.0f', n) end
+
+-- Sorts as the number does, so that members of equal score are in the order in which they were made.
+local function ordered(n, id) return string.format('%016.0f', n) .. id end
+local ORDERED_LENGTH = 16
+
+local heads = {}
+local receive, name_segment
+local runs, journal, inbox, topics, events, letters, documents, workers = {}, {}, {}, {}, {}, {}, {}, {}
+
+function runs.head(id)
+  local h = heads[id]
+  if h == nil then
+    local row = call('HGET', P .. ':r:' .. id, 'h')
+    h = row and unpacked(row)
+    heads[id] = h
+  end
+  return h
+end
+
+-- A whole run, as it is answered: the head, then what lies beside it.
+function runs.get(id)
+  local row = call('HMGET', P .. ':r:' .. id, 'h', 'f', 'i', 'o', 'w')
+  if not row[1] then return false end
+  return { unpacked(row[1]), row[2], row[3], row[4], row[5] }
+end
+
+function runs.list_key(status)
+  if is_terminal(status) then return P .. ':le:' .. status end
+  return P .. ':lo'
+end
+
+function runs.due_key(owner, workflow, version)
+  if owner then return P .. ':do:' .. owner end
+  return P .. ':df:' .. whole(version) .. ':' .. workflow
+end
+
+-- A record begins with its seq, behind a bracket.
+function journal.seq(record) return tonumber(string.match(record, '%d+')) end
+
+-- Each seq has a record, except those that were dropped, which the head counts. The base when there is no record.
+function journal.newest_seq(h) return call('LLEN', P .. ':j:' .. h[ID]) + h[DROPPED] end
+
+-- The records after this seq. Seqs only grow, so there are at most as many as there are numbers.
+function journal.tail(h, newest, seq)
+  if newest <= seq then return {} end
+  local tail, kept = call('LRANGE', P .. ':j:' .. h[ID], seq - newest, -1), {}
+  for _, record in ipairs(tail) do
+    if journal.seq(record) > seq then kept[#kept + 1] = record end
+  end
+  return kept
+end
+
+-- What has not been received, in order of arrival.
+function inbox.open(id)
+  local rows = call('HGETALL', P .. ':b:' .. id)
+  local entries = {}
+  for i = 1, #rows, 2 do
+    local e = unpacked(rows[i + 1])
+    table.insert(e, 1, tonumber(rows[i]))
+    entries[#entries + 1] = e
+  end
+  table.sort(entries, function(a, b) return a[1] < b[1] end)
+  return entries
+end
+
+function documents.key(kind, id) return P .. ':d:' .. #kind .. ':' .. kind .. id end
+
+function documents.get(kind, id)
+  local row = call('GET', documents.key(kind, id))
+  return row and unpacked(row)
+end
+
+function documents.attribute_key(kind, name, value)
+  return P .. ':da:' .. #kind .. ':' .. kind .. name .. value
+end
+
+function letters.get(id)
+  local row = call('GET', P .. ':l:' .. id)
+  return row and unpacked(row)
+end
+`,
+  /** `read-batch.lua` */
+  readBatch: `-- Reads a batch from the arguments, as encode-batch.ts encodes it, and applies it.
+
+local read = {}
+
+function read.run()
+  local run = {
+    id = arg(), workflow = arg(), version = num(), start_id = arg(), created = num(), owner = text_or_null(), start_at = num(),
+    input = arg(), facts = arg(), tags = list(), parent = text_or_null(), on_close = text_or_null(),
+  }
+  return run
+end
+
+function read.entries()
+  local entries = {}
+  for i = 1, num() do entries[i] = read.entry() end
+  return entries
+end
+
+function read.history()
+  if arg() ~= '1' then return false end
+  local history = { undo = arg(), records = list(), inbox = read.entries() }
+  if arg() == '1' then history.life = { started = num_or_null(), generation = num(), base = num(), seqs = list() } end
+  return history
+end
+
+function read.posts()
+  local posts = {}
+  for i = 1, num() do posts[i] = read.post() end
+  return posts
+end
+
+function read.entry() return { arg(), arg(), arg(), arg(), text_or_null(), num(), arg() } end
+
+-- The words that it was read from go along, where it may have to be sent on.
+function read.post()
+  local first = at + 1
+  local post = read.post_body(arg())
+  post.words = {}
+  if PLACES > 1 then for i = first, at do post.words[#post.words + 1] = given[i] end end
+  return post
+end
+
+function read.post_body(kind)
+  if kind == 'message' then return { kind = kind, to = arg(), entry = read.entry(), by_run = arg() == '1' } end
+  if kind == 'entry' then return { kind = kind, to = arg(), entry = read.entry() } end
+  if kind == 'start' then return { kind = kind, run = read.run(), history = read.history() } end
+  if kind == 'closeChildren' then return { kind = kind, of = arg(), reason = arg(), at = num() } end
+  return {
+    kind = kind,
+    event = {
+      topic = arg(), id = arg(), value = arg(), at = num(), expire = num(), deliver = arg(), consume = arg(), max = num(),
+    },
+  }
+end
+
+function read.document()
+  return { arg(), arg(), text_or_null(), arg(), text_or_null(), text_or_null(), text_or_null(), text_or_null() }
+end
+
+function read.document_change(what)
+  if what == 'put' then return { put = read.document() } end
+  if what == 'create' then return { create = read.document() } end
+  if what == 'remove' then return { kind = arg(), id = arg() } end
+  return { kind = arg(), id = arg(), marks = { text_or_null(), text_or_null(), text_or_null(), text_or_null() } }
+end
+
+function read.documents()
+  local changes = {}
+  for i = 1, num() do changes[i] = read.document_change(arg()) end
+  return changes
+end
+
+function read.revise()
+  local seen = arg() == '1' and read.document()
+  local document = read.document()
+  return apply_revise(seen, document, arg() == '1' and read.post())
+end
+
+function read.state()
+  local status = arg()
+  if status == '' then return false end
+  local state = { status = status }
+  if status == 'running' or status == 'suspended' then
+    state.seen = num()
+    local text = arg()
+    state.wait = text ~= '-'
+      and { text = text, ['until'] = num_or_null(), children = arg() == '1', messages = list(), topics = list() }
+  elseif status == 'paused' then
+    state.reason = arg()
+  elseif status == 'continued' then
+    state.workflow, state.version, state.input, state.base, state.at = arg(), num(), arg(), num(), num()
+  elseif status == 'reopened' then
+    state.at, state.version, state.undo = num(), num_or_null(), arg()
+  elseif status == 'compensating' then
+    state.at, state.record = num(), arg()
+  elseif is_terminal(status) then
+    state.outcome, state.at = arg(), num()
+  else
+    state.at = num()
+  end
+  return state
+end
+
+function read.ranges()
+  local ranges = {}
+  for i = 1, num() do ranges[i] = { num(), num() } end
+  return ranges
+end
+
+function read.journal_change()
+  return arg() == '1'
+    and {
+      seen = num_or_null(), status = arg(), cut_after = num_or_null(), add = list(), restore = read.entries(),
+    }
+end
+
+local told, is_told = {}, {}
+local function note(id)
+  if not is_told[id] then told[#told + 1] = id end
+  is_told[id] = true
+end
+
+local NONE = {}
+
+function read.append()
+  local t = {
+    run_id = arg(), epoch = num(), turn = num(), first = num(), records = list(), state = read.state(), posts = read.posts(),
+    trim = NONE, taken = NONE, documents = NONE,
+  }
+  if arg() == '1' then
+    t.trim, t.taken, t.inbox, t.not_before, t.undo, t.documents =
+      read.ranges(), list(), num_or_null(), num_or_null(), text_or_null(), read.documents()
+  end
+  if t.state then note(t.run_id) end
+  return apply_append(t)
+end
+
+function read.create()
+  local run = read.run()
+  note(run.id)
+  return apply_create(run, read.history())
+end
+
+function read.control()
+  local t = {
+    run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
+    state = read.state(), posts = read.posts(),
+  }
+  note(t.run_id)
+  return apply_control(t)
+end
+
+function read.posting() return answer_post(read.post()) end
+
+function read.letter()
+  local id = arg()
+  return apply_letter({ id = id, post = arg() == '1' and read.post() })
+end
+
+function read.changes()
+  apply_documents(read.documents())
+  return APPLIED
+end
+
+local HINTED_MAX = 100
+
+-- A hint for other processes: the runs that may have changed, or that there are too many to name.
+local function tell()
+  for _, id in ipairs(wake_order) do note(id) end
+  if #told == 0 then return end
+  call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
+end
+
+local function woken()
+  local found = {}
+  for i, id in ipairs(wake_order) do found[i] = wakes[id] end
+  return found
+end
+
+-- Of plain appends those are answered that were not pushed: the place, then the answer.
+local function commit()
+  local others, answers = {}, {}
+  for i, left in ipairs(left_plain) do others[2 * i - 1], others[2 * i] = left[1], append_plain(left[2]) end
+  for i = 1, num() do answers[i] = read[arg()]() end
+  runs.flush()
+  tell()
+  return { now, answers, woken(), outgoing(), others }
+end
+
+if ARGV[1] == 'commit' then return commit() end
+`,
+  /** `read.lua` */
+  read: `-- The read-only operations. A separate script, so that it runs on servers that refuse writes.
+
+local SCANNED_MAX = 500
+
+-- By bytes, as a sorted set has its members; the comparison of the language depends on the server's locale.
+local function is_below(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+local function named(items)
+  local set = {}
+  for _, item in ipairs(items) do set[item] = true end
+  return set
+end
+
+local function fits(h, statuses, workflow)
+  return h and statuses[h[STATUS]] and (not workflow or h[WORKFLOW] == workflow)
+end
+
+local read = {}
+
+-- Runs of a set, newest first, below a place; looks at a bounded number and says where it stopped.
+function read.scan()
+  local key, min, max, below = P .. arg(), arg(), arg(), text_or_null()
+  local limit, statuses, workflow = num(), named(list()), text_or_null()
+  local found, offset, looked, score, id = {}, 0, 0, '', ''
+  while looked < SCANNED_MAX do
+    local rows = call('ZREVRANGEBYSCORE', key, max, min, 'WITHSCORES', 'LIMIT', offset, SCANNED_MAX)
+    for i = 1, #rows, 2 do
+      id, score = rows[i], rows[i + 1]
+      if not below or score ~= max or is_below(id, below) then
+        looked = looked + 1
+        if fits(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
+        if #found == limit then return { found, score, id, 0 } end
+      end
+    end
+    if #rows < 2 * SCANNED_MAX then return { found, score, id, 1 } end
+    offset = offset + SCANNED_MAX
+  end
+  return { found, score, id, 0 }
+end
+
+-- How many fit among a bounded number of them, from this rank on; then the rank to go on from, or nothing. Where all fit they
+-- need not be looked at.
+function read.count()
+  local key, min, max, offset, exact = P .. arg(), arg(), arg(), num(), arg()
+  if exact == '1' then return { call('ZCOUNT', key, min, max), false } end
+  local statuses, workflow, count = named(list()), text_or_null(), 0
+  local ids = call('ZRANGEBYSCORE', key, min, max, 'LIMIT', offset, SCANNED_MAX)
+  for _, id in ipairs(ids) do if fits(runs.head(id), statuses, workflow) then count = count + 1 end end
+  return { count, #ids == SCANNED_MAX and offset + SCANNED_MAX }
+end
+
+function read.get() return runs.get(arg()) end
+
+function read.load()
+  local id, after = arg(), num_or_null()
+  local run = runs.get(id)
+  if not run then return false end
+  local h, snapshot = run[1], documents.get('snapshot', id)
+  after = after or (snapshot and snapshot[5] and tonumber(snapshot[5])) or h[BASE_SEQ]
+  local records = journal.tail(h, journal.newest_seq(h), after)
+  return { run, snapshot, records, h[INBOX_LAST] > 0 and inbox.open(id) or {} }
+end
+
+function read.journal()
+  local h, after, limit, newest_first = runs.head(arg()), num(), num(), arg() == '1'
+  if not h or limit <= 0 then return {} end
+  local key, found = P .. ':j:' .. h[ID], {}
+  if newest_first then
+    local rows = call('LRANGE', key, -limit, -1)
+    for i = #rows, 1, -1 do if journal.seq(rows[i]) > after then found[#found + 1] = rows[i] end end
+    return found
+  end
+  local first = math.max(call('LLEN', key) - (journal.newest_seq(h) - after), 0)
+  while #found < limit do
+    local rows = call('LRANGE', key, first, first + limit - 1)
+    for _, record in ipairs(rows) do
+      if #found < limit and journal.seq(record) > after then found[#found + 1] = record end
+    end
+    if #rows < limit then return found end
+    first = first + limit
+  end
+  return found
+end
+
+function read.inbox() return inbox.open(arg()) end
+
+function read.due()
+  local members = call('ZRANGEBYSCORE', P .. ':do:' .. arg(), '-inf', whole(now), 'LIMIT', 0, num())
+  local due = {}
+  for i, member in ipairs(members) do
+    local h = runs.head(string.sub(member, ORDERED_LENGTH + 1))
+    due[i] = { h[ID], h[INBOX_LAST] }
+  end
+  return { now, due }
+end
+
+function read.owned() return owned_by(arg()) end
+
+function read.next() return { now, next_due(arg(), list()) } end
+
+function read.letters()
+  local ids = call('ZREVRANGEBYSCORE', P .. ':lx', arg(), '-inf', 'WITHSCORES', 'LIMIT', 0, num())
+  local found = {}
+  for i = 1, #ids, 2 do found[#found + 1] = { ids[i + 1], letters.get(ids[i]) } end
+  return found
+end
+
+function read.letter() return letters.get(arg()) end
+
+function read.documents()
+  local kind, name, value, from, limit = arg(), arg(), arg(), arg(), num()
+  local key = name == '' and P .. ':dk:' .. kind or documents.attribute_key(kind, name, value)
+  local found = {}
+  for i, id in ipairs(call('ZRANGEBYLEX', key, from, '+', 'LIMIT', 0, limit)) do found[i] = documents.get(kind, id) end
+  return found
+end
+
+function read.document() return documents.get(arg(), arg()) end
+
+function read.workers()
+  local rows, found = call('ZRANGE', P .. ':wk', 0, -1, 'WITHSCORES'), {}
+  for i = 1, #rows, 2 do found[#found + 1] = { rows[i], rows[i + 1], call('HGET', P .. ':wf', rows[i]) } end
+  return found
+end
+
+function read.time() return { now } end
+
+return (read[ARGV[1]] or partition_reads[ARGV[1]])()
+`,
+  /** `run-rows.lua` */
+  runRows: `-- Runs while they change. A head is read once, and written once when the script ends. So a batch writes each run once, and updates each
+-- index set once for all runs, from the run's state before and after.
+--
+-- A guard is all that an append of records needs of an open run: its epoch and, after a colon, how many seqs of its journal have no
+-- record, unless none. The guards of many runs are read in one command.
+--
+-- Keys: \`r:\` the run, \`g\` guards, \`do:\` due runs by owner, \`df:\` due runs without an owner by version and workflow, \`hl:\` runs that
+-- their owner executes, \`o:\` its other runs, \`lo\` and \`le:\` open and ended runs, \`lw:\` and \`lt:\` runs by workflow and tag, \`ch:\` children,
+-- \`cx:\` other partitions that have children, \`c\` counters.
+
+local before, fields, changed, awaits = {}, {}, {}, {}
+local last_key
+
+-- The status of a run that is worked on, or is to be.
+local function working_status(h) return h[UNDO] == 'underWay' and 'compensating' or 'running' end
+
+-- Whether its owner has it in its hands: a run that is compensating rests while its row has a wait.
+local function is_working(h)
+  return h[STATUS] == 'running' or (h[STATUS] == 'compensating' and not h[WAITS])
+end
+
+local function guard_of(h)
+  if is_terminal(h[STATUS]) then return false end
+  return h[DROPPED] == 0 and whole(h[EPOCH]) or whole(h[EPOCH]) .. ':' .. whole(h[DROPPED])
+end
+
+-- Called before the first change of a head.
+function runs.touch(h)
+  local id = h[ID]
+  if before[id] == nil then
+    before[id] = { h[OWNER], h[WAKE_AT], h[WORKFLOW], h[VERSION], h[STATUS], is_working(h), guard_of(h) }
+    fields[id] = {}
+    changed[#changed + 1] = id
+  end
+end
+
+function runs.set(h, field, value)
+  local own = fields[h[ID]]
+  own[#own + 1] = field
+  own[#own + 1] = value
+end
+
+function runs.set_wait(h, wait)
+  if not wait and not h[WAITS] then return end
+  local awaited = false
+  if wait then
+    awaited = wait.messages
+    table.insert(awaited, 1, wait.children)
+  end
+  runs.set(h, 'w', wait and wait.text or '-')
+  runs.set(h, 'm', pack(awaited))
+  awaits[h[ID]] = awaited
+  h[WAITS] = wait and true or false
+end
+
+-- Whether children wake the run, then the names of messages that do; false when it waits for nothing.
+function runs.awaited(h)
+  local id = h[ID]
+  if awaits[id] == nil then
+    local row = call('HGET', P .. ':r:' .. id, 'm')
+    awaits[id] = row and unpacked(row)
+  end
+  return awaits[id]
+end
+
+function runs.insert(run, h)
+  local id = h[ID]
+  last_key = (last_key or tonumber(call('HGET', P .. ':c', 'key') or 0)) + 1
+  h[KEY] = last_key
+  heads[id] = h
+  if before[id] == nil then changed[#changed + 1] = id end
+  before[id] = false
+  fields[id] = { 'i', run.input, 'f', run.facts }
+  if #run.tags > 0 then runs.set(h, 'g', pack(run.tags)) end
+  awaits[id] = false
+  for _, tag in ipairs(run.tags) do call('ZADD', P .. ':lt:' .. tag, h[CREATED_AT], id) end
+  if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
+end
+
+-- By key, what is added to a sorted set and what leaves it. The sets to add to and to leave are never the same for one run.
+local entering, leaving = {}, {}
+
+local function enter(key, score, member)
+  local some = entering[key]
+  if not some then
+    some = { n = 0 }
+    entering[key] = some
+  end
+  local n = some.n
+  some[n + 1], some[n + 2], some.n = whole(score), member, n + 2
+end
+
+local function leave(key, member)
+  local some = leaving[key] or {}
+  leaving[key] = some
+  some[#some + 1] = member
+end
+
+-- A command with many arguments, as few times as may be.
+local function call_with(command, key, args)
+  for first = 1, #args, GIVEN_MAX do
+    call(command, key, unpack(args, first, math.min(first + GIVEN_MAX - 1, #args)))
+  end
+end
+
+local function flush_due(h, was)
+  local old = was and was[2] and runs.due_key(was[1], was[3], was[4])
+  local new = h[WAKE_AT] and runs.due_key(h[OWNER], h[WORKFLOW], h[VERSION])
+  if not old and not new then return end
+  local member = ordered(h[KEY], h[ID])
+  if old and old ~= new then leave(old, member) end
+  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then enter(new, h[WAKE_AT], member) end
+end
+
+local function owned_key(owner, is_at_work)
+  return owner and P .. (is_at_work and ':hl:' or ':o:') .. owner
+end
+
+local function flush_owner(h, was)
+  local old, new = was and owned_key(was[1], was[6]), owned_key(h[OWNER], is_working(h))
+  if old == new then return end
+  if old then leave(old, h[ID]) end
+  if new then enter(new, h[KEY], h[ID]) end
+end
+
+local function flush_lists(h, was)
+  local id, created = h[ID], h[CREATED_AT]
+  local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
+  if old ~= new then
+    if old then leave(old, id) end
+    enter(new, created, id)
+  end
+  local workflow = was and was[3]
+  if workflow ~= h[WORKFLOW] then
+    if workflow then leave(P .. ':lw:' .. workflow, id) end
+    enter(P .. ':lw:' .. h[WORKFLOW], created, id)
+  end
+end
+
+local opened, closed = {}, {}
+
+local function flush_guard(h, was)
+  local id, guard = h[ID], guard_of(h)
+  if guard == (was and was[7]) then return end
+  if guard then
+    opened[#opened + 1] = id
+    opened[#opened + 1] = guard
+  else
+    closed[#closed + 1] = id
+  end
+end
+
+function runs.flush()
+  for _, id in ipairs(changed) do
+    local h = heads[id]
+    if h then
+      local was, own = before[id], fields[id]
+      call('HSET', P .. ':r:' .. id, 'h', pack(h), unpack(own))
+      flush_due(h, was)
+      flush_owner(h, was)
+      flush_lists(h, was)
+      flush_guard(h, was)
+    end
+  end
+  for key, members in pairs(leaving) do call_with('ZREM', key, members) end
+  for key, members in pairs(entering) do call_with('ZADD', key, members) end
+  call_with('HDEL', P .. ':g', closed)
+  call_with('HSET', P .. ':g', opened)
+  if last_key then call('HSET', P .. ':c', 'key', whole(last_key)) end
+  before, fields, changed, entering, leaving, opened, closed = {}, {}, {}, {}, {}, {}, {}
+end
+
+function runs.children(id)
+  local found = {}
+  for _, child in ipairs(call('ZRANGE', P .. ':ch:' .. id, 0, -1)) do
+    local h = runs.head(child)
+    if h then found[#found + 1] = h end
+  end
+  table.sort(found, function(a, b) return a[KEY] < b[KEY] end)
+  return found
+end
+
+-- With everything that belongs to it. It has ended, so nobody owns it and it is due to nobody.
+function runs.remove(h)
+  local id = h[ID]
+  local tags = call('HGET', P .. ':r:' .. id, 'g')
+  for _, tag in ipairs(tags and unpacked(tags) or {}) do call('ZREM', P .. ':lt:' .. tag, id) end
+  if h[PARENT] then call('ZREM', P .. ':ch:' .. h[PARENT], id) end
+  call('ZREM', runs.list_key(h[STATUS]), id)
+  call('ZREM', P .. ':lw:' .. h[WORKFLOW], id)
+  inbox.remove_all(id)
+  documents.remove_of(id)
+  call('DEL', P .. ':r:' .. id, P .. ':j:' .. id, P .. ':s:' .. id, P .. ':cx:' .. id)
+  heads[id] = false
+end
+`,
+  /** `tables.lua` */
+  tables: `-- Rows of runs, and rows beside them.
+--
+-- Keys: \`j:\` the journal, \`b:\` the inbox by number, \`k:\` every id that the inbox has had, \`kx\` ids of received entries by time, \`w:\` the
+-- waiters of a topic, \`s:\` the events of topics that a run has seen, \`l:\`, \`lx\` and \`ld\` dead letters, \`d:\` documents, \`dk:\`, \`da:\` and
+-- \`dr:\` their indexes by kind, attribute and run, \`wk\` and \`wf\` workers.
+
+local newest, subscriptions = {}, {}
+
+function journal.newest(h)
+  local id = h[ID]
+  if newest[id] == nil then newest[id] = journal.newest_seq(h) end
+  return newest[id]
+end
+
+local function push(h, records) call_with('RPUSH', P .. ':j:' .. h[ID], records) end
+
+function journal.append(h, records)
+  newest[h[ID]] = journal.newest(h) + #records
+  push(h, records)
+end
+
+-- To be called where the journal was changed otherwise than by appending the next record.
+local function recount(h, seq)
+  runs.touch(h)
+  newest[h[ID]] = seq
+  h[DROPPED] = seq - call('LLEN', P .. ':j:' .. h[ID])
+end
+
+-- Records that lack the bracket and their seq: they get it here, those that are given or the next.
+function journal.add(h, records, seqs)
+  local seq, numbered = journal.newest(h), {}
+  for i, record in ipairs(records) do
+    seq = seqs and tonumber(seqs[i]) or seq + 1
+    numbered[i] = '[' .. whole(seq) .. ',' .. record
+  end
+  push(h, numbered)
+  recount(h, seq)
+end
+
+local function drop_tail(h, count)
+  if count > 0 then call('LTRIM', P .. ':j:' .. h[ID], 0, -count - 1) end
+end
+
+-- Removes the records up to this seq, which is the base from here on.
+function journal.cut(h, seq)
+  local last = journal.newest(h)
+  local kept = #journal.tail(h, last, seq)
+  if kept == 0 then call('DEL', P .. ':j:' .. h[ID]) else call('LTRIM', P .. ':j:' .. h[ID], -kept, -1) end
+  h[BASE_SEQ] = seq
+  recount(h, kept == 0 and seq or last)
+end
+
+-- Removes the records after this seq.
+function journal.cut_after(h, seq)
+  drop_tail(h, #journal.tail(h, journal.newest(h), seq))
+  local last = call('LINDEX', P .. ':j:' .. h[ID], -1)
+  recount(h, last and journal.seq(last) or h[BASE_SEQ])
+end
+
+-- Removes these records and puts back what follows them: they are near the end, and the newest is never among them.
+function journal.trim(h, from, to)
+  local tail = journal.tail(h, journal.newest(h), from - 1)
+  local kept = {}
+  for _, record in ipairs(tail) do if journal.seq(record) > to then kept[#kept + 1] = record end end
+  drop_tail(h, #tail)
+  push(h, kept)
+  recount(h, journal.newest(h))
+end
+
+local function known_field(kind, id) return kind .. ':' .. id end
+local function received_member(run, field) return #run .. ':' .. run .. field end
+
+-- False, and nothing is added, when the run has had an entry of this kind and id.
+function inbox.add(h, n, e)
+  local id = h[ID]
+  if call('HSETNX', P .. ':k:' .. id, known_field(e[1], e[2]), whole(n)) == 0 then return false end
+  call('HSET', P .. ':b:' .. id, whole(n), pack(e))
+  return true
+end
+
+-- As add, also for what the run has had and taken; false, and nothing is added, when it lies there.
+function inbox.restore(h, n, e)
+  local id, field = h[ID], known_field(e[1], e[2])
+  local had = call('HGET', P .. ':k:' .. id, field)
+  if had and call('HEXISTS', P .. ':b:' .. id, had) == 1 then return false end
+  call('HSET', P .. ':k:' .. id, field, whole(n))
+  call('HSET', P .. ':b:' .. id, whole(n), pack(e))
+  call('ZREM', P .. ':kx', received_member(id, field))
+  return true
+end
+
+function inbox.knows(id, kind, entry_id)
+  return call('HEXISTS', P .. ':k:' .. id, known_field(kind, entry_id)) == 1
+end
+
+function inbox.take(id, n)
+  local row = call('HGET', P .. ':b:' .. id, n)
+  if not row then return end
+  local e = unpacked(row)
+  call('HDEL', P .. ':b:' .. id, n)
+  call('ZADD', P .. ':kx', e[6], received_member(id, known_field(e[1], e[2])))
+end
+
+function inbox.forget_before(before_at, limit)
+  local members = call('ZRANGEBYSCORE', P .. ':kx', '-inf', '(' .. whole(before_at), 'LIMIT', 0, limit)
+  for _, member in ipairs(members) do
+    local length, rest = string.match(member, '^(%d+):(.*)$')
+    length = tonumber(length)
+    call('HDEL', P .. ':k:' .. string.sub(rest, 1, length), string.sub(rest, length + 1))
+    call('ZREM', P .. ':kx', member)
+  end
+  return #members
+end
+
+function inbox.remove_all(id)
+  for _, field in ipairs(call('HKEYS', P .. ':k:' .. id)) do call('ZREM', P .. ':kx', received_member(id, field)) end
+  call('DEL', P .. ':b:' .. id, P .. ':k:' .. id)
+end
+
+local function subscribed(h)
+  if h[TOPICS] == 0 then return {} end
+  local id = h[ID]
+  if subscriptions[id] == nil then subscriptions[id] = unpacked(call('HGET', P .. ':r:' .. id, 't')) end
+  return subscriptions[id]
+end
+
+-- Behind those who wait already; one of them keeps its place.
+function topics.queue(topic, id)
+  if call('ZSCORE', P .. ':w:' .. topic, id) then return end
+  call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), id)
+end
+
+function topics.unqueue(topic, id) call('ZREM', P .. ':w:' .. topic, id) end
+
+-- A topic of another partition is asked there: what is pending comes as what arrives later does.
+function topics.ask(h, topic)
+  local seen = whole(topics.seen(h, topic))
+  send(place_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
+end
+
+local function unsubscribe(h, topic)
+  if is_here(topic) then topics.unqueue(topic, h[ID]) else send(place_of(topic), { 'leave', topic, h[ID] }) end
+end
+
+function topics.is_subscribed(h, wanted)
+  for _, topic in ipairs(subscribed(h)) do if topic == wanted then return true end end
+  return false
+end
+
+-- Makes the topics of the run exactly these; those that stay keep their place.
+function topics.subscribe(h, wanted)
+  local keep, had = {}, {}
+  for _, topic in ipairs(wanted) do keep[topic] = true end
+  for _, topic in ipairs(subscribed(h)) do
+    had[topic] = true
+    if not keep[topic] then unsubscribe(h, topic) end
+  end
+  for _, topic in ipairs(wanted) do
+    if is_here(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.ask(h, topic) end
+  end
+  subscriptions[h[ID]] = wanted
+  h[TOPICS] = #wanted
+  runs.set(h, 't', pack(wanted))
+end
+
+function topics.leave(h)
+  for _, topic in ipairs(subscribed(h)) do unsubscribe(h, topic) end
+  subscriptions[h[ID]] = nil
+  h[TOPICS] = 0
+end
+
+function topics.longest_waiter(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, 0)[1] end
+function topics.waiters(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, -1) end
+
+function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
+function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end
+
+-- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted, its number.
+function letters.insert(letter)
+  local key = P .. ':l:' .. letter[1]
+  if call('EXISTS', key) == 1 then return end
+  letter[11] = call('HINCRBY', P .. ':c', 'letter', 1)
+  call('SET', key, pack(letter))
+  call('ZADD', P .. ':lx', letter[11], letter[1])
+  call('ZADD', P .. ':ld', letter[9], ordered(letter[11], letter[1]))
+end
+
+function letters.remove(letter)
+  call('DEL', P .. ':l:' .. letter[1])
+  call('ZREM', P .. ':lx', letter[1])
+  call('ZREM', P .. ':ld', ordered(letter[11], letter[1]))
+end
+
+function letters.remove_before(dead_before, limit)
+  local members = call('ZRANGEBYSCORE', P .. ':ld', '-inf', '(' .. whole(dead_before), 'LIMIT', 0, limit)
+  for _, member in ipairs(members) do letters.remove(letters.get(string.sub(member, ORDERED_LENGTH + 1))) end
+  return #members
+end
+
+-- A document: kind, id, run, body, then the four attributes.
+local ATTRIBUTES = { a = 5, b = 6, c = 7, d = 8 }
+
+function documents.remove(kind, id)
+  local d = documents.get(kind, id)
+  if not d then return end
+  call('DEL', documents.key(kind, id))
+  call('ZREM', P .. ':dk:' .. kind, id)
+  for name, place in pairs(ATTRIBUTES) do
+    if d[place] then call('ZREM', documents.attribute_key(kind, name, d[place]), id) end
+  end
+  if d[3] then call('SREM', P .. ':dr:' .. d[3], pack({ kind, id })) end
+end
+
+function documents.put(d)
+  local kind, id = d[1], d[2]
+  documents.remove(kind, id)
+  call('SET', documents.key(kind, id), pack(d))
+  call('ZADD', P .. ':dk:' .. kind, 0, id)
+  for name, place in pairs(ATTRIBUTES) do
+    if d[place] then call('ZADD', documents.attribute_key(kind, name, d[place]), 0, id) end
+  end
+  if d[3] then call('SADD', P .. ':dr:' .. d[3], pack({ kind, id })) end
+end
+
+function documents.create(d)
+  if not documents.get(d[1], d[2]) then documents.put(d) end
+end
+
+-- The four attributes; one that is false stays as it was.
+function documents.mark(kind, id, marks)
+  local d = documents.get(kind, id)
+  if not d then return end
+  for i = 1, 4 do d[4 + i] = marks[i] or d[4 + i] end
+  documents.put(d)
+end
+
+-- A run's documents that are open are cancelled.
+function documents.close_of(run)
+  for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
+    local name = unpacked(member)
+    local d = documents.get(name[1], name[2])
+    if d and d[ATTRIBUTES.d] == 'OPEN_DOCUMENT' then documents.mark(name[1], name[2], { false, false, false, 'CANCELLED_DOCUMENT' }) end
+  end
+end
+
+function documents.is_same(left, right)
+  for i = 1, 8 do if left[i] ~= right[i] then return false end end
+  return true
+end
+
+function documents.remove_of(run)
+  for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
+    local name = unpacked(member)
+    documents.remove(name[1], name[2])
+  end
+end
+
+-- Who owns a run has a row; one that was taken for dead gets one whose time is over.
+function workers.register(worker)
+  if workers.registered == worker then return end
+  workers.registered = worker
+  call('ZADD', P .. ':wk', 'NX', 0, worker)
+end
+
+function workers.remove(worker)
+  call('ZREM', P .. ':wk', worker)
+  call('HDEL', P .. ':wf', worker)
+end
+`,
+  /** `worker-reads.lua` */
+  workerReads: `-- Reads of a worker: the runs that it owns, and when the next run is due. Part of both scripts, after the prelude.
+
+-- Guards of open runs, in the order of their ids.
+local function guards_of(ids)
+  local found = {}
+  for first = 1, #ids, GIVEN_MAX do
+    local last = math.min(first + GIVEN_MAX - 1, #ids)
+    local some = call('HMGET', P .. ':g', unpack(ids, first, last))
+    for i = first, last do found[i] = some[i - first + 1] end
+  end
+  return found
+end
+
+local function owned_by(worker)
+  local ids, owned = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
+  for i, guard in ipairs(guards_of(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
+  return owned
+end
+
+local function next_due(worker, workflows)
+  local keys = { P .. ':do:' .. worker }
+  for _, workflow in ipairs(workflows) do keys[#keys + 1] = P .. ':df:' .. workflow end
+  local earliest = false
+  for _, key in ipairs(keys) do
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first and (not earliest or tonumber(first) < tonumber(earliest)) then earliest = first end
+  end
+  return earliest
+end
+
+-- When the first of the other workers is taken for dead.
+local function next_expiry(worker)
+  local rows = call('ZRANGE', P .. ':wk', 0, 1, 'WITHSCORES')
+  return rows[1] ~= worker and rows[2] or rows[4] or false
+end
+`,
+};
