@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { execute, freshPostgres, type PostgresFixture } from "../../testing/postgres-database.ts";
 import { fromColumnOrNull } from "../text-column.ts";
-import { columnArray, numberArray, once, textArray } from "./array-text.ts";
+import { collapseSame, columnArray, numberArray, textArray } from "./array-text.ts";
 
 const postgres = await freshPostgres();
 
@@ -43,9 +43,9 @@ describe.runIf(postgres !== null)("lists as text", () => {
   });
 
   it("what is the same for all is written once", () => {
-    expect(once(["a", "a", "a"])).toEqual(["a"]);
-    expect(once(["a", "a", "b"])).toEqual(["a", "a", "b"]);
-    expect(once([])).toEqual([]);
+    expect(collapseSame(["a", "a", "a"])).toEqual(["a"]);
+    expect(collapseSame(["a", "a", "b"])).toEqual(["a", "a", "b"]);
+    expect(collapseSame([])).toEqual([]);
   });
 
   it("PostgreSQL reads the numbers that were written", async () => {

@@ -1,39 +1,39 @@
 import { toColumnOrNull } from "../text-column.ts";
 
 /**
- * Lists as PostgreSQL reads arrays from text. The driver could write them too, but looks at each value for what it is; these
- * are written thousands at a time, and what they hold is known.
+ * Writes PostgreSQL array literals. The driver could write them too, but it checks the type of each value, which is slow for thousands
+ * of values of one type.
  */
 
-/** What JSON writes in another way than an array does, or a column can't hold as it is. Of the rest, both escape the same. */
-const ODD = /[^ -\ud7ff\ue000-\ufffd]/;
+/** Characters that JSON escapes differently than an array literal, or that a column cannot store. All others are written the same way. */
+const NEEDS_ESCAPE = /[^ -\ud7ff\ue000-\ufffd]/;
 
-/** Every text is quoted: so is one that looks like NULL, and an empty one. */
+/** Quotes every text, so an empty text and the text NULL are not misread. */
 export function textArray(values: readonly (string | null)[]): string {
-  return values.some(isOdd) ? `{${values.map(quoted).join(",")}}` : asJson(values);
+  return values.some(needsEscape) ? `{${values.map(quoted).join(",")}}` : jsonArray(values);
 }
 
-/** The same, of texts as columns hold them. */
+/** As `textArray`, with texts encoded for columns. */
 export function columnArray(values: readonly (string | null)[]): string {
-  return values.some(isOdd) ? textArray(values.map(toColumnOrNull)) : asJson(values);
+  return values.some(needsEscape) ? textArray(values.map(toColumnOrNull)) : jsonArray(values);
 }
 
 export function numberArray(values: readonly number[]): string {
-  return asJson(values);
+  return jsonArray(values);
 }
 
-/** What is the same for all, as it mostly is, is written once. */
-export function once<Value>(values: readonly Value[]): readonly Value[] {
+/** Returns one value if all are the same, as they mostly are. */
+export function collapseSame<Value>(values: readonly Value[]): readonly Value[] {
   const [first] = values;
   return values.every((value) => value === first) ? values.slice(0, 1) : values;
 }
 
-function asJson(values: readonly (string | number | null)[]): string {
+function jsonArray(values: readonly (string | number | null)[]): string {
   return `{${JSON.stringify(values).slice(1, -1)}}`;
 }
 
-function isOdd(text: string | null): boolean {
-  return text !== null && ODD.test(text);
+function needsEscape(text: string | null): boolean {
+  return text !== null && NEEDS_ESCAPE.test(text);
 }
 
 function quoted(text: string | null): string {

@@ -16,8 +16,8 @@ import {
 } from "./run-rows.ts";
 import { STORE_SQL } from "./statements.ts";
 
-/** How many runs are read by one statement, and what a run may have to be read with others: records, and bytes of everything. */
-const TOGETHER_MAX = 100;
+/** How many runs one statement reads, and how many records and bytes a run may have to be read with others. */
+const BATCH_RUNS_MAX = 100;
 const RECORDS_MAX = 200;
 const BYTES_MAX = 65_536;
 
@@ -30,25 +30,25 @@ interface LoadedRow {
   readonly inbox: readonly EntryValues[] | null;
 }
 
-interface Asked {
+interface LoadRequest {
   readonly runId: string;
   readonly afterSeq: number | null;
 }
 
-/** Reads runs, with their journals and inboxes. `learn` hears what each row was. */
-export function gatheredLoads(
+/** Reads runs with their journals and inboxes. `learn` is called with each row. */
+export function batchedLoads(
   database: Database,
   learn: (known: KnownRun) => void,
-): BatchedReads<Asked, Loaded | null> {
+): BatchedReads<LoadRequest, Loaded | null> {
   const loadedOf = (row: LoadedRow | null): Loaded | null => {
     if (row === null) return null;
     const loaded = readRow(row);
     learn({ ...knownOf(row.run, row.newest), inbox: loaded.inbox });
     return loaded;
   };
-  const readOne = async ({ runId, afterSeq }: Asked): Promise<Loaded | null> =>
+  const readOne = async ({ runId, afterSeq }: LoadRequest): Promise<Loaded | null> =>
     loadedOf((await database.call(STORE_SQL.load, [toColumn(runId), afterSeq])) as LoadedRow | null);
-  return new BatchedReads(TOGETHER_MAX, async (asked) => {
+  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
     if (asked.length === 1) return Promise.all(asked.map(readOne));
     const ids = asked.map(({ runId }) => toColumn(runId));
     const seqs = asked.map(({ afterSeq }) => afterSeq);
@@ -58,17 +58,17 @@ export function gatheredLoads(
 }
 
 /** Reads the rows of runs. */
-export function gatheredRuns(database: Database): BatchedReads<string, Run | null> {
+export function batchedRuns(database: Database): BatchedReads<string, Run | null> {
   const readOne = async (runId: string): Promise<Run | null> =>
     runOrNull((await database.call(STORE_SQL.run, [toColumn(runId)])) as RunValues | null);
-  return new BatchedReads(TOGETHER_MAX, async (asked) => {
+  return new BatchedReads(BATCH_RUNS_MAX, async (asked) => {
     if (asked.length === 1) return Promise.all(asked.map(readOne));
     const rows = (await database.call(STORE_SQL.runs, [asked.map(toColumn), BYTES_MAX])) as Found<RunValues>;
     return asked.map((runId, index) => (rows[index] === true ? readOne(runId) : runOrNull(rows[index] ?? null)));
   });
 }
 
-/** In the order in which they were asked for: null where there is no such run, true where it is too large to come with others. */
+/** In the order of the requests. Null if the run does not exist, true if it is too large and must be read alone. */
 type Found<Row> = readonly (Row | true | null)[];
 
 function runOrNull(values: RunValues | null): Run | null {
@@ -84,45 +84,45 @@ function readRow(row: LoadedRow): Loaded {
   };
 }
 
-interface Waiting<Question, Answer> {
-  readonly question: Question;
-  readonly settle: (answer: Answer | Promise<Answer>) => void;
-  readonly fail: (error: unknown) => void;
+interface PendingRead<Request, Answer> {
+  readonly request: Request;
+  readonly resolve: (readAll: Answer | Promise<Answer>) => void;
+  readonly reject: (error: unknown) => void;
 }
 
-/** Questions that are asked at once, as of all runs of a claim, are put to the database together: few statements instead of many. */
-export class BatchedReads<Question, Answer> {
+/** Questions that are asked at once, as of all runs of a claim, share few statements. */
+export class BatchedReads<Request, Answer> {
   readonly #max: number;
-  readonly #answer: (questions: readonly Question[]) => Promise<readonly (Answer | Promise<Answer>)[]>;
-  #waiting: Waiting<Question, Answer>[] = [];
+  readonly #readAll: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>;
+  #pending: PendingRead<Request, Answer>[] = [];
 
-  /** `answer` gets at most so many at a time, and answers each at its place. */
-  constructor(max: number, answer: (questions: readonly Question[]) => Promise<readonly (Answer | Promise<Answer>)[]>) {
+  /** `readAll` gets at most `max` requests and returns their results in order. */
+  constructor(max: number, readAll: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>) {
     this.#max = max;
-    this.#answer = answer;
+    this.#readAll = readAll;
   }
 
-  ask(question: Question): Promise<Answer> {
-    return new Promise((settle, fail) => {
-      this.#waiting.push({ question, settle, fail });
-      if (this.#waiting.length === 1) void Promise.resolve().then(() => this.#askAll());
+  read(request: Request): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ request, resolve, reject });
+      if (this.#pending.length === 1) void Promise.resolve().then(() => this.#flush());
     });
   }
 
-  #askAll(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (let first = 0; first < waiting.length; first += this.#max) {
-      void this.#put(waiting.slice(first, first + this.#max));
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (let first = 0; first < pending.length; first += this.#max) {
+      void this.#readBatch(pending.slice(first, first + this.#max));
     }
   }
 
-  async #put(waiting: readonly Waiting<Question, Answer>[]): Promise<void> {
+  async #readBatch(pending: readonly PendingRead<Request, Answer>[]): Promise<void> {
     try {
-      const answers = await this.#answer(waiting.map(({ question }) => question));
-      for (const [index, answer] of answers.entries()) waiting[index]?.settle(answer);
+      const answers = await this.#readAll(pending.map(({ request }) => request));
+      for (const [index, answer] of answers.entries()) pending[index]?.resolve(answer);
     } catch (error) {
-      for (const { fail } of waiting) fail(error);
+      for (const { reject } of pending) reject(error);
     }
   }
 }

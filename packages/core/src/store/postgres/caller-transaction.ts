@@ -8,16 +8,16 @@ import { KnownRows, RowsToRead } from "./known-rows.ts";
 const ROUNDS_MAX = 100;
 
 /**
- * Decides and writes inside a transaction that the caller has open: it is durable when the caller commits. Whole, or not at all:
- * the caller may commit after an error. What it has locked stays locked until then.
+ * Decides and writes inside the caller's open transaction; the result is durable when the caller commits. After an error nothing of it
+ * remains, so the caller may still commit. Locked rows stay locked until the caller's transaction ends.
  */
-export async function writeWithin<Result>(writing: CommitWriter, tx: unknown, decide: Decide<Result>): Promise<Result> {
-  const connection = new Connection(writing.database, ignoreClientErrors(checkClient(tx)));
+export async function writeWithin<Result>(writer: CommitWriter, tx: unknown, decide: Decide<Result>): Promise<Result> {
+  const connection = new Connection(writer.database, ignoreClientErrors(checkClient(tx)));
   await begin(connection);
-  const asked = new RowsToRead();
+  const toRead = new RowsToRead();
   try {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const done = await attempt(writing, connection, asked, decide);
+      const done = await attempt(writer, connection, toRead, decide);
       if (done !== null) {
         await connection.query("RELEASE SAVEPOINT pawl_within");
         return done.result;
@@ -28,27 +28,27 @@ export async function writeWithin<Result>(writing: CommitWriter, tx: unknown, de
     await undo(connection);
     throw error;
   } finally {
-    writing.forget(asked.runs);
+    writer.forget(toRead.runs);
   }
 }
 
-/** Null: something has to be read first, or an id came meanwhile. */
+/** Returns null if rows must be read first, or if an id was inserted meanwhile. */
 async function attempt<Result>(
-  writing: CommitWriter,
+  writer: CommitWriter,
   connection: Connection,
-  asked: RowsToRead,
+  toRead: RowsToRead,
   decide: Decide<Result>,
 ): Promise<Decision<Result> | null> {
   const rows = new KnownRows(null);
-  await writing.lock(connection, asked);
-  if (asked.size > 0) await writing.read(connection, rows, asked);
-  const { stage, decision, doubt } = writing.decide(rows, "careful", decide);
-  if (doubt !== null) throw doubt.error;
-  for (const runId of rows.runs.keys()) asked.runs.add(runId);
-  asked.add(stage.wanted);
+  await writer.lock(connection, toRead);
+  if (toRead.size > 0) await writer.read(connection, rows, toRead);
+  const { stage, decision, failure } = writer.decide(rows, "verified", decide);
+  if (failure !== null) throw failure.error;
+  for (const runId of rows.runs.keys()) toRead.runs.add(runId);
+  toRead.add(stage.wanted);
   if (decision === null) return null;
   try {
-    return (await writing.send(connection, stage, decision)) === null ? null : decision;
+    return (await writer.send(connection, stage, decision)) === null ? null : decision;
   } catch (error) {
     if (!isConflict(error) || connection.broken !== null) throw error;
     await connection.query("ROLLBACK TO SAVEPOINT pawl_within");

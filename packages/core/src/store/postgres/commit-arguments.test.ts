@@ -18,7 +18,7 @@ import { KnownRows } from "./known-rows.ts";
 import { HeadCache } from "./row-cache.ts";
 import { Stage } from "./stage.ts";
 
-const stageOver = (cache: HeadCache): Stage => new Stage(new KnownRows(cache), "trusting", new Map());
+const stageOver = (cache: HeadCache): Stage => new Stage(new KnownRows(cache), "optimistic", new Map());
 
 /** What is to be written for these, by the one function for one record; null: by the other. */
 function valuesOf(...transitions: readonly Transition[]): readonly unknown[] | null {

@@ -3,30 +3,30 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { DocumentAttributes, StoredDocument } from "../../model/transition.ts";
 import type { EventRow, LetterRow } from "../../rules/tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
-import { columnArray, numberArray, once, textArray } from "./array-text.ts";
+import { collapseSame, columnArray, numberArray, textArray } from "./array-text.ts";
 import { createdValues, savedValues } from "./run-columns.ts";
 import { detailColumn, outcomeColumn } from "./run-rows.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedDocument, StagedDocumentTable } from "./staged-documents.ts";
 import type { StagedRun } from "./staged-runs.ts";
-import { type EventChange, FRESH } from "./staged-topics.ts";
+import { type EventChange, FRESH_NUMBER_MIN } from "./staged-topics.ts";
 
-/** What a stage has gathered, as the arguments of the function that writes it: null where there is nothing. */
+/** Turns a stage into the arguments of a commit function. Null stands for no rows. */
 
-const ARGUMENTS = Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ");
+const COMMIT_ARGUMENTS = Array.from({ length: 35 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const COMMIT_CALL = `SELECT @.commit(${ARGUMENTS})::text AS json`;
+export const COMMIT_CALL = `SELECT @.commit(${COMMIT_ARGUMENTS})::text AS json`;
 
-/** With a look whether the records are there already. */
-export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked(${ARGUMENTS})::text AS json`;
+/** Also checks that the records do not exist yet. */
+export const COMMIT_CHECKED_CALL = `SELECT @.commit_checked(${COMMIT_ARGUMENTS})::text AS json`;
 
-/** The same, with more than puts and removals of documents. */
-export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents(${ARGUMENTS}, $36)::text AS json`;
+/** Also applies changes of documents other than puts and removals. */
+export const COMMIT_DOCUMENTS_CALL = `SELECT @.commit_documents(${COMMIT_ARGUMENTS}, $36)::text AS json`;
 
 export interface CommitExtras {
-  /** The present, where the caller's clock counts. */
+  /** The current time if the process clock counts. */
   readonly now: number | null;
-  /** The latest deadline that decisions rest on. */
+  /** The latest deadline that the decision depends on. */
   readonly notBefore: number | null;
   readonly channel: string;
   readonly hints: readonly string[];
@@ -52,14 +52,14 @@ export function commitValues(stage: Stage, { now, notBefore, channel, hints }: C
     now,
     notBefore,
     columnsOrNull(seen),
-    revs.length === 0 ? null : numberArray(once(revs)),
+    revs.length === 0 ? null : numberArray(collapseSame(revs)),
     ...journalValues(runs, seen),
     columnsOrNull([...stage.workers.needed]),
     jsonOrNull(topicRows(stage)),
     ...createdValues(created),
     jsonOrNull(tagRows(created)),
     ...savedValues(saved),
-    ...belongingValues(runs),
+    ...rowsOfRunsValues(runs),
     jsonOrNull([...stage.stagedTopics.changes].map(([id, change]) => eventRow(id, change))),
     jsonOrNull(seenRows(runs)),
     jsonOrNull(letterRows(stage)),
@@ -81,7 +81,7 @@ function columnsOrNull(values: readonly string[]): string | null {
 
 const NO_JOURNAL: readonly null[] = Array.from({ length: 11 }, () => null);
 
-/** `seen` are the runs that are compared: where each of them gets one record, and no other run does, they are not said again. */
+/** `seen` are the compared runs. If each of them gets exactly one record, and no other run does, their ids are not repeated. */
 function journalValues(runs: readonly StagedRun[], seen: readonly string[]): readonly (string | number | null)[] {
   const ids: string[] = [];
   const records: JournalRecord[] = [];
@@ -97,14 +97,14 @@ function journalValues(runs: readonly StagedRun[], seen: readonly string[]): rea
   return [
     isSeen ? null : columnArray(ids),
     numberArray(records.map(({ seq }) => seq)),
-    columnArray(once(records.map(({ location }) => location))),
-    textArray(once(records.map(({ kind }) => kind))),
-    textArray(once(records.map(({ outcome }) => outcomeColumn(outcome)))),
-    numberArray(once(records.map(({ attempts }) => attempts))),
+    columnArray(collapseSame(records.map(({ location }) => location))),
+    textArray(collapseSame(records.map(({ kind }) => kind))),
+    textArray(collapseSame(records.map(({ outcome }) => outcomeColumn(outcome)))),
+    numberArray(collapseSame(records.map(({ attempts }) => attempts))),
     since,
-    numberArray(once(records.map(({ startedAt, at }) => at - startedAt))),
-    numberArray(once(records.map(({ at }) => at - since))),
-    textArray(once(records.map(({ detail }) => detailColumn(detail)))),
+    numberArray(collapseSame(records.map(({ startedAt, at }) => at - startedAt))),
+    numberArray(collapseSame(records.map(({ at }) => at - since))),
+    textArray(collapseSame(records.map(({ detail }) => detailColumn(detail)))),
     columnArray(records.map(({ payload }) => payload)),
   ];
 }
@@ -124,7 +124,7 @@ function tagRows(created: readonly StagedRun[]): readonly object[] {
   return rows;
 }
 
-function belongingValues(runs: readonly StagedRun[]): readonly unknown[] {
+function rowsOfRunsValues(runs: readonly StagedRun[]): readonly unknown[] {
   const cuts: object[] = [];
   const inbox: object[] = [];
   const taken: object[] = [];
@@ -156,7 +156,15 @@ function eventRow(id: string, change: EventChange): object {
 }
 
 function eventFacts({ n, topic, at, expireAt, deliver, consume, pendingMax }: EventRow): object {
-  return { n: n - FRESH, topic: toColumn(topic), at, expire_at: expireAt, deliver, consume, pending_max: pendingMax };
+  return {
+    n: n - FRESH_NUMBER_MIN,
+    topic: toColumn(topic),
+    at,
+    expire_at: expireAt,
+    deliver,
+    consume,
+    pending_max: pendingMax,
+  };
 }
 
 function seenRows(runs: readonly StagedRun[]): readonly object[] {
@@ -165,7 +173,12 @@ function seenRows(runs: readonly StagedRun[]): readonly object[] {
     if (seen === null) continue;
     const run_id = toColumn(head.id);
     for (const [topic, n] of seen) {
-      rows.push({ run_id, topic: toColumn(topic), n: n > FRESH ? n - FRESH : n, fresh: n > FRESH });
+      rows.push({
+        run_id,
+        topic: toColumn(topic),
+        n: n > FRESH_NUMBER_MIN ? n - FRESH_NUMBER_MIN : n,
+        fresh: n > FRESH_NUMBER_MIN,
+      });
     }
   }
   return rows;
@@ -191,24 +204,25 @@ function letterRow({ id, kind, postId, target, name, reason, status, sentAt, dea
   };
 }
 
-/** The case of a commit that is one record of one run and nothing else, as the arguments of the function that writes it. */
+/** A commit of one record of one run has its own function. */
 
-const APPEND_CALL_ARGUMENTS = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ");
+const APPEND_ARGUMENTS = Array.from({ length: 12 }, (_, index) => `$${index + 1}`).join(", ");
 
-export const APPEND_CALL = `SELECT @.append_record(${APPEND_CALL_ARGUMENTS})::text AS json`;
+export const APPEND_CALL = `SELECT @.append_record(${APPEND_ARGUMENTS})::text AS json`;
 
-/** Null: there is something else to write. */
+/** Null if there is anything else to write. */
 export function appendValues(stage: Stage, now: number | null): readonly unknown[] | null {
   const [run] = stage.staged.all();
   const [record] = run?.records ?? [];
-  if (run === undefined || run.known === null || record === undefined || !isAlone(stage) || !isRecord(run)) return null;
+  if (run === undefined || run.known === null || record === undefined || !isOnlyRun(stage) || !isOneRecord(run))
+    return null;
   const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
   const texts = [detailColumn(detail), toColumnOrNull(payload)];
   const row = [seq, toColumn(location), kind, outcomeColumn(outcome), attempts, startedAt, at, ...texts];
   return [now, toColumn(run.head.id), run.known.rev, ...row];
 }
 
-function isAlone({ staged, stagedTopics, workers, letters, documents }: Stage): boolean {
+function isOnlyRun({ staged, stagedTopics, workers, letters, documents }: Stage): boolean {
   const { changes, closed } = documents;
   const others = [stagedTopics.changes, workers.needed, letters.changes, changes, closed, staged.childless];
   if (staged.size > 1 || others.some(({ size }) => size > 0)) return false;
@@ -216,12 +230,12 @@ function isAlone({ staged, stagedTopics, workers, letters, documents }: Stage): 
   return true;
 }
 
-function isRecord({ saved, records, cuts, added, taken, topics, seen }: StagedRun): boolean {
+function isOneRecord({ saved, records, cuts, added, taken, topics, seen }: StagedRun): boolean {
   if (saved || records.length > 1 || cuts.length + added.length > 0) return false;
   return taken === null && topics === null && seen === null;
 }
 
-/** What is done to documents, as the functions that write it read it. */
+/** The changes of documents as rows for the commit functions. */
 export function documentRows({ changes }: StagedDocumentTable): readonly object[] {
   return [...changes.values()].map(documentRow);
 }

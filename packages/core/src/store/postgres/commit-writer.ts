@@ -29,14 +29,14 @@ import { Stage } from "./stage.ts";
 import type { Trust } from "./staged-runs.ts";
 import { STORE_SQL } from "./statements.ts";
 
-/** What is decided over the rows as they are known. It may be called again and again: it has no effect of its own. */
+/** Decides over the known rows. It may be called repeatedly and has no side effect. */
 export type Decide<Result> = (batch: Batch, stage: Stage) => Decision<Result>;
 
 export interface Decision<Result> {
   readonly result: Result;
-  /** The latest deadline that it rests on. */
+  /** The latest deadline that the decision depends on. Null if none. */
   readonly notBefore: number | null;
-  /** What to tell other processes. */
+  /** Payloads for other processes. */
   readonly hints: readonly string[];
 }
 
@@ -44,40 +44,40 @@ export interface CommitWriterParts {
   readonly database: Database;
   readonly cache: HeadCache;
   readonly channel: string;
-  /** The present, as far as it is known here. */
+  /** The current time, as this process estimates it. */
   readonly now: () => number;
-  /** The present to compare with, where it is not the database's clock that counts. */
+  /** The current time if the process clock counts. Null if the clock of the database does. */
   readonly fixedNow: () => number | null;
-  readonly heard: (present: number) => void;
+  readonly onServerTime: (present: number) => void;
 }
 
 const NO_CODE: ReadonlyMap<InTransaction, TransactionEnd> = new Map();
 
 export interface Decided<Result> {
   readonly stage: Stage;
-  /** Null: something has to be read or run first. */
+  /** Null if rows must be read or user code must run first. */
   readonly decision: Decision<Result> | null;
-  /** What can't be, unless what is remembered is wrong. */
-  readonly doubt: { readonly error: unknown } | null;
+  /** An error that deciding threw. Over cached rows it may only mean that they are stale. */
+  readonly failure: { readonly error: unknown } | null;
 }
 
-/** How often a commit may find that others were faster, and how often it may find that it needs to know more. */
+/** How many conflicts, and how many rounds of reads, one commit may have. */
 const CONFLICTS_MAX = 100;
 const ROUNDS_MAX = 100;
 
-/** For a transaction that has locked rows, or is about to: one that is stopped in the middle must not keep others waiting for ever. */
-export const BRIEFLY = "SET LOCAL idle_in_transaction_session_timeout = 15000; SET LOCAL lock_timeout = 15000";
+/** For transactions that lock rows: a process that is stopped in the middle must not block others for ever. */
+export const SHORT_TIMEOUTS = "SET LOCAL idle_in_transaction_session_timeout = 15000; SET LOCAL lock_timeout = 15000";
 
 /**
- * Decides and writes, until what was decided is what was true.
+ * Decides and writes commits, and repeats both until the decision matches the stored rows.
  *
- * 1. First over what is remembered, and what has to be read: one call writes it, if every row is as it was seen. Else
- *    everything is locked, in one order, read and decided again, and written in the same transaction: the one that holds the
- *    locks comes to its end.
- * 2. What is decided without knowing enough is thrown away.
- * 3. No record is written twice. A commit adds to a journal and leaves the row's `rev` as it was only over what the commit before, or
- *    a claim, has left, and one is under way at a time. Whoever else adds records (after an answer that was lost, too) looks under
- *    the lock that they are not there, and raises `rev`: what was sent before and comes later is refused.
+ * 1. The first attempt decides over cached rows and reads the missing ones. One call writes it if every row has the `rev` that was
+ *    seen. Otherwise the rows are locked in one order, read, decided again and written in the same transaction. The holder of the locks
+ *    always finishes.
+ * 2. A decision that was made while rows were missing is discarded.
+ * 3. No record is written twice. A commit adds records without raising `rev` only if the run is `firm`: the rows are those that this
+ *    process's last commit or claim left, and one commit of it runs at a time. Any other commit that adds records (for example after a
+ *    lost answer) checks under the lock that they do not exist, and raises `rev`. So an earlier call that arrives late is refused.
  */
 export class CommitWriter {
   readonly #parts: CommitWriterParts;
@@ -92,16 +92,16 @@ export class CommitWriter {
 
   async write<Result>(decide: Decide<Result>): Promise<Result> {
     try {
-      const asked = new RowsToRead();
-      const first = await this.#trusting(decide, asked);
-      return first === null ? await this.#locking(decide, asked) : first.result;
+      const toRead = new RowsToRead();
+      const first = await this.#writeOptimistically(decide, toRead);
+      return first === null ? await this.#writeLocked(decide, toRead) : first.result;
     } catch (error) {
       this.forget();
       throw error;
     }
   }
 
-  /** What is remembered may be wrong: of these, or of all. */
+  /** Removes runs from the cache: these, or all. */
   forget(runIds?: Iterable<string>): void {
     const { cache } = this.#parts;
     if (runIds === undefined) cache.clear();
@@ -119,34 +119,34 @@ export class CommitWriter {
     const batch = new Batch(stage, fixedNow() ?? rows.now ?? now());
     try {
       const decision = decide(batch, stage);
-      return { stage, decision: stage.undecided ? null : decision, doubt: null };
+      return { stage, decision: stage.undecided ? null : decision, failure: null };
     } catch (error) {
-      return { stage, decision: null, doubt: { error } };
+      return { stage, decision: null, failure: { error } };
     }
   }
 
-  async lock(connection: Connection, asked: RowsToRead): Promise<void> {
-    const locks = [[...asked.topics.keys()].map(toColumn), [...asked.runs].map(toColumn)];
+  async lock(connection: Connection, toRead: RowsToRead): Promise<void> {
+    const locks = [[...toRead.topics.keys()].map(toColumn), [...toRead.runs].map(toColumn)];
     await connection.query(LOCK_CALL, locks);
   }
 
-  /** Reads what is asked for, on this connection or on any. */
-  async read(connection: Connection | null, rows: KnownRows, asked: RowsToRead): Promise<void> {
-    const { heard } = this.#parts;
-    const answer = (await this.#call(connection, ROWS_CALL, rowsValues(asked, this.#parts.fixedNow()))) as RowsAnswer;
-    learnRows(rows, asked, answer);
-    if (asked.documents.size > 0) {
-      const found = await this.#call(connection, STORE_SQL.documentsOf, documentsValues(asked));
-      learnDocuments(rows, asked, found as readonly DocumentColumns[] | null);
+  /** Reads the rows, on this connection or on any. */
+  async read(connection: Connection | null, rows: KnownRows, toRead: RowsToRead): Promise<void> {
+    const { onServerTime } = this.#parts;
+    const answer = (await this.#call(connection, ROWS_CALL, rowsValues(toRead, this.#parts.fixedNow()))) as RowsAnswer;
+    learnRows(rows, toRead, answer);
+    if (toRead.documents.size > 0) {
+      const found = await this.#call(connection, STORE_SQL.documentsOf, documentsValues(toRead));
+      learnDocuments(rows, toRead, found as readonly DocumentColumns[] | null);
     }
-    heard(answer.now);
+    onServerTime(answer.now);
   }
 
-  /** Writes it, and gives the time of that; null: a row has changed, and nothing was written. */
+  /** Writes a decision and returns the time of the write. Null if a row has changed; nothing was written then. */
   async send(connection: Connection | null, stage: Stage, decision: Decision<unknown>): Promise<number | null> {
     const { channel, fixedNow, now } = this.#parts;
     if (isEmpty(stage)) return now();
-    const isSure = raiseUnsure(stage);
+    const isSure = raiseRevs(stage);
     const { notBefore, hints } = decision;
     const alone = notBefore === null && hints.length === 0 ? appendValues(stage, fixedNow()) : null;
     if (alone !== null) return (await this.#call(connection, APPEND_CALL, alone)) as number | null;
@@ -156,22 +156,22 @@ export class CommitWriter {
     return (await this.#call(connection, call, values)) as number | null;
   }
 
-  /** Null: others were faster. `asked` has all that was looked for. */
-  async #trusting<Result>(decide: Decide<Result>, asked: RowsToRead): Promise<Decision<Result> | null> {
+  /** Returns null after a conflict. `toRead` then has every row that was used. */
+  async #writeOptimistically<Result>(decide: Decide<Result>, toRead: RowsToRead): Promise<Decision<Result> | null> {
     const { cache } = this.#parts;
     const rows = new KnownRows(cache);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const { stage, decision, doubt } = this.decide(rows, "trusting", decide);
-      if (doubt !== null) return null;
-      for (const { head, touched } of stage.staged.all()) if (touched) asked.runs.add(head.id);
+      const { stage, decision, failure } = this.decide(rows, "optimistic", decide);
+      if (failure !== null) return null;
+      for (const { head, touched } of stage.staged.all()) if (touched) toRead.runs.add(head.id);
       if (decision === null) {
-        asked.add(stage.wanted);
+        toRead.add(stage.wanted);
         await this.read(null, rows, stage.wanted);
         continue;
       }
       try {
         const present = await this.send(null, stage, decision);
-        if (present !== null) return this.#written(stage, decision, present);
+        if (present !== null) return this.#rememberWritten(stage, decision, present);
       } catch (error) {
         if (!isConflict(error)) throw error;
       }
@@ -181,36 +181,36 @@ export class CommitWriter {
     throw new Error(`a commit wants to know more and more after ${ROUNDS_MAX} rounds`);
   }
 
-  async #locking<Result>(decide: Decide<Result>, asked: RowsToRead): Promise<Result> {
+  async #writeLocked<Result>(decide: Decide<Result>, toRead: RowsToRead): Promise<Result> {
     for (let conflicts = 0; conflicts < CONFLICTS_MAX; conflicts += 1) {
-      const done = await this.database.use((connection) => this.#locked(connection, decide, asked));
+      const done = await this.database.use((connection) => this.#attemptLocked(connection, decide, toRead));
       if (done !== null) return done.result;
     }
     throw new StoreError("STORE_BUSY", "notApplied", `others were faster ${CONFLICTS_MAX} times`);
   }
 
-  /** Null: it has to be tried again, with more locks or because of an id that came meanwhile. */
-  async #locked<Result>(
+  /** Returns null if it must be retried: more rows must be locked, or an id was inserted meanwhile. */
+  async #attemptLocked<Result>(
     connection: Connection,
     decide: Decide<Result>,
-    asked: RowsToRead,
+    toRead: RowsToRead,
   ): Promise<Decision<Result> | null> {
     const rows = new KnownRows(null);
-    await connection.query(`BEGIN; ${BRIEFLY}`);
+    await connection.query(`BEGIN; ${SHORT_TIMEOUTS}`);
     try {
-      await this.lock(connection, asked);
-      await this.read(connection, rows, asked);
-      const { stage, decision, doubt } = this.decide(rows, "careful", decide);
-      if (doubt !== null) throw doubt.error;
-      for (const runId of rows.runs.keys()) asked.runs.add(runId);
-      asked.add(stage.wanted);
+      await this.lock(connection, toRead);
+      await this.read(connection, rows, toRead);
+      const { stage, decision, failure } = this.decide(rows, "verified", decide);
+      if (failure !== null) throw failure.error;
+      for (const runId of rows.runs.keys()) toRead.runs.add(runId);
+      toRead.add(stage.wanted);
       const present = decision === null ? null : await this.send(connection, stage, decision);
       if (decision === null || present === null) {
         await connection.query("ROLLBACK");
         return null;
       }
       const { command } = await connection.query("COMMIT");
-      return command === "COMMIT" ? this.#written(stage, decision, present) : null;
+      return command === "COMMIT" ? this.#rememberWritten(stage, decision, present) : null;
     } catch (error) {
       await connection.rollBack();
       if (isConflict(error)) return null;
@@ -222,16 +222,16 @@ export class CommitWriter {
     return connection === null ? this.database.call(text, values) : connection.call(text, values);
   }
 
-  #written<Result>(stage: Stage, decision: Decision<Result>, present: number): Decision<Result> {
-    const { cache, heard } = this.#parts;
+  #rememberWritten<Result>(stage: Stage, decision: Decision<Result>, present: number): Decision<Result> {
+    const { cache, onServerTime } = this.#parts;
     for (const run of stage.staged.all()) cache.learn(run);
-    heard(present);
+    onServerTime(present);
     return decision;
   }
 }
 
-/** Raises the revs of runs that get records over what is not firm; true where there are none. */
-function raiseUnsure({ staged }: Stage): boolean {
+/** Raises the `rev` of runs that get records and are not firm. Returns true if there are none. */
+function raiseRevs({ staged }: Stage): boolean {
   let isSure = true;
   for (const { known, head, records } of staged.all()) {
     if (known === null || known.firm || records.length === 0) continue;
@@ -241,7 +241,7 @@ function raiseUnsure({ staged }: Stage): boolean {
   return isSure;
 }
 
-/** Nothing is to be written or compared: an answer was all. */
+/** Whether there is nothing to write or compare. */
 function isEmpty({ staged, stagedTopics, letters, documents }: Stage): boolean {
   for (const { touched, compared } of staged.all()) if (touched || compared) return false;
   return stagedTopics.changes.size + letters.changes.size + documents.changes.size + documents.closed.size === 0;

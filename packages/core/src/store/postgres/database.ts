@@ -7,28 +7,28 @@ import {
   type PostgresPool,
   type PostgresResult,
 } from "./driver.ts";
-import { breaksConnection, isOfAnotherSession, storeErrorOf } from "./errors.ts";
+import { breaksConnection, isLostPreparedStatement, storeErrorOf } from "./errors.ts";
 
 export interface DatabaseOptions {
-  /** A pool of the caller's, which stays open; or what a pool is made with. */
+  /** The caller's pool, which the store never closes, or the configuration of a new pool. */
   readonly source: { readonly pool: PostgresPool } | { readonly config: object };
   /** The schema, not quoted. */
   readonly schema: string;
-  /** Whether a connection keeps what it was told, as it does unless a pooler gives it to others in between. */
+  /** Whether a connection keeps its prepared statements. False behind a pooler that shares connections. */
   readonly keepsSessions: boolean;
 }
 
-/** A call of a function. What it does is planned in there, so that its own plan holds whatever becomes of the tables. */
+/** A call of a function. The plan of the call never gets stale, because the function plans its own statements. */
 const FUNCTION_CALL = /^SELECT @\.(\w+)\(/;
-/** The longest name that the server tells from others. */
+/** The server truncates longer names. */
 const NAME_BYTES_MAX = 63;
 
-/** How many statements are kept with the schema's name in them. */
+/** How many statements are cached with the schema name inserted. */
 const TEXTS_MAX = 200;
 
 /**
- * The connections to one schema of a database. Every call is one statement that answers with JSON, so nothing hangs on how the
- * driver reads other types. A connection that broke is not used again.
+ * The connections to one schema. Every call is one statement that returns JSON, so the driver's type parsers do not matter. A broken
+ * connection is not used again.
  */
 export class Database {
   readonly schema: string;
@@ -50,7 +50,7 @@ export class Database {
     this.#pool ??= ignorePoolErrors("pool" in this.#source ? this.#source.pool : await createPool(this.#source.config));
   }
 
-  /** SQL in which `@` stands for the schema. */
+  /** Inserts the schema name for `@`. */
   sql(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
@@ -60,15 +60,15 @@ export class Database {
   }
 
   /**
-   * One statement, in a transaction of its own, that answers with one value: a column `json`. Calls of functions are prepared: to
-   * read one takes the server as long as to write a row.
+   * Executes one statement in its own transaction and returns the value of its column `json`. Calls of functions are prepared, because
+   * parsing one takes the server as long as writing a row.
    */
   async call(text: string, values: readonly unknown[]): Promise<unknown> {
     const name = this.#nameOf(text);
     try {
       return await this.use((connection) => connection.call(text, values, name));
     } catch (error) {
-      if (name === undefined || !isOfAnotherSession(error)) throw error;
+      if (name === undefined || !isLostPreparedStatement(error)) throw error;
       this.#keepsSessions = false;
       return await this.use((connection) => connection.call(text, values));
     }
@@ -80,9 +80,9 @@ export class Database {
     return called === undefined || Buffer.byteLength(name) > NAME_BYTES_MAX ? undefined : name;
   }
 
-  /** Several statements on one connection. */
+  /** Runs `work` with one connection. */
   async use<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const client = await this.keep();
+    const client = await this.acquire();
     const connection = new Connection(this, client);
     try {
       return await work(connection);
@@ -91,8 +91,8 @@ export class Database {
     }
   }
 
-  /** A connection to keep; whoever asked releases it. */
-  async keep(): Promise<PostgresClient> {
+  /** Returns a connection that the caller must release. */
+  async acquire(): Promise<PostgresClient> {
     if (this.#pool === null || this.#closed) {
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is closed");
     }
@@ -110,7 +110,7 @@ export class Database {
   }
 }
 
-/** A connection in use. Its errors are those of a store, where they are about reaching the database. */
+/** A connection in use. Connection failures become store errors. */
 export class Connection {
   readonly #database: Database;
   readonly #client: PostgresClient;
@@ -121,12 +121,12 @@ export class Connection {
     this.#client = client;
   }
 
-  /** Why the connection must not be used again; null: it may be. */
+  /** Why the connection must not be used again. Null if it can be. */
   get broken(): Error | null {
     return this.#broken;
   }
 
-  /** SQL with `@` for the schema; more than one statement where there are no values. */
+  /** Executes SQL with `@` for the schema. Without `values` it may contain several statements. */
   async query(text: string, values?: readonly unknown[], name?: string): Promise<PostgresResult> {
     try {
       const sql = this.#database.sql(text);
@@ -134,32 +134,32 @@ export class Connection {
       if (name === undefined) return await this.#client.query(sql, [...values]);
       return await this.#client.query({ name, text: sql, values: [...values] });
     } catch (error) {
-      throw storeErrorOf(this.#noticed(error), true);
+      throw storeErrorOf(this.#noteIfBroken(error), true);
     }
   }
 
-  /** A statement of the user's, whose errors are the user's to see. It is one: a second could end the transaction. */
+  /** Executes a statement of user code, whose errors pass unchanged. The extended protocol rejects a second statement. */
   async queryPlain(text: string, values: readonly unknown[]): Promise<PostgresResult> {
     try {
       return await this.#client.query({ text, values: [...values], queryMode: "extended" });
     } catch (error) {
-      throw this.#noticed(error);
+      throw this.#noteIfBroken(error);
     }
   }
 
-  /** The one value of a statement that answers with a column `json`. */
+  /** Returns the value of the column `json`. */
   async call(text: string, values: readonly unknown[], name?: string): Promise<unknown> {
     const { rows } = await this.query(text, values, name);
     const json = (rows[0] as { readonly json: string | null } | undefined)?.json ?? null;
     return json === null || json === "" ? null : JSON.parse(json);
   }
 
-  /** Ends a transaction after an error. Where the connection has gone, so has the transaction. */
+  /** Rolls back after an error. A broken connection has no transaction any more. */
   async rollBack(): Promise<void> {
     if (this.#broken === null) await this.query("ROLLBACK");
   }
 
-  #noticed(error: unknown): unknown {
+  #noteIfBroken(error: unknown): unknown {
     if (breaksConnection(error)) this.#broken ??= error instanceof Error ? error : new Error(String(error));
     return error;
   }

@@ -1,6 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
 
-/** The part of the package `pg` that is used. A pool of the caller's own is one, whatever its version. */
+/** The part of the package `pg` that the store uses. Any version of its pool fits. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   end(): Promise<void>;
@@ -13,7 +13,7 @@ export interface PostgresClient {
   query(config: {
     readonly text: string;
     readonly values: unknown[];
-    /** Of a prepared statement. */
+    /** Makes it a prepared statement. */
     readonly name?: string;
     readonly queryMode?: "extended";
   }): Promise<PostgresResult>;
@@ -27,7 +27,7 @@ export interface PostgresClient {
 export interface PostgresResult {
   readonly rows: unknown[];
   readonly rowCount: number | null;
-  /** What was done: `COMMIT`, or `ROLLBACK` where a transaction had failed. */
+  /** `COMMIT`, or `ROLLBACK` if the transaction had failed before. */
   readonly command: string;
 }
 
@@ -54,31 +54,29 @@ async function loadDriver(): Promise<PostgresDriver> {
   }
 }
 
+/** Pools and clients that already have the listener: stores may share a pool, and a caller may pass a client repeatedly. */
+const HANDLED = new WeakSet<object>();
+
 /**
- * A connection that breaks while nothing is asked of it says so by an event, which ends the process if nobody listens. What is
- * asked of it next fails, and that is enough to know: so each has a listener that does nothing, once, for its whole life.
+ * Ignores `error` events of idle connections. `pg` emits them when a connection breaks, and without a listener Node exits. Nothing is
+ * lost: the next query on that connection fails. Clients are covered from `acquire` on, before their caller has them.
  */
-
-/** Several stores may share a pool, and a caller may hand in a connection again and again. */
-const HEARD = new WeakSet<object>();
-
-/** The pool, and each connection before it is given: it may break before the one who waits for it has it. */
 export function ignorePoolErrors(pool: PostgresPool): PostgresPool {
-  if (HEARD.has(pool)) return pool;
-  HEARD.add(pool);
-  pool.on("error", nothing);
+  if (HANDLED.has(pool)) return pool;
+  HANDLED.add(pool);
+  pool.on("error", ignore);
   pool.on("acquire", ignoreClientErrors);
   return pool;
 }
 
-/** What a caller hands in may be less than a connection, and have no events. */
+/** A client that a caller passes may have no events. */
 export function ignoreClientErrors(client: PostgresClient): PostgresClient {
-  if (HEARD.has(client) || typeof client.on !== "function") return client;
-  HEARD.add(client);
-  client.on("error", nothing);
+  if (HANDLED.has(client) || typeof client.on !== "function") return client;
+  HANDLED.add(client);
+  client.on("error", ignore);
   return client;
 }
 
-function nothing(): void {
-  // The next statement tells.
+function ignore(): void {
+  // The next query fails.
 }

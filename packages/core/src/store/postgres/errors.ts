@@ -1,23 +1,23 @@
 import { StoreError } from "../store-error.ts";
 import { CONFLICT_STATE } from "./schema/commit.ts";
 
-/** What errors of the driver and of the server mean. */
+/** Classifies errors of the driver and of the server. */
 
-/** Conditions of the server under which the statement, if it was one that writes, may have been committed. */
-const SEVERED = /^(08|57P|25P0[34])/;
+/** SQLSTATEs after which a write may or may not have been committed. */
+const CONNECTION_LOST = /^(08|57P|25P0[34])/;
 const BUSY = new Set(["40001", "40P01", "55P03", "57014"]);
 const FULL = new Set(["53100"]);
-/** Out of connections or memory, or a server that only reads. */
+/** Out of connections or memory, or a read-only server. */
 const UNAVAILABLE = /^(53|25006|58)/;
 
-/** Rows that were not as they were seen, or ids that were not new: decided anew, the commit gets its answer. */
+/** Rows had changed or ids existed already. The commit must be decided again. */
 export function isConflict(error: unknown): boolean {
   const state = stateOf(error instanceof StoreError ? error.cause : error);
   return state === CONFLICT_STATE || state === "23505" || state === "40P01" || state === "40001";
 }
 
-/** A prepared statement is not there, or another's is: the connection has been given to others in between. Nothing was done. */
-export function isOfAnotherSession(error: unknown): boolean {
+/** A prepared statement is missing or belongs to another client: a pooler shared the connection. Nothing was executed. */
+export function isLostPreparedStatement(error: unknown): boolean {
   const state = stateOf(error);
   return state === "26000" || state === "42P05";
 }
@@ -25,10 +25,10 @@ export function isOfAnotherSession(error: unknown): boolean {
 /** Whether the connection must not be used again. */
 export function breaksConnection(error: unknown): boolean {
   const state = stateOf(error);
-  return state === null || SEVERED.test(state);
+  return state === null || CONNECTION_LOST.test(state);
 }
 
-/** `sent`: the statement was on its way, so that what has become of it is unknown when no answer came. */
+/** `sent` means that the statement was sent, so its outcome is unknown if no answer came. */
 export function storeErrorOf(error: unknown, sent: boolean): unknown {
   if (error instanceof StoreError) return error;
   const state = stateOf(error);
@@ -43,7 +43,7 @@ export function storeErrorOf(error: unknown, sent: boolean): unknown {
       options,
     );
   }
-  if (SEVERED.test(state)) {
+  if (CONNECTION_LOST.test(state)) {
     return new StoreError(
       "STORE_UNAVAILABLE",
       sent ? "unknown" : "notApplied",
@@ -59,13 +59,13 @@ export function storeErrorOf(error: unknown, sent: boolean): unknown {
   return error;
 }
 
-/** The five characters by which the server names a condition; null: the error is not the server's. */
+/** The SQLSTATE of a server error. Null for other errors. */
 function stateOf(error: unknown): string | null {
   const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown };
   return typeof code === "string" && code.length === 5 && severity !== undefined ? code : null;
 }
 
-/** An error of the driver that names no condition comes from the connection, unless it is a mistake in the program. */
+/** A driver error without a SQLSTATE comes from the connection, unless it is a programming error. */
 function isNetworkError(error: unknown): boolean {
   return error instanceof Error && !(error instanceof TypeError || error instanceof RangeError);
 }

@@ -7,20 +7,20 @@ import { PostgresStore } from "./postgres-store.ts";
 export type { PostgresClient, PostgresPool, PostgresResult };
 
 export interface PostgresStoreOptions {
-  /** The schema that the tables lie in; made if there is none. `pawl` unless said otherwise. */
+  /** The schema of the tables; created if missing. Default `pawl`. */
   readonly schema?: string;
-  /** How many connections there may be, in a pool that the store makes. One of them listens. */
+  /** Maximum connections of a pool that the store creates. One of them listens. Default 10. */
   readonly connectionsMax?: number;
-  /** How long a statement may take before its connection is given up, in ms, in a pool that the store makes. */
+  /** Maximum duration of a statement in ms, in a pool that the store creates; then its connection is closed. Default 30,000. */
   readonly statementMs?: number;
   /**
-   * False: no connection listens for what other processes do, and they are heard of by polling; and no statement is prepared. For
-   * a pooler that gives a connection to each transaction.
+   * Whether a connection listens for changes by other processes. `false` means that they are found by polling and that no statement is
+   * prepared; use it with a pooler in transaction mode. Default true.
    */
   readonly listen?: boolean;
-  /** Go on where `synchronous_commit` is off: commits that were answered may be lost when the server dies. */
+  /** Accept a server with `synchronous_commit` off: acknowledged commits may be lost when the server crashes. Default false. */
   readonly allowAsyncCommit?: boolean;
-  /** Whose clock counts. `process` is for tests whose time is moved by hand: all processes must have the same clock then. */
+  /** Which clock decides. `process` is for tests with virtual time: all processes must then share one clock. Default `database`. */
   readonly clock?: "database" | "process";
 }
 
@@ -29,8 +29,8 @@ const STATEMENT_MS = 30_000;
 const CONNECT_MS = 10_000;
 
 /**
- * Keeps everything in a PostgreSQL database, which any number of processes may share. `source` is an address
- * (`postgres://…`), or a pool of the package `pg`, which the caller closes.
+ * A store in a PostgreSQL database, which any number of processes may share. `source` is an address (`postgres://…`), or a pool of the
+ * package `pg`, which the caller closes.
  *
  * ```ts
  * const engine = await createEngine({ store: postgresStore("postgres://localhost/app"), workflows: [order] });

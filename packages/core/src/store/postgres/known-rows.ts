@@ -9,15 +9,15 @@ export interface KnownRun {
   readonly wait: AwaitedPosts | null;
   /** The newest seq of its journal. */
   readonly newest: number;
-  /** What lies in its inbox; null: not read. */
+  /** Its inbox. Null if it was not read. */
   readonly inbox: readonly InboxEntry[] | null;
-  /** Nothing but what this process commits next can add to its journal in this state of the row (`CommitWriter.3`). */
+  /** Only the next commit of this process can add to its journal while the row has this `rev` (`CommitWriter.3`). */
   readonly firm: boolean;
 }
 
 /** A topic as it was seen: its longest waiters and its oldest events, as many as were asked for. */
 export interface KnownTopic {
-  /** 0: it has no row, so nothing waits and nothing is pending. */
+  /** 0 if the topic has no row, and so no waiter and no pending event. */
   readonly rev: number;
   readonly pending: number;
   /** Ids of runs. */
@@ -27,12 +27,12 @@ export interface KnownTopic {
   readonly depth: number;
 }
 
-/** What is remembered of runs from one commit to the next. */
+/** Runs that are cached from one commit to the next. */
 export interface RunCache {
   get(runId: string): KnownRun | undefined;
 }
 
-/** Keys of rows that a decision needs and that are not known. */
+/** Keys of rows that a decision needs and that are not known yet. */
 export class RowsToRead {
   readonly runs = new Set<string>();
   readonly inboxes = new Set<string>();
@@ -55,7 +55,7 @@ export class RowsToRead {
     return parts.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Adds all that another one wants. */
+  /** Adds the keys of another one. */
   add(other: RowsToRead): void {
     for (const key of other.runs) this.runs.add(key);
     for (const key of other.inboxes) this.inboxes.add(key);
@@ -70,7 +70,7 @@ export class RowsToRead {
   }
 }
 
-/** What is known of the rows; null stands for a row that is not there, a key that is missing for one that was not looked for. */
+/** The known rows. Null means that the row does not exist; a missing key means that it was not read. */
 export class KnownRows {
   readonly #cache: RunCache | null;
   readonly runs = new Map<string, KnownRun | null>();
@@ -83,7 +83,7 @@ export class KnownRows {
   readonly documents = new Map<string, StoredDocument | null>();
   readonly seen = new Map<string, number>();
   readonly floors = new Map<string, number>();
-  /** When it was read, by the store's clock; null: nothing was. */
+  /** When the rows were read, on the store's clock. Null if none was. */
   now: number | null = null;
 
   constructor(cache: RunCache | null) {
@@ -95,18 +95,18 @@ export class KnownRows {
     return known === undefined ? this.#cache?.get(runId) : known;
   }
 
-  /** Whether what `run` says is remembered, and may be out of date. */
+  /** Whether `run` returns a cached row, which may be stale. */
   isRemembered(runId: string): boolean {
     return !this.runs.has(runId);
   }
 }
 
-/** One text for several: what separates them is in none, since each comes with its length. */
+/** A unique key for several texts: each is preceded by its length. */
 export function pairKey(...parts: readonly string[]): string {
   return parts.map((part) => `${part.length}:${part}`).join("");
 }
 
-/** Something has to be read before this can be decided. What it is stands in the stage's `wanted`. */
+/** Thrown when rows must be read before a decision. The stage's `wanted` has their keys. */
 export class RowsMissing extends Error {
   override readonly name = "RowsMissing";
 }

@@ -4,21 +4,21 @@ import { StoreError } from "../store-error.ts";
 import type { Database } from "./database.ts";
 import type { PostgresClient } from "./driver.ts";
 
-/** A notification holds less than 8,000 bytes. What has more to say says that anything may have changed. */
+/** PostgreSQL limits a notification to 8,000 bytes. A longer hint is sent as null: anything may have changed. */
 const HINT_BYTES_MAX = 7_500;
 
-/** What a notification says: ids of runs that were woken, after the one of their owner or null, and of runs that have ended. */
-interface Told {
+/** The payload of a notification: ids of woken runs, grouped by owner, and ids of runs that have ended. */
+interface HintPayload {
   readonly woken: readonly (readonly [owner: string | null, ...runIds: string[]])[];
   readonly ended: readonly string[];
 }
 
-/** How often it is looked whether the connection that listens is there. */
-const LOOK_MS = 5_000;
+/** How often a lost connection is replaced. */
+const RECONNECT_MS = 5_000;
 
 /**
- * What processes tell each other: ids of runs, over a connection that listens. Only a hint: whatever is lost while there is no
- * connection is found by the next poll, and when there is one again, listeners look at once.
+ * Sends hints to other processes and receives theirs, with NOTIFY and LISTEN. A hint may be lost while no connection listens: the next
+ * poll finds the change. After a reconnect, listeners get a hint that anything may have changed.
  */
 export class Notifications {
   readonly #database: Database;
@@ -34,23 +34,23 @@ export class Notifications {
     this.#channel = channel;
   }
 
-  /** The name by which this store knows what it has said itself. */
-  introduce(sender: string): void {
+  /** Sets the name by which this store recognizes and ignores its own hints. */
+  setSender(sender: string): void {
     this.#sender = sender;
   }
 
-  /** What to send for these runs; to whom: other processes, or this one too, which then hears of what a caller commits. */
+  /** Returns the payloads for these runs. With `all`, this process receives them too, because the caller commits them later. */
   messages(wakes: readonly Wake[], ended: readonly string[], audience: "others" | "all"): readonly string[] {
     if (wakes.length + ended.length === 0) return [];
     const sender = audience === "all" ? "*" : this.#sender;
-    const text = `${sender} ${JSON.stringify(toldOf(wakes, ended))}`;
+    const text = `${sender} ${JSON.stringify(payloadOf(wakes, ended))}`;
     return [Buffer.byteLength(text) > HINT_BYTES_MAX ? `${sender} null` : text];
   }
 
   watch(world: StoreWorld, listener: (hint: Hint) => void): () => void {
     this.#listeners.add(listener);
     if (this.#stop === null) {
-      this.#stop = world.every(LOOK_MS, () => void this.#connect());
+      this.#stop = world.every(RECONNECT_MS, () => void this.#connect());
       void this.#connect();
     }
     return () => {
@@ -65,7 +65,7 @@ export class Notifications {
     this.#listeners.clear();
     const client = this.#client;
     this.#client = null;
-    // Closed, not given back: whoever used it next would go on listening.
+    // Closed instead of returned to the pool, where it would still listen.
     client?.release(new Error("no longer listening"));
   }
 
@@ -73,10 +73,10 @@ export class Notifications {
     if (this.#client !== null || this.#connecting) return;
     this.#connecting = true;
     try {
-      const client = await this.#database.keep();
-      client.on("notification", ({ payload }) => this.#heard(payload ?? ""));
-      client.on("error", () => this.#lost(client));
-      client.on("end", () => this.#lost(client));
+      const client = await this.#database.acquire();
+      client.on("notification", ({ payload }) => this.#onNotification(payload ?? ""));
+      client.on("error", () => this.#onConnectionLost(client));
+      client.on("end", () => this.#onConnectionLost(client));
       await this.#listen(client);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
@@ -97,29 +97,29 @@ export class Notifications {
       return;
     }
     this.#client = client;
-    this.#tell({ runIds: null });
+    this.#notifyListeners({ runIds: null });
   }
 
-  #lost(client: PostgresClient): void {
+  #onConnectionLost(client: PostgresClient): void {
     if (this.#client !== client) return;
     this.#client = null;
     client.release(new Error("the connection is lost"));
   }
 
-  #heard(payload: string): void {
+  #onNotification(payload: string): void {
     const space = payload.indexOf(" ");
     if (payload.slice(0, space) === this.#sender) return;
-    const told = JSON.parse(payload.slice(space + 1)) as Told | null;
-    this.#tell(told === null ? { runIds: null } : hintOf(told));
+    const told = JSON.parse(payload.slice(space + 1)) as HintPayload | null;
+    this.#notifyListeners(told === null ? { runIds: null } : hintOf(told));
   }
 
-  #tell(hint: Hint): void {
+  #notifyListeners(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
 }
 
-/** Owners are few: each is named once. */
-function toldOf(wakes: readonly Wake[], ended: readonly string[]): Told {
+/** Groups runs by owner, because there are few owners. */
+function payloadOf(wakes: readonly Wake[], ended: readonly string[]): HintPayload {
   const byOwner = new Map<string | null, string[]>();
   for (const { runId, owner } of wakes) {
     const runIds = byOwner.get(owner);
@@ -129,7 +129,7 @@ function toldOf(wakes: readonly Wake[], ended: readonly string[]): Told {
   return { woken: [...byOwner].map(([owner, runIds]) => [owner, ...runIds]), ended };
 }
 
-function hintOf({ woken, ended }: Told): Hint {
+function hintOf({ woken, ended }: HintPayload): Hint {
   return {
     runIds: woken.flatMap(([, ...runIds]) => runIds),
     owners: woken.flatMap(([owner, ...runIds]) => runIds.map(() => owner)),
@@ -137,7 +137,7 @@ function hintOf({ woken, ended }: Told): Hint {
   };
 }
 
-/** The name that hints go by: of a schema's own, in the length that the server takes. */
+/** The channel of a schema, shortened to what the server allows. */
 export function channelOf(schema: string): string {
   return `pawl ${schema}`.replaceAll('"', "").slice(0, 60);
 }

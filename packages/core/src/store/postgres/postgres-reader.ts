@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
-import { gatheredRuns } from "./batched-reads.ts";
+import { batchedRuns } from "./batched-reads.ts";
 import type { Database } from "./database.ts";
 import {
   type DocumentColumns,
@@ -24,15 +24,15 @@ import { STORE_SQL } from "./statements.ts";
 
 export class PostgresReader implements Reader {
   readonly #database: Database;
-  readonly #runs: ReturnType<typeof gatheredRuns>;
+  readonly #runs: ReturnType<typeof batchedRuns>;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#runs = gatheredRuns(database);
+    this.#runs = batchedRuns(database);
   }
 
   get(runId: string): Promise<Run | null> {
-    return this.#runs.ask(runId);
+    return this.#runs.read(runId);
   }
 
   list({ limit, cursor, ...filter }: ListQuery): Promise<Page<Run>> {
@@ -120,8 +120,8 @@ function deadLetterOf(row: LetterColumns): DeadLetter {
 }
 
 /**
- * Lists of runs, newest first. Only what is asked for stands in the statement, and where nothing else leads to the runs, those
- * that are open and those of each end are read by themselves: so each part finds its index, and reads no more than a page.
+ * Lists of runs, newest first. The statement contains only the requested filters. Without another filter, open runs and runs of each
+ * terminal status are read separately, so each part uses its index and reads no more than a page.
  */
 
 export type RunFilter = Omit<ListQuery, "limit" | "cursor"> & { readonly parent?: string };
@@ -131,21 +131,21 @@ export interface RunStatement {
   readonly values: readonly unknown[];
 }
 
-/** `after`: the last run of the page before. */
+/** `after` is the last run of the previous page. */
 export function runPage(
   filter: RunFilter,
   after: readonly [createdAt: number, id: string] | null,
   limit: number,
 ): RunStatement {
-  const values = new Values();
+  const values = new Parameters();
   const shared = boundsIn(filter, values);
   if (after !== null) {
     const [createdAt, id] = [values.add(after[0]), values.add(toColumn(after[1]))];
-    // The time by itself too: no index has it together with the id.
+    // The time is also compared alone, because no index contains the id.
     shared.push(`r.created_at <= ${createdAt}::bigint`, `(r.created_at, r.id) < (${createdAt}::bigint, ${id}::text)`);
   }
   const newest = `ORDER BY r.created_at DESC, r.id DESC LIMIT ${values.add(limit)}`;
-  const parts = waysTo(filter, values).map(
+  const parts = accessPaths(filter, values).map(
     ({ from, conditions }) => `(SELECT r.* FROM ${from} WHERE ${both(conditions, shared)} ${newest})`,
   );
   const rows = `SELECT r.* FROM (${parts.join(" UNION ALL ")}) AS r ${newest}`;
@@ -154,23 +154,23 @@ export function runPage(
 }
 
 export function runCount(filter: RunFilter): RunStatement {
-  const values = new Values();
+  const values = new Parameters();
   const shared = boundsIn(filter, values);
-  const parts = waysTo(filter, values).map(
+  const parts = accessPaths(filter, values).map(
     ({ from, conditions }) => `(SELECT count(*) FROM ${from} WHERE ${both(conditions, shared)})`,
   );
   return { text: `SELECT (${parts.join(" + ")})::text AS json`, values: values.all };
 }
 
-/** Leads to some of the runs; no run is at the end of two. */
-interface Way {
+/** One index path to some of the runs. No run is on two paths. */
+interface AccessPath {
   readonly from: string;
   readonly conditions: readonly string[];
 }
 
-function waysTo(filter: RunFilter, values: Values): readonly Way[] {
+function accessPaths(filter: RunFilter, values: Parameters): readonly AccessPath[] {
   const { status, workflow, tag, parent } = filter;
-  if (tag === undefined && parent === undefined && workflow === undefined) return waysByStatus(status, values);
+  if (tag === undefined && parent === undefined && workflow === undefined) return pathsByStatus(status, values);
   const conditions: string[] = [];
   if (tag !== undefined) conditions.push(`t.tag = ${values.add(toColumn(tag))}`);
   if (parent !== undefined) conditions.push(`r.parent_run = ${values.add(toColumn(parent))}`);
@@ -179,21 +179,21 @@ function waysTo(filter: RunFilter, values: Values): readonly Way[] {
   return [{ from: tag === undefined ? "@.runs r" : "@.tags t JOIN @.runs r ON r.id = t.run_id", conditions }];
 }
 
-function waysByStatus(status: RunFilter["status"], values: Values): readonly Way[] {
+function pathsByStatus(status: RunFilter["status"], values: Parameters): readonly AccessPath[] {
   const from = "@.runs r";
   const asked = new Set(status ?? STATUSES);
-  const ways: Way[] = [...asked]
+  const paths: AccessPath[] = [...asked]
     .filter(isTerminal)
     .map((end) => ({ from, conditions: ["r.ended_at IS NOT NULL", `r.status = ${values.add(end)}`] }));
   const open = [...asked].filter((one) => !isTerminal(one));
   if (open.length > 0) {
     const which = status === undefined ? [] : [`r.status = ANY (${values.add(open)}::text[])`];
-    ways.push({ from, conditions: ["r.ended_at IS NULL", ...which] });
+    paths.push({ from, conditions: ["r.ended_at IS NULL", ...which] });
   }
-  return ways.length > 0 ? ways : [{ from, conditions: ["false"] }];
+  return paths.length > 0 ? paths : [{ from, conditions: ["false"] }];
 }
 
-function boundsIn({ createdAfter, createdBefore }: RunFilter, values: Values): string[] {
+function boundsIn({ createdAfter, createdBefore }: RunFilter, values: Parameters): string[] {
   const bounds: string[] = [];
   if (createdAfter !== undefined) bounds.push(`r.created_at > ${values.add(createdAfter)}`);
   if (createdBefore !== undefined) bounds.push(`r.created_at < ${values.add(createdBefore)}`);
@@ -204,7 +204,7 @@ function both(conditions: readonly string[], shared: readonly string[]): string 
   return [...conditions, ...shared].join(" AND ");
 }
 
-class Values {
+class Parameters {
   readonly all: unknown[] = [];
 
   add(value: unknown): string {

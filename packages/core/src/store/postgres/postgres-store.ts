@@ -8,34 +8,34 @@ import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "..
 import { DatabaseClock } from "../database-clock.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
 import { fromColumn, toColumn } from "../text-column.ts";
-import { gatheredLoads } from "./batched-reads.ts";
+import { batchedLoads } from "./batched-reads.ts";
 import { writeWithin } from "./caller-transaction.ts";
 import { CommitWriter, type Decide, type Decision } from "./commit-writer.ts";
 import type { Database } from "./database.ts";
 import { channelOf, Notifications } from "./notifications.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import { HeadCache } from "./row-cache.ts";
-import { claimedOf, heldOf, type RunValues, runOfValues } from "./run-rows.ts";
+import { claimedOf, ownedRunsOf, type RunValues, runOfValues } from "./run-rows.ts";
 import { checkServer, migrate } from "./schema/migrations.ts";
 import type { Stage } from "./stage.ts";
 import { STORE_SQL } from "./statements.ts";
 import { writeWithCode } from "./transactions.ts";
 
-/** How many runs of dead workers one heartbeat frees. */
+/** How many runs of expired workers one heartbeat releases. */
 const FREED_MAX = 1_000;
-/** How many transactions with code there may be at a time. */
-const CODED_MAX = 4;
-/** A commit of so many takes the server about as long as it takes this process to go on with what it answers. */
+/** How many transactions with user code run at a time. */
+const CODE_COMMITS_MAX = 4;
+/** With this many transitions, the server takes about as long for a commit as this process takes for its answers. */
 const BATCH_MAX = 400;
-/** How many runs are remembered from one commit to the next. */
-const REMEMBERED_MAX = 20_000;
+/** How many runs are cached from one commit to the next. */
+const CACHED_RUNS_MAX = 20_000;
 
-const NOTHING: Commit = { answers: [], wakes: [] };
+const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 const UNDECIDED: Answer = { kind: "refused", reason: "notFound" };
 
 export interface PostgresStoreParts {
   readonly database: Database;
-  /** Whose clock counts: the database's, or that of the world which the store is opened with. */
+  /** Which clock decides: the database's, or that of the world passed to `open`. */
   readonly clock: "database" | "process";
   readonly listen: boolean;
   readonly allowAsyncCommit: boolean;
@@ -46,21 +46,21 @@ export class PostgresStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "apart";
   readonly batchMax = BATCH_MAX;
-  /** One batch is on its way, the next is sent ahead, and while they are answered others are to gather. */
+  /** One batch is being written, the next is sent ahead, and two more collect while these are answered. */
   readonly busyMax = 4 * BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: PostgresStoreParts;
   readonly #database: Database;
-  readonly #cache = new HeadCache(REMEMBERED_MAX, (owner) => this.#workers.has(owner));
-  readonly #hints: Notifications;
-  readonly #loads: ReturnType<typeof gatheredLoads>;
-  readonly #writing: CommitWriter;
-  /** Those that this process beats and claims for: it needs no hint of what it does itself. */
+  readonly #cache = new HeadCache(CACHED_RUNS_MAX, (owner) => this.#workers.has(owner));
+  readonly #notifications: Notifications;
+  readonly #loads: ReturnType<typeof batchedLoads>;
+  readonly #writer: CommitWriter;
+  /** Workers of this process. Their runs need no hint. */
   readonly #workers = new Set<string>();
-  /** Runs that were started elsewhere, or are here again: whoever waits for their results may be elsewhere too. */
+  /** Claimed runs. Another process may have started them and wait for their results. */
   readonly #claimed = new Set<string>();
   readonly #codeQueue: (() => void)[] = [];
-  #coding = 0;
+  #codeCommits = 0;
   #world: StoreWorld | null = null;
   #clock: DatabaseClock | null = null;
 
@@ -71,15 +71,15 @@ export class PostgresStore implements Store {
     this.#database = database;
     this.exactClock = parts.clock === "process";
     this.reader = new PostgresReader(database);
-    this.#hints = new Notifications(database, channel);
-    this.#loads = gatheredLoads(database, (known) => this.#cache.learnRead(known));
-    this.#writing = new CommitWriter({
+    this.#notifications = new Notifications(database, channel);
+    this.#loads = batchedLoads(database, (known) => this.#cache.learnRead(known));
+    this.#writer = new CommitWriter({
       database,
       cache: this.#cache,
       channel,
       now: () => this.now(),
       fixedNow: () => this.#fixedNow(),
-      heard: (present) => this.#clock?.heard(present),
+      onServerTime: (present) => this.#clock?.heard(present),
     });
   }
 
@@ -89,12 +89,12 @@ export class PostgresStore implements Store {
     await this.#database.open();
     await checkServer(this.#database, this.#parts);
     await migrate(this.#database);
-    const { now, name } = (await this.#database.call(STORE_SQL.greet, [])) as {
+    const { now, name } = (await this.#database.call(STORE_SQL.open, [])) as {
       readonly now: number;
       readonly name: string;
     };
     this.#clock.heard(now);
-    this.#hints.introduce(name);
+    this.#notifications.setSender(name);
   }
 
   now(): number {
@@ -110,15 +110,15 @@ export class PostgresStore implements Store {
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
-    if (transitions.length === 0) return NOTHING;
+    if (transitions.length === 0) return EMPTY_COMMIT;
     const decide = (batch: Batch, stage: Stage): Decision<Commit> => this.#apply(transitions, batch, stage);
-    return transitions.some(hasCode) ? this.#coded(decide) : this.#writing.write(decide);
+    return transitions.some(hasCode) ? this.#commitWithCode(decide) : this.#writer.write(decide);
   }
 
   async commitWithin(tx: unknown, transitions: readonly Transition[]): Promise<Commit> {
-    return writeWithin(this.#writing, tx, (batch, stage) => {
+    return writeWithin(this.#writer, tx, (batch, stage) => {
       const decision = this.#apply(transitions, batch, stage);
-      return { ...decision, hints: this.#hints.messages(decision.result.wakes, [], "all") };
+      return { ...decision, hints: this.#notifications.messages(decision.result.wakes, [], "all") };
     });
   }
 
@@ -137,7 +137,7 @@ export class PostgresStore implements Store {
     const rows = ((await this.#database.call(statement, values)) as RunValues[] | null) ?? [];
     for (const row of rows) this.#cache.learnRead(claimedOf(row));
     const runs = rows.map(runOfValues);
-    if (this.#claimed.size > REMEMBERED_MAX) this.#claimed.clear();
+    if (this.#claimed.size > CACHED_RUNS_MAX) this.#claimed.clear();
     for (const { id } of runs) this.#claimed.add(id);
     return runs;
   }
@@ -149,7 +149,7 @@ export class PostgresStore implements Store {
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
-    return heldOf(await this.#database.call(STORE_SQL.owned, [toColumn(worker)]));
+    return ownedRunsOf(await this.#database.call(STORE_SQL.owned, [toColumn(worker)]));
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -158,7 +158,7 @@ export class PostgresStore implements Store {
   }
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
-    return await this.#loads.ask({ runId, afterSeq: afterSeq ?? null });
+    return await this.#loads.read({ runId, afterSeq: afterSeq ?? null });
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
@@ -173,7 +173,7 @@ export class PostgresStore implements Store {
       readonly now: number;
     };
     this.#clock?.heard(now);
-    return { ...rest, owned: heldOf(held) };
+    return { ...rest, owned: ownedRunsOf(held) };
   }
 
   async retire(worker: string): Promise<void> {
@@ -192,15 +192,15 @@ export class PostgresStore implements Store {
 
   watch(listener: (hint: Hint) => void): () => void {
     if (this.#world === null) throw new Error("the store is not open");
-    return this.#parts.listen ? this.#hints.watch(this.#world, listener) : () => undefined;
+    return this.#parts.listen ? this.#notifications.watch(this.#world, listener) : () => undefined;
   }
 
   async close(): Promise<void> {
-    this.#hints.close();
+    this.#notifications.close();
     await this.#database.close();
   }
 
-  /** What goes wrong after something was missing is no news: all of it is thrown away. */
+  /** An error after a missing row is ignored: the whole decision is discarded. */
   #apply(transitions: readonly Transition[], batch: Batch, stage: Stage): Decision<Commit> {
     let notBefore: number | null = null;
     const answers = transitions.map((transition) => {
@@ -221,12 +221,12 @@ export class PostgresStore implements Store {
       }
     });
     const { wakes } = batch;
-    const strange = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner));
+    const foreign = wakes.filter(({ owner }) => owner === null || !this.#workers.has(owner));
     const ended = this.#claimed.size === 0 ? [] : this.#claimedEnds(transitions, answers);
-    return { result: { answers, wakes }, notBefore, hints: this.#hints.messages(strange, ended, "others") };
+    return { result: { answers, wakes }, notBefore, hints: this.#notifications.messages(foreign, ended, "others") };
   }
 
-  /** Those that end here, and whose results may be waited for elsewhere. */
+  /** Runs that end in this batch and that another process may wait for. */
   #claimedEnds(transitions: readonly Transition[], answers: readonly Answer[]): readonly string[] {
     return transitions.flatMap((transition, index) => {
       const runId = answers[index]?.kind === "applied" ? endedBy(transition) : null;
@@ -234,23 +234,23 @@ export class PostgresStore implements Store {
     });
   }
 
-  /** A bounded number at a time: each keeps a connection while its code waits. */
-  async #coded(decide: Decide<Commit>): Promise<Commit> {
-    while (this.#coding >= CODED_MAX) await new Promise<void>((resolve) => this.#codeQueue.push(resolve));
-    this.#coding += 1;
+  /** At most CODE_COMMITS_MAX at a time: each holds a connection while its code waits. */
+  async #commitWithCode(decide: Decide<Commit>): Promise<Commit> {
+    while (this.#codeCommits >= CODE_COMMITS_MAX) await new Promise<void>((resolve) => this.#codeQueue.push(resolve));
+    this.#codeCommits += 1;
     try {
-      return await writeWithCode(this.#writing, decide);
+      return await writeWithCode(this.#writer, decide);
     } finally {
-      this.#coding -= 1;
+      this.#codeCommits -= 1;
       this.#codeQueue.shift()?.();
     }
   }
 
-  /** Events whose time is over become dead letters. */
+  /** Expired events become dead letters. */
   async #expire(limit: number): Promise<number> {
     const ids = (await this.#database.call(STORE_SQL.expired, [this.#fixedNow(), limit])) as string[] | null;
     if (ids === null) return 0;
-    return this.#writing.write((batch, stage) => {
+    return this.#writer.write((batch, stage) => {
       let expired = 0;
       for (const id of ids.map(fromColumn)) {
         const event = stage.events.get(id);

@@ -15,7 +15,7 @@ import {
   waitOf,
 } from "./run-rows.ts";
 
-/** Rows that are wanted, as the arguments of the function that reads them; and its answer, as rows that are known. */
+/** Turns wanted keys into arguments of `read_rows`, and its answer into known rows. */
 
 export const ROWS_CALL = "SELECT @.read_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)::text AS json";
 
@@ -57,7 +57,7 @@ export function learnDocuments(rows: KnownRows, wanted: RowsToRead, found: reado
     rows.documents.set(pairKey(document.kind, document.id), document);
 }
 
-/** What was not asked for may be missing. */
+/** Fields that were not requested may be missing. */
 export interface RowsAnswer {
   readonly now: number;
   readonly runs: readonly KnownRunValues[] | null;
@@ -73,7 +73,7 @@ export interface RowsAnswer {
   readonly floors?: readonly (readonly [runId: string, seq: number, newest: number])[] | null;
 }
 
-/** What was wanted is known from here on, and be it that there is none. */
+/** Records every wanted row as known, including the ones that do not exist. */
 export function learnRows(rows: KnownRows, wanted: RowsToRead, answer: RowsAnswer): void {
   rows.now = answer.now;
   for (const runId of wanted.runs) rows.runs.set(runId, null);
@@ -88,7 +88,7 @@ export function learnRows(rows: KnownRows, wanted: RowsToRead, answer: RowsAnswe
       firm: false,
     });
   }
-  learnBelongings(rows, wanted, answer);
+  learnRowsOfRuns(rows, wanted, answer);
   const waiters = grouped(answer.waiters ?? []);
   const events = (answer.pending ?? []).map(eventOf);
   const revs = new Map((answer.topics ?? []).map(([topic, rev, pending]) => [fromColumn(topic), { rev, pending }]));
@@ -109,7 +109,7 @@ export function learnRows(rows: KnownRows, wanted: RowsToRead, answer: RowsAnswe
   for (const letter of (answer.letters ?? []).map(letterOf)) rows.letters.set(letter.id, letter);
 }
 
-function learnBelongings(rows: KnownRows, wanted: RowsToRead, answer: RowsAnswer): void {
+function learnRowsOfRuns(rows: KnownRows, wanted: RowsToRead, answer: RowsAnswer): void {
   const inboxes = new Map([...wanted.inboxes].map((runId) => [runId, [] as ReturnType<typeof entryOf>[]]));
   for (const values of answer.inboxes ?? []) inboxes.get(fromColumn(values[0]))?.push(entryOf(values));
   for (const [runId, entries] of inboxes) rows.inboxes.set(runId, entries);

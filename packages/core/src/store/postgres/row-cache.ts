@@ -2,19 +2,19 @@ import { isTerminal } from "../../model/run.ts";
 import type { KnownRun, RunCache } from "./known-rows.ts";
 import type { StagedRun } from "./staged-runs.ts";
 
-/** Longer inboxes are read again when they are needed. */
+/** Longer inboxes are not cached. */
 const INBOX_MAX = 16;
 
 /**
- * What the last commits left of runs that are worked on here. It may be out of date: the database compares `rev` before it
- * writes. A bounded number, the longest known going first.
+ * The runs of this process's workers as the last commits left them. An entry may be stale: the database compares `rev` before it writes.
+ * The oldest entry is evicted first.
  */
 export class HeadCache implements RunCache {
   readonly #max: number;
   readonly #isOurs: (owner: string) => boolean;
   readonly #runs = new Map<string, KnownRun>();
 
-  /** `isOurs`: of workers of this process. What others work on has changed when it is next looked at. */
+  /** `isOurs` returns whether the owner is a worker of this process. Other runs are not cached: they change elsewhere. */
   constructor(max: number, isOurs: (owner: string) => boolean) {
     this.#max = max;
     this.#isOurs = isOurs;
@@ -38,11 +38,11 @@ export class HeadCache implements RunCache {
     }
   }
 
-  /** Remembers what a claim has made of a run, or what was read of it; the answer may come after that of a later commit. */
+  /** Caches a run that was claimed or read, unless a later commit was answered first. */
   learnRead(known: KnownRun): void {
     const before = this.#runs.get(known.head.id);
     if ((before?.rev ?? 0) >= known.rev) return;
-    // Whatever this process has sent for the run was for what it had remembered.
+    // Every commit that this process sent for the run was decided over the cached row.
     const firm = known.firm || before !== undefined;
     this.put({ ...known, firm, inbox: (known.inbox?.length ?? 0) > INBOX_MAX ? null : known.inbox });
   }
@@ -55,7 +55,7 @@ export class HeadCache implements RunCache {
     this.#runs.clear();
   }
 
-  /** Remembers what a commit has made of a run. */
+  /** Caches a run as a commit left it. */
   learn(run: StagedRun): void {
     if (!run.touched) return;
     const rev = run.known === null ? 1 : run.known.rev + (run.saved ? 1 : 0);

@@ -3,7 +3,7 @@ import { columnArray } from "./array-text.ts";
 import type { CreatedColumn, HeadColumn, SavedColumn } from "./schema/commit.ts";
 import type { StagedRun } from "./staged-runs.ts";
 
-/** Rows of runs as the functions that write a commit take them: their ids, what is the same in all, and a list for each other column. */
+/** Rows of runs as arguments of a commit function: ids, shared values, and one list per column that differs. */
 type RowsValues = readonly [ids: string | null, same: string | null, each: string | null];
 
 export function createdValues(runs: readonly StagedRun[]): RowsValues {
@@ -72,17 +72,17 @@ function columnOf(text: string | null | undefined): string | undefined {
   return text === null || text === undefined ? undefined : toColumn(text);
 }
 
-/** A value of a column: what is undefined is not written, and read as NULL. */
+/** A value of a column. Undefined is not written and is read as NULL. */
 export type ColumnValue = string | number | boolean | undefined;
 
-/** What each column holds of a row. */
+/** Returns the value of each column of a row. */
 export type ColumnGetters<Row, Name extends string> = { readonly [name in Name]: (row: Row) => ColumnValue };
 
 /** Rows as columns. */
 export interface Columns<Name extends string> {
-  /** What is the same in all rows. */
+  /** Values that all rows share. */
   readonly same: { readonly [name in Name]?: ColumnValue };
-  /** A list for each column that is not. */
+  /** One list per column that differs. */
   readonly each: { readonly [name in Name]?: readonly ColumnValue[] };
 }
 

@@ -7,7 +7,7 @@ import type { EventRow, LetterRow, OwnedRun, RunHead } from "../../rules/tables.
 import { fromColumn, fromColumnOrNull, toColumn } from "../text-column.ts";
 import type { KnownRun } from "./known-rows.ts";
 
-/** What the functions of the database give back as JSON, and what is made of it. */
+/** Reads rows from the JSON that the database functions return. */
 
 type HeadValues = readonly [
   id: string,
@@ -102,7 +102,7 @@ export function runOfValues(values: RunValues): Run {
   });
 }
 
-/** A run as it was read, with the newest seq of its journal. */
+/** A run that was read. `newest` is the newest seq of its journal. */
 export function knownOf(values: RunValues, newest: number): KnownRun {
   const head = headOf(values);
   return {
@@ -115,7 +115,7 @@ export function knownOf(values: RunValues, newest: number): KnownRun {
   };
 }
 
-/** A run as a claim has left it: the claim counted its records, and only its owner adds to them. */
+/** A run that was just claimed. Its `claimSeq` is its newest seq, and only its owner adds records. */
 export function claimedOf(values: RunValues): KnownRun {
   return { ...knownOf(values, headOf(values).claimSeq), firm: true };
 }
@@ -157,9 +157,9 @@ export type RecordValues = readonly [
   detail: string,
 ];
 
-/** What most records say is written as nothing: with no column that is NULL a row has no map of those, either. */
+/** The most common outcome and detail are stored as an empty text. A row without NULLs needs no null bitmap. */
 const PLAIN = "";
-/** An empty text, where that stands for none. What text is written as has never this alone. */
+/** Stands for an empty detail. No encoded text consists of this character alone. */
 const EMPTY = "\ufffe";
 
 export function outcomeColumn(outcome: JournalRecord["outcome"]): string {
@@ -281,6 +281,6 @@ export function documentOf(row: DocumentColumns): StoredDocument {
   };
 }
 
-export function heldOf(rows: unknown): readonly OwnedRun[] {
+export function ownedRunsOf(rows: unknown): readonly OwnedRun[] {
   return ((rows ?? []) as [string, number][]).map(([id, epoch]) => ({ id: fromColumn(id), epoch }));
 }

@@ -14,13 +14,11 @@ import {
 import { StagedEventTable, StagedTopics, StagedTopicTable } from "./staged-topics.ts";
 
 /**
- * The rows of one commit, in this process: decided over what is known of them, and gathered to be written at once.
+ * The rows of one commit in this process: rules decide over the known rows, and the changes are collected and written at once.
  *
- * 1. What is not known is never guessed: `wanted` says what to read, and whatever was decided meanwhile is thrown away. The
- *    one exception is what the database itself refuses the commit for if it is not so (`trusting`): an id is taken to be new, a
- *    run that ends to have no open children.
- * 2. A run or topic whose rows change is among those that the database compares by `rev` before it writes; so is every run
- *    that is remembered and not read, even where it was only looked at.
+ * 1. Unknown rows are never guessed: `wanted` gets their keys, and the decision is discarded. Exceptions, if `Trust` is `optimistic`:
+ *    an id counts as new, and a run that ends counts as having no open children. The database checks both.
+ * 2. The database compares the `rev` of every run or topic that changes, and of every cached run that was used.
  */
 export class Stage implements Tables {
   readonly wanted = new RowsToRead();
@@ -35,9 +33,9 @@ export class Stage implements Tables {
   readonly documents: StagedDocumentTable;
   readonly workers = new StagedWorkerTable();
 
-  /** Code that was run before, and that the decision rests on. */
+  /** User code that has run and that the decision uses. */
   readonly codeUsed = new Set<InTransaction>();
-  /** Code that has to be run before this can be decided. */
+  /** User code that must run before the decision. */
   codeWanted: InTransaction | null = null;
   readonly #ends: ReadonlyMap<InTransaction, TransactionEnd>;
 
@@ -54,12 +52,12 @@ export class Stage implements Tables {
     this.documents = new StagedDocumentTable(this.staged);
   }
 
-  /** Whether something has to be read or run before this can be decided. */
+  /** Whether rows must be read or code must run before the decision. */
   get undecided(): boolean {
     return this.codeWanted !== null || this.wanted.size > 0;
   }
 
-  /** Code that may wait has been run before: this says how it ended. */
+  /** Returns how the code ended. Async code runs before the decision, not inside it. */
   transact(code: InTransaction): TransactionEnd {
     const end = this.#ends.get(code);
     if (end !== undefined) {
@@ -72,9 +70,9 @@ export class Stage implements Tables {
 }
 
 export class StagedLetterTable implements LetterTable {
-  /** Null: it was there and goes. */
+  /** Null if the letter is removed. */
   readonly changes = new Map<string, LetterRow | null>();
-  /** Ids of those that were there and go, even if one of the same id comes. */
+  /** Ids of stored letters that are removed, even if a letter with the same id is inserted. */
   readonly removed = new Set<string>();
   readonly #runs: StagedRuns;
 
@@ -91,7 +89,7 @@ export class StagedLetterTable implements LetterTable {
     throw new RowsMissing();
   }
 
-  /** The database leaves one that is there already as it is. */
+  /** The database keeps a letter that exists already. */
   insert(letter: LetterRow): void {
     if (!this.changes.get(letter.id)) this.changes.set(letter.id, letter);
   }
@@ -106,7 +104,7 @@ export class StagedLetterTable implements LetterTable {
   }
 }
 
-/** Whether a worker has a row is seen by the database when the commit comes to it. */
+/** The commit function itself inserts missing workers. */
 export class StagedWorkerTable implements WorkerTable {
   readonly needed = new Set<string>();
 

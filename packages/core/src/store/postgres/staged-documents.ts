@@ -8,20 +8,20 @@ import type { DocumentTable } from "../../rules/tables.ts";
 import { pairKey, RowsMissing } from "./known-rows.ts";
 import { notInCommit, type StagedRuns } from "./staged-runs.ts";
 
-/** What one commit makes of one document. */
+/** The change of one document in a commit. */
 export type StagedDocument =
   | { readonly what: "put"; readonly document: StoredDocument }
   | { readonly what: "remove"; readonly kind: string; readonly id: string }
-  /** Put unless there is one, which is marked then. */
+  /** Put if missing; otherwise the existing one is marked. */
   | { readonly what: "create"; readonly document: StoredDocument; readonly marks: DocumentAttributes }
   | { readonly what: "mark"; readonly kind: string; readonly id: string; readonly marks: DocumentAttributes }
-  /** Put if there still is what was seen. */
+  /** Put if the stored document is still the one that was seen. */
   | { readonly what: "revise"; readonly document: StoredDocument; readonly seen: StoredDocument | null };
 
-/** Most of what is done to documents needs no look at them; the database does it to what it finds. */
+/** Changes of documents during a commit. Most need no read: the database applies them to the stored rows. */
 export class StagedDocumentTable implements DocumentTable {
   readonly changes = new Map<string, StagedDocument>();
-  /** Runs whose open documents are cancelled, before anything else is done to documents. */
+  /** Runs whose open documents are cancelled, before all other changes of documents. */
   readonly closed = new Set<string>();
   readonly #runs: StagedRuns;
 
@@ -29,7 +29,7 @@ export class StagedDocumentTable implements DocumentTable {
     this.#runs = runs;
   }
 
-  /** Whether puts and removals are all there is. */
+  /** Whether there are only puts and removals. */
   get isPlain(): boolean {
     if (this.closed.size > 0) return false;
     for (const { what } of this.changes.values()) if (what !== "put" && what !== "remove") return false;
@@ -79,7 +79,7 @@ export class StagedDocumentTable implements DocumentTable {
     }
   }
 
-  /** What was put without a look takes the place of whatever is there; else it has to be what was read. */
+  /** A document that this commit put replaces any stored one. Otherwise the stored one must be the one that was read. */
   revise(_seen: StoredDocument | null, document: StoredDocument): void {
     const change = this.changes.get(pairKey(document.kind, document.id));
     if (change?.what === "put" || change?.what === "remove") this.put(document);
@@ -101,7 +101,7 @@ export class StagedDocumentTable implements DocumentTable {
     return marked(document, { d: CANCELLED_DOCUMENT });
   }
 
-  /** As the database has it when it comes to what is done to single documents. */
+  /** The document as the database has it after the cancellations of this commit. */
   #found(kind: string, id: string): StoredDocument | null {
     const { rows, wanted } = this.#runs;
     const known = rows.documents.get(pairKey(kind, id));

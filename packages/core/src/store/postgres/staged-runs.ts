@@ -4,18 +4,18 @@ import type { NewRun, Payload, Run, Wait } from "../../model/run.ts";
 import type { AwaitedPosts, HeadDraft, InboxTable, JournalTable, RunHead, RunTable } from "../../rules/tables.ts";
 import { type KnownRows, type KnownRun, pairKey, RowsMissing, type RowsToRead } from "./known-rows.ts";
 
-/** A run in the middle of a commit: as it was seen, and what has become of it so far. */
+/** A run during a commit: the known row, and the changes so far. */
 export interface StagedRun {
-  /** Null: it is created in this commit. */
+  /** Null if this commit creates the run. */
   readonly known: KnownRun | null;
   readonly created: NewRun | null;
   head: RunHead;
-  /** What the row waits for, as far as posts ask; all of it where it is saved. */
+  /** The wait, reduced to what posts need; complete if this commit saves it. */
   wait: Wait | AwaitedPosts | null;
   newest: number;
-  /** Its row, or what belongs to it, changes: it must be as it was seen. */
+  /** The row or rows that belong to it change, so its `rev` is compared. */
   touched: boolean;
-  /** It must be as it was seen, even if nothing of it changes: what is remembered may be wrong, and so may a refusal. */
+  /** Its `rev` is compared even if nothing changes: a cached row may be stale, and so may a refusal. */
   compared: boolean;
   /** Its row changes. */
   saved: boolean;
@@ -26,29 +26,29 @@ export interface StagedRun {
   cuts: readonly { readonly first: number; readonly last: number }[];
   added: InboxEntry[];
   addedIds: Set<string> | null;
-  /** Numbers of those among the added that the run may have had before. */
+  /** Numbers of added entries that the run may have had before. */
   restored: Set<number> | null;
   taken: Set<number> | null;
-  /** What it is subscribed to from here on; null: as before. */
+  /** The topics it waits on from now on. Null if unchanged. */
   topics: ReadonlySet<string> | null;
   seen: Map<string, number> | null;
 }
 
-/** Of most runs a commit changes one thing: what has nothing shares it. */
+/** Most runs have one change per commit, so empty lists are shared. */
 const NONE: readonly never[] = [];
 
-/** `trusting`: what was not looked for is taken to be new; the database refuses the commit if it is not. */
-export type Trust = "trusting" | "careful";
+/** `optimistic` means that ids which were not read count as new. The database refuses the commit if they are not. */
+export type Trust = "optimistic" | "verified";
 
-/** The runs of one commit, made from what is known when they are first asked for. */
+/** The runs of one commit, staged from the known rows on first use. */
 export class StagedRuns {
   readonly rows: KnownRows;
   readonly wanted: RowsToRead;
   readonly trust: Trust;
-  /** Runs that are taken to have no open child that would have to be cancelled; the database looks whether that is so. */
+  /** Runs that count as having no open child to cancel. The database checks it. */
   readonly childless = new Set<string>();
   readonly #runs = new Map<string, StagedRun>();
-  /** Children that are created in this commit and are to be cancelled with their parents, by their parents' ids. */
+  /** Children that this commit creates and that are cancelled with their parent, by parent id. */
   readonly #children = new Map<string, StagedRun[]>();
 
   constructor(rows: KnownRows, wanted: RowsToRead, trust: Trust) {
@@ -65,7 +65,7 @@ export class StagedRuns {
     return this.#runs.values();
   }
 
-  /** Null when there is no such run. */
+  /** Null if the run does not exist. */
   find(runId: string): StagedRun | null {
     const staged = this.#runs.get(runId);
     if (staged !== undefined) return staged;
@@ -80,23 +80,23 @@ export class StagedRuns {
     return run;
   }
 
-  /** One that somebody has the head of, and that is there therefore. */
+  /** Returns a run that must exist, because the caller has its head. */
   of(head: RunHead): StagedRun {
     const staged = this.find(head.id);
     if (staged === null) throw new Error(`run ${head.id} is not there`);
     return staged;
   }
 
-  /** Those that were changed or added only. */
+  /** Returns the run only if it is staged already. */
   peek(runId: string): StagedRun | undefined {
     return this.#runs.get(runId);
   }
 
-  /** False when there is one with this id. */
+  /** False if a run with this id exists. */
   create(run: NewRun, head: RunHead): boolean {
     if (this.#runs.has(run.id)) return false;
     const known = this.rows.run(run.id);
-    if (known === undefined && this.trust === "careful") {
+    if (known === undefined && this.trust === "verified") {
       this.wanted.runs.add(run.id);
       throw new RowsMissing();
     }
@@ -106,7 +106,7 @@ export class StagedRuns {
     return true;
   }
 
-  /** Children that this commit creates and that are to be cancelled with their parent. */
+  /** Children that this commit creates and that are cancelled with their parent. */
   childrenOf(runId: string): readonly StagedRun[] {
     return this.#children.get(runId) ?? NONE;
   }
@@ -134,7 +134,7 @@ export class StagedRuns {
     return false;
   }
 
-  /** What lies in its inbox before this commit. */
+  /** The inbox before this commit. */
   openBefore(run: StagedRun): readonly InboxEntry[] {
     if (run.created !== null) return [];
     const open = run.known?.inbox ?? this.rows.inboxes.get(run.head.id);
@@ -143,7 +143,7 @@ export class StagedRuns {
     throw new RowsMissing();
   }
 
-  /** The newest seq that is left when what comes after this one goes. */
+  /** The newest seq that remains when all records after `seq` are deleted. */
   newestUpTo(run: StagedRun, seq: number): number {
     if (seq >= run.newest) return run.newest;
     const added = run.records.findLast((record) => record.seq <= seq);
@@ -191,7 +191,7 @@ function blank(head: RunHead, known: KnownRun | null, created: NewRun | null): S
   };
 }
 
-/** The greatest that a column for seqs holds. */
+/** The maximum of the column `seq`. */
 const SEQ_MAX = 2 ** 31 - 1;
 
 export class StagedRunTable implements RunTable {
@@ -257,7 +257,7 @@ export class StagedRunTable implements RunTable {
   }
 
   #childrenUnread(runId: string): readonly string[] {
-    if (this.#runs.trust === "trusting") {
+    if (this.#runs.trust === "optimistic") {
       this.#runs.childless.add(runId);
       return [];
     }
@@ -346,7 +346,7 @@ export class StagedInboxTable implements InboxTable {
     const run = this.#runs.touch(head);
     const key = pairKey(entry.kind, entry.id);
     const isKnown =
-      run.addedIds?.has(key) || (this.#runs.trust === "careful" && this.#runs.knowsEntry(run, entry.kind, entry.id));
+      run.addedIds?.has(key) || (this.#runs.trust === "verified" && this.#runs.knowsEntry(run, entry.kind, entry.id));
     if (isKnown) return false;
     run.addedIds ??= new Set();
     run.addedIds.add(key);
@@ -392,12 +392,12 @@ export class StagedInboxTable implements InboxTable {
   }
 }
 
-/** Mostly there was nothing before. */
+/** Mostly `before` is empty. */
 function joined<Item>(before: readonly Item[], more: readonly Item[]): readonly Item[] {
   return before.length === 0 ? more : [...before, ...more];
 }
 
-/** A commit asks the rows for less than all that `Tables` can do; claims, beats and retention are the database's own functions. */
+/** For methods of `Tables` that no commit calls: claims, heartbeats and retention are functions of the database. */
 export function notInCommit(what: string): never {
   throw new Error(`${what} is no part of a commit`);
 }

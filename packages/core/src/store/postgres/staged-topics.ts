@@ -2,24 +2,24 @@ import type { DeliverableQuery, EventRow, EventTable, RunHead, TopicTable } from
 import { pairKey, RowsMissing } from "./known-rows.ts";
 import { notInCommit, type StagedRuns } from "./staged-runs.ts";
 
-/** How many waiters and events of a topic are read at first; whoever needs more asks for many times as many. */
+/** How many waiters and events of a topic are read first. If more are needed, the depth is multiplied by DEPTH_FACTOR. */
 const DEPTH = 16;
-const DEEPER = 16;
+const DEPTH_FACTOR = 16;
 
-/** Events that are added in this commit have numbers from here on, in their order; the database gives them their own. */
-export const FRESH = 2 ** 52;
+/** Events of this commit get provisional numbers above this one, in order. The database assigns the final ones. */
+export const FRESH_NUMBER_MIN = 2 ** 52;
 
-/** A topic in the middle of a commit. */
+/** A topic during a commit. */
 export interface StagedTopic {
   readonly rev: number;
   pending: number;
   /** Ids of runs, the longest waiter first. */
   waiters: string[];
-  /** Whether these are all. */
+  /** Whether `waiters` is complete. */
   readonly hasAllWaiters: boolean;
   /** Pending ones, in the order of their numbers. */
   events: EventRow[];
-  /** By kind, the number up to which these are all. */
+  /** The number up to which `events` is complete, per kind. */
   readonly bound: { readonly one: number; readonly all: number };
   readonly depth: number;
   touched: boolean;
@@ -29,7 +29,7 @@ export type EventChange =
   | { readonly what: "insert" | "replace" | "save"; readonly event: EventRow }
   | { readonly what: "remove" };
 
-/** Topics, their waiters and their events in the middle of a commit. */
+/** Topics, their waiters and their events during a commit. */
 export class StagedTopics {
   readonly changes = new Map<string, EventChange>();
   readonly #runs: StagedRuns;
@@ -44,10 +44,10 @@ export class StagedTopics {
     return this.#topics.entries();
   }
 
-  /** The number of the next event that is added. */
+  /** The provisional number of the next event. */
   nextFresh(): number {
     this.#fresh += 1;
-    return FRESH + this.#fresh;
+    return FRESH_NUMBER_MIN + this.#fresh;
   }
 
   of(topic: string): StagedTopic {
@@ -77,18 +77,18 @@ export class StagedTopics {
     return staged;
   }
 
-  /** What is known does not reach far enough. */
-  deeper(topic: string): never {
-    return this.#want(topic, (this.#topics.get(topic)?.depth ?? DEPTH) * DEEPER);
+  /** Requests more waiters and events of the topic. */
+  readDeeper(topic: string): never {
+    return this.#want(topic, (this.#topics.get(topic)?.depth ?? DEPTH) * DEPTH_FACTOR);
   }
 
-  /** The run is subscribed to these and to no others. */
+  /** Makes the run wait on exactly these topics. */
   subscribe(head: RunHead, topics: ReadonlySet<string>): void {
     const run = this.#runs.touch(head);
     for (const topic of topics) this.of(topic);
     for (const [topic, { waiters }] of this.#topics) {
-      const place = topics.has(topic) ? -1 : waiters.indexOf(head.id);
-      if (place >= 0) waiters.splice(place, 1);
+      const position = topics.has(topic) ? -1 : waiters.indexOf(head.id);
+      if (position >= 0) waiters.splice(position, 1);
     }
     for (const topic of topics) {
       const { waiters } = this.touch(topic);
@@ -103,7 +103,7 @@ export class StagedTopics {
       const head = this.#runs.find(id)?.head;
       if (head !== undefined) yield head;
     }
-    if (!hasAllWaiters) this.deeper(topic);
+    if (!hasAllWaiters) this.readDeeper(topic);
   }
 
   event(id: string): EventRow | null {
@@ -115,15 +115,15 @@ export class StagedTopics {
     return null;
   }
 
-  /** Keeps the list of pending events as it is to be after this. */
-  place(event: EventRow): void {
+  /** Updates the list of pending events. */
+  setEvent(event: EventRow): void {
     const staged = this.touch(event.topic);
     const others = staged.events.filter(({ id }) => id !== event.id);
     staged.events = event.pending ? [...others, event].sort((left, right) => left.n - right.n) : others;
   }
 
-  unplace(event: EventRow): void {
-    this.place({ ...event, pending: false });
+  dropEvent(event: EventRow): void {
+    this.setEvent({ ...event, pending: false });
   }
 
   seen(head: RunHead, topic: string): number {
@@ -202,20 +202,20 @@ export class StagedEventTable implements EventTable {
 
   insert(event: Omit<EventRow, "n">): EventRow {
     const row = { ...event, n: this.#topics.nextFresh() };
-    this.#topics.place(row);
+    this.#topics.setEvent(row);
     const what = this.#topics.changes.get(event.id)?.what === "remove" ? "replace" : "insert";
     this.#topics.changes.set(event.id, { what, event: row });
     return row;
   }
 
   save(event: EventRow): void {
-    this.#topics.place(event);
+    this.#topics.setEvent(event);
     const before = this.#topics.changes.get(event.id)?.what;
     this.#topics.changes.set(event.id, { what: before === "insert" || before === "replace" ? before : "save", event });
   }
 
   remove(event: EventRow): void {
-    this.#topics.unplace(event);
+    this.#topics.dropEvent(event);
     this.#topics.changes.set(event.id, { what: "remove" });
   }
 
@@ -228,14 +228,14 @@ export class StagedEventTable implements EventTable {
       (event.deliver === "all" || event.at >= createdAt);
     const found = events.find(fits);
     if ((found?.n ?? Number.POSITIVE_INFINITY) <= bound[consume]) return found ?? null;
-    return this.#topics.deeper(topic);
+    return this.#topics.readDeeper(topic);
   }
 
   oldestPending(topic: string): EventRow | null {
     const { events, bound } = this.#topics.of(topic);
     const found = events[0];
     if ((found?.n ?? Number.POSITIVE_INFINITY) <= Math.min(bound.one, bound.all)) return found ?? null;
-    return this.#topics.deeper(topic);
+    return this.#topics.readDeeper(topic);
   }
 
   countPending(topic: string, change: 1 | -1): number {

@@ -2,14 +2,14 @@ import { nextDueSql, ownedSql } from "./schema/ownership.ts";
 import { ENTRY_JSON, RECORD_JSON } from "./schema/reads.ts";
 import { chunkOf } from "./schema/row-json.ts";
 
-/** Statements of the store that are no functions of the database. Each answers with one value, the column `json`. */
+/** The statements of the store. Each returns one value, the column `json`. */
 
 const PRESENT = "coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 
 const RECORDS_AFTER = `q.run_id = $1 AND ${chunkOf("q.seq")} >= ${chunkOf("$2::bigint")} AND q.seq > $2`;
 
 export const STORE_SQL = {
-  greet: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+  open: `SELECT json_build_object('now', floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint,
     'name', nextval('@.positions')::text)::text AS json`,
   now: "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS json",
   claim: "SELECT @.claim($1, $2, $3, $4, $5, coalesce($6, 2147483647), coalesce($7, 0))::text AS json",

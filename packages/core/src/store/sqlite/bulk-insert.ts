@@ -1,18 +1,18 @@
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./driver.ts";
 
-/** How many rows one statement takes, most first. Each call of the driver costs as much as writing a row does. */
-const SIZES = [16, 4, 1] as const;
+/** How many rows one statement takes, largest first. A call of the driver costs as much as writing a row. */
+const ROWS_PER_STATEMENT = [16, 4, 1] as const;
 
-/** Rows for one kind of statement, gathered until there are enough for one that takes many of them, or until someone has to see them. */
-export class GatheredRows {
+/** Buffers rows of one insert or delete until there are enough for one statement, or until a query must see them. */
+export class BufferedRows {
   readonly #width: number;
   readonly #statements: ReadonlyArray<{ readonly rows: number; readonly statement: SqliteStatement }>;
   #values: SqliteValue[] = [];
 
-  /** `width` values are a row; `text` is the statement that takes so many rows. */
+  /** A row has `width` values. `text` returns the statement for a number of rows. */
   constructor(database: SqliteDatabase, width: number, text: (rows: number) => string) {
     this.#width = width;
-    this.#statements = SIZES.map((rows) => ({ rows, statement: database.prepare(text(rows)) }));
+    this.#statements = ROWS_PER_STATEMENT.map((rows) => ({ rows, statement: database.prepare(text(rows)) }));
   }
 
   get isEmpty(): boolean {
@@ -20,15 +20,15 @@ export class GatheredRows {
   }
 
   get isFull(): boolean {
-    return this.#values.length >= SIZES[0] * this.#width;
+    return this.#values.length >= ROWS_PER_STATEMENT[0] * this.#width;
   }
 
-  /** Keeps a row; whoever adds writes what has gathered once it `isFull`. */
+  /** Buffers a row. The caller flushes when the buffer `isFull`. */
   add(row: readonly SqliteValue[]): void {
     for (const value of row) this.#values.push(value);
   }
 
-  /** Writes the rows that have gathered. */
+  /** Writes the buffered rows. */
   flush(): void {
     const values = this.#values;
     if (values.length === 0) return;
@@ -42,40 +42,37 @@ export class GatheredRows {
     }
   }
 
-  /** Forgets the rows that have gathered: their transaction is rolled back. */
+  /** Discards the buffered rows, because their transaction is rolled back. */
   drop(): void {
     this.#values = [];
   }
 }
 
-/** The text of an insert of so many rows. */
+/** Returns the text of an insert for a number of rows. */
 export function insertText(into: string, row: string): (rows: number) => string {
   return (rows) => `INSERT INTO ${into} VALUES ${Array(rows).fill(row).join(", ")}`;
 }
 
-/** How many rows one statement takes, most first. */
-const EQUAL_ROWS_SIZES = [16, 4, 1] as const;
-
 /**
- * Rows that are given the same values, as those are that a commit wakes. They gather until there are enough for one statement, until one
- * comes that gets others, or until someone has to see them.
+ * Buffers updates that set the same values, such as the wake-ups of a commit, until there are enough for one statement, until other
+ * values come, or until a query must see them.
  */
-export class EqualRows {
+export class BufferedUpdates {
   readonly #statements: ReadonlyArray<{ readonly rows: number; readonly statement: SqliteStatement }>;
   #values: readonly SqliteValue[] = [];
   #keys: number[] = [];
 
-  /** `update` is the statement up to the keys of its rows. */
+  /** `update` is the statement without its WHERE clause. */
   constructor(database: SqliteDatabase, update: string) {
-    this.#statements = EQUAL_ROWS_SIZES.map((rows) => {
+    this.#statements = ROWS_PER_STATEMENT.map((rows) => {
       const keys = Array(rows).fill("?").join(", ");
       return { rows, statement: database.prepare(`${update} WHERE key IN (${keys})`) };
     });
   }
 
   add(key: number, values: readonly SqliteValue[]): void {
-    // A statement sees each row once: one that comes again is written again.
-    if (this.#keys.length >= EQUAL_ROWS_SIZES[0] || !areEqual(values, this.#values) || this.#keys.includes(key))
+    // A statement updates each row once, so a repeated row needs another statement.
+    if (this.#keys.length >= ROWS_PER_STATEMENT[0] || !areEqual(values, this.#values) || this.#keys.includes(key))
       this.flush();
     this.#values = values;
     this.#keys.push(key);
@@ -91,7 +88,7 @@ export class EqualRows {
     }
   }
 
-  /** Forgets what has gathered: its transaction is rolled back. */
+  /** Discards the buffered updates, because their transaction is rolled back. */
   drop(): void {
     this.#keys = [];
   }

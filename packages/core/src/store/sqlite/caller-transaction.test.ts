@@ -63,8 +63,8 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
   });
 
   it("never was when that rolls back", async () => {
-    const desk = await bench();
-    const { engine, world, user } = desk;
+    const scope = await bench();
+    const { engine, world, user } = scope;
     const waiting = await engine.start(wait, undefined);
     await world.settle();
     user.exec("BEGIN IMMEDIATE");
@@ -80,7 +80,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     await engine.emit("news", "later");
     await world.settle();
     expect(await waiting.result()).toEqual(["later", "later"]);
-    expect(orders(desk)).toBe(0);
+    expect(orders(scope)).toBe(0);
   });
 
   it("works on the very connection that the store was given", async () => {

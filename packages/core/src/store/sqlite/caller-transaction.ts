@@ -4,7 +4,7 @@ import { storeErrorOf } from "./errors.ts";
 import { cacheOf } from "./head-cache.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
 
-/** What the store needs of a connection that the caller has a transaction open on. */
+/** The part of a connection that the store needs to write inside the caller's transaction. */
 export interface SqliteConnection {
   prepare(sql: string): Pick<SqliteStatement, "run" | "get" | "all">;
 }
@@ -15,11 +15,11 @@ const SQL = {
   undo: "ROLLBACK TO pawl_within",
 } as const;
 
-const KNOWN = new WeakMap<object, SqliteTables>();
+const TABLES_BY_CONNECTION = new WeakMap<object, SqliteTables>();
 
 /**
- * Does `work` inside a transaction that the caller has open: it is durable when the caller commits. Whole, or not at all: the
- * caller may commit after an error.
+ * Runs `work` inside the caller's open transaction; the result is durable when the caller commits. After an error nothing of it remains,
+ * so the caller may still commit.
  */
 export function withinCaller<Result>(
   tx: unknown,
@@ -28,8 +28,8 @@ export function withinCaller<Result>(
 ): Result {
   const database = checkConnection(tx, store) as SqliteDatabase;
   const sql = prepareAll(database, SQL);
-  const tables = KNOWN.get(database) ?? new SqliteTables(database);
-  KNOWN.set(database, tables);
+  const tables = TABLES_BY_CONNECTION.get(database) ?? new SqliteTables(database);
+  TABLES_BY_CONNECTION.set(database, tables);
   sql.savepoint.run();
   try {
     const result = work(tables);
@@ -42,12 +42,12 @@ export function withinCaller<Result>(
     sql.release.run();
     throw storeErrorOf(error, "work");
   } finally {
-    // The store's own connection does not see by itself that rows have changed through it.
+    // `data_version` does not change if the caller used the store's own connection.
     cacheOf(database).forget();
   }
 }
 
-/** Refuses what is no open transaction on the store's own file. Nothing is changed, there or elsewhere. */
+/** Rejects a connection without an open transaction, or to another file. Changes nothing. */
 function checkConnection(
   tx: unknown,
   { database, path }: { readonly database: SqliteDatabase; readonly path: string | null },
@@ -67,13 +67,13 @@ function isConnection(tx: unknown): tx is SqliteConnection {
   return typeof tx === "object" && tx !== null && typeof (tx as { prepare?: unknown }).prepare === "function";
 }
 
-/** The path of the connection's file, or null when it has none. */
+/** The path of the connection's file. Null for a database in memory. */
 export function pathOf(connection: SqliteConnection): string | null {
   const rows = connection.prepare("PRAGMA database_list").all() as { readonly name: string; readonly file: string }[];
   return rows.find(({ name }) => name === "main")?.file || null;
 }
 
-/** A transaction can't be begun inside another: every driver says so, and not every one can be asked. */
+/** BEGIN fails inside a transaction with every driver. Not every driver has a property for it. */
 function isInTransaction(connection: SqliteConnection): boolean {
   try {
     connection.prepare("BEGIN").run();

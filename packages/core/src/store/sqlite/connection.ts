@@ -25,10 +25,10 @@ const SQL = {
 /**
  * One open database: its statements, and transactions over them.
  *
- * 1. The database is held as long as its statements are: a driver may collect one that only statements refer to.
- * 2. After an error no transaction is open: the connection can be used on.
- * 3. A transaction that was begun elsewhere is left alone: by the caller, on a database that was handed in, or further out
- *    in this one, whose user code asks the engine for something.
+ * 1. The connection references the database as long as its statements: a driver may collect a database that only statements reference.
+ * 2. After an error no transaction is open, so the connection stays usable.
+ * 3. A transaction that was started elsewhere is not touched: by the caller on its own database, or by an outer commit of this
+ *    connection whose user code calls the engine.
  */
 export class Connection {
   readonly database: SqliteDatabase;
@@ -37,20 +37,20 @@ export class Connection {
 
   constructor(database: SqliteDatabase, synchronous: Synchronous, walBytesMax: number) {
     this.database = database;
-    // Others may be opening or migrating the same file: that takes longer than a commit.
+    // Another process may be opening or migrating the file, which takes longer than a commit.
     database.exec("PRAGMA busy_timeout = 10000");
     useWal(database);
     database.exec(SYNCHRONOUS[synchronous]);
     database.exec(`PRAGMA journal_size_limit = ${Math.trunc(walBytesMax)}`);
     database.exec("PRAGMA cache_size = -16384");
     migrate(database);
-    // A commit waits for a moment inside the driver, which blocks the event loop, and else is tried again outside of it.
+    // Waiting inside the driver blocks the event loop, so a commit waits at most 50 ms here and is retried outside.
     database.exec("PRAGMA busy_timeout = 50");
     this.#sql = prepareAll(database, SQL);
     this.tables = new SqliteTables(database);
   }
 
-  /** Runs `work` in a transaction that may write: all of it is durable when this returns. */
+  /** Runs `work` in a write transaction. When it returns, everything is durable. */
   write<Result>(work: () => Result): Result {
     this.#begin(this.#sql.begin);
     let phase: "work" | "commit" = "work";
@@ -72,7 +72,7 @@ export class Connection {
     }
   }
 
-  /** Runs `work` over one state of the database, whatever others commit meanwhile. */
+  /** Runs `work` over one state of the database, even if others commit meanwhile. */
   read<Result>(work: () => Result): Result {
     this.#begin(this.#sql.beginRead);
     try {
@@ -90,12 +90,12 @@ export class Connection {
     return (this.#sql.dataVersion.get() as { readonly data_version: number }).data_version;
   }
 
-  /** Moves the log into the database and empties its file; false when somebody is reading it. */
+  /** Moves the log into the database and truncates it. False if a reader prevents it. */
   truncateWal(): boolean {
     return (this.#sql.truncateWal.get() as { readonly busy: number }).busy === 0;
   }
 
-  /** The path of the database's file, or null when it has none. */
+  /** The path of the database file. Null for a database in memory. */
   path(): string | null {
     return pathOf(this.database);
   }
@@ -111,7 +111,7 @@ export class Connection {
     }
   }
 
-  /** Some errors have rolled back already; then there is nothing to do, and the driver says so. */
+  /** After some errors SQLite has already rolled back, and the driver reports that no transaction is active. */
   #rollback(): void {
     try {
       this.#sql.rollback.run();

@@ -10,7 +10,7 @@ import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
 const COLUMNS = "kind, id, run_id, a, b, c, d, body";
 
-/** What is asked of the other attributes narrows what the index of one of them finds. */
+/** The index of one attribute finds the rows; the other attributes filter them. */
 const REST = "(? IS NULL OR a = ?) AND (? IS NULL OR b = ?) AND (? IS NULL OR c = ?) AND (? IS NULL OR d = ?)";
 
 const SQL = {
@@ -45,7 +45,7 @@ interface DocumentRow {
 export interface DocumentListQuery {
   readonly kind: string;
   readonly where: StoredDocument["attributes"];
-  /** The first is this one, if it is there. */
+  /** The id at which the list starts, inclusive. */
   readonly from: string;
   readonly limit: number;
 }

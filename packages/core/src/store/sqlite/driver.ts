@@ -1,14 +1,14 @@
 import { PawlError } from "../../model/errors.ts";
 
-/** Opens files; what a driver module exports as `DatabaseSync`. */
+/** The class that a driver module exports as `DatabaseSync`. */
 export type SqliteDriver = new (path: string) => SqliteDatabase;
 
-/** Below this version a commit can be lost when several connections write and checkpoint. */
+/** Older versions can lose a commit when several connections write and checkpoint. */
 const VERSION_MIN = [3, 51, 3] as const;
 
 const DRIVERS = ["node:sqlite", "@photostructure/sqlite"] as const;
 
-/** The first driver that is there and whose library is new enough. */
+/** Returns the first installed driver whose SQLite is new enough. */
 export async function findDriver(names: readonly string[] = DRIVERS): Promise<SqliteDriver> {
   const tried: string[] = [];
   for (const name of names) {
@@ -28,7 +28,7 @@ export async function findDriver(names: readonly string[] = DRIVERS): Promise<Sq
   );
 }
 
-/** Refuses a database whose library is too old. */
+/** Rejects a database whose SQLite is too old. */
 export function checkVersion(database: SqliteDatabase): void {
   const version = libraryVersion(database);
   if (isSupported(version)) return;
@@ -59,7 +59,7 @@ function libraryVersion(database: SqliteDatabase): string {
   return row.version;
 }
 
-/** Null when the driver is not installed, or this Node has none built in. */
+/** Null if the driver is not installed or not built into this Node. */
 async function loadDriver(name: string): Promise<SqliteDriver | null> {
   try {
     const module = (await import(name)) as { readonly DatabaseSync: SqliteDriver };

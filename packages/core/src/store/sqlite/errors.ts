@@ -1,6 +1,6 @@
 import { StoreError } from "../store-error.ts";
 
-/** SQLite's result codes, as far as they say that the database could not do its work. */
+/** SQLite result codes that mean the database could not be used. */
 const BUSY = 5;
 const LOCKED = 6;
 const NOMEM = 7;
@@ -15,10 +15,9 @@ const NOTADB = 26;
 const UNAVAILABLE: readonly number[] = [NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB];
 
 /**
- * The error as the engine knows it, or the error itself when it tells of a mistake in a statement.
+ * Returns a store error, or the error itself if it is a mistake in a statement.
  *
- * Before COMMIT nothing has been written that a rollback does not take back. A COMMIT that failed in I/O may be on the disk
- * or not: that is unknown.
+ * Before COMMIT, a rollback undoes everything. After an I/O error in COMMIT the outcome is unknown.
  */
 export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown {
   const code = resultCode(error);
@@ -40,13 +39,13 @@ export function storeErrorOf(error: unknown, phase: "work" | "commit"): unknown 
   });
 }
 
-/** After these the connection's view of the file can't be trusted: it has to be opened anew. */
+/** Whether the connection's view of the file may be wrong, so that the file must be reopened. */
 export function needsReopen(error: unknown): boolean {
   const code = resultCode(error);
   return code === IOERR || code === CORRUPT || code === NOTADB;
 }
 
-/** A rule of the schema was broken. */
+/** Whether a constraint was violated. */
 export function isConstraint(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT;
 }
@@ -75,9 +74,8 @@ function resultCode(error: unknown): number | null {
 }
 
 /**
- * The whole batch is rolled back on account of a transaction in it: the database took everything back at one of its
- * statements, or refused to commit what it had left behind.
+ * User code made the whole batch roll back: SQLite rolled back at one of its statements, or refused to commit its changes.
  */
 export class BatchRolledBack extends Error {
-  override readonly name = "SpoiledBatch";
+  override readonly name = "BatchRolledBack";
 }

@@ -5,7 +5,7 @@ import { HEAD_COLUMN, type HeadRow, headOf } from "./run-columns.ts";
 
 const COLUMNS = "n, id, topic, at, expire_at, deliver, consume, pending_max, pending, received, holder, value";
 
-const SQL = {
+const EVENT_SQL = {
   get: `SELECT ${COLUMNS} FROM pawl_events WHERE id = ?`,
   insert: `INSERT INTO pawl_events (id, topic, at, expire_at, deliver, consume, pending_max, pending, received, holder, value)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -21,7 +21,7 @@ const SQL = {
   countDown: "UPDATE pawl_topics SET pending = pending - 1 WHERE topic = ? RETURNING pending",
   removeCount: "DELETE FROM pawl_topics WHERE topic = ?",
   expired: `SELECT ${COLUMNS} FROM pawl_events WHERE pending = 1 AND expire_at <= ? ORDER BY expire_at, n LIMIT ?`,
-  over: `SELECT e.n FROM pawl_events e WHERE e.pending = 0 AND e.at < ? AND NOT EXISTS (
+  removable: `SELECT e.n FROM pawl_events e WHERE e.pending = 0 AND e.at < ? AND NOT EXISTS (
       SELECT 1 FROM pawl_runs r
         JOIN pawl_inbox_ids k ON k.run = r.key AND k.kind = 'event' AND k.id = 'event:' || e.id
         JOIN pawl_inbox b ON b.run = k.run AND b.n = k.n
@@ -48,12 +48,12 @@ interface EventColumns {
 }
 
 export class SqliteEventTable implements EventTable {
-  readonly #sql: Statements<typeof SQL>;
+  readonly #sql: Statements<typeof EVENT_SQL>;
   readonly #writeInbox: () => void;
 
-  /** `writeInbox` writes what has gathered for inboxes: one statement here looks at them. */
+  /** `writeInbox` flushes the buffered inbox rows, because one statement here reads them. */
   constructor(database: SqliteDatabase, writeInbox: () => void) {
-    this.#sql = prepareAll(database, SQL);
+    this.#sql = prepareAll(database, EVENT_SQL);
     this.#writeInbox = writeInbox;
   }
 
@@ -110,9 +110,9 @@ export class SqliteEventTable implements EventTable {
 
   removeBefore(before: number, limit: number): number {
     this.#writeInbox();
-    const over = this.#sql.over.all(before, limit) as { readonly n: number }[];
-    for (const { n } of over) this.#sql.remove.run(n);
-    return over.length;
+    const removable = this.#sql.removable.all(before, limit) as { readonly n: number }[];
+    for (const { n } of removable) this.#sql.remove.run(n);
+    return removable.length;
   }
 }
 
@@ -137,7 +137,7 @@ function eventOf(row: EventColumns): EventRow {
   };
 }
 
-const TOPIC_TABLE_SQL = {
+const TOPIC_SQL = {
   subscribed: "SELECT topic FROM pawl_waiters WHERE run = ?",
   subscribe: "INSERT INTO pawl_waiters (topic, run) VALUES (?, ?) ON CONFLICT DO NOTHING",
   leave: "DELETE FROM pawl_waiters WHERE run = ? AND topic = ?",
@@ -150,10 +150,10 @@ const TOPIC_TABLE_SQL = {
 } as const;
 
 export class SqliteTopicTable implements TopicTable {
-  readonly #sql: Statements<typeof TOPIC_TABLE_SQL>;
+  readonly #sql: Statements<typeof TOPIC_SQL>;
 
   constructor(database: SqliteDatabase) {
-    this.#sql = prepareAll(database, TOPIC_TABLE_SQL);
+    this.#sql = prepareAll(database, TOPIC_SQL);
   }
 
   subscribe(head: RunHead, topics: readonly string[]): void {
@@ -189,7 +189,7 @@ export class SqliteTopicTable implements TopicTable {
     this.#sql.forgetSeen.run(head.key);
   }
 
-  /** A limit below 0 is none. */
+  /** A negative limit means no limit. */
   #waiters(topic: string, limit: number): RunHead[] {
     return (this.#sql.waiters.all(toColumn(topic), limit) as HeadRow[]).map(headOf);
   }

@@ -1,29 +1,29 @@
 import type { AwaitedPosts, RunHead } from "../../rules/tables.ts";
 import type { SqliteDatabase } from "./driver.ts";
 
-/** How many runs a generation holds; two are remembered. */
+/** How many runs one generation holds. Two generations are kept. */
 const GENERATION_MAX = 2_048;
 
-/** What this connection knows of a run without asking. */
+/** A run as this connection knows it without a query. */
 export interface CachedRun {
   head: RunHead;
-  /** Undefined: not known. */
+  /** Undefined if not known. */
   wait: AwaitedPosts | null | undefined;
-  /** The newest seq of its journal; null: not known. */
+  /** The newest seq of its journal. Null if not known. */
   newest: number | null;
-  /** The numbers of what lies in its inbox; null: not known. */
+  /** The numbers of its inbox entries. Null if not known. */
   inbox: readonly number[] | null;
-  /** Whether it is known that no run has it as its parent. */
+  /** True if the run certainly has no children. */
   childless: boolean;
 }
 
 /**
- * Heads of runs as this connection left them, so that a guard needs no row to be read.
+ * Heads of runs as this connection left them, so that a guard needs no query.
  *
- * 1. It answers only inside a transaction that holds the write lock, and only while no other connection has committed since
- *    the heads were written or read: the database's `data_version` says so. Under the lock nobody can commit.
- * 2. A transaction that is rolled back takes everything with it.
- * 3. There is one for each database that is open: commits through it do not change the version that it sees.
+ * 1. An entry is returned only inside a transaction that holds the write lock, and only if no other connection has committed since the
+ *    entry was stored (`data_version`). No other connection can commit under the lock.
+ * 2. A rollback clears the cache.
+ * 3. Each open database has one cache: its own commits do not change the `data_version` that it sees.
  */
 export class HeadCache {
   #young = new Map<string, CachedRun>();
@@ -31,7 +31,7 @@ export class HeadCache {
   #version: number | null = null;
   #isOpen = false;
 
-  /** A transaction holds the write lock, and the database has this version. */
+  /** Called when a transaction has the write lock. `version` is the `data_version` of the database. */
   open(version: number): void {
     if (version !== this.#version) this.#clear();
     this.#version = version;
@@ -52,7 +52,7 @@ export class HeadCache {
     return old;
   }
 
-  /** What was not asked for since the generation before is forgotten with it. */
+  /** Entries that were not used since the previous generation are dropped with it. */
   put(run: CachedRun): void {
     if (!this.#isOpen) return;
     if (this.#young.size >= GENERATION_MAX) {
@@ -67,7 +67,7 @@ export class HeadCache {
     this.#old.delete(runId);
   }
 
-  /** Rows have changed by another hand on this connection. */
+  /** Called when other code has changed rows through this connection. */
   forget(): void {
     this.#clear();
   }
@@ -78,14 +78,14 @@ export class HeadCache {
   }
 }
 
-/** What is known of a run whose head was read. */
+/** The cache entry of a run whose head was read. */
 export function knownOf(head: RunHead): CachedRun {
   return { head, wait: undefined, newest: null, inbox: null, childless: false };
 }
 
 const CACHES = new WeakMap<SqliteDatabase, HeadCache>();
 
-/** The one that all stores over this open database share. */
+/** The cache that all stores over this open database share. */
 export function cacheOf(database: SqliteDatabase): HeadCache {
   const cache = CACHES.get(database) ?? new HeadCache();
   CACHES.set(database, cache);

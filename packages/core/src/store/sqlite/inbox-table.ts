@@ -1,7 +1,7 @@
 import type { InboxEntry } from "../../model/inbox.ts";
 import type { InboxTable, RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull, toColumn, toColumnOrNull } from "../text-column.ts";
-import { GatheredRows, insertText } from "./bulk-insert.ts";
+import { BufferedRows, insertText } from "./bulk-insert.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 import type { HeadCache } from "./head-cache.ts";
 
@@ -39,36 +39,37 @@ interface KnownRow {
 
 const ENTRY = "pawl_inbox (run, n, kind, id, name, status, at, policy, value)";
 const ENTRY_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?)";
-/** The row of a message as most are: less to hand over than an entry of any kind. */
+/** The row of an ordinary message. It binds fewer values than a row of any kind. */
 const MESSAGE_ROW = "(?, ?, 'message', ?, ?, NULL, ?, 'discard', ?)";
 
-/** Beyond this many entries in one inbox it is not remembered which they are. */
+/** Inboxes with more entries are not cached. */
 const REMEMBERED_MAX = 32;
 
 /**
- * What lies in inboxes, and beside it the ids of all that ever did. A run's first entry is known by itself as long as it lies there: most
- * runs wait for what comes, and a post that wakes one writes that much less. Rows gather until someone has to see them.
+ * Inbox entries, and the ids of all entries that a run ever had. The id of a run's first entry is recorded only when the entry is taken: the
+ * entry itself proves it until then, and the post that wakes a waiting run writes one row less. Rows are buffered until a query must
+ * see them.
  */
 export class SqliteInboxTable implements InboxTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
-  /** Runs whose first entry is about to be taken. */
-  readonly #known: GatheredRows;
-  readonly #messages: GatheredRows;
-  readonly #others: GatheredRows;
-  readonly #taken: GatheredRows;
+  /** Runs whose first entry is being taken, so its id must be recorded. */
+  readonly #known: BufferedRows;
+  readonly #messages: BufferedRows;
+  readonly #others: BufferedRows;
+  readonly #taken: BufferedRows;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#sql = prepareAll(database, SQL);
     this.#cache = cache;
-    this.#known = new GatheredRows(database, 1, knowFirstText);
-    this.#messages = new GatheredRows(database, 6, insertText(ENTRY, MESSAGE_ROW));
-    this.#others = new GatheredRows(database, 9, insertText(ENTRY, ENTRY_ROW));
-    this.#taken = new GatheredRows(database, 2, takeText);
+    this.#known = new BufferedRows(database, 1, knowFirstText);
+    this.#messages = new BufferedRows(database, 6, insertText(ENTRY, MESSAGE_ROW));
+    this.#others = new BufferedRows(database, 9, insertText(ENTRY, ENTRY_ROW));
+    this.#taken = new BufferedRows(database, 2, takeText);
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    // Nothing came before the first, so nothing can have had its id.
+    // No entry came before the first, so its id is new.
     if (entry.n > 1 && (this.#isFirst(head, entry) || !this.#know(head, entry))) return false;
     return this.#insert(head, entry);
   }
@@ -118,7 +119,7 @@ export class SqliteInboxTable implements InboxTable {
     this.#sql.forgetAll.run(head.key);
   }
 
-  /** Writes what has gathered: an entry is laid down before it is known, and known before it is taken. */
+  /** Writes the buffered rows. An entry is inserted before its id is recorded, and its id before the entry is deleted. */
   flush(): void {
     this.#messages.flush();
     this.#others.flush();
@@ -126,7 +127,7 @@ export class SqliteInboxTable implements InboxTable {
     this.#taken.flush();
   }
 
-  /** Forgets what has gathered: its transaction is rolled back. */
+  /** Discards the buffered rows, because their transaction is rolled back. */
   drop(): void {
     this.#messages.drop();
     this.#others.drop();
@@ -134,13 +135,13 @@ export class SqliteInboxTable implements InboxTable {
     this.#taken.drop();
   }
 
-  /** Makes the entry's id known; false, when it was. */
+  /** Records the id of an entry. False if it was recorded already. */
   #know(head: RunHead, entry: InboxEntry): boolean {
     if (!this.#known.isEmpty) this.flush();
     return Number(this.#sql.know.run(...knownRow(head, entry)).changes) > 0;
   }
 
-  /** Whether this is the run's first entry, and lies there. */
+  /** Whether this is the run's first entry and has not been taken. */
   #isFirst(head: RunHead, { kind, id }: Pick<InboxEntry, "kind" | "id">): boolean {
     if (this.#cache.get(head.id)?.inbox?.includes(1) === false) return false;
     this.flush();

@@ -9,13 +9,13 @@ export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteValue };
 
 export interface SqliteStoreOptions {
   /**
-   * `FULL` (the default): what was committed survives a loss of power. `NORMAL`: it survives the end of the process, and the
-   * last commits before a loss of power may be gone.
+   * `FULL`: commits survive a power failure. `NORMAL`: commits survive a crash of the process, but the last ones may be lost in a power
+   * failure. Default `FULL`.
    */
   readonly synchronous?: "FULL" | "NORMAL";
-  /** How often to look whether another process has written, in ms. */
+  /** Interval in ms at which commits of other processes are detected. Default 100. */
   readonly pollMs?: number;
-  /** How large the file of the write-ahead log may stay, in bytes. */
+  /** Maximum size of the write-ahead log in bytes, after which it is truncated. Default 64 MiB. */
   readonly walBytesMax?: number;
 }
 
@@ -23,7 +23,7 @@ const POLL_MS = 100;
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Keeps everything in one SQLite file, or in a database that the caller has opened. Several processes may share the file.
+ * A store in one SQLite file, or in a database that the caller has opened. Several processes may share the file.
  *
  * ```ts
  * const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [order] });

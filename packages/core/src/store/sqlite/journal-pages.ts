@@ -3,15 +3,15 @@ import type { Loaded } from "../store.ts";
 import { fromColumn, fromColumnOrNull, hasEscape } from "../text-column.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 
-/** A record whose payload or detail is longer is read by itself. */
+/** A record with a longer payload or detail is read alone. */
 const PLAIN_BYTES = 2_048;
 
-/** Of a record. */
+/** The columns of a record. */
 export const COLUMNS = "seq, location, kind, outcome, attempts, started_at, at, detail, payload";
 
 /**
- * What fits into a page's lists and is there what it was: in a list of lines nothing is an empty one, and of a time with a fraction JSON
- * keeps 15 digits.
+ * Whether a record fits into the lists of a page. In a list of lines, an empty payload would be read as null; of a time with a fraction,
+ * JSON keeps only 15 digits.
  */
 const PLAIN = `(payload IS NULL OR (octet_length(payload) BETWEEN 1 AND ${PLAIN_BYTES} AND instr(payload, char(10)) = 0))
   AND instr(location, char(10)) = 0 AND coalesce(octet_length(detail), 0) <= ${PLAIN_BYTES}
@@ -19,7 +19,7 @@ const PLAIN = `(payload IS NULL OR (octet_length(payload) BETWEEN 1 AND ${PLAIN_
 
 const NEXT = `SELECT ${COLUMNS}, ${PLAIN} AS plain FROM pawl_journal WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`;
 
-/** What most records have in common is looked at first: to gather it for each costs as much as all the rest. */
+/** `page` reads shared values once. Listing them per record (`various`) costs as much as everything else. */
 const SQL = {
   page: `SELECT count(*) AS count, min(seq) AS first, max(seq) AS last, min(kind) AS kind, min(outcome) AS outcome,
       min(attempts) AS attempts, count(detail) = 0 AND min(kind) = max(kind) AND min(outcome) = max(outcome)
@@ -51,7 +51,7 @@ interface RecordRow {
   readonly payload: string | null;
 }
 
-/** Reads the journals of runs: as a few texts a page, which costs less than the rows do one by one. */
+/** Reads journals in pages of a few texts each, which is faster than reading row by row. */
 export class JournalPages {
   readonly #sql: Statements<typeof SQL>;
 
@@ -59,7 +59,7 @@ export class JournalPages {
     this.#sql = prepareAll(database, SQL);
   }
 
-  /** The records behind `seq`, of which the oldest come first; all of them, if `limit` is null. */
+  /** The records after `seq`, oldest first. All of them if `limit` is null. */
   after(key: number, seq: number, limit: number | null): Pick<Loaded, "records" | "acts"> {
     const pages: Page[] = [];
     const acts: JournalRecord[] = [];
@@ -101,12 +101,12 @@ function recordOf({ started_at: startedAt, ...row }: RecordRow): JournalRecord {
   };
 }
 
-/** Records of a journal that follow each other. What differs from one to the next is a list: texts as lines, numbers as JSON. */
+/** Consecutive records of a journal. Values that differ are lists: texts as lines, numbers as JSON. */
 export interface PageRow {
   readonly count: number;
   readonly first: number;
   readonly last: number;
-  /** Of all of them, if they are alike: without a gap in their seqs, and none has a detail. */
+  /** Shared by all records if `alike` is 1: the seqs have no gap, and no record has a detail. */
   readonly kind: JournalRecord["kind"];
   readonly outcome: JournalRecord["outcome"];
   readonly attempts: number;
@@ -115,22 +115,22 @@ export interface PageRow {
   readonly payload: string;
   readonly at: string;
   readonly tookMs: string;
-  /** The seqs of those that do not fit into such lists. */
+  /** The seqs of records that do not fit into the lists. */
   readonly apart: string;
 }
 
-/** What records have that are not alike: lists as well, all of them as JSON. */
+/** The values of records that are not alike, as JSON lists. */
 export interface VariousRow {
   readonly seq: string;
   readonly kind: string;
   readonly outcome: string;
   readonly attempts: string;
   readonly detail: string;
-  /** The seqs of those that tell what an operator did. */
+  /** The seqs of operator actions. */
   readonly acts: string;
 }
 
-/** The records of a page. `apart`: those that its lists cannot hold. */
+/** The records of a page. `apart` are the records that do not fit into its lists. */
 export function readPage(
   row: PageRow,
   various: VariousRow | null,
@@ -141,11 +141,11 @@ export function readPage(
   const payloads = readLines(row.payload);
   const ends: readonly number[] = JSON.parse(row.at);
   const tooks: readonly number[] = JSON.parse(row.tookMs);
-  const records = locations.map((location, place): JournalRecord => {
-    const at = ends[place] as number;
-    const startedAt = at - (tooks[place] as number);
-    const payload = payloads[place] || null;
-    return { seq: first + place, location, kind, outcome, payload, attempts, startedAt, at, detail: null };
+  const records = locations.map((location, position): JournalRecord => {
+    const at = ends[position] as number;
+    const startedAt = at - (tooks[position] as number);
+    const payload = payloads[position] || null;
+    return { seq: first + position, location, kind, outcome, payload, attempts, startedAt, at, detail: null };
   });
   const whole = various === null ? records : withVarious(records, various);
   if (apart.length === 0) return whole;
@@ -159,17 +159,17 @@ function withVarious(records: readonly JournalRecord[], various: VariousRow): re
   const outcomes: ReadonlyArray<JournalRecord["outcome"]> = JSON.parse(various.outcome);
   const attempts: readonly number[] = JSON.parse(various.attempts);
   const details = readTexts(various.detail);
-  return records.map((record, place) => ({
+  return records.map((record, position) => ({
     ...record,
-    seq: seqs[place] as number,
-    kind: kinds[place] as JournalRecord["kind"],
-    outcome: outcomes[place] as JournalRecord["outcome"],
-    attempts: attempts[place] as number,
-    detail: details[place] as string | null,
+    seq: seqs[position] as number,
+    kind: kinds[position] as JournalRecord["kind"],
+    outcome: outcomes[position] as JournalRecord["outcome"],
+    attempts: attempts[position] as number,
+    detail: details[position] as string | null,
   }));
 }
 
-/** As they are, they are no strings of JSON, which a parser would have to take apart and look up. */
+/** Plain lines need no JSON parser. */
 function readLines(lines: string): readonly string[] {
   const texts = lines.split("\n");
   return hasEscape(lines) ? texts.map(fromColumn) : texts;
@@ -180,20 +180,20 @@ function readTexts(list: string): readonly (string | null)[] {
   return hasEscape(list) ? texts.map(fromColumnOrNull) : texts;
 }
 
-/** How many records all pages but the last hold. */
+/** How many records every page except the last has. */
 export const PAGE_RECORDS = 2_048;
 
-/** Makes the records of a page. */
+/** Parses the records of a page. */
 export type Page = () => readonly JournalRecord[];
 
 /**
- * A long journal, of whose pages only the one that was asked for last is there as records: who goes through it holds a page and not the
- * whole, and leaves little to the collector that has to be moved about.
+ * A long journal. Only the page that was used last is kept as records, so iterating needs the memory of one page and creates little
+ * garbage.
  */
 export class PagedRecords implements Records {
   readonly length: number;
   readonly #pages: readonly Page[];
-  /** The page that is there, and where it begins. */
+  /** The current page and the index of its first record. */
   #page: readonly JournalRecord[] = [];
   #begin = 0;
 
@@ -203,12 +203,12 @@ export class PagedRecords implements Records {
   }
 
   at(index: number): JournalRecord | undefined {
-    const place = index < 0 ? this.length + index : index;
-    const record = this.#page[place - this.#begin];
-    if (record !== undefined || place < 0 || place >= this.length) return record;
-    this.#begin = place - (place % PAGE_RECORDS);
+    const position = index < 0 ? this.length + index : index;
+    const record = this.#page[position - this.#begin];
+    if (record !== undefined || position < 0 || position >= this.length) return record;
+    this.#begin = position - (position % PAGE_RECORDS);
     this.#page = this.#pages[this.#begin / PAGE_RECORDS]?.() ?? [];
-    return this.#page[place - this.#begin];
+    return this.#page[position - this.#begin];
   }
 
   *[Symbol.iterator](): Generator<JournalRecord> {

@@ -1,12 +1,12 @@
 import type { JournalRecord, SeqRange } from "../../model/record.ts";
 import type { JournalTable, RunHead } from "../../rules/tables.ts";
 import { toColumn, toColumnOrNull } from "../text-column.ts";
-import { GatheredRows, insertText } from "./bulk-insert.ts";
+import { BufferedRows, insertText } from "./bulk-insert.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 import type { CachedRun, HeadCache } from "./head-cache.ts";
 import { COLUMNS } from "./journal-pages.ts";
 
-/** The row of a step that succeeded at once, which most are: less to hand over than a row of any kind. */
+/** The row of a step that succeeded at its first attempt, as most do. It binds fewer values than a row of any kind. */
 const STEP_ROW = "(?, ?, ?, 'step', 'ok', 1, ?, ?, NULL, ?)";
 /** The row of a message that was received. */
 const LISTEN_ROW = "(?, ?, ?, 'listen', 'ok', 0, ?, ?, NULL, ?)";
@@ -22,24 +22,24 @@ const SQL = {
   trim: "DELETE FROM pawl_journal WHERE run = ? AND seq BETWEEN ? AND ?",
 } as const;
 
-/** Rows gather until there are enough for one statement, or until someone has to see them. */
+/** Records of runs. Rows are buffered until there are enough for one statement, or until a query must see them. */
 export class SqliteJournalTable implements JournalTable {
   readonly #sql: Statements<typeof SQL>;
   readonly #cache: HeadCache;
   readonly #writeRuns: () => void;
-  readonly #steps: GatheredRows;
-  readonly #listens: GatheredRows;
-  readonly #others: GatheredRows;
+  readonly #steps: BufferedRows;
+  readonly #listens: BufferedRows;
+  readonly #others: BufferedRows;
 
-  /** `writeRuns` writes the rows of runs that have gathered. */
+  /** `writeRuns` flushes the buffered rows of runs. */
   constructor(database: SqliteDatabase, cache: HeadCache, writeRuns: () => void) {
     this.#sql = prepareAll(database, SQL);
     this.#cache = cache;
     this.#writeRuns = writeRuns;
     const into = `pawl_journal (run, ${COLUMNS})`;
-    this.#steps = new GatheredRows(database, 6, insertText(into, STEP_ROW));
-    this.#listens = new GatheredRows(database, 6, insertText(into, LISTEN_ROW));
-    this.#others = new GatheredRows(database, 10, insertText(into, ANY_ROW));
+    this.#steps = new BufferedRows(database, 6, insertText(into, STEP_ROW));
+    this.#listens = new BufferedRows(database, 6, insertText(into, LISTEN_ROW));
+    this.#others = new BufferedRows(database, 10, insertText(into, ANY_ROW));
   }
 
   newestSeq(head: RunHead): number {
@@ -81,14 +81,14 @@ export class SqliteJournalTable implements JournalTable {
     this.#sql.trim.run(head.key, from, to);
   }
 
-  /** Writes the rows that have gathered. */
+  /** Writes the buffered rows. */
   flush(): void {
     this.#steps.flush();
     this.#listens.flush();
     this.#others.flush();
   }
 
-  /** Forgets the rows that have gathered: their transaction is rolled back. */
+  /** Discards the buffered rows, because their transaction is rolled back. */
   drop(): void {
     this.#steps.drop();
     this.#listens.drop();
@@ -124,20 +124,20 @@ export class SqliteJournalTable implements JournalTable {
 
   #insert(key: number, record: JournalRecord): void {
     const { seq, location, kind, outcome, attempts, startedAt, at, detail, payload } = record;
-    const place = toColumn(location);
+    const where = toColumn(location);
     const text = toColumnOrNull(payload);
     const plain = outcome === "ok" && detail === null ? this.#plainRows(kind, attempts) : null;
     if (plain !== null) {
-      plain.add([key, seq, place, startedAt, at, text]);
+      plain.add([key, seq, where, startedAt, at, text]);
       if (plain.isFull) plain.flush();
       return;
     }
-    this.#others.add([key, seq, place, kind, outcome, attempts, startedAt, at, toColumnOrNull(detail), text]);
+    this.#others.add([key, seq, where, kind, outcome, attempts, startedAt, at, toColumnOrNull(detail), text]);
     if (this.#others.isFull) this.#others.flush();
   }
 
-  /** Where a record that went well and tells no details is gathered; null: among all others. */
-  #plainRows(kind: JournalRecord["kind"], attempts: number): GatheredRows | null {
+  /** The buffer for a successful record without details. Null if it has no special one. */
+  #plainRows(kind: JournalRecord["kind"], attempts: number): BufferedRows | null {
     if (kind === "step") return attempts === 1 ? this.#steps : null;
     return kind === "listen" && attempts === 0 ? this.#listens : null;
   }

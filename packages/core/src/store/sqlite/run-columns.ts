@@ -3,12 +3,12 @@ import { runOf } from "../../rules/run-head.ts";
 import type { RunHead } from "../../rules/tables.ts";
 import { fromColumn, fromColumnOrNull } from "../text-column.ts";
 
-/** A run's head as one column, in the order of `HeadValues`: one text is read faster than many columns are. */
+/** A run's head as one column, in the order of `HeadValues`. One text is read faster than many columns. */
 export const HEAD_COLUMN = `json_array(r.key, r.id, r.status, r.epoch, r.turn, r.owner, r.wake_at, r.created_at, r.started_at,
   r.ended_at, r.inbox_last, r.topics, r.base_seq, r.generation, r.claims, r.claim_seq, r.workflow, r.version, r.start_id,
   r.control_id, r.undo) AS head`;
 
-/** A long input lies in a table of its own, so that it is not written again with each change of its run. */
+/** A long input is stored in a separate table, so that it is not rewritten with each change of its run. */
 export const RUN_COLUMNS = `${HEAD_COLUMN}, r.parent_run, r.parent_location, r.parent_on_close, r.tags, r.wait,
   coalesce(r.input, (SELECT i.input FROM pawl_inputs i WHERE i.run = r.key)) AS input, r.outcome`;
 

@@ -6,8 +6,8 @@ import { prepareAll, type SqliteDatabase, type SqliteStatement, type SqliteValue
 import { RUN_COLUMNS, type RunRow, runOfRow } from "./run-columns.ts";
 
 /**
- * Ways to the runs, each an index in the order of the list. Their first values are the bounds of `created_at`, below the
- * cursor too, so that a later page is found where it begins.
+ * Index paths to the runs, each in the order of the list. Their first values are the bounds of `created_at`, which include the cursor, so
+ * a later page starts at its first row.
  */
 const OPEN = `pawl_runs r INDEXED BY pawl_runs_open WHERE r.ended_at IS NULL AND r.created_at > ? AND r.created_at < ?
   AND r.status IN (SELECT value FROM json_each(?))`;
@@ -20,7 +20,7 @@ const BY_TAG = `pawl_tags t JOIN pawl_runs r ON r.key = t.run WHERE t.created_at
 const BY_PARENT = `pawl_runs r INDEXED BY pawl_runs_parent WHERE r.created_at > ? AND r.created_at < ? AND r.parent_run = ?`;
 
 const ORDERED = "AND (r.created_at, r.id) < (?, ?) ORDER BY r.created_at DESC, r.id DESC LIMIT ?";
-/** Tags have their own copy of the time, which their index is ordered by. */
+/** Tags have their own copy of the time, because their index is ordered by it. */
 const TAG_ORDERED = "AND (t.created_at, r.id) < (?, ?) ORDER BY t.created_at DESC, r.id DESC LIMIT ?";
 
 const SQL = {
@@ -37,8 +37,8 @@ const SQL = {
 
 type Filter = Omit<ListQuery, "limit" | "cursor">;
 
-/** One way to some of the runs: how to read a page of them, how to count them, and what both are given after the bounds. */
-interface Way {
+/** One index path to some of the runs: the statements that read a page and count, and their values after the bounds. */
+interface AccessPath {
   readonly page: SqliteStatement;
   readonly count: SqliteStatement;
   readonly values: readonly SqliteValue[];
@@ -58,13 +58,13 @@ export class SqliteRunList {
   }
 
   list(query: ListQuery): Page<Run> {
-    return readPage("runs", this.#ways(query), boundsOf(query), query);
+    return readPage("runs", this.#paths(query), boundsOf(query), query);
   }
 
   count(query: Filter): number {
     const { after, before } = boundsOf(query);
     let total = 0;
-    for (const { count, values } of this.#ways(query)) {
+    for (const { count, values } of this.#paths(query)) {
       total += (count.get(after, before, ...values) as { readonly count: number }).count;
     }
     return total;
@@ -74,7 +74,7 @@ export class SqliteRunList {
     return readPage("children", [{ page: this.#sql.pageByParent, values: [toColumn(runId)] }], boundsOf({}), query);
   }
 
-  #ways({ status = STATUSES, workflow, tag }: Filter): readonly Way[] {
+  #paths({ status = STATUSES, workflow, tag }: Filter): readonly AccessPath[] {
     const sql = this.#sql;
     const statuses = JSON.stringify(status);
     if (tag !== undefined) {
@@ -85,10 +85,10 @@ export class SqliteRunList {
       return [{ page: sql.pageByWorkflow, count: sql.countByWorkflow, values: [toColumn(workflow), statuses] }];
     }
     const ended = [...new Set(status.filter(isTerminal))];
-    const ways: Way[] = ended.map((one) => ({ page: sql.pageByEnd, count: sql.countByEnd, values: [one] }));
+    const paths: AccessPath[] = ended.map((one) => ({ page: sql.pageByEnd, count: sql.countByEnd, values: [one] }));
     const open = status.filter((one) => !isTerminal(one));
-    if (open.length > 0) ways.push({ page: sql.pageOpen, count: sql.countOpen, values: [JSON.stringify(open)] });
-    return ways;
+    if (open.length > 0) paths.push({ page: sql.pageOpen, count: sql.countOpen, values: [JSON.stringify(open)] });
+    return paths;
   }
 }
 
@@ -96,25 +96,25 @@ function boundsOf({ createdAfter, createdBefore }: Pick<Filter, "createdAfter" |
   return { after: createdAfter ?? -Number.MAX_SAFE_INTEGER, before: createdBefore ?? Number.MAX_SAFE_INTEGER };
 }
 
-/** Each way gives its first rows after the cursor; the page is the newest of them all. */
+/** Each path returns its first rows after the cursor. The page has the newest of them. */
 function readPage(
   list: string,
-  ways: readonly Pick<Way, "page" | "values">[],
+  paths: readonly Pick<AccessPath, "page" | "values">[],
   { after, before }: Bounds,
   { limit, cursor }: PageQuery,
 ): Page<Run> {
   const [createdAt, id] = readCursor(list, ["number", "string"], cursor) ?? [Number.MAX_SAFE_INTEGER, ""];
   const end = Math.min(before, createdAt + 1);
-  const found = ways.flatMap(({ page, values }) =>
+  const found = paths.flatMap(({ page, values }) =>
     (page.all(after, end, ...values, createdAt, toColumn(id), limit + 1) as RunRow[]).map(runOfRow),
   );
-  if (ways.length > 1) found.sort(newestFirst);
+  if (paths.length > 1) found.sort(newestFirst);
   const items = found.slice(0, limit);
   const last = found.length > limit ? items.at(-1) : undefined;
   return { items, cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]) };
 }
 
-/** As SQLite compares: by time, then by the bytes of the id. */
+/** Compares as SQLite does: by time, then by the bytes of the id. */
 function newestFirst(left: Run, right: Run): number {
   return right.createdAt - left.createdAt || Buffer.compare(bytesOf(right.id), bytesOf(left.id));
 }

@@ -11,45 +11,45 @@ import type {
 } from "../../rules/tables.ts";
 import type { DueRun } from "../store.ts";
 import { fromColumn, toColumn, toColumnOrNull } from "../text-column.ts";
-import { EqualRows } from "./bulk-insert.ts";
+import { BufferedUpdates } from "./bulk-insert.ts";
 import { prepareAll, type SqliteDatabase, type Statements } from "./driver.ts";
 import { type HeadCache, knownOf } from "./head-cache.ts";
 import { HEAD_COLUMN, type HeadRow, headOf, RUN_COLUMNS, type RunRow, runOfRow, waitOf } from "./run-columns.ts";
 
 const NO_ENTRIES: readonly number[] = [];
 
-/** Longer inputs lie apart from the row. */
+/** Longer inputs are stored in `pawl_inputs`. */
 const INPUT_INLINE_MAX = 1_000;
 
-/** What an owned run can be: the index of owned runs has them by status. */
+/** Statuses of owned runs. The indexes of owned runs contain the status. */
 const OWNED: readonly Status[] = ["running", "suspended", "compensating"];
 
 export class SqliteRunTable implements RunTable {
   readonly #statements: Statements<typeof RUN_SQL>;
   readonly #cache: HeadCache;
-  readonly #ready: EqualRows;
-  readonly #ended: EqualRows;
+  readonly #ready: BufferedUpdates;
+  readonly #ended: BufferedUpdates;
 
   constructor(database: SqliteDatabase, cache: HeadCache) {
     this.#statements = prepareAll(database, RUN_SQL);
     this.#cache = cache;
-    this.#ready = new EqualRows(database, READY_RUNS);
-    this.#ended = new EqualRows(database, END_RUNS);
+    this.#ready = new BufferedUpdates(database, READY_RUNS);
+    this.#ended = new BufferedUpdates(database, END_RUNS);
   }
 
-  /** Writes what has gathered: a run is ready before it has ended, and never after. */
+  /** Writes the buffered updates. A run is made ready before it ends, never after. */
   flush(): void {
     this.#ready.flush();
     this.#ended.flush();
   }
 
-  /** Forgets what has gathered: its transaction is rolled back. */
+  /** Discards the buffered updates, because their transaction is rolled back. */
   drop(): void {
     this.#ready.drop();
     this.#ended.drop();
   }
 
-  /** Every statement sees the rows that have gathered before it. */
+  /** Flushes first, so that every statement sees the updates before it. */
   get #sql(): Statements<typeof RUN_SQL> {
     this.flush();
     return this.#statements;
@@ -121,7 +121,7 @@ export class SqliteRunTable implements RunTable {
   saveReady(head: RunHead): void {
     const { key, inboxLast, wakeAt, topics } = head;
     const before = this.#cache.get(head.id)?.head;
-    // What the row holds is known, so it is known that no more than this changes.
+    // The cached row proves that only these columns change.
     if (before?.inboxLast === inboxLast - 1 && before.topics === topics) this.#ready.add(key, [wakeAt]);
     else this.#sql.saveReady.run(inboxLast, wakeAt, topics, key);
     this.#remember(head, undefined);
@@ -136,7 +136,7 @@ export class SqliteRunTable implements RunTable {
     const { status, turn, wakeAt, inboxLast, topics, claims, key } = head;
     const text = wait === null ? null : JSON.stringify(wait);
     this.#sql.saveWait.run(status, turn, wakeAt, inboxLast, topics, claims, text, key);
-    if (this.#cache.get(head.id)?.head.owner !== head.owner) this.#sql.giveAway.run(toColumnOrNull(head.owner), key);
+    if (this.#cache.get(head.id)?.head.owner !== head.owner) this.#sql.saveOwnerId.run(toColumnOrNull(head.owner), key);
     this.#saveControl(head);
     this.#remember(head, wait === null ? null : { messages: wait.messages, children: wait.children });
   }
@@ -179,7 +179,7 @@ export class SqliteRunTable implements RunTable {
     return (this.#sql.openChildren.all(toColumn(runId)) as HeadRow[]).map(headOf);
   }
 
-  /** Each version of a workflow has its own range of the index, so runs that this worker can't take are not looked at. */
+  /** Reads one range of the index per version of a workflow, so runs that this worker cannot execute are not scanned. */
   claimable({ workflows, now, limit, newestFirst }: ClaimableQuery): readonly RunHead[] {
     const statement = newestFirst ? this.#sql.claimableNewest : this.#sql.claimable;
     const found = distinctWorkflows(workflows).flatMap(({ name, version }) =>
@@ -202,12 +202,12 @@ export class SqliteRunTable implements RunTable {
       .map(({ id, inboxLast }) => ({ id: fromColumn(id), inboxLast }));
   }
 
-  held(worker: string): readonly OwnedRun[] {
-    const rows = this.#sql.held.all(toColumn(worker)) as { readonly id: string; readonly epoch: number }[];
+  ownedRunning(worker: string): readonly OwnedRun[] {
+    const rows = this.#sql.ownedRunning.all(toColumn(worker)) as { readonly id: string; readonly epoch: number }[];
     return rows.map(({ id, epoch }) => ({ id: fromColumn(id), epoch }));
   }
 
-  /** Goes from status to status and from workflow to workflow, not from run to run. */
+  /** Makes one index lookup per status and per workflow version, however many runs there are. */
   nextDueAt(worker: string, workflows: readonly WorkflowRef[]): number | null {
     const owner = toColumn(worker);
     const rows = OWNED.map((status) => this.#sql.nextOwned.get(owner, status) as NextRow);
@@ -234,14 +234,14 @@ export class SqliteRunTable implements RunTable {
     this.#cache.delete(head.id);
   }
 
-  /** Whether the run ends by itself: then nothing else of its row changes than what every end changes. */
+  /** Whether the run's end changes only the columns that every end changes. */
   #endsAsItWas({ id, owner, wakeAt, topics, endedAt, claims, epoch, controlId }: RunHead): boolean {
     if (endedAt === null || owner !== null || wakeAt !== null || topics !== 0) return false;
     const before = this.#cache.get(id)?.head;
     return before?.claims === claims && before.epoch === epoch && before.controlId === controlId;
   }
 
-  /** What only those change who take a run over. */
+  /** Saves the columns that change only when a run gets another owner or is controlled. */
   #saveControl({ id, epoch, controlId, key }: RunHead): void {
     const before = this.#cache.get(id)?.head;
     if (before?.epoch === epoch && before.controlId === controlId) return;
@@ -282,7 +282,7 @@ function earliest(found: number | null, { at }: NextRow): number | null {
   return found === null || (at !== null && at < found) ? at : found;
 }
 
-/** Every statement on the table of runs. An update names only what it changes: each index it names is written anew. */
+/** Every statement on the table of runs. An update names only the columns that change, because SQLite rewrites each index of a named column. */
 export const RUN_SQL = {
   head: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.id = ?`,
   get: `SELECT ${RUN_COLUMNS} FROM pawl_runs r WHERE r.id = ?`,
@@ -298,7 +298,7 @@ export const RUN_SQL = {
   saveOwner: `UPDATE pawl_runs SET status = ?, epoch = ?, turn = ?, owner = ?, wake_at = ?, claims = ?, claim_seq = ?,
     started_at = ? WHERE key = ?`,
   saveControl: "UPDATE pawl_runs SET epoch = ?, control_id = ? WHERE key = ?",
-  giveAway: "UPDATE pawl_runs SET owner = ? WHERE key = ?",
+  saveOwnerId: "UPDATE pawl_runs SET owner = ? WHERE key = ?",
   saveInbox: "UPDATE pawl_runs SET inbox_last = ? WHERE key = ?",
   saveReady: "UPDATE pawl_runs SET inbox_last = ?, wake_at = ?, topics = ? WHERE key = ?",
   saveUndo: "UPDATE pawl_runs SET undo = ? WHERE key = ?",
@@ -318,7 +318,7 @@ export const RUN_SQL = {
   ownedBy: `SELECT ${HEAD_COLUMN} FROM pawl_runs r WHERE r.owner = ? LIMIT ?`,
   due: `SELECT key, id, wake_at AS wakeAt, inbox_last AS inboxLast FROM pawl_runs INDEXED BY pawl_runs_due
     WHERE owner = ? AND status = ? AND wake_at <= ? ORDER BY wake_at, key LIMIT ?`,
-  held: `SELECT id, epoch FROM pawl_runs WHERE owner = ? AND (status = 'running' OR status = 'compensating' AND wait IS NULL)
+  ownedRunning: `SELECT id, epoch FROM pawl_runs WHERE owner = ? AND (status = 'running' OR status = 'compensating' AND wait IS NULL)
     ORDER BY key`,
   nextOwned: `SELECT min(wake_at) AS at FROM pawl_runs INDEXED BY pawl_runs_due
     WHERE owner = ? AND status = ? AND wake_at IS NOT NULL`,
@@ -339,7 +339,7 @@ export const RUN_SQL = {
   remove: "DELETE FROM pawl_runs WHERE key = ?",
 } as const;
 
-/** Updates of many rows, up to which they are. A post that is waited for makes a run ready: one entry more, and no topic. */
+/** Updates of many runs, without the WHERE clause. A post makes a waiting run ready: one more inbox entry, and it is due. */
 export const READY_RUNS = "UPDATE pawl_runs SET inbox_last = inbox_last + 1, wake_at = ?";
 export const END_RUNS = `UPDATE pawl_runs SET status = ?, turn = ?, owner = NULL, wake_at = NULL, topics = 0, ended_at = ?,
   wait = NULL, outcome = ?`;

@@ -13,12 +13,12 @@ export interface SqliteFileOptions {
   readonly driver: () => Promise<SqliteDriver>;
 }
 
-/** How many commits may pass between two looks at the size of the log. */
-const WAL_LOOK_COMMITS = 64;
+/** How many commits pass between two checks of the log's size. */
+const WAL_CHECK_COMMITS = 64;
 
 /**
- * A database file over its life: opened, opened anew after an error that makes a connection unfit, kept from growing a long
- * log, closed. A database that the caller has opened is used as it is and left open.
+ * A database file: opened, reopened after an error that makes the connection unusable, and closed. Its write-ahead log is kept small. A
+ * database that the caller opened is used unchanged and stays open.
  */
 export class SqliteFile {
   readonly #source: string | SqliteDatabase;
@@ -28,7 +28,7 @@ export class SqliteFile {
   #path: string | null = null;
   #walPath: string | null = null;
   #isClosed = false;
-  #commitsUnseen = 0;
+  #commitsSinceCheck = 0;
 
   constructor(source: string | SqliteDatabase, options: SqliteFileOptions) {
     this.#source = source;
@@ -43,29 +43,29 @@ export class SqliteFile {
     this.#walPath = this.#path === null ? null : `${this.#path}-wal`;
   }
 
-  /** Runs `work` in a transaction that may write: all of it is durable when this returns, or none of it has happened. */
+  /** Runs `work` in a write transaction. When it returns, everything is durable; if it throws, nothing was written. */
   write<Result>(work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
     const result = this.#guard(() => connection.write(() => work(connection.tables)));
-    this.#commitsUnseen += 1;
-    if (this.#commitsUnseen >= WAL_LOOK_COMMITS) this.#limitWal(connection);
+    this.#commitsSinceCheck += 1;
+    if (this.#commitsSinceCheck >= WAL_CHECK_COMMITS) this.#limitWal(connection);
     return result;
   }
 
-  /** Runs `work` over one state of the database, whatever others commit meanwhile. */
+  /** Runs `work` over one state of the database, even if others commit meanwhile. */
   read<Result>(work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
     return this.#guard(() => connection.read(() => work(connection.tables)));
   }
 
-  /** Runs `work` in a transaction that the caller has open on this file. */
+  /** Runs `work` in the caller's open transaction on this file. */
   within<Result>(tx: unknown, work: (tables: SqliteTables) => Result): Result {
     const { database } = this.#connected();
     return withinCaller(tx, { database, path: this.#path }, work);
   }
 
-  /** For one statement, which sees one state without a transaction around it. */
-  glance<Result>(work: (tables: SqliteTables) => Result): Result {
+  /** Runs one read statement, which needs no transaction to see one state. */
+  readOne<Result>(work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
     return this.#guard(() => work(connection.tables));
   }
@@ -118,27 +118,27 @@ export class SqliteFile {
     }
   }
 
-  /** What this connection believes of the file may be wrong: the next call opens it anew. */
+  /** Drops a connection whose view of the file may be wrong. The next call opens the file again. */
   #drop(): void {
     const connection = this.#connection;
     this.#connection = null;
     connection?.database.close();
   }
 
-  /** The log is emptied by itself where nobody reads it; a reader that stays makes it grow, and this catches up. */
+  /** SQLite checkpoints the log itself unless a long reader prevents it. This truncates a log that has grown. */
   #limitWal(connection: Connection): void {
-    this.#commitsUnseen = 0;
+    this.#commitsSinceCheck = 0;
     if (this.#walPath === null) return;
     const stat = statSync(this.#walPath, { throwIfNoEntry: false });
     if (stat !== undefined && stat.size > this.#options.walBytesMax) connection.truncateWal();
   }
 }
 
-/** So that the file alone holds everything. What can't be moved stays in the log, where the next to open the file finds it. */
+/** Moves the log into the file. A part that cannot be moved stays in the log; the next process that opens the file reads it. */
 function mergeLog(connection: Connection): void {
   try {
     connection.truncateWal();
   } catch {
-    // The disk is full, or the file is gone: closing goes on.
+    // The disk is full, or the file is gone. Close anyway.
   }
 }

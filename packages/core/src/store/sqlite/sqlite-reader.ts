@@ -15,7 +15,7 @@ export class SqliteReader implements Reader {
   }
 
   async get(runId: string): Promise<Run | null> {
-    return this.#file.glance((tables) => tables.runs.get(runId));
+    return this.#file.readOne((tables) => tables.runs.get(runId));
   }
 
   async list(query: ListQuery): Promise<Page<Run>> {
@@ -45,12 +45,12 @@ export class SqliteReader implements Reader {
   }
 
   async children(runId: string, query: PageQuery): Promise<Page<Run>> {
-    return this.#file.glance((tables) => tables.list.children(runId, query));
+    return this.#file.readOne((tables) => tables.list.children(runId, query));
   }
 
   async deadLetters({ limit, cursor }: PageQuery): Promise<Page<DeadLetter>> {
     const [below] = readCursor("letters", ["number"], cursor) ?? [Number.MAX_SAFE_INTEGER];
-    const rows = this.#file.glance((tables) => tables.letters.below(below, limit + 1));
+    const rows = this.#file.readOne((tables) => tables.letters.below(below, limit + 1));
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return {
       items: rows.slice(0, limit).map(({ letter }) => deadLetterOf(letter)),
@@ -59,7 +59,7 @@ export class SqliteReader implements Reader {
   }
 
   async deadLetter(id: string): Promise<DeadLetter | null> {
-    const letter = this.#file.glance((tables) => tables.letters.get(id));
+    const letter = this.#file.readOne((tables) => tables.letters.get(id));
     return letter === null ? null : deadLetterOf(letter);
   }
 
@@ -67,18 +67,18 @@ export class SqliteReader implements Reader {
   async documents({ kind, where = {}, limit, cursor }: DocumentQuery): Promise<Page<StoredDocument>> {
     const after = readCursor(`documents ${kind}`, ["string"], cursor)?.[0] ?? null;
     const query = { kind, where, from: after ?? "", limit: limit + 2 };
-    const found = this.#file.glance((tables) => tables.documents.list(query)).filter(({ id }) => id !== after);
+    const found = this.#file.readOne((tables) => tables.documents.list(query)).filter(({ id }) => id !== after);
     const items = found.slice(0, limit);
     const last = found.length > limit ? items.at(-1) : undefined;
     return { items, cursor: last === undefined ? null : writeCursor(`documents ${kind}`, [last.id]) };
   }
 
   async document(kind: string, id: string): Promise<StoredDocument | null> {
-    return this.#file.glance((tables) => tables.documents.get(kind, id));
+    return this.#file.readOne((tables) => tables.documents.get(kind, id));
   }
 
   async workers(): Promise<readonly WorkerRow[]> {
-    return this.#file.glance((tables) => tables.workers.all());
+    return this.#file.readOne((tables) => tables.workers.all());
   }
 }
 

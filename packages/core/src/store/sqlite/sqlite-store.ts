@@ -12,11 +12,11 @@ import { BatchRolledBack } from "./errors.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
-const NOTHING: Commit = { answers: [], wakes: [] };
+const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 
-/** A store over one database file, which several processes may share. The driver is synchronous: so is each method's work. */
+/** A store over one database file, which several processes may share. The driver is synchronous, so each method works synchronously. */
 export class SqliteStore implements Store {
-  /** One machine, one clock. */
+  /** All processes run on one host and share its clock. */
   readonly exactClock = true;
   readonly transactions = "batched";
   readonly reader: Reader;
@@ -43,7 +43,7 @@ export class SqliteStore implements Store {
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
-    if (transitions.length === 0) return NOTHING;
+    if (transitions.length === 0) return EMPTY_COMMIT;
     try {
       return this.#apply(transitions);
     } catch (error) {
@@ -61,7 +61,7 @@ export class SqliteStore implements Store {
     return this.#write((batch) => applyAll(batch, transitions));
   }
 
-  /** Code in the batch has spoiled it: each piece of code is committed by itself, so that it spoils nothing but itself. */
+  /** User code made the batch roll back. Each transition with code is committed alone, so that it affects only itself. */
   #applyApart(transitions: readonly Transition[]): Commit {
     const commits = partsOf(transitions).map((part): Commit => {
       try {
@@ -74,10 +74,10 @@ export class SqliteStore implements Store {
     return { answers: commits.flatMap(({ answers }) => answers), wakes: commits.flatMap(({ wakes }) => wakes) };
   }
 
-  /** Looks before it writes, so that asking in vain costs no commit and keeps no other process from its own. */
+  /** Reads first: if nothing is due, there is no write transaction that blocks other processes. */
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
     const query = { workflows: request.workflows, now: this.now(), newestFirst: false };
-    const found = this.#file.glance((tables) => tables.runs.claimable({ ...query, limit: 1 }));
+    const found = this.#file.readOne((tables) => tables.runs.claimable({ ...query, limit: 1 }));
     return found.length === 0 ? [] : this.#write((batch) => claimRuns(batch, request));
   }
 
@@ -86,7 +86,7 @@ export class SqliteStore implements Store {
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
-    return this.#file.glance((tables) => tables.runs.held(worker));
+    return this.#file.readOne((tables) => tables.runs.ownedRunning(worker));
   }
 
   async nextDueAt(worker: string, workflows: readonly WorkflowRef[]): Promise<number | null> {
@@ -109,7 +109,7 @@ export class SqliteStore implements Store {
     const now = this.now();
     return this.#file.write((tables) => ({
       ...heartbeat(new Batch(tables, now), worker, leaseMs, workflows),
-      owned: tables.runs.held(worker),
+      owned: tables.runs.ownedRunning(worker),
       nextDueAt: tables.runs.nextDueAt(worker, workflows ?? []),
       nextExpiryAt: tables.workers.nextExpiryAt(worker),
     }));
@@ -143,7 +143,7 @@ export class SqliteStore implements Store {
     return this.#file.write((tables) => work(new Batch(tables, now)));
   }
 
-  /** Another process's commit changes the version that this connection sees; its own commits do not. */
+  /** A commit of another process changes this connection's `data_version`; its own commits do not. */
   #poll(): () => void {
     if (this.#world === null) throw new Error("the store is not open");
     let version: number | null = null;
@@ -155,7 +155,7 @@ export class SqliteStore implements Store {
     });
   }
 
-  /** Null when the database can't be asked: the next poll asks again. */
+  /** Null if the query fails. The next poll retries. */
   #dataVersion(): number | null {
     try {
       return this.#file.dataVersion();
@@ -171,7 +171,7 @@ export class SqliteStore implements Store {
   }
 }
 
-/** The batch in order, cut so that a transition with code is alone. */
+/** Splits the batch, in order, so that each transition with code is alone. */
 function partsOf(transitions: readonly Transition[]): readonly (readonly Transition[])[] {
   const parts: Transition[][] = [];
   let last: Transition[] | null = null;

@@ -44,25 +44,25 @@ export class SqliteTables implements Tables {
     this.#transactions = new SqliteTransactions(database);
   }
 
-  /** The code may ask for more in this transaction, which is to see all that was written before it. */
+  /** User code may call the engine inside this transaction, so buffered rows are written first. */
   transact(code: InTransaction): TransactionEnd {
     this.flush();
     return this.#transactions.run(code);
   }
 
-  /** A transaction has begun that holds the write lock, and the database has this version. */
+  /** Called when a transaction has the write lock. `version` is the `data_version` of the database. */
   begun(version: number): void {
     this.#cache.open(version);
   }
 
-  /** Everything is written: the transaction may be committed. */
+  /** Writes all buffered rows, before the commit. */
   flush(): void {
     this.runs.flush();
     this.journal.flush();
     this.inbox.flush();
   }
 
-  /** What was not written yet won't be. */
+  /** Discards all buffered rows. */
   drop(): void {
     this.runs.drop();
     this.journal.drop();

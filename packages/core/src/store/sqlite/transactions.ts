@@ -11,14 +11,14 @@ const SQL = {
   undo: "ROLLBACK TO pawl_transaction",
 } as const;
 
-/** How many of the user's statements are kept compiled. */
+/** How many compiled statements of user code are cached. */
 const STATEMENTS_MAX = 256;
 
 /**
  * User code inside the transaction of a commit.
  *
- * 1. A body that throws is undone alone: what the batch wrote before it stays.
- * 2. A transaction that the database itself has rolled back takes no statement more, since each would be committed on its own.
+ * 1. If the code throws, only its own changes are rolled back.
+ * 2. After SQLite itself has rolled back, no further statement is accepted: each would be committed on its own.
  */
 export class SqliteTransactions {
   readonly #database: SqliteDatabase;
@@ -32,12 +32,12 @@ export class SqliteTransactions {
 
   run(code: InTransaction): TransactionEnd {
     this.#sql.savepoint.run();
-    const desk = new TransactionScope();
-    const tx = new SavepointTx(desk, {
+    const scope = new TransactionScope();
+    const tx = new SavepointTx(scope, {
       compile: (sql) => this.#compile(sql),
       isOpen: () => this.#isOpen(),
     });
-    const end = desk.run(code, tx);
+    const end = scope.run(code, tx);
     if (tx.lost !== null) throw new BatchRolledBack("the database rolled the batch back", { cause: tx.lost.error });
     if (end.kind === "threw") this.#sql.undo.run();
     this.#sql.release.run();
@@ -54,7 +54,7 @@ export class SqliteTransactions {
     return statement;
   }
 
-  /** A transaction can't be begun inside another: every driver says so, and not every one can be asked. */
+  /** BEGIN fails inside a transaction with every driver. Not every driver has a property for it. */
   #isOpen(): boolean {
     try {
       this.#database.exec("BEGIN");
@@ -72,16 +72,16 @@ interface TxSource {
 }
 
 class SavepointTx implements SqliteTx {
-  readonly #desk: TransactionScope;
+  readonly #scope: TransactionScope;
   readonly #source: TxSource;
   #lost: { readonly error: unknown } | null = null;
 
-  constructor(desk: TransactionScope, source: TxSource) {
-    this.#desk = desk;
+  constructor(scope: TransactionScope, source: TxSource) {
+    this.#scope = scope;
     this.#source = source;
   }
 
-  /** Why the database has rolled everything back; null: it has not. */
+  /** Why SQLite rolled back the batch. Null if it did not. */
   get lost(): { readonly error: unknown } | null {
     return this.#lost;
   }
@@ -100,7 +100,7 @@ class SavepointTx implements SqliteTx {
   }
 
   #try<Result>(work: () => Result): Result {
-    this.#desk.check();
+    this.#scope.check();
     if (this.#lost !== null) {
       throw new PawlError(
         "TX_INVALID",
@@ -119,19 +119,19 @@ class SavepointTx implements SqliteTx {
   }
 }
 
-/** Drivers take more kinds of values than the store's own rows hold. */
+/** Drivers accept more types of values than the store uses itself. */
 function plain(values: readonly SqliteTxValue[]): SqliteValue[] {
   return values as SqliteValue[];
 }
 
-/** What may begin a statement of a transaction: none of these ends it, or reaches beyond it. */
+/** First words of allowed statements. None of them ends the transaction or acts outside it. */
 const ALLOWED = /^\s*(?:select|values|with|insert|replace|update|delete|create|alter|drop|explain)\b/i;
 /** Strings, quoted names and comments. */
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
 /**
- * Refuses what a transaction does not take. A driver compiles no more than the first statement of a text, so a second one would
- * be passed over in silence; and a conflict clause that rolls back would take the whole batch with it.
+ * Rejects statements that a transaction cannot contain. A driver compiles only the first statement of a text, so a second one would be
+ * skipped silently. A conflict clause that rolls back would roll back the whole batch.
  */
 export function checkStatement(sql: string): void {
   const bare = sql.replace(QUOTED, (text) => (text.startsWith("--") || text.startsWith("/*") ? " " : " q "));

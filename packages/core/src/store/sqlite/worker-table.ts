@@ -20,7 +20,7 @@ interface WorkerColumns {
   readonly workflows: string | null;
 }
 
-/** Few rows: one a process. */
+/** One row per worker. */
 export class SqliteWorkerTable implements WorkerTable {
   readonly #sql: Statements<typeof SQL>;
 
@@ -45,7 +45,7 @@ export class SqliteWorkerTable implements WorkerTable {
     return (this.#sql.dead.all(now, limit) as { readonly id: string }[]).map(({ id }) => fromColumn(id));
   }
 
-  /** The first, but for this one. */
+  /** When the next lease of another worker expires. */
   nextExpiryAt(worker: string): number | null {
     return (this.#sql.nextExpiry.get(toColumn(worker)) as { readonly at: number | null }).at;
   }
