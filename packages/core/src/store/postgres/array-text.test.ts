@@ -33,7 +33,7 @@ describe.runIf(postgres !== null)("lists as text", () => {
     expect(row).toEqual({ list: values });
   });
 
-  it("PostgreSQL reads what columns hold, whatever the texts are made of", async () => {
+  it("PostgreSQL reads texts with any characters as columns store them", async () => {
     for (const odd of [[], ["\0"], ["\ud800"], ["\ufffe"], ["\u0007\u007f"], ["\n"]]) {
       const values = [...TEXTS.filter((text) => !/[\n\ud800-\udfff]/.test(text)), ...odd, null];
       const [row] = await execute(fixture.pool, "SELECT $1::text[] AS list", [columnArray(values)]);
@@ -42,7 +42,7 @@ describe.runIf(postgres !== null)("lists as text", () => {
     }
   });
 
-  it("what is the same for all is written once", () => {
+  it("a value that is the same for all is written once", () => {
     expect(collapseSame(["a", "a", "a"])).toEqual(["a"]);
     expect(collapseSame(["a", "a", "b"])).toEqual(["a", "a", "b"]);
     expect(collapseSame([])).toEqual([]);

@@ -77,7 +77,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     expect(statements).toHaveLength(2);
   });
 
-  it("everyone who reads is told when the statement fails", async () => {
+  it("every reader gets the error when the shared statement fails", async () => {
     let down = false;
     const { store } = await open(fixture, (text) => down && text.includes(".load_runs"));
     await store.commit([create("a", { owner: "w" }), create("b", { owner: "w" })]);
@@ -86,7 +86,7 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
     expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   });
 
-  it("what a claim tells of a run is not read again for its first commit", async () => {
+  it("a claimed run is not read again for its first commit", async () => {
     const { store, statements } = await open(fixture);
     await store.commit([create("a", { owner: "w" }), append("a", { records: [record(1)] })]);
     await store.retire("w");
@@ -99,8 +99,8 @@ describe.runIf(postgres !== null)("reading runs from PostgreSQL", () => {
   });
 });
 
-describe("what is remembered of runs", () => {
-  it("a claim that is heard of late does not replace what a later commit has left", () => {
+describe("the cache of runs", () => {
+  it("a late claim does not replace the cached result of a later commit", () => {
     const cache = new HeadCache(10, () => true);
     const known = (rev: number) => ({ rev, head: { id: "a", status: "running", owner: "w" } }) as KnownRun;
     cache.put(known(5));
@@ -110,7 +110,7 @@ describe("what is remembered of runs", () => {
     expect(cache.get("a")?.rev).toBe(6);
   });
 
-  it("what others work on is not remembered: it has changed when it is next looked at", () => {
+  it("runs of other processes are not cached", () => {
     const cache = new HeadCache(10, (owner) => owner === "w");
     const known = (owner: string) => ({ rev: 1, head: { id: owner, status: "running", owner } }) as KnownRun;
     cache.put(known("w"));

@@ -23,7 +23,7 @@ export async function writeWithin<Result>(writer: CommitWriter, tx: unknown, dec
         return done.result;
       }
     }
-    throw new Error(`a commit wants to know more and more after ${ROUNDS_MAX} rounds`);
+    throw new Error(`a commit still needs more rows after ${ROUNDS_MAX} reads`);
   } catch (error) {
     await undo(connection);
     throw error;

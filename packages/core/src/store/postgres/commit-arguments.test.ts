@@ -33,7 +33,7 @@ function valuesOf(...transitions: readonly Transition[]): readonly unknown[] | n
 }
 
 describe("a commit of one record", () => {
-  it("is written with its run's revision", () => {
+  it("a commit of one record is written with its run's rev", () => {
     const values = valuesOf(append("a", { records: [record(1, { detail: "d\0" })] }));
     expect(values).toEqual([null, "a", 1, 1, "step#1", "step", "", 1, T0, T0, "d\ufffe0000", '"1"']);
   });
@@ -49,7 +49,7 @@ describe("a commit of one record", () => {
     ["another run's record", [append("a", { records: [record(1)] }), append("b", { records: [record(1)] })]],
     ["another run's message", [append("a", { records: [record(1)] }), post(message("b", "m"))]],
     ["another run", [append("a", { records: [record(1)] }), create("c")]],
-  ])("is not one with %s", (_, transitions) => {
+  ])("append_record is not used for %s", (_, transitions) => {
     expect(valuesOf(...transitions)).toBeNull();
   });
 });

@@ -64,7 +64,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     return (row as { n: number }).n;
   }
 
-  it("is written where the runs are as they were seen, and not where one is not", async () => {
+  it("a commit is written only if all runs are as they were seen", async () => {
     const { store, schema } = await open(fixture);
     await store.commit(IDS.map((id) => create(id, { owner: "w" })));
     const seen = await revs(schema);
@@ -78,7 +78,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect(await tried(schema, seen)).toBe(false);
   });
 
-  it("compares the revs of runs one by one where they differ", async () => {
+  it("a commit compares the revs of runs one by one if they differ", async () => {
     const { store, schema } = await open(fixture);
     await store.commit(IDS.map((id) => create(id, { owner: "w" })));
     await execute(fixture.pool, `UPDATE ${schema}.runs SET rev = 2 WHERE id IN ('b', '😀')`);
@@ -101,7 +101,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
   it.each([
     ["the same", 1],
     ["others", 2],
-  ])("waits for who is changing a run, and is refused then: %s revs", async (_, rev) => {
+  ])("a commit waits for a writer of its run and is then refused: %s revs", async (_, rev) => {
     const { store, schema } = await open(fixture);
     await store.commit(IDS.map((id) => create(id, { owner: "w" })));
     await execute(fixture.pool, `UPDATE ${schema}.runs SET rev = ${rev} WHERE id = 'b'`);
@@ -120,7 +120,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect(await records(schema)).toBe(0);
   });
 
-  it("writes each row as it would be written alone", async () => {
+  it("a commit writes each row as it would be written alone", async () => {
     const odd = 'a "b"\\\n\u0000\ud800';
     const parent = { runId: "a", location: odd, onClose: "cancel" } as const;
     const created = [
@@ -165,7 +165,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect((await together.store.load("d"))?.run).toMatchObject({ input: "", undo: "some", status: "running" });
   });
 
-  it("gives records to the runs that they are of, whatever else is compared", async () => {
+  it("a commit adds records to their own runs, even if other runs are compared", async () => {
     const { store } = await open(fixture);
     await store.commit(["x", "y"].map((id) => create(id, { owner: "w" })));
     const adds = (id: string, epoch = 1) => append(id, { epoch, records: [record(1, { location: id })] });
@@ -176,7 +176,7 @@ describe.runIf(postgres !== null)("a commit in columns", () => {
     expect([await locations("x"), await locations("y"), await locations("z")]).toEqual([[], ["y"], ["z"]]);
   });
 
-  it("numbers runs in the order in which they were created", async () => {
+  it("a commit numbers runs in the order in which they were created", async () => {
     const { store, schema } = await open(fixture);
     await store.commit(["c", "a", "b"].map((id) => create(id)));
     const rows = await execute(fixture.pool, `SELECT id FROM ${schema}.runs ORDER BY n`);

@@ -178,7 +178,7 @@ export class CommitWriter {
       for (const { head } of stage.staged.all()) cache.delete(head.id);
       return null;
     }
-    throw new Error(`a commit wants to know more and more after ${ROUNDS_MAX} rounds`);
+    throw new Error(`a commit still needs more rows after ${ROUNDS_MAX} reads`);
   }
 
   async #writeLocked<Result>(decide: Decide<Result>, toRead: RowsToRead): Promise<Result> {
@@ -186,7 +186,7 @@ export class CommitWriter {
       const done = await this.database.use((connection) => this.#attemptLocked(connection, decide, toRead));
       if (done !== null) return done.result;
     }
-    throw new StoreError("STORE_BUSY", "notApplied", `others were faster ${CONFLICTS_MAX} times`);
+    throw new StoreError("STORE_BUSY", "notApplied", `the commit had ${CONFLICTS_MAX} conflicts with other writers`);
   }
 
   /** Returns null if it must be retried: more rows must be locked, or an id was inserted meanwhile. */

@@ -66,7 +66,7 @@ describe.runIf(postgres !== null)("connections of a caller that nobody listens t
     return (rows[0] as { readonly pid: number }).pid;
   }
 
-  it("may end while they rest in the pool", async () => {
+  it("a caller's connection without a listener may end while it is idle in the pool", async () => {
     const pool = await callersPool();
     const { schema, dispose } = await fixture.schema();
     onTestFinished(dispose);
@@ -79,7 +79,7 @@ describe.runIf(postgres !== null)("connections of a caller that nobody listens t
     expect((await store.commit([create("r")])).answers).toMatchObject([{ kind: "applied" }]);
   });
 
-  it("may end in the middle of the caller's transaction", async () => {
+  it("a caller's connection without a listener may end inside a transaction", async () => {
     const { schema, dispose } = await fixture.schema();
     onTestFinished(dispose);
     const store = postgresStore(fixture.pool, { schema, listen: false });

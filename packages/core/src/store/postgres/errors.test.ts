@@ -22,7 +22,7 @@ it.each([
   expect(storeErrorOf(error, false)).toMatchObject({ outcome: "notApplied" });
 });
 
-it("what the server says of a statement leaves the connection as it is", () => {
+it("an error of a statement does not break the connection", () => {
   const error = said("42P01");
   expect(breaksConnection(error)).toBe(false);
   expect(storeErrorOf(error, true)).toBe(error);

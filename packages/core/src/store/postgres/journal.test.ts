@@ -57,7 +57,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
-  it("whoever does not know what was added last takes no record twice", async () => {
+  it("a commit that does not know the newest record adds no record twice", async () => {
     const { store, schema } = await open(fixture);
     const conflict = { code: CONFLICT_STATE };
     await expect(execute(fixture.pool, addCall(schema, [1]))).rejects.toMatchObject(conflict);
@@ -66,7 +66,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     expect(Array.from((await store.load("r"))?.records ?? [], ({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
-  it("what waits for another's records sees them when they are there", async () => {
+  it("a commit that waits for another's records sees them afterwards", async () => {
     const { store, schema } = await open(fixture);
     const call = addCall(schema, [2]);
     const first = await fixture.pool.connect();
@@ -87,7 +87,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     ["one record", [record(2)], []],
     ["two records", [record(2), record(3)], []],
     ["one record of a run that was read since", [record(2)], ["r"]],
-  ])("a commit of %s that comes when it was sent again, and others after it, is refused", async (_, added, read) => {
+  ])("a commit of %s that arrives after its retry and later commits is refused", async (_, added, read) => {
     let late: Statement | null = null;
     let isLost = false;
     const { store } = await open(fixture, async (statement) => {
@@ -110,7 +110,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     );
   });
 
-  it("a commit that comes while it is decided again is found", async () => {
+  it("a commit that arrives while it is decided again is detected", async () => {
     let late: Statement | null = null;
     let isLost = false;
     const { store } = await open(fixture, async (statement) => {
@@ -133,7 +133,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     expect(Array.from((await store.load("r"))?.records ?? [], ({ seq }) => seq)).toEqual([1, 2]);
   });
 
-  it("gives what an outcome and a detail were, though most are written as nothing", async () => {
+  it("outcomes and details are read as written, although the common ones are stored as empty text", async () => {
     const { store } = await open(fixture);
     const odd = [
       record(2, { detail: "" }),
@@ -146,7 +146,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     expect(await store.reader.journal("r", { afterSeq: 1, limit: 9 })).toEqual(odd);
   });
 
-  it("is read, cut and continued across the chunks that its index leads to", async () => {
+  it("a journal is read, cut and continued across the chunks of its index", async () => {
     const { store } = await open(fixture);
     await store.commit([append("r", { records: records(2, 100) })]);
     const seqs = async (afterSeq: number): Promise<readonly number[]> =>
@@ -163,7 +163,7 @@ describe.runIf(postgres !== null)("a journal in PostgreSQL", () => {
     expect(await seqs(100)).toEqual([101, 102]);
   });
 
-  it("is not left to transactions that would not see what others have written", async () => {
+  it("a server with serializable transactions is rejected", async () => {
     const { schema } = await open(fixture);
     const url = `${fixture.url}?options=-c%20default_transaction_isolation%3Dserializable`;
     const store = postgresStore(url, { schema, listen: false });

@@ -47,7 +47,7 @@ describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL
     ["claim", (store: Store) => store.claim({ worker: "w", limit: 1, workflows: ORDER })],
     ["commit", (store: Store) => store.commit([create("made", { owner: "w" })])],
   ] as const)(
-    "a %s under way while its worker is taken for dead leaves no run to a worker that nobody knows",
+    "a %s in progress while its worker's row is deleted leaves no run with an unknown owner",
     async (kind, act) => {
       const { store, schema } = await open();
       await store.commit([create("r")]);
@@ -64,7 +64,7 @@ describe.runIf(postgres !== null)("runs of workers that are gone from PostgreSQL
     },
   );
 
-  it("a beat does not wait for a run that another session has locked: it is free at the next", async () => {
+  it("a heartbeat skips a run that another session has locked; the next one releases it", async () => {
     const { store, schema } = await open();
     await store.commit(["a", "b", "c"].map((id) => create(id, { owner: "w" })));
     const letGo = await beside(`SELECT 1 FROM ${schema}.runs WHERE id = 'b' FOR UPDATE`);

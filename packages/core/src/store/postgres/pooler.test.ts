@@ -43,7 +43,7 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
   );
 
   describe("an engine on PostgreSQL through a pooler", () => {
-    it("does all that it does without: steps, messages, events, children, transactions, and going on after a crash", async () => {
+    it("an engine behind a pooler supports steps, messages, events, children, transactions and recovery", async () => {
       const { schema, dispose } = await fixture.schema();
       const stage = new TestCluster({ connect: () => storeOf(schema), dispose, isRemote: true });
       onTestFinished(() => stage.close());
@@ -67,7 +67,7 @@ async function throughPooler(fixture: PostgresFixture): Promise<void> {
       expect(await stage.finish(run)).toEqual([1, 2, 5, 8, [{ n: 3 }]]);
     });
 
-    it("has each connection of the pooler do its part", () => {
+    it("an engine behind a pooler uses every connection", () => {
       expect(Math.min(...pooler.transactions())).toBeGreaterThan(100);
     });
   });

@@ -106,7 +106,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     await store.close();
   });
 
-  it("synchronous_commit off is refused, unless it is allowed", async () => {
+  it("synchronous_commit off is rejected unless it is allowed", async () => {
     const { schema } = await open(fixture);
     const url = `${fixture.url}?options=-c%20synchronous_commit%3Doff`;
     const refused = postgresStore(url, { schema });
@@ -117,7 +117,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     await allowed.close();
   });
 
-  it("the database's clock decides, whatever the process believes", async () => {
+  it("the database's clock decides, even if the process clock differs", async () => {
     const { store, world } = await open(fixture);
     const [row] = await execute(fixture.pool, "SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS now");
     const { now } = row as { readonly now: number };
@@ -181,7 +181,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     expect(await execute(fixture.pool, `SELECT * FROM ${schema}.ledger`)).toEqual([]);
   });
 
-  it("what is asked for in the caller's own transaction happens when that commits, or never", async () => {
+  it("ops in the caller's transaction take effect at its commit, or never", async () => {
     const { store, schema } = await open(fixture);
     await store.commit([create("r", { owner: "w" }), append("r", { state: suspended({ messages: ["approve"] }) })]);
     const client = await fixture.pool.connect();
@@ -242,7 +242,7 @@ describe.runIf(postgres !== null)("PostgreSQL that fails", () => {
     for (const inbox of inboxes) expect(inbox.map(({ n }) => n)).toEqual(inbox.map((_, index) => index + 1));
   }, 120_000);
 
-  it("who waits elsewhere is told of the end of a run that was claimed", async () => {
+  it("a waiter in another process is notified of the end of a claimed run", async () => {
     const { store, another } = await open(fixture);
     const other = await another(fixture.url, { listen: true, connectionsMax: 3 });
     const ended: string[] = [];

@@ -9,7 +9,7 @@ interface Row {
 const GETTERS = { a: ({ a }: Row) => a, b: ({ b }: Row) => b };
 
 describe("rows as columns", () => {
-  it("what is the same in all is said once", () => {
+  it("a value that all rows share is written once", () => {
     const rows = [
       { a: 1, b: undefined },
       { a: 1, b: undefined },

@@ -58,7 +58,7 @@ describe.runIf(postgres !== null)("a list of many runs in PostgreSQL", () => {
     ["an end and what is open", { status: ["completed", "suspended"] }],
     ["a workflow", { workflow: "order" }],
     ["a time", { createdBefore: EACH / 2 }],
-  ])("reads little more than its page when it asks for %s", async (_, filter) => {
+  ])("a list of runs filtered by %s reads little more than its page", async (_, filter) => {
     for (const after of [null, [EACH / 2, "suspended"] as const]) {
       const [row] = await ask(runPage(filter, after, LIMIT), "EXPLAIN (ANALYZE, FORMAT JSON)");
       const [{ Plan: plan }] = (row as { readonly "QUERY PLAN": readonly [{ readonly Plan: Node }] })["QUERY PLAN"];
@@ -66,7 +66,7 @@ describe.runIf(postgres !== null)("a list of many runs in PostgreSQL", () => {
     }
   });
 
-  it("gives the newest of all ways, and counts them all", async () => {
+  it("a list of runs has the newest of all index paths, and a count has all", async () => {
     const page = async (filter: RunFilter): Promise<readonly string[]> => {
       const [row] = await ask(runPage(filter, null, 3), "");
       return (JSON.parse((row as { readonly json: string }).json) as readonly [string][]).map(([id]) => id);

@@ -46,7 +46,7 @@ const ten = workflow("ten", async (ctx) => {
   return "done";
 });
 
-describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
+describe.runIf(postgres !== null)("statements sent to PostgreSQL", () => {
   const fixture = postgres as PostgresFixture;
   afterAll(() => fixture.close());
 
@@ -109,7 +109,7 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     expect(calls).toEqual(["read_rows", "commit", "load_run", "commit"]);
   });
 
-  it("the time is asked of the server, and what is taken for it is not a millisecond ahead of it", async () => {
+  it("the store reads the server's clock, and its estimate is less than 1 ms ahead", async () => {
     const { schema, dispose } = await fixture.schema();
     const store = postgresStore(fixture.pool, { schema });
     onTestFinished(async () => {
@@ -132,7 +132,7 @@ describe.runIf(postgres !== null)("what PostgreSQL is asked", () => {
     expect(taken).toBeLessThan(after + 1);
   });
 
-  it("calls are prepared, and sent whole where a connection forgets them", async () => {
+  it("calls are prepared, and sent as text if a connection loses prepared statements", async () => {
     const { schema, dispose } = await fixture.schema();
     const pool = await createPool({ connectionString: fixture.url, max: 1 });
     onTestFinished(async () => {

@@ -50,7 +50,7 @@ describe.runIf(postgres !== null)("a commit with code in it, on PostgreSQL", () 
     return { store, schema };
   }
 
-  it("calls the code again while its first commit is not to be seen, and finds that it is there already", async () => {
+  it("a retried commit with code calls the code again and finds its first commit applied", async () => {
     let late: (() => Promise<void>) | null = null;
     const { store, schema } = await open(async (client, proceed) => {
       if (late !== null) return await proceed();
@@ -78,7 +78,7 @@ describe.runIf(postgres !== null)("a commit with code in it, on PostgreSQL", () 
     expect(await execute(fixture.pool, `SELECT line FROM ${schema}.ledger`)).toEqual([{ line: 1 }]);
   });
 
-  it("keeps what it has locked for a bounded time, also when its process is stopped", async () => {
+  it("a commit with code holds its locks for a bounded time, even if its process is stopped", async () => {
     const settings: unknown[] = [];
     const { store } = await open(async (client, proceed) => {
       for (const name of ["idle_in_transaction_session_timeout", "lock_timeout"]) {

@@ -21,7 +21,7 @@ export async function writeWithCode<Result>(writer: CommitWriter, decide: Decide
     const done = await writer.database.use((connection) => attempt(writer, connection, decide));
     if (done !== null) return done.result;
   }
-  throw new StoreError("STORE_BUSY", "notApplied", `others were faster ${CONFLICTS_MAX} times`);
+  throw new StoreError("STORE_BUSY", "notApplied", `the commit had ${CONFLICTS_MAX} conflicts with other writers`);
 }
 
 /** Returns null after a conflict. */
@@ -77,7 +77,7 @@ async function decideWithCode<Result>(
     if ([...ends].some(([code, { kind }]) => kind === "returned" && !stage.codeUsed.has(code))) return null;
     return (await writer.send(connection, stage, decision)) === null ? null : decision;
   }
-  throw new Error(`a commit wants to know more and more after ${ROUNDS_MAX} rounds`);
+  throw new Error(`a commit still needs more rows after ${ROUNDS_MAX} reads`);
 }
 
 /** Answers to the ops of user code. They are delivered after the commit, and only the last answer of each op counts. */

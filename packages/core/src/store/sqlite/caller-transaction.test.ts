@@ -43,8 +43,8 @@ async function bench(shared?: SqliteDatabase): Promise<Bench> {
 
 const orders = ({ user }: Bench): number => user.prepare("SELECT id FROM orders").all().length;
 
-describe("what is asked for in the caller's own SQLite transaction", () => {
-  it("happens when that commits, and is heard of by workers", async () => {
+describe("ops in the caller's SQLite transaction", () => {
+  it("an op in the caller's transaction takes effect at its commit, and workers are notified", async () => {
     const { engine, world, user, ...rest } = await bench();
     const waiting = await engine.start(wait, undefined);
     await world.settle();
@@ -62,7 +62,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(orders({ engine, world, user, ...rest })).toBe(1);
   });
 
-  it("never was when that rolls back", async () => {
+  it("an op in the caller's transaction leaves no trace after its rollback", async () => {
     const scope = await bench();
     const { engine, world, user } = scope;
     const waiting = await engine.start(wait, undefined);
@@ -83,7 +83,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(orders(scope)).toBe(0);
   });
 
-  it("works on the very connection that the store was given", async () => {
+  it("an op can use the connection that was passed to the store", async () => {
     const Driver = await findDriver();
     const { engine, world, user } = await bench(new Driver(":memory:"));
     const waiting = await engine.start(wait, undefined);
@@ -102,7 +102,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect([await engine.get("g-ROLLBACK"), (await engine.get("g-COMMIT"))?.status]).toEqual([null, "completed"]);
   });
 
-  it("does not break the engine while the store's own connection has a transaction of the caller open", async () => {
+  it("the engine keeps working while the caller has a transaction open on the store's connection", async () => {
     const Driver = await findDriver();
     const { engine, world, user } = await bench(new Driver(":memory:"));
     user.exec("BEGIN IMMEDIATE");
@@ -115,7 +115,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(user.prepare("SELECT id FROM orders").all()).toHaveLength(1);
   });
 
-  it("an id that is taken is answered as ever, and two starts of one id in one transaction are one", async () => {
+  it("a start with a known id is answered as usual, and two starts of one id in one transaction are one", async () => {
     const { engine, world, user } = await bench();
     await engine.start(greet, "ann", { id: "g-1" });
     await world.settle();
@@ -129,7 +129,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(await engine.run("g-2").result()).toBe("hello eve");
   });
 
-  it("leaves nothing for the next when it fails", async () => {
+  it("a failed op leaves nothing behind for the next one", async () => {
     const { user } = await bench();
     const path = pathOf(user);
     const row = (): unknown => user.prepare("SELECT count(*) AS n FROM pawl_inbox").get();
@@ -145,7 +145,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(row()).toMatchObject({ n: 0 });
   });
 
-  it("is refused with a code, and changes nothing, when the connection is a wrong one", async () => {
+  it("an op on a wrong connection is rejected with a code and changes nothing", async () => {
     const { engine, Driver, folder, user } = await bench();
     const other = new Driver(join(folder, "other.db"));
     const memory = new Driver(":memory:");
@@ -173,7 +173,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     memory.exec("ROLLBACK");
   });
 
-  it("is refused when the transaction can't write, and leaves nothing behind that its caller could commit", async () => {
+  it("an op in a read-only transaction is rejected and leaves nothing to commit", async () => {
     const { engine, user, Driver, folder } = await bench();
     user.exec("BEGIN");
     user.prepare("SELECT count(*) FROM orders").get();
@@ -185,7 +185,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(await engine.get("g-1")).toBe(null);
   });
 
-  it("is undone as a whole when a part of it fails", async () => {
+  it("an op is rolled back as a whole if a part of it fails", async () => {
     const { engine, user } = await bench();
     user.exec("CREATE TRIGGER no_tags BEFORE INSERT ON pawl_tags BEGIN SELECT RAISE(ABORT, 'no tags'); END");
     user.exec("BEGIN IMMEDIATE");
@@ -194,7 +194,7 @@ describe("what is asked for in the caller's own SQLite transaction", () => {
     expect(await engine.get("g-1")).toBe(null);
   });
 
-  it("refuses bad input as ever, and the transaction goes on", async () => {
+  it("invalid input is rejected as usual, and the transaction continues", async () => {
     const { engine, world, user } = await bench();
     user.exec("BEGIN IMMEDIATE");
     const bad = engine.start(greet, (() => 1) as unknown as string, { tx: user });

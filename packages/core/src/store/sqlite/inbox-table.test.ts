@@ -45,8 +45,8 @@ function entry(n: number, over: Partial<InboxEntry> = {}): InboxEntry {
 
 const numbers = (entries: readonly InboxEntry[]): readonly number[] => entries.map(({ n }) => n);
 
-describe("what lies in an inbox, and was laid there a moment ago in the same transaction", () => {
-  it("is refused when it comes again", () => {
+describe("an inbox entry of the same transaction", () => {
+  it("an entry added in the same transaction is refused a second time", () => {
     write(({ inbox }, head) => {
       expect(inbox.add(head, entry(1, { id: "a" }))).toBe(true);
       expect(inbox.add(head, entry(2, { id: "a" }))).toBe(false);
@@ -55,7 +55,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     expect(numbers(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 })))).toEqual([1]);
   });
 
-  it("is known by its id to those who ask", () => {
+  it("an entry added in the same transaction is known by its id", () => {
     write(({ inbox }, head) => {
       inbox.add(head, entry(1, { id: "a" }));
       expect(inbox.knows(head, "message", "a")).toBe(true);
@@ -63,7 +63,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     });
   });
 
-  it("can be taken", () => {
+  it("an entry added in the same transaction can be taken", () => {
     write(({ inbox }, head) => {
       for (let n = 1; n <= 40; n += 1) inbox.add(head, entry(n));
       for (let n = 1; n <= 39; n += 1) inbox.take(head, n);
@@ -75,7 +75,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
   });
 
-  it("can be taken when it is the only one", () => {
+  it("the only entry, added in the same transaction, can be taken", () => {
     write(({ inbox }, head) => {
       inbox.add(head, entry(1));
       inbox.take(head, 1);
@@ -83,7 +83,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
   });
 
-  it("goes when everything is taken", () => {
+  it("takeAll removes an entry added in the same transaction", () => {
     write(({ inbox }, head) => {
       inbox.add(head, entry(1));
       inbox.takeAll(head);
@@ -91,7 +91,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
   });
 
-  it("is gone when the transaction is rolled back", () => {
+  it("an entry is gone after its transaction is rolled back", () => {
     write(() => undefined);
     expect(() =>
       write(({ inbox }, head) => {
@@ -103,7 +103,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
     expect(connection.read(() => connection.tables.inbox.open({ id: "run", key: 1 }))).toEqual([]);
   });
 
-  it("keeps its event", () => {
+  it("an entry added in the same transaction keeps its event from being pruned", () => {
     write(({ inbox, events }, head) => {
       const event = { topic: "t", value: "1", at: T0, expireAt: T0 + 1, deliver: "all", consume: "one" } as const;
       events.insert({ ...event, id: "e", pendingMax: 1, pending: false, received: true, holder: "run" });
@@ -115,7 +115,7 @@ describe("what lies in an inbox, and was laid there a moment ago in the same tra
   });
 });
 
-describe("the first that came for a run", () => {
+describe("the first inbox entry of a run", () => {
   const again = (n: number): InboxEntry => entry(n, { id: "a" });
   /** In a transaction of its own, by a connection that remembers nothing of the run. */
   const afresh = <Result>(work: (tables: SqliteTables, head: RunHead) => Result): Result => {
@@ -123,7 +123,7 @@ describe("the first that came for a run", () => {
     return write(work);
   };
 
-  it("is refused when it comes again, while it lies there and when it was taken", () => {
+  it("the first entry is refused a second time, both before and after it was taken", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
     afresh(({ inbox }, head) => {
       expect(inbox.add(head, again(2))).toBe(false);
@@ -137,7 +137,7 @@ describe("the first that came for a run", () => {
     expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
   });
 
-  it("is known at once when it is taken in the commit in which it came", () => {
+  it("the first entry is known at once if the commit that adds it takes it", () => {
     write(({ inbox }, head) => {
       inbox.add(head, again(1));
       inbox.take(head, 1);
@@ -145,7 +145,7 @@ describe("the first that came for a run", () => {
     });
   });
 
-  it("is refused at once when it comes again in the commit in which it was taken", () => {
+  it("the first entry is refused a second time in the commit that took it", () => {
     write(({ inbox }, head) => {
       inbox.add(head, again(1));
       inbox.take(head, 1);
@@ -153,13 +153,13 @@ describe("the first that came for a run", () => {
     });
   });
 
-  it("is known when everything was taken", () => {
+  it("the first entry is known after takeAll", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
     afresh(({ inbox }, head) => inbox.takeAll(head));
     expect(afresh(({ inbox }, head) => inbox.knows(head, "message", "a"))).toBe(true);
   });
 
-  it("is laid back when it was taken, and not while it lies there", () => {
+  it("the first entry can be restored only after it was taken", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
     afresh(({ inbox }, head) => {
       expect(inbox.restore(head, again(2))).toBe(false);
@@ -170,7 +170,7 @@ describe("the first that came for a run", () => {
     expect(afresh(({ inbox }, head) => numbers(inbox.open(head)))).toEqual([2]);
   });
 
-  it("can be taken where an earlier version has written its id when it came", () => {
+  it("the first entry can be taken if its id is recorded already", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
     connection.database.exec(
       "INSERT INTO pawl_inbox_ids (run, kind, id, n, at) SELECT run, kind, id, n, at FROM pawl_inbox",
@@ -183,7 +183,7 @@ describe("the first that came for a run", () => {
     });
   });
 
-  it("is forgotten when it was taken and its time is over", () => {
+  it("the first entry is forgotten when it was taken and has expired", () => {
     write(({ inbox }, head) => inbox.add(head, again(1)));
     expect(afresh(({ inbox }) => inbox.forgetBefore(T0 + 1, 10))).toBe(0);
     afresh(({ inbox }, head) => inbox.take(head, 1));

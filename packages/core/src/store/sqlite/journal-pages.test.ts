@@ -75,7 +75,7 @@ it("a gap in the seqs is one in the records", async () => {
   expect([...((await store.load("long"))?.records ?? [])]).toEqual(left);
 });
 
-it("what an operator did is told apart, wherever it lies", async () => {
+it("operator actions are listed separately, at any position", async () => {
   for (const places of [[0], [PAGE_RECORDS, COUNT - 1], [...Array(COUNT).keys()]]) {
     const all = several((index) => (places.includes(index) ? { kind: "operator", location: "~act" } : {}));
     const { records, acts } = await written(all);

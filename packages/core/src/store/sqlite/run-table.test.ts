@@ -58,7 +58,7 @@ it("a run that several posts make ready in one commit has an entry more for each
   ]);
 });
 
-it("each is due at its own time", () => {
+it("runs made ready in one commit are each due at their own time", () => {
   connection.write(() => {
     for (let n = 0; n < 3; n += 1) makeReady(connection.tables, `r${n}`, T0 + n);
   });
@@ -69,7 +69,7 @@ it("each is due at its own time", () => {
   ]);
 });
 
-it("what else is asked or written of the run in the same commit comes after it", () => {
+it("later reads and writes in the commit see a buffered wake-up", () => {
   connection.write(() => {
     const { runs } = connection.tables;
     makeReady(connection.tables, "r0", T0);
@@ -106,7 +106,7 @@ it("a run that leaves its topics, or has more than one entry more, is written as
   ]);
 });
 
-it("code inside the transaction sees it", () => {
+it("user code inside the transaction sees a buffered wake-up", () => {
   const seen: unknown[] = [];
   const code: InTransaction = (tx) => {
     seen.push(...(tx as SqliteTx).prepare("SELECT inbox_last AS n FROM pawl_runs WHERE id = 'r0'").all());
@@ -118,7 +118,7 @@ it("code inside the transaction sees it", () => {
   expect(seen).toMatchObject([{ n: 1 }]);
 });
 
-it("a commit that fails leaves nothing of it for the next", () => {
+it("a failed commit discards its buffered wake-ups", () => {
   const fail = (): void => {
     makeReady(connection.tables, "r0", T0);
     end("r2");
@@ -143,7 +143,7 @@ function end(runId: string, over: Partial<RunHead> = {}, outcome: string | null 
   runs.saveOutcome({ ...head, status: "completed", owner: null, wakeAt: null, endedAt: T0 + 5, ...over }, outcome);
 }
 
-it("runs that end in one commit end each as it does, after what made them ready", () => {
+it("runs that end in one commit each get their own end, after they were made ready", () => {
   connection.write(() => {
     for (const runId of ["r0", "r1", "r2"]) makeReady(connection.tables, runId, T0);
     for (const runId of ["r0", "r1"]) end(runId);
@@ -167,7 +167,7 @@ it("runs that end in one commit end each as it does, after what made them ready"
   ]);
 });
 
-it("a run that has ended in this commit takes no record, also when nothing of it is remembered", () => {
+it("a run that has ended in this commit takes no record, even if it is not cached", () => {
   connection.write(() => {
     end("r0");
     expect(connection.tables.journal.appendGuarded("r0", 1, [record(1)])).toBe(false);

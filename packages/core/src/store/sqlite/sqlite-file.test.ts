@@ -47,7 +47,7 @@ async function failureOf(
   throw new Error("it did not fail");
 }
 
-it("a library older than 3.51.3 is refused", () => {
+it("a SQLite library older than 3.51.3 is rejected", () => {
   for (const version of ["3.51.3", "3.51.10", "3.52.0", "4.0.0"]) expect(isSupported(version), version).toBe(true);
   for (const version of ["3.51.2", "3.50.9", "3.7.17", "2.99.99", ""])
     expect(isSupported(version), version).toBe(false);
@@ -67,7 +67,7 @@ it("a driver that is missing is named, with what to install", async () => {
   expect(error.message).toContain("install the package @photostructure/sqlite");
 });
 
-it("a schema newer than this release is refused and left alone", async () => {
+it("a newer schema is rejected and left unchanged", async () => {
   const store = sqliteStore(path);
   await store.open(world);
   await store.close();
@@ -79,7 +79,7 @@ it("a schema newer than this release is refused and left alone", async () => {
   raw.close();
 });
 
-it("a file that can't be opened, and one that is no database, are said to be so", async () => {
+it("a file that can't be opened, and one that is no database, are reported as such", async () => {
   expect(await failureOf(sqliteStore(join(folder, "none", "store.db")).open(world))).toMatchObject({
     code: "STORE_UNAVAILABLE",
     outcome: "notApplied",
@@ -87,7 +87,7 @@ it("a file that can't be opened, and one that is no database, are said to be so"
   expect(await failureOf(sqliteStore(folder).open(world))).toBeInstanceOf(StoreError);
 });
 
-it("options that can't be are refused", () => {
+it("invalid options are rejected", () => {
   for (const options of [{ pollMs: 0 }, { pollMs: 1.5 }, { walBytesMax: -1 }, { walBytesMax: Number.NaN }]) {
     expect(() => sqliteStore(path, options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   }

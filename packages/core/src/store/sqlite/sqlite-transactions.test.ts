@@ -68,7 +68,7 @@ describe("the SQLite store's transaction", () => {
     "INSERT INTO line (text) VALUES ('x'); COMMIT",
     "INSERT OR ROLLBACK INTO line (text) VALUES ('x')",
     "",
-  ])("does not take the statement %j", async (sql) => {
+  ])("a SQLite transaction rejects the statement %j", async (sql) => {
     const { outcomes, lines } = await bench();
     const body = (tx: SqliteTx): void => {
       insert("before")(tx);
@@ -83,20 +83,20 @@ describe("the SQLite store's transaction", () => {
     "insert into line (text) values ('rollback'); -- the end",
     "INSERT INTO \"line\" ([text]) VALUES ('x')",
     "WITH v (t) AS (SELECT 'y') INSERT INTO line (text) SELECT t FROM v",
-  ])("takes the statement %j", async (sql) => {
+  ])("a SQLite transaction accepts the statement %j", async (sql) => {
     const { outcomes, lines } = await bench();
     expect(await outcomes([(tx) => tx.exec(sql)])).toEqual([undefined]);
     expect(lines()).toHaveLength(1);
   });
 
-  it("gives and takes every kind of value that SQLite has", async () => {
+  it("a SQLite transaction reads and writes every type of value", async () => {
     const { outcomes } = await bench();
     const body = (tx: SqliteTx): unknown =>
       tx.prepare("SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e").all("x", 1.5, 7n, new Uint8Array([1]), null);
     expect(await outcomes([body])).toEqual([[{ a: "x", b: 1.5, c: 7, d: new Uint8Array([1]), e: null }]]);
   });
 
-  it("is closed when its body has returned, and so are its statements", async () => {
+  it("a SQLite transaction and its statements are closed when its callback returns", async () => {
     const { outcomes, lines } = await bench();
     let kept: SqliteTx | null = null;
     let statement: ReturnType<SqliteTx["prepare"]> | null = null;
@@ -112,7 +112,7 @@ describe("the SQLite store's transaction", () => {
     expect(lines()).toEqual([]);
   });
 
-  it("that fails a constraint is undone alone", async () => {
+  it("a SQLite transaction that violates a constraint is rolled back alone", async () => {
     const { outcomes, lines } = await bench();
     const twice = (tx: SqliteTx): void => {
       insert("b")(tx);
@@ -123,7 +123,7 @@ describe("the SQLite store's transaction", () => {
     expect(lines()).toEqual(["a", "c"]);
   });
 
-  it("that leaves a reference to nothing behind fails alone, when the commit is refused", async () => {
+  it("a SQLite transaction with a dangling reference fails alone when the commit is refused", async () => {
     const { outcomes, lines } = await bench();
     const dangling = (tx: SqliteTx): void => {
       tx.prepare("INSERT INTO line (text, parent) VALUES ('dangling', 7)").run();
@@ -134,7 +134,7 @@ describe("the SQLite store's transaction", () => {
     expect(lines()).toEqual(["a", "c"]);
   });
 
-  it("that the database rolls back altogether takes no statement more, and fails alone", async () => {
+  it("a SQLite transaction that the database rolled back accepts no further statement and fails alone", async () => {
     const { outcomes, lines, database } = await bench();
     const swallowed: unknown[] = [];
     const rolledBack = (tx: SqliteTx): void => {
@@ -155,7 +155,7 @@ describe("the SQLite store's transaction", () => {
     expect(database.prepare("SELECT * FROM strict").all()).toEqual([]);
   });
 
-  it("lets its body read what the engine has, and keeps it from writing another way", async () => {
+  it("a SQLite transaction can read the engine's rows but cannot write around it", async () => {
     const { outcomes, engine, lines } = await bench();
     let row: Promise<unknown> | null = null;
     let round: Promise<unknown> | null = null;
