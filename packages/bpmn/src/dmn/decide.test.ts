@@ -81,7 +81,7 @@ describe("a decision table", () => {
     expect([1, 3, 7, 11].map((n) => decide(model, "d", { n }).value)).toEqual(expected);
   });
 
-  test("gives a context where it has several outputs", () => {
+  test("a decision table with several outputs returns a context", () => {
     const body = `<decisionTable><input><inputExpression><text>n</text></inputExpression></input><output name="a"/><output name="b c"/>
       <rule><inputEntry><text>-</text></inputEntry><outputEntry><text>n</text></outputEntry><outputEntry><text>n + 1</text></outputEntry></rule></decisionTable>`;
     expect(
@@ -100,20 +100,20 @@ describe("a decision graph", () => {
       ),
   );
 
-  test("decides what it needs first, and takes texts for the dates that they are", () => {
+  test("a decision evaluates its requirements first and converts text inputs to dates", () => {
     expect(decide(readDecisions(graph), "text", { "order date": "2026-03-20" }).value).toBe("due 2026-04-03");
     expect(decide(readDecisions(graph), "due", { "order date": "2026-03-20" }).value).toBe("2026-04-03");
   });
 
-  test("an input of another type is null, with a warning", () => {
+  test("an input of the wrong type is null, with a warning", () => {
     const { value, warnings } = decide(readDecisions(graph), "due", { "order date": 5 });
     expect([value, warnings]).toEqual([
       null,
-      expect.arrayContaining(["the input order date is of another type than declared"]),
+      expect.arrayContaining(["input order date does not have its declared type"]),
     ]);
   });
 
-  test("knowledge models may call themselves, within the budget", () => {
+  test("a knowledge model may call itself within the budget", () => {
     const bkm = (body: string) =>
       `<businessKnowledgeModel id="f" name="f"><variable name="f"/><encapsulatedLogic><formalParameter name="n" typeRef="number"/>${literal(body)}</encapsulatedLogic><knowledgeRequirement><requiredKnowledge href="#f"/></knowledgeRequirement></businessKnowledgeModel>`;
     const asking = (body: string) =>
@@ -130,7 +130,7 @@ describe("a decision graph", () => {
     );
   });
 
-  test("a service is called with its inputs, and knows nothing else", () => {
+  test("a decision service sees only its inputs", () => {
     const model = readDecisions(
       definitions(
         input("a") +
@@ -158,8 +158,8 @@ describe("a decision graph", () => {
   });
 });
 
-describe("a model that is wrong", () => {
-  test("is refused with all problems at once, each with its element and line", () => {
+describe("problems of a model", () => {
+  test("a model is rejected with all its problems, each with element and line", () => {
     const broken = definitions(
       `${decision("a", `<informationRequirement><requiredDecision href="#b"/></informationRequirement>${literal("1 +")}`)}\n${decision("b", `<informationRequirement><requiredDecision href="#a"/></informationRequirement>${literal("(")}`)}\n${decision("c", needs("gone") + literal("1"))}`,
     );
@@ -186,7 +186,7 @@ describe("a model that is wrong", () => {
       ),
     ],
     [
-      "a reference without a mark",
+      "a reference without #",
       definitions(
         decision("d", `<informationRequirement><requiredInput href="x"/></informationRequirement>${literal("1")}`),
       ),
@@ -205,9 +205,9 @@ describe("a model that is wrong", () => {
     expect(() => readDecisions(source)).toThrow(expect.objectContaining({ code: "DECISION_INVALID" }));
   });
 
-  test("asking for a decision that is not there says which there are", () => {
+  test("the error for an unknown decision lists the decisions of the model", () => {
     const model = readDecisions(definitions(decision("a", literal("1"))));
-    expect(() => decide(model, "b", {})).toThrow("the model test has no decision b; it has a");
+    expect(() => decide(model, "b", {})).toThrow("model test has no decision b; it has a");
   });
 });
 

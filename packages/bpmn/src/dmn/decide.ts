@@ -8,7 +8,7 @@ import type { DecisionModel, DecisionModelElement } from "./decision-model.ts";
 import { DecisionRun } from "./decision-run.ts";
 import { itemTypes } from "./item-types.ts";
 
-/** Makes a decision, or calls a decision service or knowledge model, by name or id. Inputs are JSON, by name. */
+/** Evaluates a decision, decision service or business knowledge model by name or id. `inputs` is JSON, by input name. */
 export function decide(
   model: DecisionModel,
   name: string,
@@ -20,7 +20,7 @@ export function decide(
   return { value: toJson(value), warnings };
 }
 
-/** As `decide`, with values of FEEL. */
+/** `decide` with FEEL values. */
 function decideValue(
   model: DecisionModel,
   name: string,
@@ -39,12 +39,12 @@ function decideValue(
   return { value: callFunction(value, { kind: "positional", values: args }, run), warnings: run.warnings };
 }
 
-/** The first model's own elements go before those of imported models, decisions before what they call. */
+/** Elements of the first model take precedence over imported ones. */
 function elementNamed(model: DecisionModel, name: string): DecisionModelElement {
   const all = [...model.elements.values()].filter(({ kind }) => kind !== "input");
   const own = all.filter(({ namespace }) => namespace === model.namespace);
   const found = [...own, ...all].find((element) => element.name === name || element.id === name);
   if (found !== undefined) return found;
   const names = own.map((element) => element.name).join(", ");
-  throw new PawlError("DECISION_NOT_FOUND", `the model ${model.name} has no decision ${name}; it has ${names}`);
+  throw new PawlError("DECISION_NOT_FOUND", `model ${model.name} has no decision ${name}; it has ${names}`);
 }

@@ -1,13 +1,13 @@
 import type { Node, UnaryTests } from "../feel/ast.ts";
 import type { FeelParameter, FeelType } from "../feel/value.ts";
 
-/** Names an element across models: the namespace of its model, `#`, its id. */
+/** Identifies an element across models: `<namespace of its model>#<id>`. */
 export type ElementKey = string;
 
-/** What an element of a decision graph needs to be known. */
+/** A reference to an element that another element needs. */
 export interface Requirement {
   readonly key: ElementKey;
-  /** The name by which the model imports the one that holds the element; null for its own. */
+  /** The name under which the element's model is imported. Null if the element is in the same model. */
   readonly importName: string | null;
 }
 
@@ -17,7 +17,7 @@ interface Named {
   readonly name: string;
   readonly namespace: string;
   readonly line: number;
-  /** What its value has to be; null where the model does not say. */
+  /** The declared type of its value. Null if the model declares none. */
   readonly type: FeelType | null;
 }
 
@@ -54,26 +54,26 @@ export interface ItemDefinition {
   readonly type: FeelType | null;
   readonly components: readonly ItemDefinition[];
   readonly isFunction: boolean;
-  /** Each item of a collection, or the value, has to be among them. */
+  /** Tests that each item of a collection, or the value, must meet. */
   readonly allowedValues: UnaryTests | null;
-  /** The value as a whole has to meet it. */
+  /** Tests that the whole value must meet. */
   readonly constraint: UnaryTests | null;
 }
 
-/** Something about a model that has to be mended. */
+/** An error in a DMN model. */
 export interface DecisionProblem {
-  /** The id or the name of the element. */
+  /** The id of the element, or its name if it has no id. */
   readonly element: string;
   readonly line: number;
   readonly text: string;
 }
 
-/** One or more DMN models, read and linked. Nothing in it changes. */
+/** One or more DMN models, read and linked. Immutable. */
 export interface DecisionModel {
-  /** Of the first of its sources. */
+  /** The name of the first source. */
   readonly name: string;
   readonly namespace: string;
   readonly elements: ReadonlyMap<ElementKey, DecisionModelElement>;
-  /** By namespace and name as seen from there: `namespace`, `#`, name. */
+  /** Keys are `<namespace>#<name>`, with the name as written in that model. */
   readonly items: ReadonlyMap<string, ItemDefinition>;
 }

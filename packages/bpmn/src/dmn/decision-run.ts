@@ -1,5 +1,5 @@
 import { evaluate } from "../feel/evaluate.ts";
-import { type Evaluation, inside, type Scope } from "../feel/evaluation.ts";
+import { childScope, type Evaluation, type Scope } from "../feel/evaluation.ts";
 import { coerced } from "../feel/feel-types.ts";
 import {
   contextOf,
@@ -22,11 +22,14 @@ import type {
 } from "./decision-model.ts";
 import { inputOf } from "./item-types.ts";
 
-/** An input of another model: inside of the import's name, at whatever depth, else by its qualified or its own name. */
+/**
+ * Finds an input of an imported model: first under the import's name, up to IMPORT_DEPTH_MAX levels deep, then by its qualified
+ * name, then by its own name.
+ */
 function imported(inputs: FeelContext, importName: string, name: string, depth = 0): FeelValue | undefined {
   const own = entryOf(inputs, importName) ?? null;
   const found = isContext(own) ? entryOf(own, name) : undefined;
-  if (found !== undefined || depth > IMPORTS_DEEP_MAX) return found;
+  if (found !== undefined || depth > IMPORT_DEPTH_MAX) return found;
   for (const inner of Object.values(inputs)) {
     const deeper = isContext(inner) ? imported(inner, importName, name, depth + 1) : undefined;
     if (deeper !== undefined) return deeper;
@@ -34,9 +37,9 @@ function imported(inputs: FeelContext, importName: string, name: string, depth =
   return depth > 0 ? undefined : (entryOf(inputs, `${importName}.${name}`) ?? entryOf(inputs, name));
 }
 
-const IMPORTS_DEEP_MAX = 3;
+const IMPORT_DEPTH_MAX = 3;
 
-/** One pass over a decision graph: each element is worked out once, when it is first asked for. */
+/** Evaluates a decision graph. Each element is evaluated once, when it is first needed. */
 export class DecisionRun {
   readonly #model: DecisionModel;
   readonly #inputs: FeelContext;
@@ -50,7 +53,7 @@ export class DecisionRun {
     this.#known = new Map(known);
   }
 
-  /** The value of an input or decision, the function of a knowledge model or service. */
+  /** Returns the value of an input or decision, or the function of a knowledge model or service. */
   value(key: ElementKey, importName: string | null = null): FeelValue {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -65,7 +68,7 @@ export class DecisionRun {
     const element = this.#model.elements.get(key);
     switch (element?.kind) {
       case undefined:
-        return this.#run.warn(`there is no element ${key}`);
+        return this.#run.warn(`element ${key} not found`);
       case "input":
         return this.#input(element, importName);
       case "decision":
@@ -77,24 +80,24 @@ export class DecisionRun {
     }
   }
 
-  /** Inputs of imported models may be given by their name, or under the name of the import. */
+  /** Inputs of imported models may be passed by their name, or under the import's name. */
   #input(element: InputElement, importName: string | null): FeelValue {
     const given =
       importName === null ? entryOf(this.#inputs, element.name) : imported(this.#inputs, importName, element.name);
-    if (given === undefined) return this.#run.warn(`the input ${element.name} was not given`);
-    return this.#fitted(inputOf(given, element.type, this.#model.items), element.type, `the input ${element.name}`);
+    if (given === undefined) return this.#run.warn(`input ${element.name} is missing`);
+    return this.#fitted(inputOf(given, element.type, this.#model.items), element.type, `input ${element.name}`);
   }
 
   #decision(element: DecisionElement): FeelValue {
-    if (element.logic === null) return this.#run.warn(`the decision ${element.name} has no logic`);
+    if (element.logic === null) return this.#run.warn(`decision ${element.name} has no logic`);
     const value = evaluate(element.logic, this.#scope(element.needs), this.#run);
-    return this.#fitted(value, element.type, `the decision ${element.name}`);
+    return this.#fitted(value, element.type, `decision ${element.name}`);
   }
 
   #fitted(value: FeelValue, type: FeelType | null, what: string): FeelValue {
     if (type === null) return value;
     const fitted = coerced(value, type, this.#run.types);
-    return fitted === null && value !== null ? this.#run.warn(`${what} is of another type than declared`) : fitted;
+    return fitted === null && value !== null ? this.#run.warn(`${what} does not have its declared type`) : fitted;
   }
 
   #scope(needs: readonly Requirement[]): Scope {
@@ -109,21 +112,21 @@ export class DecisionRun {
         frame[importName] = contextOf([...Object.entries(isContext(others) ? others : {}), [element.name, value]]);
       }
     }
-    return inside(null, frame);
+    return childScope(null, frame);
   }
 
-  /** What it needs is worked out when it is called: a knowledge model may call itself. */
+  /** Its requirements are evaluated when it is called, because a knowledge model may call itself. */
   #knowledge({ name, needs, parameters, body, type }: KnowledgeElement): FeelFunction {
     const call = (args: readonly FeelValue[]): FeelValue => {
-      if (body === null) return this.#run.warn(`${name} has no logic that is understood`);
+      if (body === null) return this.#run.warn(`${name} has no supported logic`);
       const frame = contextOf(parameters.map((parameter, i) => [parameter.name, args[i] ?? null]));
-      const value = evaluate(body, inside(this.#scope(needs), frame), this.#run);
-      return this.#fitted(value, type, `what ${name} gives`);
+      const value = evaluate(body, childScope(this.#scope(needs), frame), this.#run);
+      return this.#fitted(value, type, `result of ${name}`);
     };
     return { [KIND]: "function", parameters, result: type, call };
   }
 
-  /** A service is a function of its input data and input decisions. */
+  /** A decision service is a function of its input data and input decisions. */
   service({ name, outputs, inputDecisions, inputData, type }: ServiceElement): FeelFunction {
     const inputs = [...inputData, ...inputDecisions].flatMap(({ key }) => {
       const element = this.#model.elements.get(key);
@@ -134,7 +137,7 @@ export class DecisionRun {
       const inner = new DecisionRun(this.#model, {}, this.#run, known);
       const results = outputs.map(({ key }) => [this.#model.elements.get(key)?.name ?? key, inner.value(key)] as const);
       const value = results.length === 1 ? (results[0]?.[1] ?? null) : contextOf(results);
-      return this.#fitted(value, type, `what ${name} gives`);
+      return this.#fitted(value, type, `result of ${name}`);
     };
     const parameters = inputs.map((element) => ({ name: element.name, type: element.type }));
     return { [KIND]: "function", parameters, result: type, call };

@@ -2,7 +2,7 @@ import { sum } from "../feel/arithmetic.ts";
 import type { Node, UnaryTests } from "../feel/ast.ts";
 import { equal, order } from "../feel/compare.ts";
 import { evaluate } from "../feel/evaluate.ts";
-import { type Evaluation, inside, type Scope } from "../feel/evaluation.ts";
+import { childScope, type Evaluation, type Scope } from "../feel/evaluation.ts";
 import { coerced } from "../feel/feel-types.ts";
 import { meets, meetsAll } from "../feel/unary-tests.ts";
 import { contextOf, type FeelType, type FeelValue, isList } from "../feel/value.ts";
@@ -19,7 +19,7 @@ export interface TableInput {
 export interface TableOutput {
   readonly name: string;
   readonly type: FeelType | null;
-  /** Which values there are, the most important first. */
+  /** The possible values, highest priority first. */
   readonly values: UnaryTests | null;
   readonly otherwise: Node | null;
 }
@@ -44,7 +44,7 @@ export function tableNode(table: DecisionTable): Node {
 function decideTable(table: DecisionTable, scope: Scope, run: Evaluation): FeelValue {
   const values = inputValues(table, scope, run);
   if (values === null) return null;
-  const scopes = values.map((value) => inside(scope, { "?": value }));
+  const scopes = values.map((value) => childScope(scope, { "?": value }));
   const hits = table.rules.filter((rule) => {
     run.step();
     return rule.tests.every((test, i) => {
@@ -58,16 +58,16 @@ function decideTable(table: DecisionTable, scope: Scope, run: Evaluation): FeelV
   return chosen(table, results, scope, run);
 }
 
-/** Null where a value is none of those that the table allows. */
+/** Null if a value has the wrong type or is not allowed by the table. */
 function inputValues(table: DecisionTable, scope: Scope, run: Evaluation): readonly FeelValue[] | null {
   const values: FeelValue[] = [];
   for (const { expression, type, values: allowed } of table.inputs) {
     const raw = evaluate(expression, scope, run);
     const value = type === null ? raw : coerced(raw, type, run.types);
-    if (value === null && raw !== null) return run.warn("an input of a decision table is of another type");
-    const inner = inside(scope, { "?": value });
+    if (value === null && raw !== null) return run.warn("input of a decision table has the wrong type");
+    const inner = childScope(scope, { "?": value });
     if (allowed !== null && meetsAll(value, allowed, (node) => evaluate(node, inner, run)) !== true) {
-      return run.warn("an input of a decision table is none of its allowed values");
+      return run.warn("input of a decision table is not an allowed value");
     }
     values.push(value);
   }
@@ -93,7 +93,7 @@ function valueOfResult({ outputs }: DecisionTable, result: Result): FeelValue {
 function withoutHit(table: DecisionTable, scope: Scope, run: Evaluation): FeelValue {
   if (table.outputs.every(({ otherwise }) => otherwise === null)) {
     if (table.policy === "collect" && table.aggregation === "count") return 0;
-    return run.warn("no rule of a decision table fits");
+    return run.warn("no rule of the decision table matches");
   }
   const result = table.outputs.map(({ otherwise }) => (otherwise === null ? null : evaluate(otherwise, scope, run)));
   const value = valueOfResult(table, result);
@@ -106,9 +106,11 @@ function chosen(table: DecisionTable, results: readonly Result[], scope: Scope, 
   const [first = null] = values;
   switch (table.policy) {
     case "unique":
-      return values.length === 1 ? first : run.warn("more than one rule of a unique decision table fits");
+      return values.length === 1 ? first : run.warn("several rules match in a decision table with hit policy UNIQUE");
     case "any":
-      return values.every((value) => equal(value, first) === true) ? first : run.warn("rules that fit disagree");
+      return values.every((value) => equal(value, first) === true)
+        ? first
+        : run.warn("matching rules have different outputs in a decision table with hit policy ANY");
     case "first":
       return first;
     case "priority":
@@ -122,7 +124,7 @@ function chosen(table: DecisionTable, results: readonly Result[], scope: Scope, 
   }
 }
 
-/** The most important first: by the place of each output among its output's values, the first output before the second. */
+/** Sorts by priority: by the position of each value among its output's values, the first output first. */
 function ranked(table: DecisionTable, results: readonly Result[], scope: Scope, run: Evaluation): readonly Result[] {
   const ranks = new Map(
     results.map((result) => [result, result.map((value, i) => rankOf(table.outputs[i], value, scope, run))]),
@@ -137,7 +139,7 @@ function ranked(table: DecisionTable, results: readonly Result[], scope: Scope, 
 function rankOf(output: TableOutput | undefined, value: FeelValue, scope: Scope, run: Evaluation): number {
   if (output?.values?.kind !== "tests") return 0;
   const { tests } = output.values;
-  const inner = inside(scope, { "?": value });
+  const inner = childScope(scope, { "?": value });
   const rank = tests.findIndex((test) => meets(value, [test], (node) => evaluate(node, inner, run)) === true);
   return rank === -1 ? tests.length : rank;
 }

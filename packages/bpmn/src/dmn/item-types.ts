@@ -1,6 +1,6 @@
 import type { UnaryTests } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
-import { Evaluation, FEEL_BUDGET, inside } from "../feel/evaluation.ts";
+import { childScope, Evaluation, FEEL_BUDGET } from "../feel/evaluation.ts";
 import { conforms, kindNamed, type NamedType, type NamedTypes } from "../feel/feel-types.ts";
 import { parseDate, parseDateTime, parseDuration, parseTime } from "../feel/temporal-text.ts";
 import { meetsAll } from "../feel/unary-tests.ts";
@@ -9,7 +9,7 @@ import type { DecisionModel, ItemDefinition } from "./decision-model.ts";
 
 const DEPTH_MAX = 100;
 
-/** The types of a model's item definitions. A name without a model in front, as inside of an expression, is one of the first model's. */
+/** The types of a model's item definitions. An unqualified name, as in an expression, refers to the first model. */
 export function itemTypes({ items, namespace }: DecisionModel): NamedTypes {
   const cache = new Map<string, NamedType | undefined>();
   const types: NamedTypes = (name) => {
@@ -52,18 +52,18 @@ function holdsOne(item: ItemDefinition, value: FeelValue, types: NamedTypes, dep
   );
 }
 
-/** Of a list without being a collection, each item has to be allowed. */
+/** If the value is a list although the item is not a collection, each of its items must be allowed. */
 function meetsAllowed(value: FeelValue, tests: UnaryTests, types: NamedTypes): boolean {
   return isList(value) ? value.every((item) => meetsTests(item, tests, types)) : meetsTests(value, tests, types);
 }
 
 function meetsTests(value: FeelValue, tests: UnaryTests, types: NamedTypes): boolean {
   const run = new Evaluation({ budget: FEEL_BUDGET, world: {}, types });
-  const scope = inside(null, { "?": value });
+  const scope = childScope(null, { "?": value });
   return meetsAll(value, tests, (node) => evaluate(node, scope, run)) === true;
 }
 
-/** A value from outside in the shape of its type: texts become dates, times and durations, parts that are missing null. */
+/** Converts an input to its declared type: text becomes dates, times and durations; missing components become null. */
 export function inputOf(
   value: FeelValue,
   type: FeelType | null,

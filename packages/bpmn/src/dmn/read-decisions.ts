@@ -12,32 +12,33 @@ import type {
 import { readElements, readItems } from "./read-model.ts";
 import { isDmn, SourceReader } from "./read-source.ts";
 
-/** A DMN document, or several of which the first imports the others. */
+/** A DMN document, or several; the first imports the others. */
 export type DecisionSource = string | Uint8Array | readonly (string | Uint8Array)[];
 
-/** Reads DMN 1.1 to 1.5. A model with problems is refused, with all of them in the message. */
+/** Reads DMN 1.1 to 1.5. Throws `DECISION_INVALID` with all problems in the message if there are any. */
 export function readDecisions(source: DecisionSource): DecisionModel {
   const { model, problems } = inspectDecisions(source);
   if (problems.length === 0) return model;
   const listed = problems.map(({ element, line, text }) => `line ${line}, ${element}: ${text}`).join("\n");
   throw new PawlError(
     "DECISION_INVALID",
-    `the model ${model.name} has ${problems.length} problems and was not read:\n${listed}`,
+    `model ${model.name} is not valid; fix ${problems.length} problems:\n${listed}`,
   );
 }
 
-/** Reads a model as far as it can be read, and says what is wrong with it. What could not be read decides null. */
+/** Reads a model and returns its problems. An element that could not be read evaluates to null. */
 export function inspectDecisions(source: DecisionSource): {
   readonly model: DecisionModel;
   readonly problems: readonly DecisionProblem[];
 } {
   const sources = typeof source === "string" || source instanceof Uint8Array ? [source] : source;
   const roots = sources.map((text) => readXml(text));
-  const names = roots.flatMap((root) => [...oddNames(root)]);
+  const names = roots.flatMap((root) => [...specialNames(root)]);
   const problems: DecisionProblem[] = [];
   const readers = roots.map((root) => new SourceReader(root, names, problems));
   for (const reader of readers) {
-    if (reader.root.name !== "definitions" || !isDmn(reader.root)) reader.problem(reader.root, "this is no DMN model");
+    if (reader.root.name !== "definitions" || !isDmn(reader.root))
+      reader.problem(reader.root, "the document is not a DMN model");
   }
   const elements = new Map<string, DecisionModelElement>();
   for (const element of readers.flatMap((reader) => readElements(reader))) {
@@ -56,7 +57,7 @@ export function inspectDecisions(source: DecisionSource): {
   return { model, problems: [...problems, ...linkProblems(model)] };
 }
 
-/** Each model's own item definitions, and those of the models that it imports under the import's name. */
+/** The item definitions of each model, and those of its imports under the import's name. */
 function itemsOf(readers: readonly SourceReader[]): ReadonlyMap<string, ItemDefinition> {
   const byNamespace = new Map(readers.map((reader) => [reader.namespace, readItems(reader)]));
   const items = new Map<string, ItemDefinition>();
@@ -73,8 +74,8 @@ function itemsOf(readers: readonly SourceReader[]): ReadonlyMap<string, ItemDefi
 
 const NAMING = ["name", "iteratorVariable"];
 
-/** All names of the document that are no plain words: expressions are read with them. */
-function* oddNames(root: XmlElement): Generator<string> {
+/** All names of the document that are not plain words. The expression parser must know them. */
+function* specialNames(root: XmlElement): Generator<string> {
   const open = [root];
   for (let element = open.pop(); element !== undefined; element = open.pop()) {
     open.push(...element.children);
@@ -86,14 +87,14 @@ function* oddNames(root: XmlElement): Generator<string> {
   }
 }
 
-/** What is wrong between the elements of a model: references to nothing, and circles. */
+/** Problems of references: missing elements and cycles. */
 function linkProblems(model: DecisionModel): readonly DecisionProblem[] {
   const missing = [...model.elements.values()].flatMap((element) =>
     linksOf(element)
       .filter((key) => !model.elements.has(key))
-      .map((key) => problem(element, `there is no element ${key.slice(key.lastIndexOf("#") + 1)} that it needs`)),
+      .map((key) => problem(element, `required element ${key.slice(key.lastIndexOf("#") + 1)} not found`)),
   );
-  return [...missing, ...circles(model)];
+  return [...missing, ...cycles(model)];
 }
 
 function problem({ id, line }: DecisionModelElement, text: string): DecisionProblem {
@@ -112,8 +113,8 @@ function linksOf(element: DecisionModelElement): readonly ElementKey[] {
   }
 }
 
-/** Decisions that need each other can't be made; knowledge models may call themselves. */
-function circles(model: DecisionModel): readonly DecisionProblem[] {
+/** Decisions must not depend on themselves. Knowledge models may call themselves. */
+function cycles(model: DecisionModel): readonly DecisionProblem[] {
   const found: DecisionProblem[] = [];
   const state = new Map<ElementKey, "open" | "done">();
   for (const start of model.elements.keys()) {
@@ -122,7 +123,7 @@ function circles(model: DecisionModel): readonly DecisionProblem[] {
       const element = model.elements.get(key);
       if (element?.kind !== "decision") return;
       if (state.get(key) === "open")
-        found.push(problem(element, "the decision needs itself, by way of others or at once"));
+        found.push(problem(element, "the decision depends on itself, directly or through others"));
       if (state.has(key)) return;
       state.set(key, "open");
       path.push({ key, rest: [...linksOf(element)] });

@@ -1,6 +1,6 @@
 import type { Node } from "../feel/ast.ts";
 import { evaluate } from "../feel/evaluate.ts";
-import { inside } from "../feel/evaluation.ts";
+import { childScope } from "../feel/evaluation.ts";
 import { coerced } from "../feel/feel-types.ts";
 import { type FeelParameter, type FeelType, type FeelValue, isList } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
@@ -13,7 +13,7 @@ const EXPRESSIONS = [
   ...["conditional", "for", "some", "every", "filter"],
 ];
 
-/** The expression drawn inside an element, if there is one. */
+/** Reads the expression inside an element. Null if there is none. */
 export function expressionIn(reader: SourceReader, element: XmlElement | undefined): Node | null {
   const found = element?.children.find((child) => EXPRESSIONS.includes(child.name) && isDmn(child));
   return found === undefined ? null : readExpression(reader, found);
@@ -24,7 +24,7 @@ const NULL: Node = { kind: "literal", value: null };
 function required(reader: SourceReader, element: XmlElement, name: string): Node {
   const part = childOf(element, name);
   const node = expressionIn(reader, part);
-  if (node === null) reader.problem(element, `a ${element.name} needs an expression in <${name}>`);
+  if (node === null) reader.problem(element, `${element.name} needs an expression in <${name}>`);
   return node ?? NULL;
 }
 
@@ -34,14 +34,14 @@ function readExpression(reader: SourceReader, element: XmlElement): Node {
   return type === null || element.name === "functionDefinition" ? node : typed(node, type);
 }
 
-/** Brings the value to its type; what does not fit is null. */
+/** Converts the value to the type. Null if it cannot be converted. */
 function typed(node: Node, type: FeelType): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
       const value = evaluate(node, scope, run);
       const fitted = coerced(value, type, run.types);
-      if (fitted === null && value !== null) run.warn(`a value is not of the type ${nameOf(type)}`);
+      if (fitted === null && value !== null) run.warn(`value does not have type ${nameOf(type)}`);
       return fitted;
     },
   };
@@ -92,7 +92,7 @@ function expressionsOf(reader: SourceReader, element: XmlElement): readonly Node
     .map((child) => readExpression(reader, child));
 }
 
-/** Entries see those before them; one without a name is the value of the whole. */
+/** Each entry sees the entries before it. A last entry without a name is the value of the whole context. */
 function context(reader: SourceReader, element: XmlElement): Node {
   const entries = childrenOf(element, "contextEntry").map((entry) => {
     const variable = childOf(entry, "variable");
@@ -107,7 +107,7 @@ function context(reader: SourceReader, element: XmlElement): Node {
     kind: "boxed",
     evaluate: (scope, run) => {
       const frame: Record<string, FeelValue> = Object.create(null);
-      const inner = inside(scope, frame);
+      const inner = childScope(scope, frame);
       for (const { name, value } of named) frame[name] = evaluate(value, inner, run);
       return evaluate(last.value, inner, run);
     },
@@ -122,7 +122,7 @@ function relation(reader: SourceReader, element: XmlElement): Node {
   const items = childrenOf(element, "row").map((row): Node => {
     const cells = expressionsOf(reader, row);
     if (cells.length !== columns.length)
-      reader.problem(row, `the row has ${cells.length} cells for ${columns.length} columns`);
+      reader.problem(row, `the relation row has ${cells.length} cells for ${columns.length} columns`);
     const entries = columns.map(({ name, type }, i) => {
       const cell = cells[i] ?? NULL;
       return { name, value: type === null ? cell : typed(cell, type) };
@@ -178,16 +178,16 @@ function iterator(reader: SourceReader, element: XmlElement): Node {
   return quantifierBox(element.name === "some" ? "some" : "every", { kind: "for", bindings, body });
 }
 
-/** Boxes that are stricter than the same in words: where a condition gives something else than true, false or null, they are null. */
+/** Boxed conditions are stricter than FEEL text: the result is null if a condition is neither boolean nor null. */
 
-const isOdd = (value: FeelValue): boolean => value !== null && typeof value !== "boolean";
+const isNotBoolean = (value: FeelValue): boolean => value !== null && typeof value !== "boolean";
 
 function conditionalBox(test: Node, yes: Node, no: Node): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
       const chosen = evaluate(test, scope, run);
-      if (isOdd(chosen)) return run.warn("a condition is not boolean");
+      if (isNotBoolean(chosen)) return run.warn("condition is not boolean");
       return evaluate(chosen === true ? yes : no, scope, run);
     },
   };
@@ -197,29 +197,29 @@ function filterBox(from: Node, match: Node): Node {
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
-      let wasOdd = false;
+      let hadNonBoolean = false;
       const watched: Node = {
         kind: "boxed",
         evaluate: (inner) => {
           const kept = evaluate(match, inner, run);
-          wasOdd ||= isOdd(kept) && typeof kept !== "number";
+          hadNonBoolean ||= isNotBoolean(kept) && typeof kept !== "number";
           return kept;
         },
       };
       const value = evaluate({ kind: "filter", from, test: watched }, scope, run);
-      return wasOdd ? run.warn("the match of a filter is not boolean") : value;
+      return hadNonBoolean ? run.warn("filter match is not boolean") : value;
     },
   };
 }
 
-/** `each` gives what the condition says of each item. */
+/** `each` evaluates to the list of the condition's results. */
 function quantifierBox(kind: "some" | "every", each: Node): Node {
   const decisive = kind === "some";
   return {
     kind: "boxed",
     evaluate: (scope, run) => {
       const results = evaluate(each, scope, run);
-      if (!isList(results) || results.some(isOdd)) return run.warn("a condition is not boolean");
+      if (!isList(results) || results.some(isNotBoolean)) return run.warn("condition is not boolean");
       if (results.includes(decisive)) return decisive;
       return results.includes(null) ? null : !decisive;
     },

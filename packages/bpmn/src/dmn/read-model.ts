@@ -3,7 +3,7 @@ import type { DecisionModelElement, ItemDefinition, Requirement } from "./decisi
 import { bodyOf, expressionIn, parametersOf } from "./read-expression.ts";
 import { childOf, childrenOf, labelOf, type SourceReader, textIn } from "./read-source.ts";
 
-/** The elements of one document. */
+/** Reads the elements of one document. */
 export function readElements(reader: SourceReader): readonly DecisionModelElement[] {
   return reader.root.children.flatMap((child) => {
     const element = elementOf(reader, child);
@@ -48,7 +48,7 @@ function elementOf(reader: SourceReader, element: XmlElement): DecisionModelElem
 function namedOf(reader: SourceReader, element: XmlElement) {
   const name = element.attributes.get("name");
   const id = element.attributes.get("id") ?? name ?? "";
-  if (name === undefined || name === "") reader.problem(element, `a ${element.name} has no name`);
+  if (name === undefined || name === "") reader.problem(element, `${element.name} has no name`);
   const variable = childOf(element, "variable");
   return {
     key: `${reader.namespace}#${id}`,

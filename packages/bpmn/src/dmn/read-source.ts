@@ -6,7 +6,7 @@ import type { FeelType } from "../feel/value.ts";
 import type { XmlElement } from "../xml/xml-element.ts";
 import type { DecisionProblem, Requirement } from "./decision-model.ts";
 
-/** The namespaces of DMN 1.1 to 1.5 differ by a date only. */
+/** The namespaces of DMN 1.1 to 1.5 differ only in a date. */
 const DMN_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/DMN\/\d+\/(?:MODEL\/|dmn\.xsd)?$/;
 const FEEL_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/(?:DMN\/\d+\/)?FEEL\//i;
 
@@ -14,13 +14,13 @@ export function isDmn(element: XmlElement): boolean {
   return DMN_NAMESPACE.test(element.namespace);
 }
 
-/** One document that is being read, and what its parts have in common. */
+/** Reads one document: resolves its names, types and references, and collects its problems. */
 export class SourceReader {
   readonly root: XmlElement;
   readonly namespace: string;
   readonly names: readonly string[];
   readonly problems: DecisionProblem[];
-  /** Namespace of an imported model by its name here. */
+  /** Namespaces of imported models, by import name. */
   readonly imports: ReadonlyMap<string, string>;
 
   constructor(root: XmlElement, names: readonly string[], problems: DecisionProblem[]) {
@@ -40,9 +40,9 @@ export class SourceReader {
     this.problems.push({ element: labelOf(element), line: element.line, text });
   }
 
-  /** An expression that can't be read is a problem, and null whenever it is evaluated. */
+  /** Parses an expression. One that is not valid becomes a problem and evaluates to null. */
   expression(element: XmlElement, text: string): Node {
-    return this.#read(element, () => parseExpression(text, this.names)) ?? failing(text);
+    return this.#read(element, () => parseExpression(text, this.names)) ?? unreadable(text);
   }
 
   unaryTests(element: XmlElement, text: string): UnaryTests {
@@ -64,18 +64,18 @@ export class SourceReader {
     const href = element.attributes.get("href") ?? "";
     const hash = href.indexOf("#");
     if (hash === -1) {
-      this.problem(element, `the reference ${JSON.stringify(href)} names no element; it has to hold #`);
+      this.problem(element, `reference ${JSON.stringify(href)} must contain # and an element id`);
       return null;
     }
     const namespace = hash === 0 ? this.namespace : href.slice(0, hash);
     const key = `${namespace}#${href.slice(hash + 1)}`;
     if (namespace === this.namespace) return { key, importName: null };
     const found = [...this.imports].find(([, imported]) => imported === namespace);
-    if (found === undefined) this.problem(element, `the model ${namespace} is not imported`);
+    if (found === undefined) this.problem(element, `model ${namespace} is not imported`);
     return { key, importName: found?.[0] ?? null };
   }
 
-  /** A type by its name, seen from this model. */
+  /** Resolves a type name of this model. */
   type(element: XmlElement, text: string | undefined): FeelType | null {
     const name = text?.trim();
     if (name === undefined || name === "") return null;
@@ -88,15 +88,15 @@ export class SourceReader {
     return this.#named(found === undefined ? local : `${found[0]}.${local}`);
   }
 
-  /** Names of other models' types are kept with the model that says them, because each model has its own names for others. */
+  /** Qualifies the name by this model's namespace, because each model has its own import names. */
   #named(name: string): FeelType {
     if (name === "Any" || kindNamed(name) !== null) return { kind: "name", name };
     return { kind: "name", name: `${this.namespace}#${name}` };
   }
 }
 
-function failing(text: string): Node {
-  const warning = `the expression ${JSON.stringify(text.slice(0, 80))} could not be read`;
+function unreadable(text: string): Node {
+  const warning = `expression ${JSON.stringify(text.slice(0, 80))} is not valid`;
   return { kind: "boxed", evaluate: (_, run) => run.warn(warning) };
 }
 
@@ -112,7 +112,7 @@ export function childOf(element: XmlElement, ...names: readonly string[]): XmlEl
   return element.children.find((child) => names.includes(child.name) && isDmn(child));
 }
 
-/** The text of a `<text>` inside. */
+/** The content of the `<text>` child. */
 export function textIn(element: XmlElement | undefined): string | undefined {
   const text = element === undefined ? undefined : childOf(element, "text");
   return text?.text;

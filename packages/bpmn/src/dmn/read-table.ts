@@ -16,11 +16,11 @@ const AGGREGATIONS: Readonly<Record<string, Aggregation>> = { SUM: "sum", COUNT:
 export function readTable(reader: SourceReader, element: XmlElement): DecisionTable {
   const policyText = element.attributes.get("hitPolicy") ?? "UNIQUE";
   const policy = Object.hasOwn(POLICIES, policyText) ? POLICIES[policyText] : undefined;
-  if (policy === undefined) reader.problem(element, `there is no hit policy ${policyText}`);
+  if (policy === undefined) reader.problem(element, `unknown hit policy ${policyText}`);
   const aggregationText = element.attributes.get("aggregation");
   const aggregation = aggregationText === undefined ? undefined : AGGREGATIONS[aggregationText];
   if (aggregationText !== undefined && aggregation === undefined) {
-    reader.problem(element, `there is no aggregation ${aggregationText}`);
+    reader.problem(element, `unknown aggregation ${aggregationText}`);
   }
   const inputs = childrenOf(element, "input").map((input) => inputOf(reader, input));
   const outputs = childrenOf(element, "output").map((output) => outputOf(reader, output));
@@ -59,7 +59,7 @@ function ruleOf(reader: SourceReader, element: XmlElement, sizes: { inputs: numb
   if (tests.length !== sizes.inputs || results.length !== sizes.outputs) {
     reader.problem(
       element,
-      `the rule has ${tests.length} and ${results.length} cells for ${sizes.inputs} inputs and ${sizes.outputs} outputs`,
+      `the rule has ${tests.length} input and ${results.length} output cells for ${sizes.inputs} inputs and ${sizes.outputs} outputs`,
     );
   }
   return {

@@ -13,7 +13,7 @@ function isMoment(value: FeelValue): value is Parameters<typeof plusDuration>[0]
   return isKind(value, "date") || isKind(value, "time") || isKind(value, "date and time");
 }
 
-/** Null where FEEL gives the two no sum. */
+/** Null if FEEL defines no sum of the two kinds. */
 export function sum(left: FeelValue, right: FeelValue): FeelValue {
   if (typeof left === "number" && typeof right === "number") return decimal(left + right);
   if (typeof left === "string" && typeof right === "string") return left + right;

@@ -7,7 +7,7 @@ export type CompareOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
 export interface Binding {
   readonly name: string;
   readonly from: Node;
-  /** With it, `from..to` is counted through. */
+  /** End of the iteration `from..to`. Null if `from` is a list or a range. */
   readonly to: Node | null;
 }
 
@@ -32,7 +32,7 @@ type OperationNode =
   | { readonly kind: "instance"; readonly value: Node; readonly type: FeelType }
   | { readonly kind: "if"; readonly test: Node; readonly yes: Node; readonly no: Node };
 
-/** Expressions that make lists, contexts, functions and ranges, or go through them. */
+/** Expressions that create or iterate lists, contexts, functions and ranges. */
 export type ConstructionNode =
   | { readonly kind: "for"; readonly bindings: readonly Binding[]; readonly body: Node }
   | { readonly kind: "some"; readonly bindings: readonly Binding[]; readonly body: Node }
@@ -48,14 +48,14 @@ export type ConstructionNode =
       readonly endIncluded: boolean;
     }
   | { readonly kind: "half range"; readonly op: CompareOperator; readonly value: Node }
-  /** What a model draws as a box and FEEL has no words for. */
+  /** A boxed expression of DMN that has no FEEL syntax. */
   | { readonly kind: "boxed"; readonly evaluate: (scope: Scope, run: Evaluation) => FeelValue };
 
-/** What one value is held against. */
+/** One test of a unary test list. */
 export type Test =
   | { readonly kind: "compare"; readonly op: CompareOperator; readonly value: Node }
-  /** `asks` says that the expression looks at the value itself, through `?`. */
-  | { readonly kind: "expression"; readonly value: Node; readonly asks: boolean };
+  /** `readsValue` is true if the expression contains `?`, the tested value. */
+  | { readonly kind: "expression"; readonly value: Node; readonly readsValue: boolean };
 
 export type UnaryTests =
   | { readonly kind: "any" }

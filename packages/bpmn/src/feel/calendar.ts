@@ -1,13 +1,13 @@
 import type { Zone } from "./value.ts";
 
-/** The calendar of ISO 8601, for years far beyond what `Date` knows. */
+/** The ISO 8601 calendar, for years outside the range of `Date`. */
 
 export const YEAR_MAX = 999_999_999;
 const DAYS_OF_400_YEARS = 146_097;
 
 /** Days since 1970-01-01. */
 export function daysOf(year: number, month: number, day: number): number {
-  // Counted in years that begin in March, so that the leap day is the last one.
+  // Years start in March here, so the leap day is the last day of a year.
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
   const yearOfEra = shifted - era * 400;
@@ -61,7 +61,7 @@ export function isRegion(id: string): boolean {
   return /^[A-Za-z]/.test(id) && formatOf(id) !== null;
 }
 
-/** Seconds that local time is ahead of UTC when the clock of the zone shows `localSeconds`, counted since 1970. */
+/** Offset from UTC in seconds when the local time of the zone is `localSeconds` since 1970. */
 export function offsetAtLocal(zone: Zone, localSeconds: number): number {
   if (zone.kind === "offset") return zone.seconds;
   const guess = offsetAt(zone, localSeconds);
@@ -80,7 +80,7 @@ export function offsetAt(zone: Zone, utcSeconds: number): number {
   return sign === "-" ? -size : size;
 }
 
-/** The rules of zones repeat with the calendar, so a moment that `Date` can't hold is looked up 400 years at a time nearer. */
+/** Moves a moment outside the range of `Date` into it by multiples of 400 years. The calendar, and so the zone rules, repeat then. */
 function withinDate(seconds: number): number {
   const span = DAYS_OF_400_YEARS * 86_400;
   const limit = 8.6e12 - span;

@@ -7,29 +7,29 @@ export type Arguments =
   | { readonly kind: "positional"; readonly values: readonly FeelValue[] }
   | { readonly kind: "named"; readonly values: ReadonlyMap<string, FeelValue> };
 
-/** Calls a function that the expression, its data or a model made. */
+/** Calls a function defined by the expression or by a model. */
 export function callFunction(target: FeelValue, args: Arguments, run: Evaluation): FeelValue {
-  if (!isKind(target, "function")) return run.warn("what is called is no function");
+  if (!isKind(target, "function")) return run.warn("called value is not a function");
   const names = target.parameters.map(({ name }) => name);
   const values = args.kind === "positional" ? args.values : inNamedOrder(names, args.values);
-  if (values?.length !== names.length) return run.warn(`the function takes (${names.join(", ")})`);
+  if (values?.length !== names.length) return run.warn(`wrong arguments; the function takes (${names.join(", ")})`);
   return invoke(target, values, run);
 }
 
-/** Null where a name is missing, or one is too many. */
+/** Null if a name is missing or unknown. */
 function inNamedOrder(names: readonly string[], args: ReadonlyMap<string, FeelValue>): readonly FeelValue[] | null {
   const isComplete = args.size === names.length && names.every((name) => args.has(name));
   return isComplete ? names.map((name) => args.get(name) ?? null) : null;
 }
 
-/** An argument that does not fit its parameter's type makes the call null. */
+/** Returns null if an argument does not have its parameter's type. */
 function invoke(target: FeelFunction, args: readonly FeelValue[], run: Evaluation): FeelValue {
   const fitted: FeelValue[] = [];
   for (const [i, arg] of args.entries()) {
     const type = target.parameters[i]?.type ?? null;
     const value = type === null ? arg : coerced(arg, type, run.types);
     if (value === null && arg !== null) {
-      return run.warn(`the argument ${target.parameters[i]?.name ?? i} is of another type`);
+      return run.warn(`argument ${target.parameters[i]?.name ?? i} has the wrong type`);
     }
     fitted.push(value);
   }
@@ -39,14 +39,14 @@ function invoke(target: FeelFunction, args: readonly FeelValue[], run: Evaluatio
   return result;
 }
 
-/** The first signature that the arguments fit is called. */
+/** Calls the first signature that accepts the arguments. */
 export function callBuiltin(builtin: Builtin, args: Arguments, run: Evaluation): FeelValue {
   for (const signature of builtin.signatures) {
     const bound = args.kind === "positional" ? inOrder(signature, args.values) : byName(signature, args.values);
     const fitted = bound === null ? null : signature.fit(bound);
     if (fitted !== null) return signature.call(fitted, run);
   }
-  return run.warn(`${builtin.name} was given arguments that it does not take`);
+  return run.warn(`function ${builtin.name} does not accept these arguments`);
 }
 
 type Bound = readonly (FeelValue | undefined)[];

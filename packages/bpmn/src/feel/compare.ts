@@ -14,7 +14,7 @@ import {
   type Zone,
 } from "./value.ts";
 
-/** Null where the two are of different kinds and none of them is null. */
+/** Null if the kinds differ and neither value is null. */
 export function equal(left: FeelValue, right: FeelValue): boolean | null {
   if (left === null || right === null) return left === right;
   if (kindOf(left) !== kindOf(right)) return null;
@@ -46,7 +46,7 @@ function equalRanges(left: FeelRange, right: FeelRange): boolean {
   );
 }
 
-/** Below, at or above zero; null where the two have no order. */
+/** Negative, zero or positive. Null if the two values are not comparable. */
 export function order(left: FeelValue, right: FeelValue): number | null {
   if (typeof left === "number" && typeof right === "number") return left - right;
   if (typeof left === "string" && typeof right === "string") return orderOfText(left, right);
@@ -67,7 +67,7 @@ function sign(difference: bigint | null): number | null {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 }
 
-/** By code point: JavaScript's own order would put characters beyond the first plane before others. */
+/** Compares by code point. JavaScript compares UTF-16 units, which sorts supplementary characters before U+E000 to U+FFFF. */
 function orderOfText(left: string, right: string): number {
   if (left === right) return 0;
   const a = [...left];
@@ -77,7 +77,7 @@ function orderOfText(left: string, right: string): number {
   return (a[at]?.codePointAt(0) ?? 0) - (b[at]?.codePointAt(0) ?? -1);
 }
 
-/** Whether the range holds the value; null where they have no order. */
+/** Whether the range contains the value. Null if they are not comparable. */
 export function within(value: FeelValue, range: FeelRange): boolean | null {
   const low = range.start === null ? 1 : order(value, range.start);
   const high = range.end === null ? -1 : order(value, range.end);

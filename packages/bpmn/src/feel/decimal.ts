@@ -1,6 +1,6 @@
 /**
- * FEEL's numbers are decimals; here they are doubles that are rounded to fifteen digits after each operation, so that
- * 0.1 + 0.2 is 0.3. What has no value in decimals, as 1/0, is null.
+ * Rounds a double to 15 digits, as after each operation: FEEL's numbers are decimals, so 0.1 + 0.2 must be 0.3. Null for a number
+ * that is not finite, such as 1/0.
  */
 export function decimal(value: number): number | null {
   if (Number.isSafeInteger(value)) return value === 0 ? 0 : value;
@@ -11,12 +11,12 @@ export type Rounding = "up" | "down" | "half up" | "half down" | "half even" | "
 
 const SCALE_MAX = 6176;
 
-/** Rounds to `scale` digits after the point; null where FEEL allows no such scale. */
+/** Rounds to `scale` decimal places. Null if FEEL does not allow that scale. */
 export function rounded(value: number, scale: number, how: Rounding): number | null {
   const digits = Math.trunc(scale);
   if (digits < -SCALE_MAX + 65 || digits > SCALE_MAX) return null;
   const shifted = shift(value, digits);
-  // A double has no digits so far behind the point: the value is round already.
+  // A double has fewer decimal places than that, so the value needs no rounding.
   if (!Number.isFinite(shifted)) return value;
   return decimal(shift(wholeOf(shifted, how), -digits));
 }
@@ -43,13 +43,13 @@ function wholeOf(value: number, how: Rounding): number {
   }
 }
 
-/** Moves the point through the decimal text, which is exact where a multiplication is not. */
+/** Moves the decimal point in the text of the number. A multiplication would not be exact. */
 function shift(value: number, digits: number): number {
   const [mantissa = "0", exponent = "0"] = String(value).split("e");
   return Number(`${mantissa}e${Number(exponent) + digits}`);
 }
 
-/** All digits, never an exponent. */
+/** The number as text with all digits, never with an exponent. */
 export function numberText(value: number): string {
   const text = String(value);
   if (!text.includes("e")) return text;

@@ -3,7 +3,7 @@ import type { BinaryOperator, ConstructionNode, Node } from "./ast.ts";
 import { BUILTINS } from "./builtins/table.ts";
 import { type Arguments, callBuiltin, callFunction } from "./call.ts";
 import { equal, order, within } from "./compare.ts";
-import { type Evaluation, inside, lookUp, type Scope } from "./evaluation.ts";
+import { childScope, type Evaluation, lookUp, type Scope } from "./evaluation.ts";
 import { isInstance } from "./feel-types.ts";
 import { filtered, iterated, quantified } from "./loops.ts";
 import { propertyOf } from "./temporal.ts";
@@ -22,7 +22,7 @@ import {
   rangeOf,
 } from "./value.ts";
 
-/** Null where something does not fit, with a warning; throws only when the budget is spent. */
+/** Evaluates a tree. Returns null with a warning if an operation has no value; throws only if the budget is exceeded. */
 export function evaluate(node: Node, scope: Scope, run: Evaluation): FeelValue {
   run.enter();
   const value = resultOf(node, scope, run);
@@ -51,7 +51,7 @@ function resultOf(node: Node, scope: Scope, run: Evaluation): FeelValue {
       return betweenOf(node, scope, run);
     case "in": {
       const value = evaluate(node.value, scope, run);
-      const inner = inside(scope, { "?": value });
+      const inner = childScope(scope, { "?": value });
       return meets(value, node.tests, (part) => evaluate(part, inner, run));
     }
     case "instance":
@@ -110,11 +110,11 @@ function named(name: string, scope: Scope, run: Evaluation): FeelValue {
   };
 }
 
-/** A model may know `a.b` as a name, and mean the path elsewhere. */
+/** Resolves `a.b` as a path if no variable has that name. */
 function dotted(name: string, scope: Scope, run: Evaluation): FeelValue {
   const [first = "", ...rest] = name.split(".");
   const value = rest.length === 0 ? undefined : lookUp(scope, first);
-  if (value === undefined) return run.warn(`there is no variable ${name}`);
+  if (value === undefined) return run.warn(`variable ${name} not found`);
   return rest.reduce<FeelValue>((found, part) => pathOf(found, part, run), value);
 }
 
@@ -132,7 +132,7 @@ function called(
     return callFunction(evaluate(callee, scope, run), args, run);
   }
   const builtin = BUILTINS.get(callee.name);
-  return builtin === undefined ? run.warn(`there is no function ${callee.name}`) : callBuiltin(builtin, args, run);
+  return builtin === undefined ? run.warn(`function ${callee.name} not found`) : callBuiltin(builtin, args, run);
 }
 
 function binary(
@@ -147,12 +147,12 @@ function binary(
   const result = computed(op, left, right);
   if (typeof result === "string") run.grow(result.length);
   if (result === null && left !== null && right !== null) {
-    run.warn(`${kindOf(left)} ${op} ${kindOf(right)} has no value`);
+    run.warn(`operator ${op} is not defined for ${kindOf(left)} and ${kindOf(right)}`);
   }
   return result;
 }
 
-/** Three-valued: what is neither true nor false is unknown. */
+/** Three-valued logic: a value other than true or false is unknown. */
 function connected(op: "and" | "or", left: FeelValue, rightOf: () => FeelValue): FeelValue {
   const decisive = op === "or";
   if (left === decisive) return decisive;
@@ -199,9 +199,9 @@ function betweenOf(node: Extract<Node, { readonly kind: "between" }>, scope: Sco
 }
 
 function itemScope(scope: Scope, item: FeelValue): Scope {
-  const own = inside(scope, { item });
+  const own = childScope(scope, { item });
   if (typeof item !== "object" || item === null || isList(item) || kindOf(item) !== "context") return own;
-  return inside(own, item as Scope["frame"]);
+  return childScope(own, item as Scope["frame"]);
 }
 
 function contextValue(
@@ -211,9 +211,9 @@ function contextValue(
 ): FeelValue {
   run.grow(entries.length);
   const frame: Record<string, FeelValue> = Object.create(null);
-  const inner = inside(scope, frame);
+  const inner = childScope(scope, frame);
   for (const { name, value } of entries) {
-    if (Object.hasOwn(frame, name)) return run.warn(`the context has the entry ${name} twice`);
+    if (Object.hasOwn(frame, name)) return run.warn(`duplicate context entry ${name}`);
     frame[name] = evaluate(value, inner, run);
   }
   return frame;
@@ -221,9 +221,9 @@ function contextValue(
 
 function rangeValue(node: Extract<Node, { readonly kind: "range" }>, scope: Scope, run: Evaluation): FeelValue {
   const [start, end] = [evaluate(node.start, scope, run), evaluate(node.end, scope, run)];
-  if (start === null && end === null) return run.warn("a range has no bounds");
+  if (start === null && end === null) return run.warn("range has no bounds");
   const isOrdered = start === null || end === null || order(start, end) !== null;
-  if (!isOrdered) return run.warn(`a range can't go from ${kindOf(start)} to ${kindOf(end)}`);
+  if (!isOrdered) return run.warn(`range bounds are not comparable: ${kindOf(start)} and ${kindOf(end)}`);
   return rangeOf(start, end, { start: node.startIncluded, end: node.endIncluded });
 }
 
@@ -234,14 +234,14 @@ function functionOf(
   run: Evaluation,
 ): FeelFunction {
   const call = (args: readonly FeelValue[]): FeelValue => {
-    if (body === null) return run.warn("functions of other languages are not called");
+    if (body === null) return run.warn("external functions are not supported");
     const frame = contextOf(parameters.map(({ name }, i) => [name, args[i] ?? null]));
-    return evaluate(body, inside(scope, frame), run);
+    return evaluate(body, childScope(scope, frame), run);
   };
   return { [KIND]: "function", parameters, result: null, call };
 }
 
-/** `value.name`: an entry, a property, or of a list the same of each item. */
+/** `value.name`: an entry of a context or a property of a value. For a list, the result has one value per item. */
 function pathOf(value: FeelValue, name: string, run: Evaluation): FeelValue {
   if (value === null) return null;
   if (isList(value)) {
@@ -253,7 +253,7 @@ function pathOf(value: FeelValue, name: string, run: Evaluation): FeelValue {
     : isKind(value, "range")
       ? bound(value, name)
       : propertyOf(value, name);
-  return found === undefined ? run.warn(`a ${kindOf(value)} has no ${name}`) : found;
+  return found === undefined ? run.warn(`${kindOf(value)} has no property ${name}`) : found;
 }
 
 function bound(range: Extract<FeelValue, { readonly startIncluded: boolean }>, name: string): FeelValue | undefined {

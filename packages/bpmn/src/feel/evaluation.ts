@@ -1,18 +1,18 @@
 import { PawlError } from "pawl";
 import type { NamedTypes } from "./feel-types.ts";
-import { adopted, type FeelContext, type FeelValue } from "./value.ts";
+import { type FeelContext, type FeelValue, feelValueOf } from "./value.ts";
 
-/** What one evaluation may use. Steps stand for time: they are the same on every machine, so the same input ends the same way. */
+/** Limits of one evaluation. Steps replace time: their number does not depend on the host, so the same input has the same result. */
 export interface FeelBudget {
   readonly stepsMax: number;
   readonly depthMax: number;
-  /** Items of lists, entries of contexts and characters of text that are made. */
+  /** Total of created list items, context entries and characters. */
   readonly sizeMax: number;
 }
 
 export const FEEL_BUDGET: FeelBudget = { stepsMax: 1_000_000, depthMax: 1_000, sizeMax: 5_000_000 };
 
-/** What an expression hears of the world. Without it, `now()`, `today()` and `random number()` are null. */
+/** Values from outside. If omitted, `now()`, `today()` and `random number()` are null. */
 export interface FeelWorld {
   /** Epoch ms. */
   readonly now?: number;
@@ -22,7 +22,12 @@ export interface FeelWorld {
 
 const WARNINGS_MAX = 20;
 
-/** One evaluation under way: what it has used of its budget, and what was odd about it. */
+/**
+ * One evaluation: counts its use of the budget and collects warnings.
+ *
+ * 1. The evaluation throws `EXPRESSION_LIMIT` as soon as one limit of the budget is exceeded.
+ * 2. At most WARNINGS_MAX warnings are kept.
+ */
 export class Evaluation {
   readonly warnings: string[] = [];
   readonly types: NamedTypes;
@@ -40,19 +45,19 @@ export class Evaluation {
 
   step(count = 1): void {
     this.#steps += count;
-    if (this.#steps > this.#budget.stepsMax) throw spent("steps", this.#budget.stepsMax);
+    if (this.#steps > this.#budget.stepsMax) throw budgetExceeded("steps", this.#budget.stepsMax);
   }
 
   grow(size: number): void {
     this.#size += size;
     this.step(Math.ceil(size / 16));
-    if (this.#size > this.#budget.sizeMax) throw spent("items and characters", this.#budget.sizeMax);
+    if (this.#size > this.#budget.sizeMax) throw budgetExceeded("items and characters", this.#budget.sizeMax);
   }
 
-  /** What throws in between ends the evaluation, so nobody has to leave then. */
+  /** Pair with `leave`. An exception ends the whole evaluation, so callers need no `finally`. */
   enter(): void {
     this.#depth += 1;
-    if (this.#depth > this.#budget.depthMax) throw spent("expressions inside each other", this.#budget.depthMax);
+    if (this.#depth > this.#budget.depthMax) throw budgetExceeded("nested expressions", this.#budget.depthMax);
     this.step();
   }
 
@@ -60,18 +65,21 @@ export class Evaluation {
     this.#depth -= 1;
   }
 
-  /** Notes what made a null, and gives the null. */
+  /** Records why a value is null and returns null. */
   warn(warning: string): null {
     if (this.warnings.length < WARNINGS_MAX) this.warnings.push(warning);
     return null;
   }
 }
 
-function spent(what: string, max: number): PawlError {
-  return new PawlError("EXPRESSION_LIMIT", `the evaluation needs more than ${max} ${what}; it was given up`);
+function budgetExceeded(what: string, max: number): PawlError {
+  return new PawlError(
+    "EXPRESSION_LIMIT",
+    `expression needs more than ${max} ${what}; simplify it, or raise its budget`,
+  );
 }
 
-/** Names that are in force at a place of an expression: the nearest frame wins. */
+/** The variables visible to an expression. An inner frame hides the same name of an outer one. */
 export interface Scope {
   readonly frame: FeelContext;
   readonly parent: Scope | null;
@@ -79,11 +87,11 @@ export interface Scope {
 
 export function lookUp(scope: Scope, name: string): FeelValue | undefined {
   for (let at: Scope | null = scope; at !== null; at = at.parent) {
-    if (Object.hasOwn(at.frame, name)) return adopted(at.frame[name]);
+    if (Object.hasOwn(at.frame, name)) return feelValueOf(at.frame[name]);
   }
   return undefined;
 }
 
-export function inside(parent: Scope | null, frame: FeelContext): Scope {
+export function childScope(parent: Scope | null, frame: FeelContext): Scope {
   return { frame, parent };
 }

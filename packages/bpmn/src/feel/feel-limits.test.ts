@@ -10,38 +10,44 @@ const codeOf = (text: string, variables: Record<string, unknown> = {}): string =
   return "evaluated";
 };
 
-describe("an expression that wants too much", () => {
+describe("limits of expressions", () => {
   test.each([
-    ["goes through a billion numbers", "for i in 1..1000000000 return i"],
-    ["goes through ranges of ranges", "for i in 1..10000, j in 1..10000 return i * j"],
-    ["asks of a billion numbers", "every i in 1..1000000000 satisfies i > 0"],
-    ["calls itself for ever", "{f: function(x) g(x), g: function(x) f(x)}.f(1) + (for i in 1..2000000 return 1)[1]"],
-    ["doubles a text", 'for i in 1..60 return if i = 1 then "xxxxxxxxxxxxxxxx" else partial[-1] + partial[-1]'],
-    ["doubles a list", "for i in 1..60 return if i = 1 then [1] else concatenate(partial[-1], partial[-1])"],
+    ["a loop over a billion numbers", "for i in 1..1000000000 return i"],
+    ["a nested loop over ranges", "for i in 1..10000, j in 1..10000 return i * j"],
+    ["a quantifier over a billion numbers", "every i in 1..1000000000 satisfies i > 0"],
+    ["an endless recursion", "{f: function(x) g(x), g: function(x) f(x)}.f(1) + (for i in 1..2000000 return 1)[1]"],
     [
-      "joins much",
+      "repeated doubling of a text",
+      'for i in 1..60 return if i = 1 then "xxxxxxxxxxxxxxxx" else partial[-1] + partial[-1]',
+    ],
+    [
+      "repeated doubling of a list",
+      "for i in 1..60 return if i = 1 then [1] else concatenate(partial[-1], partial[-1])",
+    ],
+    [
+      "a join of many texts",
       'string join(for i in 1..100000 return "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")',
     ],
-    ["is a chain without end", Array.from({ length: 20_000 }, () => "1").join("+")],
-    ["is nested without end", `${"(".repeat(10_000)}1${")".repeat(10_000)}`],
-    ["is a list without end", `${"[".repeat(10_000)}1${"]".repeat(10_000)}`],
-    ["is long", `"${"x".repeat(200_000)}"`],
-  ])("is given up: %s", (_, text) => {
+    ["a sum of 20,000 terms", Array.from({ length: 20_000 }, () => "1").join("+")],
+    ["10,000 nested parentheses", `${"(".repeat(10_000)}1${")".repeat(10_000)}`],
+    ["10,000 nested lists", `${"[".repeat(10_000)}1${"]".repeat(10_000)}`],
+    ["a text of 200,000 characters", `"${"x".repeat(200_000)}"`],
+  ])("%s exceeds a limit of the expression", (_, text) => {
     expect(codeOf(text)).toBe("EXPRESSION_LIMIT");
   });
 
-  test("a function that calls itself is given up", () => {
+  test("a function that calls itself endlessly exceeds the limit", () => {
     const fix = "{y: function(f, n) f(f, n), loop: function(f, n) f(f, n + 1), r: y(loop, 0)}.r";
     expect(codeOf(fix)).toBe("EXPRESSION_LIMIT");
   });
 
-  test("a smaller budget is kept to", () => {
+  test("a smaller budget of steps is enforced", () => {
     const budget = { stepsMax: 100 };
     expect(() => evaluateFeel("for i in 1..1000 return i", {}, { budget })).toThrow("more than 100 steps");
     expect(evaluateFeel("for i in 1..10 return i", {}, { budget }).value).toHaveLength(10);
   });
 
-  test("a value that goes round is given up", () => {
+  test("a cyclic value exceeds the depth limit", () => {
     const round: Record<string, unknown> = {};
     round.self = round;
     expect(codeOf("a", { a: round })).toBe("EXPRESSION_LIMIT");
@@ -49,7 +55,7 @@ describe("an expression that wants too much", () => {
 });
 
 describe("regular expressions", () => {
-  /** Patterns that take others exponential time, each on text that makes them. */
+  /** Patterns that take exponential time in plain backtracking engines. */
   const PATTERNS = [
     ...[
       "^(a+)+$",
@@ -81,7 +87,7 @@ describe("regular expressions", () => {
     "aaaa bbbb ".repeat(8),
   ];
 
-  test("take no more time than the pattern times the text", () => {
+  test("the time of a regular expression is bounded by pattern length times text length", () => {
     const steps = 300_000;
     for (const pattern of PATTERNS) {
       for (const text of TEXTS) {
@@ -91,7 +97,7 @@ describe("regular expressions", () => {
     }
   });
 
-  test("with references back are bound by steps", () => {
+  test("the steps of a regular expression with back references are limited", () => {
     expect(codeOf("matches(text, pattern)", { text: "a".repeat(60), pattern: "(a*)*(a*)*(a*)*\\1b" })).toBe(
       "EXPRESSION_LIMIT",
     );
@@ -141,36 +147,36 @@ describe("data", () => {
     "hasOwnProperty",
     'get value(a, "constructor")',
     'get value(a, "__proto__")',
-  ])("%s is nothing", (text) => {
+  ])("%s does not reach an inherited property", (text) => {
     expect(evaluateFeel(text, { a: { b: [1] } }).value).toBeNull();
   });
 
-  test("a name that every object has is a name like others", () => {
+  test("a variable may have the name of an inherited property", () => {
     expect(evaluateFeel("{constructor: 1, toString: constructor + 1}.toString", {}).value).toBe(2);
     expect(evaluateFeel("__proto__.x", JSON.parse('{"__proto__": {"x": 5}}')).value).toBe(5);
   });
 
-  test("what looks like an expression stays text", () => {
+  test("data that looks like an expression stays text", () => {
     expect(evaluateFeel("a", { a: "1 + 1" }).value).toBe("1 + 1");
     expect(evaluateFeel('"{a}" + a', { a: "now()" }).value).toBe("{a}now()");
   });
 
-  test("data that looks like a date of ours is a context", () => {
+  test("data that looks like an internal date is a context", () => {
     expect(evaluateFeel("a instance of date", { a: { kind: "date", year: 1, month: 1, day: 1 } }).value).toBe(false);
   });
 
-  test("what JSON does not have is null", () => {
+  test("a value that JSON does not have is null", () => {
     expect(
       evaluateFeel("[a, b, c, d]", { a: Number.NaN, b: undefined, c: () => 1, d: Number.POSITIVE_INFINITY }).value,
     ).toEqual([null, null, null, null]);
   });
 
   test("an unknown variable is null, with a warning", () => {
-    expect(evaluateFeel("missing", {})).toEqual({ value: null, warnings: ["there is no variable missing"] });
+    expect(evaluateFeel("missing", {})).toEqual({ value: null, warnings: ["variable missing not found"] });
   });
 });
 
-describe("text that is no FEEL", () => {
+describe("syntax errors", () => {
   test.each([
     "",
     "1 +",
@@ -187,7 +193,7 @@ describe("text that is no FEEL", () => {
     '"open',
     "$",
     "1 = = 2",
-  ])("%j is refused", (text) => {
+  ])("%j is rejected as an expression", (text) => {
     expect(codeOf(text)).toBe("EXPRESSION_INVALID");
   });
 });

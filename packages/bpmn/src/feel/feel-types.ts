@@ -1,14 +1,14 @@
 import { asMoment } from "./temporal.ts";
 import { entryOf, type FeelKind, type FeelType, type FeelValue, isContext, isKind, isList, kindOf } from "./value.ts";
 
-/** Types that have a name but are not FEEL's own: the item definitions of a model. Undefined for an unknown name. */
+/** Returns the type of a model's item definition by name. Undefined if the name is unknown. */
 export type NamedTypes = (name: string) => NamedType | undefined;
 
 export interface NamedType {
   readonly isCollection: boolean;
-  /** Whether the value is one of this type; null is never asked for. */
+  /** Whether the value has this type. Never called with null. */
   readonly holds: (value: FeelValue) => boolean;
-  /** The value with its parts brought to their types. */
+  /** Converts the parts of the value to their types. */
   readonly adjust: (value: FeelValue) => FeelValue;
 }
 
@@ -30,18 +30,18 @@ const KINDS: Readonly<Record<string, FeelKind>> = {
   function: "function",
 };
 
-/** What FEEL calls a type of this name, if it is one of its own. */
+/** The kind of a built-in type name. Null if the name is not a built-in type. */
 export function kindNamed(name: string): FeelKind | null {
   return Object.hasOwn(KINDS, name) ? (KINDS[name] ?? null) : null;
 }
 
-/** Null is an instance of nothing but `Null`. */
+/** Null is an instance of `Null` only. */
 export function isInstance(value: FeelValue, type: FeelType, named: NamedTypes): boolean {
   if (type.kind === "name" && type.name === "Null") return value === null;
   return value !== null && conforms(value, type, named);
 }
 
-/** Whether the value may stand where the type is asked for. Null may stand everywhere. */
+/** Whether the value conforms to the type. Null conforms to every type. */
 export function conforms(value: FeelValue, type: FeelType, named: NamedTypes): boolean {
   if (value === null) return true;
   switch (type.kind) {
@@ -78,7 +78,7 @@ function conformsToName(value: FeelValue, name: string, named: NamedTypes): bool
   return kind === null ? (named(name)?.holds(value) ?? false) : kindOf(value) === kind;
 }
 
-/** Parameters may take more than is asked, results may give less. What is not declared is any. */
+/** Parameter types are contravariant, result types covariant. An undeclared type is `Any`. */
 function isFunctionOf(
   parameters: readonly (FeelType | null)[],
   result: FeelType | null,
@@ -118,7 +118,7 @@ function isSubtype(sub: FeelType, type: FeelType): boolean {
   }
 }
 
-/** The value, or what it is by an implicit conversion; null where it does not fit the type. */
+/** Returns the value, implicitly converted to the type if necessary. Null if it cannot be converted. */
 export function coerced(value: FeelValue, type: FeelType, named: NamedTypes): FeelValue {
   if (value === null) return null;
   const adjusted = adjustedTo(value, type, named);

@@ -43,13 +43,13 @@ describe("expressions", () => {
   });
 });
 
-test("unary tests", () => {
+test("testFeel evaluates unary tests", () => {
   expect(testFeel("< 10", 5)).toBe(true);
   expect(testFeel("not(5)", 5)).toBe(false);
   expect(testFeel('"a", "b"', "b")).toBe(true);
   expect(testFeel("-", 1)).toBe(true);
 });
 
-test("names with spaces", () => {
+test("variable names may contain spaces and minus signs", () => {
   expect(value("first name + x-y", { "first name": "a", "x-y": "b" })).toBe("ab");
 });

@@ -1,9 +1,9 @@
 import type { Node, UnaryTests } from "./ast.ts";
 import { evaluate } from "./evaluate.ts";
-import { Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld, inside } from "./evaluation.ts";
+import { childScope, Evaluation, FEEL_BUDGET, type FeelBudget, type FeelWorld } from "./evaluation.ts";
 import { type Json, toJson } from "./json.ts";
 import { isJuel, parseJuel } from "./juel.ts";
-import { knownIn } from "./known-names.ts";
+import { knownNames } from "./known-names.ts";
 import { parseExpression, parseUnaryTests } from "./parser.ts";
 import { meetsAll } from "./unary-tests.ts";
 import type { FeelContext, FeelValue } from "./value.ts";
@@ -14,16 +14,16 @@ export interface FeelOptions {
 }
 
 export interface FeelResult {
-  /** Dates, times and durations as text; null where the expression has no value. */
+  /** Dates, times and durations are text. Null if the expression has no value. */
   readonly value: Json;
-  /** Why something was null. */
+  /** Reasons for null values, at most 20. */
   readonly warnings: readonly string[];
 }
 
 const CACHE_MAX = 5_000;
 const cache = new Map<string, Node | UnaryTests>();
 
-/** What was read is kept, by text and by the names that it was read with; the oldest goes when there are too many. */
+/** Caches parsed expressions by their text and the names they were parsed with. The oldest entry is evicted first. */
 function cached<T extends Node | UnaryTests>(key: string, read: () => T): T {
   const known = cache.get(key);
   if (known !== undefined) return known as T;
@@ -36,7 +36,7 @@ function cached<T extends Node | UnaryTests>(key: string, read: () => T): T {
 
 function readWith(text: string, variables: FeelContext): Node {
   if (isJuel(text)) return cached(`j${text}`, () => parseJuel(text));
-  const names = knownIn(text, variables);
+  const names = knownNames(text, variables);
   return cached(`e${names.join("\u0000")}\u0001${text}`, () => parseExpression(text, names));
 }
 
@@ -48,13 +48,13 @@ function evaluationOf(options: FeelOptions): Evaluation {
   });
 }
 
-/** Throws where the text is no FEEL expression. Names of more than one word have to be given. */
+/** Throws `EXPRESSION_INVALID` if the text is not a FEEL expression. Pass `names` that have more than one word. */
 export function checkFeel(text: string, names: readonly string[] = []): void {
   if (isJuel(text)) parseJuel(text);
   else parseExpression(text, names);
 }
 
-/** Evaluates an expression over variables that are JSON. Conditions in the style of `${a == 1}` are understood as far as FEEL has the same. */
+/** Evaluates an expression with JSON variables. JUEL such as `${a == 1}` is accepted if FEEL has an equivalent. */
 export function evaluateFeel(
   text: string,
   variables: Readonly<Record<string, unknown>>,
@@ -62,10 +62,10 @@ export function evaluateFeel(
 ): FeelResult {
   const run = evaluationOf(options);
   const frame = variables as FeelContext;
-  return { value: toJson(evaluate(readWith(text, frame), inside(null, frame), run)), warnings: run.warnings };
+  return { value: toJson(evaluate(readWith(text, frame), childScope(null, frame), run)), warnings: run.warnings };
 }
 
-/** Holds a value against unary tests, as a cell of a decision table does: `< 10`, `"a", "b"`, `not([1..5])`. */
+/** Returns true if the value meets the unary tests of a decision table cell: `< 10`, `"a", "b"`, `not([1..5])`. */
 export function testFeel(
   text: string,
   value: unknown,
@@ -74,8 +74,8 @@ export function testFeel(
 ): boolean {
   const run = evaluationOf(options);
   const frame = variables as FeelContext;
-  const names = knownIn(text, frame);
+  const names = knownNames(text, frame);
   const tests = cached(`u${names.join("\u0000")}\u0001${text}`, () => parseUnaryTests(text, names));
-  const scope = inside(inside(null, frame), { "?": value as FeelValue });
+  const scope = childScope(childScope(null, frame), { "?": value as FeelValue });
   return meetsAll(value as FeelValue, tests, (node) => evaluate(node, scope, run)) === true;
 }

@@ -1,30 +1,32 @@
 import { PawlError } from "pawl";
 import { textOf } from "./text.ts";
-import { adopted, contextOf, type FeelValue, isContext, isList } from "./value.ts";
+import { contextOf, type FeelValue, feelValueOf, isContext, isList } from "./value.ts";
 
-/** What JSON holds. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
 const DEPTH_MAX = 500;
 
-/** A value as JSON: dates, times, durations and ranges as FEEL writes them, functions as null. */
+/** Converts a value to JSON. Dates, times, durations and ranges become FEEL text; functions become null. */
 export function toJson(value: FeelValue, depth = 0): Json {
   if (depth > DEPTH_MAX) throw tooDeep();
   if (value === null || typeof value !== "object") return value;
-  if (isList(value)) return value.map((item) => toJson(adopted(item), depth + 1));
+  if (isList(value)) return value.map((item) => toJson(feelValueOf(item), depth + 1));
   if (!isContext(value)) return textOf(value);
-  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, toJson(adopted(entry), depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => [name, toJson(feelValueOf(entry), depth + 1)]),
+  );
 }
 
-/** A value from outside with all that FEEL does not know made null. */
+/** Converts a value from outside. Values of types that FEEL does not have become null. */
 export function fromJson(value: unknown, depth = 0): FeelValue {
   if (depth > DEPTH_MAX) throw tooDeep();
-  const own = adopted(value);
+  const own = feelValueOf(value);
   if (isList(own)) return own.map((item) => fromJson(item, depth + 1));
   if (!isContext(own)) return own;
   return contextOf(Object.entries(own).map(([name, entry]) => [name, fromJson(entry, depth + 1)]));
 }
 
 function tooDeep(): PawlError {
-  return new PawlError("EXPRESSION_LIMIT", `a value is nested deeper than ${DEPTH_MAX}`);
+  return new PawlError("EXPRESSION_LIMIT", `value is nested deeper than ${DEPTH_MAX}; pass flatter data`);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checkFeel, evaluateFeel } from "./feel.ts";
 
-/** Braces as models have them. */
+/** Wraps a body in JUEL braces. */
 const juel = (body: string): string => ["$", "{", body, "}"].join("");
 const variables = { amount: 150, status: "open", items: ["a", "b"], order: { total: 7, tags: [] }, none: null };
 
@@ -22,7 +22,7 @@ test.each<[string, unknown]>([
   ["missing == null", true],
   ["!missing", true],
   ["status != 5", true],
-])("%s is understood", (text, expected) => {
+])("JUEL %s is evaluated", (text, expected) => {
   expect(evaluateFeel(juel(text), variables).value).toEqual(expected);
 });
 
@@ -37,11 +37,11 @@ test.each([
   "",
   "a ==",
   `${"(".repeat(200)}1${")".repeat(200)}`,
-])("%s is refused", (text) => {
+])("JUEL %s is rejected", (text) => {
   expect(() => checkFeel(juel(text))).toThrowError(expect.objectContaining({ code: "EXPRESSION_INVALID" }));
 });
 
-test("the other brace means the same, and text around it is refused", () => {
+test("JUEL may start with #{, and text around it is rejected", () => {
   expect(evaluateFeel("#{1 + 1}", {}).value).toBe(2);
   expect(() => checkFeel(`hello ${juel("name")}`)).toThrowError(
     expect.objectContaining({ code: "EXPRESSION_INVALID" }),

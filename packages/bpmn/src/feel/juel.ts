@@ -1,10 +1,10 @@
 import { PawlError } from "pawl";
 import type { BinaryOperator, Node } from "./ast.ts";
-import { shown } from "./scanner.ts";
+import { quoteExcerpt } from "./scanner.ts";
 
 /**
- * Conditions as many models have them: `${amount > 100 && status == 'open'}`. What has a meaning in FEEL is read; calls of methods,
- * assignments and text around the braces are refused, because they would need the objects of another engine.
+ * Parses JUEL conditions, which many models contain: `${amount > 100 && status == 'open'}`. Method calls, assignments and text around
+ * the braces are rejected: FEEL has no equivalent, and they need Java objects of another engine.
  */
 
 const TOKEN =
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
   div: "/",
   mod: "%",
 };
-/** What binds weakest first. */
+/** Operators by precedence, weakest first. */
 const LEVELS: readonly (readonly string[])[] = [
   ["||"],
   ["&&"],
@@ -53,7 +53,7 @@ type Token =
   | { readonly kind: "name"; readonly value: string }
   | { readonly kind: "sign"; readonly value: string };
 
-/** Whether the text is written in this way. */
+/** Whether the text begins like a JUEL expression. */
 export function isJuel(text: string): boolean {
   return /^\s*[$#]\{/.test(text);
 }
@@ -61,17 +61,17 @@ export function isJuel(text: string): boolean {
 export function parseJuel(text: string): Node {
   const body = /^\s*[$#]\{([\s\S]*)\}\s*$/.exec(text)?.[1];
   if (body === undefined || /[$#]\{/.test(body.replace(/'[^']*'|"[^"]*"/g, "")))
-    throw refused(text, "text around it is not joined");
+    throw unsupported(text, "text around an expression is not supported");
   const reader = new JuelReader(text, tokensOf(text, body));
   const node = reader.expression();
   reader.end();
   return node;
 }
 
-function refused(text: string, reason: string): PawlError {
+function unsupported(text: string, reason: string): PawlError {
   return new PawlError(
     "EXPRESSION_INVALID",
-    `the expression ${shown(text)} is not understood: ${reason}; write it in FEEL`,
+    `expression ${quoteExcerpt(text)} is not supported: ${reason}; write it in FEEL`,
   );
 }
 
@@ -82,7 +82,7 @@ function tokensOf(text: string, body: string): readonly Token[] {
   while (TOKEN.lastIndex < end) {
     const at = TOKEN.lastIndex;
     const found = TOKEN.exec(body);
-    if (found === null) throw refused(text, `“${body.slice(at, at + 20).trim()}” has no meaning here`);
+    if (found === null) throw unsupported(text, `unexpected “${body.slice(at, at + 20).trim()}”`);
     const [, number, single, double, word, sign] = found;
     const quoted = single ?? double;
     if (number !== undefined) tokens.push({ kind: "number", value: Number(number) });
@@ -106,15 +106,12 @@ class JuelReader {
   }
 
   end(): void {
-    if (this.#at < this.#tokens.length) throw this.#flaw();
+    if (this.#at < this.#tokens.length) throw this.#syntaxError();
   }
 
-  #flaw(): PawlError {
+  #syntaxError(): PawlError {
     const token = this.#tokens[this.#at];
-    return refused(
-      this.#text,
-      token === undefined ? "something is missing at its end" : `“${token.value}” has no meaning there`,
-    );
+    return unsupported(this.#text, token === undefined ? "unexpected end" : `unexpected “${token.value}”`);
   }
 
   #sign(): string | null {
@@ -129,12 +126,12 @@ class JuelReader {
   }
 
   #expect(sign: string): void {
-    if (!this.#take(sign)) throw this.#flaw();
+    if (!this.#take(sign)) throw this.#syntaxError();
   }
 
   expression(): Node {
     this.#depth += 1;
-    if (this.#depth > DEPTH_MAX) throw refused(this.#text, "it is nested too deep");
+    if (this.#depth > DEPTH_MAX) throw unsupported(this.#text, "nested too deeply");
     const test = this.#level(0);
     this.#depth -= 1;
     if (!this.#take("?")) return test;
@@ -168,27 +165,27 @@ class JuelReader {
     for (;;) {
       if (this.#take(".")) {
         const token = this.#tokens[this.#at];
-        if (token?.kind !== "name") throw this.#flaw();
+        if (token?.kind !== "name") throw this.#syntaxError();
         this.#at += 1;
         node = { kind: "path", from: node, name: token.value };
       } else if (this.#take("[")) {
         const inner = this.expression();
         this.#expect("]");
         node = indexed(node, inner);
-      } else if (this.#sign() === "(") throw refused(this.#text, "methods are not called");
+      } else if (this.#sign() === "(") throw unsupported(this.#text, "method calls are not supported");
       else return node;
     }
   }
 
   #primary(): Node {
     const token = this.#tokens[this.#at];
-    if (token === undefined) throw this.#flaw();
+    if (token === undefined) throw this.#syntaxError();
     if (this.#take("(")) {
       const node = this.expression();
       this.#expect(")");
       return node;
     }
-    if (token.kind === "sign") throw this.#flaw();
+    if (token.kind === "sign") throw this.#syntaxError();
     this.#at += 1;
     if (token.kind !== "name") return { kind: "literal", value: token.value };
     if (Object.hasOwn(CONSTANTS, token.value)) return { kind: "literal", value: CONSTANTS[token.value] ?? null };
@@ -200,7 +197,7 @@ function call(name: string, ...args: readonly Node[]): Node {
   return { kind: "call", callee: { kind: "name", name }, args };
 }
 
-/** There everything is true or false; what is unknown counts as false. */
+/** JUEL has two-valued logic: an unknown value counts as false. */
 function opposite(test: Node): Node {
   return { kind: "if", test, yes: { kind: "literal", value: false }, no: { kind: "literal", value: true } };
 }
@@ -211,7 +208,7 @@ function joined(sign: string, left: Node, right: Node): Node {
   return op === undefined ? call("modulo", left, right) : { kind: "binary", op, left, right };
 }
 
-/** Lists count from 0 there. */
+/** JUEL counts list items from 0, FEEL from 1. */
 function indexed(from: Node, inner: Node): Node {
   if (inner.kind === "literal" && typeof inner.value === "string") return { kind: "path", from, name: inner.value };
   const one: Node = { kind: "literal", value: 1 };

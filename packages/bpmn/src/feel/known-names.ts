@@ -3,14 +3,14 @@ import { type FeelContext, type FeelValue, isContext, isList } from "./value.ts"
 
 const DEPTH_MAX = 5;
 const KEYS_MAX = 2_000;
-/** A name can only be of several parts where two words stand side by side, or a sign stands between them. */
+/** Matches if the text can contain a name of several parts: two words side by side, or with an operator sign between them. */
 const MAY_HOLD = /[\p{L}\p{N}_?][\s\-+*/'’.]+[\p{L}\p{N}_?]/u;
 
 /**
- * The names of the data that are no plain words and stand in the text. A text that can't hold any costs no look at the data, and
- * of large data only so much is looked at: a list's first item stands for all.
+ * Returns the names of the data that occur in the text and are not plain words. The data is not read if the text cannot contain
+ * such a name. At most KEYS_MAX keys and DEPTH_MAX levels are read, and only the first item of a list.
  */
-export function knownIn(text: string, data: FeelContext): readonly string[] {
+export function knownNames(text: string, data: FeelContext): readonly string[] {
   const flat = flatOf(text);
   if (flat === null) return NONE;
   const found = new Set<string>();
@@ -22,8 +22,8 @@ export function knownIn(text: string, data: FeelContext): readonly string[] {
       for (const name of Object.keys(value)) {
         left -= 1;
         if (left < 0) return;
-        const isOdd = !isPlainName(name) || KEYWORDS.has(name);
-        if (isOdd && flat.includes(name.replace(/\s+/g, ""))) found.add(normalName(name));
+        const isSpecial = !isPlainName(name) || KEYWORDS.has(name);
+        if (isSpecial && flat.includes(name.replace(/\s+/g, ""))) found.add(normalName(name));
         visit(value[name] ?? null, depth + 1);
       }
     }
@@ -36,7 +36,7 @@ const NONE: readonly string[] = [];
 const TEXTS_MAX = 5_000;
 const texts = new Map<string, string | null>();
 
-/** The text without white space; null where it can hold no name of several parts. */
+/** The text without white space. Null if it cannot contain a name of several parts. */
 function flatOf(text: string): string | null {
   const known = texts.get(text);
   if (known !== undefined) return known;

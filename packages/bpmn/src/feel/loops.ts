@@ -1,6 +1,6 @@
 import type { Binding, Node } from "./ast.ts";
 import { order } from "./compare.ts";
-import { type Evaluation, inside, type Scope } from "./evaluation.ts";
+import { childScope, type Evaluation, type Scope } from "./evaluation.ts";
 import { epochDays } from "./temporal.ts";
 import { dateAfter } from "./temporal-text.ts";
 import { type FeelList, type FeelRange, type FeelValue, isKind, isList } from "./value.ts";
@@ -17,16 +17,16 @@ export function iterated(
   { evaluate, body }: Body,
 ): FeelValue {
   const results: FeelValue[] = [];
-  const outer = inside(scope, { partial: results });
-  const went = eachScope(bindings, outer, run, evaluate, (inner) => {
+  const outer = childScope(scope, { partial: results });
+  const isIterable = eachScope(bindings, outer, run, evaluate, (inner) => {
     run.grow(1);
     results.push(evaluate(body, inner, run));
     return true;
   });
-  return went ? results : null;
+  return isIterable ? results : null;
 }
 
-/** Stops at what decides; what is neither true nor false leaves it unknown. */
+/** Stops at the first item that decides. The result is null if no item decides and one is neither true nor false. */
 export function quantified(
   kind: "some" | "every",
   bindings: readonly Binding[],
@@ -36,16 +36,16 @@ export function quantified(
 ): FeelValue {
   const decisive = kind === "some";
   let result: FeelValue = !decisive;
-  const went = eachScope(bindings, scope, run, evaluate, (inner) => {
+  const isIterable = eachScope(bindings, scope, run, evaluate, (inner) => {
     const value = evaluate(body, inner, run);
     if (value === decisive) result = decisive;
     else if (typeof value !== "boolean") result = null;
     return value !== decisive;
   });
-  return went ? result : null;
+  return isIterable ? result : null;
 }
 
-/** False where something that is gone through is nothing to go through. `visit` answers whether to go on. */
+/** Calls `visit` for each combination of the bindings until it returns false. Returns false if a value cannot be iterated. */
 function eachScope(
   bindings: readonly Binding[],
   scope: Scope,
@@ -53,19 +53,19 @@ function eachScope(
   evaluate: Body["evaluate"],
   visit: (scope: Scope) => boolean,
 ): boolean {
-  let isOver = false;
+  let isStopped = false;
   const enter = (index: number, outer: Scope): boolean => {
     const binding = bindings[index];
     if (binding === undefined) {
-      isOver = !visit(outer);
+      isStopped = !visit(outer);
       return true;
     }
     const items = itemsOf(binding, outer, run, evaluate);
     if (items === null) return false;
     for (const item of items) {
       run.step();
-      if (!enter(index + 1, inside(outer, { [binding.name]: item }))) return false;
-      if (isOver) return true;
+      if (!enter(index + 1, childScope(outer, { [binding.name]: item }))) return false;
+      if (isStopped) return true;
     }
     return true;
   };
@@ -82,7 +82,7 @@ function itemsOf(
   if (binding.to !== null) return counted(from, evaluate(binding.to, scope, run), run);
   if (isList(from)) return from;
   if (isKind(from, "range")) return countedRange(from, run);
-  return from === null ? run.warn("null can't be gone through") : [from];
+  return from === null ? run.warn("cannot iterate over null") : [from];
 }
 
 function countedRange(range: FeelRange, run: Evaluation): Iterable<FeelValue> | null {
@@ -95,17 +95,17 @@ function countedRange(range: FeelRange, run: Evaluation): Iterable<FeelValue> | 
   })();
 }
 
-/** Up or down by one, or by a day. */
+/** Counts up or down, by one or by one day. */
 function counted(from: FeelValue, to: FeelValue, run: Evaluation): Iterable<FeelValue> | null {
   if (typeof from === "number" && typeof to === "number") {
     if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to))
-      return run.warn("only whole numbers can be counted through");
+      return run.warn("cannot iterate over a range of fractions; use whole numbers");
     return count(from, to, (at) => at);
   }
   if (isKind(from, "date") && isKind(to, "date")) {
     return count(0, epochDays(to) - epochDays(from), (at) => dateAfter(from, at));
   }
-  return run.warn("only whole numbers and dates can be counted through");
+  return run.warn("cannot iterate over this range; use whole numbers or dates");
 }
 
 function* count(from: number, to: number, item: (at: number) => FeelValue): Generator<FeelValue> {
@@ -113,7 +113,7 @@ function* count(from: number, to: number, item: (at: number) => FeelValue): Gene
   for (let at = from; by > 0 ? at <= to : at >= to; at += by) yield item(at);
 }
 
-/** `list[3]`, `list[-1]` and `list[test]`. What is no list is taken as a list of one. */
+/** `list[3]`, `list[-1]` and `list[test]`. A value that is not a list counts as a list of one item. */
 export function filtered(value: FeelValue, test: (item: FeelValue) => FeelValue, run: Evaluation): FeelValue {
   const list: FeelList = isList(value) ? value : value === null ? [] : [value];
   const kept: FeelValue[] = [];
@@ -130,5 +130,5 @@ export function filtered(value: FeelValue, test: (item: FeelValue) => FeelValue,
 function at(list: FeelList, position: number, run: Evaluation): FeelValue {
   const index = position > 0 ? position - 1 : list.length + position;
   const item = position === 0 ? undefined : list[index];
-  return item === undefined ? run.warn(`there is no item ${position} in a list of ${list.length}`) : item;
+  return item === undefined ? run.warn(`list of ${list.length} items has no item ${position}`) : item;
 }

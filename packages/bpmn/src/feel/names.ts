@@ -1,10 +1,10 @@
 /**
- * Names that hold more than one word, or signs that mean something else: `monthly payment`, `a-b`, `date and time`. A text is
- * read with those that are known, the longest first; a name that is one plain word needs no mention.
+ * Names with several words or with operator signs: `monthly payment`, `a-b`, `date and time`. The parser must know them in advance
+ * and matches the longest first. A plain word needs no declaration.
  */
 const WORD = /[\p{L}\p{N}\p{M}_?]+|[^\p{L}\p{N}\p{M}_?\s]/gu;
 const PLAIN = /^[\p{L}_?\p{So}][\p{L}\p{N}\p{M}_?\p{So}]*$/u;
-/** Most names are of this kind, which is quicker to see. */
+/** Fast path: most names are ASCII. */
 const ASCII = /^[A-Za-z_]\w*$/;
 const WORD_END = /[\p{L}\p{N}\p{M}_?]$/u;
 
@@ -12,7 +12,7 @@ export function isPlainName(name: string): boolean {
   return ASCII.test(name) || PLAIN.test(name);
 }
 
-/** White space inside a name is one blank, however it was written. */
+/** Replaces each white space inside a name by one blank. */
 export function normalName(text: string): string {
   return text.trim().replace(/\s+/g, " ");
 }
@@ -33,7 +33,7 @@ export class Names {
 
   readonly #outer: Names | null;
 
-  /** `outer` holds names that are known as well, and is never added to. */
+  /** `outer` contains further names. It is shared and never changed. */
   constructor(names: Iterable<string>, outer: Names | null = null) {
     this.#outer = outer;
     for (const name of names) this.add(name);
@@ -51,7 +51,7 @@ export class Names {
     this.#known.set(first, list);
   }
 
-  /** The longest known name that stands at `at`, and where it ends. */
+  /** Returns the longest known name at position `at`, with its end. */
   match(text: string, at: number): Found | null {
     const outer = this.#outer?.match(text, at) ?? null;
     WORD.lastIndex = at;
@@ -99,7 +99,7 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
   "false",
 ]);
 
-/** Names of more than one word that are known everywhere: functions, their parameters, types and properties. */
+/** Predefined names of several words: functions, their parameters, types and properties. */
 export const BUILTIN_NAMES: readonly string[] = [
   ...["date and time", "years and months duration", "days and time duration", "get value", "get entries"],
   ...["substring before", "substring after", "string length", "upper case", "lower case", "starts with", "ends with"],

@@ -5,14 +5,14 @@ import type { Scanner } from "./scanner.ts";
 import { temporal } from "./temporal-text.ts";
 import type { FeelParameter } from "./value.ts";
 
-/** The forms of expressions that have words or brackets of their own. */
+/** Parsers of expressions with keywords or brackets: calls, contexts, conditions, loops, functions and temporal literals. */
 
 const ARGUMENT_NAME = /([\p{L}_?][\p{L}\p{N}\p{M}_?' -]*?)\s*:/uy;
 const KEY = /[^"{}[\](),:]+/y;
 const BOUND_NAME = /([^,()[\]{}":]+?)\s+in(?![\p{L}\p{N}_])/uy;
 const PARAMETER = /[^,():"]+/y;
 
-/** What these forms need of the parser. */
+/** The part of the parser used here. */
 interface Grammar {
   readonly scan: Scanner;
   readonly names: Names;
@@ -30,13 +30,13 @@ export function call(grammar: Grammar, callee: Node): Node {
   if (!isNamed) return { kind: "call", callee, args: grammar.until(")", () => grammar.expression()) };
   const args = grammar.until(")", () => {
     const name = scan.match(ARGUMENT_NAME)?.[1];
-    if (name === undefined) throw scan.flaw("the name of an argument is missing");
+    if (name === undefined) throw scan.syntaxError("expected an argument name");
     return { name: normalName(name), value: grammar.expression() };
   });
   return { kind: "named call", callee, args };
 }
 
-/** After the opening brace. */
+/** Parses a context after its opening brace. */
 export function contextLiteral(grammar: Grammar): Node {
   const scan = grammar.scan;
   if (scan.take("}")) return { kind: "context", entries: [] };
@@ -63,7 +63,7 @@ export function bindings(grammar: Grammar, closing: string): readonly Binding[] 
   const found: Binding[] = [];
   do {
     const name = scan.match(BOUND_NAME)?.[1];
-    if (name === undefined) throw scan.flaw("a variable and “in” are missing");
+    if (name === undefined) throw scan.syntaxError("expected a variable and “in”");
     const from = grammar.expression();
     const to = scan.take("..") ? grammar.expression() : null;
     grammar.names.add(name);
@@ -85,7 +85,7 @@ export function functionDefinition(grammar: Grammar): Node {
 
 function parameter(grammar: Grammar): FeelParameter {
   const name = normalName(grammar.scan.match(PARAMETER)?.[0] ?? "");
-  if (name === "") throw grammar.scan.flaw("the name of a parameter is missing");
+  if (name === "") throw grammar.scan.syntaxError("expected a parameter name");
   grammar.names.add(name);
   return { name, type: grammar.scan.take(":") ? parseType(grammar.scan, grammar.names) : null };
 }
@@ -94,6 +94,6 @@ export function temporalLiteral({ scan }: Grammar): Node {
   scan.expect("@");
   const text = scan.string();
   const value = text === null ? null : temporal(text);
-  if (value === null) throw scan.flaw("after @ stands no date, time or duration before what is");
+  if (value === null) throw scan.syntaxError("no date, time or duration after @");
   return { kind: "literal", value };
 }

@@ -6,7 +6,7 @@ const RANGE = /^\s*([[(\]])(.*?)\.\.(.*)([\])[])\s*$/s;
 const STRING = /^"((?:[^"\\]|\\.)*)"$/;
 const CALL = /^(date|time|date and time|duration)\s*\(\s*"([^"]*)"\s*\)$/;
 
-/** What the function `range` makes of a text. Its ends are literals, never expressions. */
+/** Parses the argument of the function `range`. Its bounds are literals, never expressions. Null if the text is not a range. */
 export function parseRange(text: string): FeelRange | null {
   const found = RANGE.exec(text);
   if (found === null) return null;

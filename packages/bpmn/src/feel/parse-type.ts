@@ -5,9 +5,9 @@ import type { FeelType } from "./value.ts";
 const DEPTH_MAX = 20;
 const FIELD = /([^,<>:"]+?)\s*:/y;
 
-/** Reads a type, as after `instance of` or after a parameter's name. */
+/** Parses a type, as it follows `instance of` or a parameter's name. */
 export function parseType(scan: Scanner, names: Names, depth = 0): FeelType {
-  if (depth > DEPTH_MAX) throw scan.flaw("the type is nested too deep");
+  if (depth > DEPTH_MAX) throw scan.syntaxError("type nested too deeply");
   const inner = (): FeelType => parseType(scan, names, depth + 1);
   if (scan.isWord("function")) return functionType(scan, inner);
   const name = qualifiedName(scan, names);
@@ -16,7 +16,7 @@ export function parseType(scan: Scanner, names: Names, depth = 0): FeelType {
   if (name === "context") {
     const fields = separated(scan, () => {
       const field = scan.match(FIELD)?.[1];
-      if (field === undefined) throw scan.flaw("the name of a field is missing");
+      if (field === undefined) throw scan.syntaxError("expected a field name");
       return { name: normalName(field), type: inner() };
     });
     return { kind: "context", fields };
@@ -46,7 +46,7 @@ function qualifiedName(scan: Scanner, names: Names): string {
   const parts: string[] = [];
   do {
     const part = scan.name(names);
-    if (part === null) throw scan.flaw("a type is missing");
+    if (part === null) throw scan.syntaxError("expected a type");
     parts.push(part);
   } while (scan.take("."));
   return parts.join(".");

@@ -3,7 +3,7 @@ import type { BinaryOperator, CompareOperator, Node, Test, UnaryTests } from "./
 import { BUILTIN_NAMES, Names } from "./names.ts";
 import { bindings, call, conditional, contextLiteral, functionDefinition, temporalLiteral } from "./parse-forms.ts";
 import { parseType } from "./parse-type.ts";
-import { Scanner, shown } from "./scanner.ts";
+import { quoteExcerpt, Scanner } from "./scanner.ts";
 
 const DEPTH_MAX = 200;
 const CONSTANTS = [
@@ -14,7 +14,7 @@ const CONSTANTS = [
 const BUILTIN = new Names(BUILTIN_NAMES);
 const COMPARISON = /<=|>=|!=|<|>|=/y;
 
-/** Reads one expression. `known` are names in scope that are not plain words. */
+/** Parses one expression. `known` contains the names in scope that are not plain words. */
 export function parseExpression(text: string, known: Iterable<string> = []): Node {
   const parser = new Parser(text, known);
   const node = parser.expression();
@@ -22,7 +22,7 @@ export function parseExpression(text: string, known: Iterable<string> = []): Nod
   return node;
 }
 
-/** Reads what stands in a cell of a decision table, or in allowed values. */
+/** Parses the unary tests of a decision table cell or of allowed values. */
 export function parseUnaryTests(text: string, known: Iterable<string> = []): UnaryTests {
   const parser = new Parser(text, known);
   const tests = parser.unaryTests();
@@ -30,15 +30,15 @@ export function parseUnaryTests(text: string, known: Iterable<string> = []): Una
   return tests;
 }
 
-/** Reads expressions by descending through what binds ever tighter. */
+/** Recursive descent parser: one method per operator precedence, weakest first. */
 class Parser {
   readonly scan: Scanner;
   readonly names: Names;
   #depth = 0;
-  /** Inside the end of a range, where `[` may close it. */
+  /** True while parsing the end of a range, where `[` may close the range. */
   #mayClose = false;
-  /** An expression has asked for `?` since this was set to false. */
-  #asked = false;
+  /** Whether `?` occurred since this was set to false. */
+  #sawValue = false;
 
   constructor(text: string, known: Iterable<string>) {
     this.scan = new Scanner(text);
@@ -46,7 +46,7 @@ class Parser {
   }
 
   end(): void {
-    if (!this.scan.done) throw this.scan.flaw("something is left over");
+    if (!this.scan.done) throw this.scan.syntaxError("unexpected text");
   }
 
   unaryTests(): UnaryTests {
@@ -76,19 +76,22 @@ class Parser {
   #test(level: "expression" | "sum"): Test {
     const op = this.scan.match(COMPARISON)?.[0] as CompareOperator | undefined;
     if (op !== undefined) return { kind: "compare", op, value: this.#sum() };
-    const before = this.#asked;
-    this.#asked = false;
+    const before = this.#sawValue;
+    this.#sawValue = false;
     const value = level === "expression" ? this.expression() : this.#sum();
-    const asks = this.#asked;
-    this.#asked = before || asks;
-    return { kind: "expression", value, asks };
+    const readsValue = this.#sawValue;
+    this.#sawValue = before || readsValue;
+    return { kind: "expression", value, readsValue };
   }
 
   expression(): Node {
     this.#depth += 1;
     if (this.#depth > DEPTH_MAX) {
       const { text } = this.scan;
-      throw new PawlError("EXPRESSION_LIMIT", `the expression ${shown(text)} is nested deeper than ${DEPTH_MAX}`);
+      throw new PawlError(
+        "EXPRESSION_LIMIT",
+        `expression ${quoteExcerpt(text)} is nested deeper than ${DEPTH_MAX}; split it`,
+      );
     }
     const node = this.#or();
     this.#depth -= 1;
@@ -177,7 +180,7 @@ class Parser {
   #negation(): Node {
     let signs = 0;
     while (this.scan.take("-")) signs += 1;
-    if (signs > DEPTH_MAX) throw this.scan.flaw("there are too many signs");
+    if (signs > DEPTH_MAX) throw this.scan.syntaxError("too many minus signs");
     let node = this.#instance();
     for (; signs > 0; signs -= 1) node = { kind: "negate", value: node };
     return node;
@@ -232,7 +235,7 @@ class Parser {
 
   #nameHere(): string {
     const name = this.scan.name(this.names);
-    if (name === null) throw this.scan.flaw("a name is missing");
+    if (name === null) throw this.scan.syntaxError("expected a name");
     return name;
   }
 
@@ -269,7 +272,7 @@ class Parser {
     const end = this.#sum();
     this.#mayClose = mayClose;
     const close = [")", "]", "["].find((sign) => this.scan.take(sign));
-    if (close === undefined) throw this.scan.flaw("the range is not closed");
+    if (close === undefined) throw this.scan.syntaxError("unclosed range");
     return { kind: "range", start, startIncluded, end, endIncluded: close === "]" };
   }
 
@@ -300,7 +303,7 @@ class Parser {
     }
     if (scan.isWord("function")) return functionDefinition(this);
     const name = this.#nameHere();
-    if (name === "?") this.#asked = true;
+    if (name === "?") this.#sawValue = true;
     return { kind: "name", name };
   }
 }

@@ -8,14 +8,17 @@ const NUMBER = /(?:\d+(?:\.(?!\.)\d+)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\]|\\[\s\S])*"/y;
 const AFTER_WORD = /[\p{L}\p{N}\p{M}_?]/u;
 
-/** Reads an expression's text piece by piece. What a piece is depends on where it stands, so the parser asks for each. */
+/** Scans tokens on request of the parser: FEEL's tokens depend on their position, so they cannot be split in advance. */
 export class Scanner {
   readonly text: string;
   at = 0;
 
   constructor(text: string) {
     if (text.length > CHARS_MAX) {
-      throw new PawlError("EXPRESSION_LIMIT", `the expression ${shown(text)} has more than ${CHARS_MAX} characters`);
+      throw new PawlError(
+        "EXPRESSION_LIMIT",
+        `expression ${quoteExcerpt(text)} has more than ${CHARS_MAX} characters; split it`,
+      );
     }
     this.text = text;
   }
@@ -30,7 +33,7 @@ export class Scanner {
     return this.at >= this.text.length;
   }
 
-  /** The sign is next, whatever follows it. */
+  /** True if the text continues with `sign`. */
   isNext(sign: string): boolean {
     this.skip();
     return this.text.startsWith(sign, this.at);
@@ -43,7 +46,7 @@ export class Scanner {
   }
 
   expect(sign: string): void {
-    if (!this.take(sign)) throw this.flaw(`${sign} is missing`);
+    if (!this.take(sign)) throw this.syntaxError(`expected ${sign}`);
   }
 
   isWord(word: string): boolean {
@@ -57,10 +60,10 @@ export class Scanner {
   }
 
   expectWord(word: string): void {
-    if (!this.takeWord(word)) throw this.flaw(`${word} is missing`);
+    if (!this.takeWord(word)) throw this.syntaxError(`expected ${word}`);
   }
 
-  /** What the pattern, which has to be sticky, finds here. */
+  /** Matches a sticky pattern at the current position and advances past it. */
   match(pattern: RegExp): RegExpExecArray | null {
     this.skip();
     pattern.lastIndex = this.at;
@@ -69,7 +72,7 @@ export class Scanner {
     return found;
   }
 
-  /** A name: the longest of the known ones, else one plain word that is no keyword. */
+  /** Reads the longest known name, otherwise one plain word. Null if there is none, or if the word is a keyword. */
   name(names: Names): string | null {
     this.skip();
     const known = names.match(this.text, this.at);
@@ -102,15 +105,18 @@ export class Scanner {
       if (plain !== undefined) return plain;
       if (code.length === 1) return whole;
       const point = Number.parseInt(code.slice(1), 16);
-      if (point > 0x10ffff) throw this.flaw(`${whole} is not a character`);
+      if (point > 0x10ffff) throw this.syntaxError(`${whole} is not a valid character`);
       return code.startsWith("u") ? String.fromCharCode(point) : String.fromCodePoint(point);
     });
   }
 
-  flaw(flaw: string): PawlError {
+  syntaxError(reason: string): PawlError {
     const rest = this.text.slice(this.at, this.at + 20).trim();
-    const place = rest === "" ? "at its end" : `at “${rest}”`;
-    return new PawlError("EXPRESSION_INVALID", `the expression ${shown(this.text)} is not FEEL: ${flaw} ${place}`);
+    const place = rest === "" ? "at the end" : `at “${rest}”`;
+    return new PawlError(
+      "EXPRESSION_INVALID",
+      `expression ${quoteExcerpt(this.text)} is not valid FEEL: ${reason} ${place}`,
+    );
   }
 }
 
@@ -125,7 +131,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-export function shown(text: string): string {
+export function quoteExcerpt(text: string): string {
   const flat = text.slice(0, 1000).trim().replace(/\s+/g, " ");
   return `“${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}”`;
 }

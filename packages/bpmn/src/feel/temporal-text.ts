@@ -61,7 +61,7 @@ function parseZone(text: string | undefined): Zone | null | "invalid" {
   return { kind: "offset", seconds: text.startsWith("-") && size > 0 ? -size : size };
 }
 
-/** `24:00:00` is the midnight at the end of a day: `days` is 1 then. */
+/** `days` is 1 for `24:00:00`, the midnight at the end of a day. */
 function parseClock(text: string): { readonly time: FeelTime; readonly days: number } | null {
   const found = TIME.exec(text);
   if (found === null || found[3] === undefined) return null;
@@ -78,7 +78,7 @@ export function parseTime(text: string): FeelTime | null {
   return parseClock(text)?.time ?? null;
 }
 
-/** A date alone is its midnight. */
+/** A date without a time means its midnight. */
 export function parseDateTime(text: string): FeelDateTime | null {
   const split = text.indexOf("T");
   const date = parseDate(split === -1 ? text : text.slice(0, split));
@@ -158,8 +158,8 @@ function daysText(nanos: bigint): string {
 }
 
 /**
- * A date, time, date and time or duration from its text, to be given as a variable: JSON has none of them. Null where the text is
- * nothing of the kind.
+ * Parses a date, time, date and time or duration, to be passed as a variable: JSON has none of them. Null if the text is none of
+ * them.
  */
 export function temporal(text: string): FeelValue {
   const moment = text.includes("T") ? parseDateTime(text) : null;

@@ -29,12 +29,12 @@ function clockNanos(time: FeelTime): bigint {
   return BigInt(time.hour * 3600 + time.minute * 60 + time.second) * NANOS + BigInt(time.nano);
 }
 
-/** Nanoseconds since 1970 as the local clock counts them. */
+/** Nanoseconds since 1970 in local time. */
 function localNanos({ date, time }: FeelDateTime): bigint {
   return BigInt(epochDays(date)) * DAY_NANOS + clockNanos(time);
 }
 
-/** Nanoseconds since 1970 in UTC; a moment without zone is taken as it stands. */
+/** Nanoseconds since 1970 in UTC. A moment without a zone counts as UTC. */
 export function instant(moment: FeelDateTime): bigint {
   const local = localNanos(moment);
   const { zone } = moment.time;
@@ -63,12 +63,12 @@ function clockAt(nanos: bigint, zone: Zone | null): FeelTime {
   };
 }
 
-/** Nanoseconds since midnight in UTC, or by the local clock where there is no zone. */
+/** Nanoseconds since midnight in UTC, or in local time if there is no zone. */
 export function timeNanos(time: FeelTime): bigint {
   return clockNanos(time) - BigInt(time.zone === null ? 0 : offsetAtLocal(time.zone, 0)) * NANOS;
 }
 
-/** A date where a moment is needed is its midnight in UTC. */
+/** Converts a date to its midnight in UTC. Null if the value is neither a date nor a date and time. */
 export function asMoment(value: FeelValue): FeelDateTime | null {
   if (isKind(value, "date and time")) return value;
   return isKind(value, "date") ? dateTimeOf(value, midnight({ kind: "offset", seconds: 0 })) : null;
@@ -111,7 +111,7 @@ export function negated(duration: DaysDuration | MonthsDuration): DaysDuration |
   return daysDuration(-duration.nanos);
 }
 
-/** Null where one of the two has a zone and the other has none. */
+/** The difference in nanoseconds. Null if only one of the two has a zone. */
 export function between(left: FeelDateTime | FeelTime, right: FeelDateTime | FeelTime): bigint | null {
   const isTime = left[KIND] === "time";
   if (isTime !== (right[KIND] === "time")) return null;
@@ -122,7 +122,7 @@ export function between(left: FeelDateTime | FeelTime, right: FeelDateTime | Fee
   return (left.time.zone === null) === (right.time.zone === null) ? instant(left) - instant(right) : null;
 }
 
-/** Whole months from one date to the other, as `years and months duration` counts them. */
+/** Whole months between two dates, as in `years and months duration`. */
 export function monthsBetween(from: FeelDate, to: FeelDate): number {
   const months = (to.year - from.year) * 12 + to.month - from.month;
   if (months > 0 && to.day < from.day) return months - 1;

@@ -2,13 +2,13 @@ import { numberText } from "./decimal.ts";
 import { dateText, dateTimeText, durationText, timeText } from "./temporal-text.ts";
 import { type FeelValue, isContext, isKind, isList } from "./value.ts";
 
-/** What the function `string` makes of a value; null of null and of functions. */
+/** The result of the function `string`. Null for null and for functions. */
 export function textOf(value: FeelValue): string | null {
   if (value === null || isKind(value, "function")) return null;
   return typeof value === "string" ? value : innerText(value);
 }
 
-/** Inside of lists and contexts text stands in quotes. */
+/** The text of a value inside a list or context, where strings are quoted. */
 function innerText(value: FeelValue): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (value === null) return "null";

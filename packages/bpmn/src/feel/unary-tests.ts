@@ -4,7 +4,7 @@ import { type FeelValue, isKind, isList } from "./value.ts";
 
 type Evaluate = (node: Node) => FeelValue;
 
-/** Whether the value meets one of the tests; null where none is met and one is unknown. */
+/** Whether the value meets one of the tests. Null if it meets none and one result is unknown. */
 export function meets(value: FeelValue, tests: readonly Test[], evaluate: Evaluate): boolean | null {
   let isUnknown = false;
   for (const test of tests) {
@@ -15,7 +15,7 @@ export function meets(value: FeelValue, tests: readonly Test[], evaluate: Evalua
   return isUnknown ? null : false;
 }
 
-/** What a cell of a decision table says of the value of its column. */
+/** Whether the value meets a decision table cell. */
 export function meetsAll(value: FeelValue, unary: UnaryTests, evaluate: Evaluate): boolean | null {
   if (unary.kind === "any") return true;
   const met = meets(value, unary.tests, evaluate);
@@ -26,7 +26,7 @@ export function meetsAll(value: FeelValue, unary: UnaryTests, evaluate: Evaluate
 function meetsOne(value: FeelValue, test: Test, evaluate: Evaluate): boolean | null {
   const against = evaluate(test.value);
   if (test.kind === "compare") return compared(test.op, value, against);
-  if (test.asks) return typeof against === "boolean" ? against : holdsValue(value, against);
+  if (test.readsValue) return typeof against === "boolean" ? against : holdsValue(value, against);
   return holdsValue(value, against);
 }
 
@@ -43,7 +43,7 @@ function compared(op: CompareOperator, value: FeelValue, against: FeelValue): bo
   return op === ">" ? ordered > 0 : ordered >= 0;
 }
 
-/** A range or a list holds the value, or is the value; everything else has to be the value. */
+/** A range or list must contain the value or equal it. Any other value must equal it. */
 function holdsValue(value: FeelValue, against: FeelValue): boolean | null {
   if (isKind(against, "range")) return isKind(value, "range") ? equal(value, against) : within(value, against);
   if (!isList(against))

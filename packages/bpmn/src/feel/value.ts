@@ -1,10 +1,10 @@
 /**
- * What FEEL computes with. JSON is itself; dates, durations, ranges and functions are marked by a symbol that no JSON
- * can hold, so that data from outside is never taken for one of them.
+ * Marks FEEL values that JSON does not have: dates, times, durations, ranges and functions. JSON cannot contain a symbol, so data
+ * from outside is never mistaken for one of them.
  */
 export const KIND: unique symbol = Symbol("pawl.feel.kind");
 
-/** Where a time counts from: a fixed offset, or a region whose offset depends on the day. */
+/** A time zone: a fixed offset, or a region whose offset depends on the date. */
 export type Zone =
   | { readonly kind: "offset"; readonly seconds: number }
   | { readonly kind: "region"; readonly id: string };
@@ -43,9 +43,10 @@ export interface MonthsDuration {
 
 export interface FeelRange {
   readonly [KIND]: "range";
-  /** `null` where the range has no bound on this side. */
+  /** Null if the range has no lower bound. */
   readonly start: FeelValue;
   readonly startIncluded: boolean;
+  /** Null if the range has no upper bound. */
   readonly end: FeelValue;
   readonly endIncluded: boolean;
 }
@@ -84,7 +85,7 @@ export type FeelValue =
   | FeelRange
   | FeelFunction;
 
-/** A type as written after `instance of`, or as an item definition says it. */
+/** A type, as written after `instance of` or in an item definition. */
 export type FeelType =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "list"; readonly of: FeelType }
@@ -143,8 +144,8 @@ export function isKind<K extends Marked[typeof KIND]>(
   return typeof value === "object" && value !== null && !Array.isArray(value) && (value as Marked)[KIND] === kind;
 }
 
-/** What another hand put into a variable, as far as FEEL knows such a thing; everything else is null. */
-export function adopted(value: unknown): FeelValue {
+/** Converts a variable from outside, without its parts. Null if FEEL has no such value, for example NaN or a function. */
+export function feelValueOf(value: unknown): FeelValue {
   switch (typeof value) {
     case "number":
       return Number.isFinite(value) ? value : null;
@@ -158,12 +159,12 @@ export function adopted(value: unknown): FeelValue {
   }
 }
 
-/** Reads own keys alone: what an object inherits is no data. */
+/** Reads own properties only: inherited ones are not data. */
 export function entryOf(context: FeelContext, name: string): FeelValue | undefined {
-  return Object.hasOwn(context, name) ? adopted(context[name]) : undefined;
+  return Object.hasOwn(context, name) ? feelValueOf(context[name]) : undefined;
 }
 
-/** A context of these entries; it has no prototype, so every name is free. */
+/** Creates a context. It has no prototype, so any name can be used. */
 export function contextOf(entries: Iterable<readonly [string, FeelValue]>): FeelContext {
   const context: Record<string, FeelValue> = Object.create(null);
   for (const [name, value] of entries) context[name] = value;

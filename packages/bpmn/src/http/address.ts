@@ -1,9 +1,9 @@
 /**
- * Which addresses a request may go to. Text becomes bytes first, so that no spelling of an address passes for another; what can't
- * be read is refused.
+ * Decides which IP addresses a request may reach. Addresses are compared as bytes, so no alternative spelling passes a check. Text
+ * that is not an address counts as not public.
  */
 
-/** Four or sixteen bytes; null where the text is no address. */
+/** Parses an address to 4 or 16 bytes. Null if the text is not an IP address. */
 export function addressBytes(text: string): readonly number[] | null {
   return text.includes(":") ? bytesOf6(text) : bytesOf4(text);
 }
@@ -38,8 +38,8 @@ function groupsOf(text: string): readonly number[] | null {
   return bytes;
 }
 
-/** Networks of IPv4 that are nobody's on the public net: first bytes and how many bits of them count. */
-const CLOSED_4: readonly (readonly [string, number])[] = [
+/** IPv4 networks that are not public: base address and prefix length. */
+const NON_PUBLIC_4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
@@ -57,9 +57,9 @@ const CLOSED_4: readonly (readonly [string, number])[] = [
   ["240.0.0.0", 4],
 ];
 
-/** Of IPv6 only 2000::/3 is public, and in it these are not, or carry an address of IPv4 that nobody checked. */
-const OPEN_6: readonly [string, number] = ["2000::", 3];
-const CLOSED_6: readonly (readonly [string, number])[] = [
+/** Only 2000::/3 of IPv6 is public, except NON_PUBLIC_6: reserved networks, and networks that embed an unchecked IPv4 address. */
+const PUBLIC_6: readonly [string, number] = ["2000::", 3];
+const NON_PUBLIC_6: readonly (readonly [string, number])[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
   ["2002::", 16],
@@ -74,10 +74,10 @@ function isIn(bytes: readonly number[], [network, bits]: readonly [string, numbe
   });
 }
 
-/** True only for an address that is public beyond doubt. */
+/** Returns true only if the address is certainly public. */
 export function isPublicAddress(text: string): boolean {
   const bytes = addressBytes(text);
   if (bytes === null) return false;
-  if (bytes.length === 4) return !CLOSED_4.some((network) => isIn(bytes, network));
-  return isIn(bytes, OPEN_6) && !CLOSED_6.some((network) => isIn(bytes, network));
+  if (bytes.length === 4) return !NON_PUBLIC_4.some((network) => isIn(bytes, network));
+  return isIn(bytes, PUBLIC_6) && !NON_PUBLIC_6.some((network) => isIn(bytes, network));
 }

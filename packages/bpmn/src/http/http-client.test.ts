@@ -21,8 +21,8 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
 
 const clientFor = (host: string, options: HttpClientOptions = {}) => httpClient({ trustedHosts: [host], ...options });
 
-describe("a request", () => {
-  test("sends method, headers and JSON, and gets JSON", async () => {
+describe("HTTP requests", () => {
+  test("an HTTP request sends method, headers and JSON, and receives JSON", async () => {
     const host = await serve((request, response) => {
       let body = "";
       request.on("data", (chunk) => {
@@ -54,7 +54,7 @@ describe("a request", () => {
     });
   });
 
-  test("fails by a status, by a broken answer, by nobody there", async () => {
+  test("an HTTP request fails on an error status, a broken response or a refused connection", async () => {
     const host = await serve((request, response) => {
       if (request.url === "/broken") {
         response.writeHead(200, { "content-length": "100" });
@@ -72,7 +72,7 @@ describe("a request", () => {
     });
   });
 
-  test("goes to the address that was checked, however the name changes", async () => {
+  test("an HTTP request connects to the checked address without a second resolution", async () => {
     let hits = 0;
     const host = await serve((request, response) => {
       hits += 1;
@@ -85,7 +85,7 @@ describe("a request", () => {
     expect([body, hits, answers.length]).toEqual([`rebind.test:${port}`, 1, 1]);
   });
 
-  test("goes nowhere when one address of the name is private", async () => {
+  test("an HTTP request is not sent if one address of its host is private", async () => {
     let hits = 0;
     const host = await serve((_, response) => {
       hits += 1;
@@ -99,54 +99,54 @@ describe("a request", () => {
   });
 });
 
-describe("an answer that is too much", () => {
+describe("limits of HTTP responses", () => {
   test.each<[string, (response: ServerResponse) => void]>([
     [
-      "a body without end",
+      "an endless body",
       (response) =>
         void response.write("x".repeat(70_000), function more() {
           response.write("x".repeat(70_000), more);
         }),
     ],
     [
-      "a packed bomb",
+      "a compression bomb",
       (response) => response.setHeader("content-encoding", "gzip").end(gzipSync(Buffer.alloc(50_000_000))),
     ],
-    ["a head and then nothing", (response) => void response.writeHead(200).write("x")],
-    ["nothing", () => {}],
-  ])("%s is given up", async (_, answer) => {
+    ["a body that stops after one byte", (response) => void response.writeHead(200).write("x")],
+    ["a missing response", () => {}],
+  ])("%s exceeds a limit of the HTTP client", async (_, answer) => {
     const host = await serve((_request, response) => answer(response));
     const client = clientFor(host, { responseBytesMax: 100_000, timeoutMs: 300 });
     await expect(client.request({ url: `http://${host}/` })).rejects.toMatchObject({ code: "HTTP_LIMIT" });
   });
 
-  test("a packed answer within bounds is unpacked", async () => {
+  test("a compressed response within the limit is decompressed", async () => {
     const host = await serve((_, response) => response.setHeader("content-encoding", "gzip").end(gzipSync("hello")));
     expect((await clientFor(host).request({ url: `http://${host}/` })).body).toBe("hello");
   });
 
-  test("a body that is too large is not sent", async () => {
+  test("a request body above the limit is not sent", async () => {
     await expect(
       clientFor("127.0.0.1:1", { requestBytesMax: 10 }).request({ url: "http://127.0.0.1:1/", body: "x".repeat(11) }),
     ).rejects.toMatchObject({ code: "HTTP_LIMIT" });
   });
 });
 
-describe("a redirect", () => {
+describe("HTTP redirects", () => {
   const redirecting = (to: () => string) =>
     serve((request, response) => {
       if (request.url === "/start") response.writeHead(302, { location: to() }).end();
       else response.end(JSON.stringify(request.headers));
     });
 
-  test("is not followed unless asked for", async () => {
+  test("a redirect is not followed by default", async () => {
     const host = await redirecting(() => "/end");
     await expect(clientFor(host).request({ url: `http://${host}/start` })).rejects.toMatchObject({
       code: "HTTP_REFUSED",
     });
   });
 
-  test("is checked like the first address", async () => {
+  test("the target of a redirect is checked like the first URL", async () => {
     for (const to of [
       "http://169.254.169.254/latest/meta-data",
       "http://127.0.0.1:1/",
@@ -160,7 +160,7 @@ describe("a redirect", () => {
     }
   });
 
-  test("carries nothing private to another origin", async () => {
+  test("a redirect sends no private headers to another origin", async () => {
     const other = await serve((request, response) => response.end(JSON.stringify(request.headers)));
     const host = await redirecting(() => `http://${other}/`);
     const client = httpClient({ trustedHosts: [host, other], redirectsMax: 1 });
@@ -172,7 +172,7 @@ describe("a redirect", () => {
     expect(String(body)).not.toMatch(/cookie|x-key/);
   });
 
-  test("that goes round ends", async () => {
+  test("a redirect loop ends after three redirects", async () => {
     const host = await serve((_, response) => response.writeHead(302, { location: "/" }).end());
     await expect(clientFor(host, { redirectsMax: 100 }).request({ url: `http://${host}/` })).rejects.toMatchObject({
       code: "HTTP_REFUSED",

@@ -5,45 +5,48 @@ import {
   checkAddresses,
   checkHeaders,
   checkUrl,
-  filledUrl,
+  expandUrl,
   type HttpRules,
   refusal,
   type Target,
 } from "./http-rules.ts";
 
 export interface HttpClientOptions extends HttpRules {
+  /** Maximum duration of one request, including the whole response. Default 10 s. */
   readonly timeoutMs?: number;
-  /** Of the answer, unpacked. */
+  /** Maximum size of the decompressed response. Default 1 MiB. */
   readonly responseBytesMax?: number;
+  /** Maximum size of the request body. Default 1 MiB. */
   readonly requestBytesMax?: number;
-  /** None are followed unless this says so; three at most. */
+  /** Redirects to follow, at most 3. Default 0. */
   readonly redirectsMax?: number;
-  /** Gives the addresses of a name; the system's resolver unless said otherwise. */
+  /** Resolves a host name to addresses. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  /** Gives the value for a header that is written as `secret:name`. It goes into the request and nowhere else. */
+  /** Returns the value of a header written as `secret:name`. The value is used only in the request. */
   readonly secret?: (name: string) => string | undefined;
 }
 
 export interface HttpRequest {
+  /** Default GET. */
   readonly method?: string;
-  /** May hold `{name}` after its host; `parts` gives the text, which is encoded. */
+  /** May contain `{name}` after the host, which is replaced by the encoded value of `parts`. */
   readonly url: string;
   readonly parts?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text is sent as it is, everything else as JSON. */
+  /** A string is sent as text, any other value as JSON. */
   readonly body?: unknown;
-  /** Sent as `Idempotency-Key`: the same for each attempt of a step. */
+  /** Sent as `Idempotency-Key`. Use the same key for every attempt of a step. */
   readonly idempotencyKey?: string;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON where the answer says that it is JSON, else text. */
+  /** Parsed JSON if the content type is JSON, otherwise text. */
   readonly body: Json;
 }
 
-/** Sends requests to the public net, and to the hosts that it is told to trust. */
+/** Sends requests to public addresses and to trusted hosts. */
 export interface HttpClient {
   request(request: HttpRequest): Promise<HttpResponse>;
 }
@@ -51,7 +54,7 @@ export interface HttpClient {
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const REDIRECTS_MAX = 3;
 
-interface Prepared {
+interface PreparedRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
@@ -60,11 +63,14 @@ interface Prepared {
 export function httpClient(options: HttpClientOptions = {}): HttpClient {
   return {
     request: async (request) => {
-      const url = filledUrl(request.url, request.parts ?? {});
-      const prepared = preparedOf(request, options, checkUrl(url, options));
+      const url = expandUrl(request.url, request.parts ?? {});
+      const prepared = prepareRequest(request, options, checkUrl(url, options));
       const answer = await sendTo(url, prepared, options, Math.min(options.redirectsMax ?? 0, REDIRECTS_MAX));
       if (answer.status >= 400) {
-        throw new PawlError("HTTP_FAILED", `${prepared.method} ${hostOf(url)} answered with status ${answer.status}`);
+        throw new PawlError(
+          "HTTP_FAILED",
+          `${prepared.method} request to ${hostOf(url)} failed with status ${answer.status}`,
+        );
       }
       return { status: answer.status, headers: answer.headers, body: bodyOf(answer, url) };
     },
@@ -75,14 +81,17 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-function preparedOf(request: HttpRequest, options: HttpClientOptions, { url }: Target): Prepared {
+function prepareRequest(request: HttpRequest, options: HttpClientOptions, { url }: Target): PreparedRequest {
   const method = (request.method ?? "GET").toUpperCase();
-  if (!METHODS.includes(method)) throw refusal(url, `there is no method ${method}`);
+  if (!METHODS.includes(method)) throw refusal(url, `unknown method ${method}`);
   const { body: given } = request;
   const body = given === undefined || given === null ? null : typeof given === "string" ? given : JSON.stringify(given);
   const max = options.requestBytesMax ?? 1_048_576;
   if (body !== null && Buffer.byteLength(body) > max) {
-    throw new PawlError("HTTP_LIMIT", `the body for ${url.host} has more than ${max} bytes; it was not sent`);
+    throw new PawlError(
+      "HTTP_LIMIT",
+      `request body for ${url.host} has more than ${max} bytes; it was not sent; raise requestBytesMax`,
+    );
   }
   const type = typeof given === "string" ? "text/plain; charset=utf-8" : "application/json";
   const headers: Record<string, string> = {
@@ -100,13 +109,13 @@ function withSecret(url: URL, value: string, { secret }: HttpClientOptions): str
   if (!value.startsWith("secret:")) return value;
   const name = value.slice("secret:".length);
   const found = secret?.(name);
-  if (found === undefined) throw refusal(url, `there is no secret ${name}`);
+  if (found === undefined) throw refusal(url, `secret ${name} not found`);
   return found;
 }
 
 async function sendTo(
   url: string,
-  prepared: Prepared,
+  prepared: PreparedRequest,
   options: HttpClientOptions,
   redirects: number,
 ): Promise<HttpSendResponse> {
@@ -117,24 +126,27 @@ async function sendTo(
   const answer = await sendHttp({
     ...prepared,
     url: target.url,
-    // What was checked is what is connected to: the name is not looked up again.
+    // Connect to the checked address. A second name resolution could return another one.
     address,
     timeoutMs: options.timeoutMs ?? 10_000,
     responseBytesMax: options.responseBytesMax ?? 1_048_576,
   });
   const location = answer.headers.location;
   if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
-  if (redirects === 0) throw refusal(target.url, "it redirects elsewhere, and redirects are not followed");
+  if (redirects === 0) throw refusal(target.url, "the response is a redirect; raise redirectsMax to follow it");
   const next = new URL(location, target.url);
   if (target.url.protocol === "https:" && next.protocol !== "https:")
-    throw refusal(next, "it leads from https to http");
+    throw refusal(next, "redirect from https to http");
   return sendTo(next.href, redirected(prepared, answer.status, target.url, next), options, redirects - 1);
 }
 
 const PRIVATE_HEADERS = ["authorization", "cookie", "idempotency-key"];
 
-/** Another origin hears nothing that was meant for the first; only 307 and 308 repeat a body. */
-function redirected(prepared: Prepared, status: number, from: URL, to: URL): Prepared {
+/**
+ * The request after a redirect. Status 301, 302 and 303 change every method but GET and HEAD to GET without a body. Another origin
+ * receives neither the body nor private headers.
+ */
+function redirected(prepared: PreparedRequest, status: number, from: URL, to: URL): PreparedRequest {
   const keeps = status === 307 || status === 308 || prepared.method === "GET" || prepared.method === "HEAD";
   const isOther = from.origin !== to.origin;
   const headers = Object.entries(prepared.headers).filter(
@@ -153,6 +165,8 @@ function bodyOf(answer: HttpSendResponse, url: string): Json {
   try {
     return answer.body === "" ? null : (JSON.parse(answer.body) as Json);
   } catch (error) {
-    throw new PawlError("HTTP_FAILED", `${hostOf(url)} says that it answers with JSON, and does not`, { cause: error });
+    throw new PawlError("HTTP_FAILED", `response of ${hostOf(url)} has content-type JSON but is not valid JSON`, {
+      cause: error,
+    });
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isPublicAddress } from "./address.ts";
-import { checkAddresses, checkHeaders, checkUrl, filledUrl } from "./http-rules.ts";
+import { checkAddresses, checkHeaders, checkUrl, expandUrl } from "./http-rules.ts";
 
 const code = (act: () => unknown): string => {
   try {
@@ -11,8 +11,8 @@ const code = (act: () => unknown): string => {
   return "allowed";
 };
 
-/** Ways to write an address that must not be reached. */
-const CLOSED = [
+/** URLs that must be rejected, in many spellings. */
+const REJECTED = [
   ...[
     "http://127.0.0.1/",
     "http://127.1/",
@@ -121,13 +121,13 @@ const CLOSED = [
   ],
 ];
 
-describe("where a request may go", () => {
-  test.each(CLOSED)("%s is refused", (url) => {
+describe("targets of requests", () => {
+  test.each(REJECTED)("URL %s is rejected", (url) => {
     expect(code(() => checkUrl(url, {}))).toBe("HTTP_REFUSED");
   });
 
-  test("there are at least 120 spellings", () => {
-    expect(CLOSED.length).toBeGreaterThanOrEqual(120);
+  test("at least 120 rejected URLs are tested", () => {
+    expect(REJECTED.length).toBeGreaterThanOrEqual(120);
   });
 
   test.each([
@@ -137,11 +137,11 @@ describe("where a request may go", () => {
     "https://[2606:4700::1111]/",
     "http://172.32.0.1/",
     "http://EXAMPLE.com:80/",
-  ])("%s is allowed", (url) => {
+  ])("URL %s is allowed", (url) => {
     expect(code(() => checkUrl(url, {}))).toBe("allowed");
   });
 
-  test("all addresses of a name have to be public", () => {
+  test("all addresses of a host must be public", () => {
     const target = checkUrl("http://example.com/", {});
     expect(code(() => checkAddresses(target, ["8.8.8.8"]))).toBe("allowed");
     expect(code(() => checkAddresses(target, ["8.8.8.8", "127.0.0.1"]))).toBe("HTTP_REFUSED");
@@ -150,7 +150,7 @@ describe("where a request may go", () => {
     expect(code(() => checkAddresses(target, []))).toBe("HTTP_REFUSED");
   });
 
-  test("with allowed hosts no other is reached", () => {
+  test("allowedHosts excludes all other hosts", () => {
     const rules = { allowedHosts: ["api.example.com", "*.example.org"] };
     expect(code(() => checkUrl("http://api.example.com/", rules))).toBe("allowed");
     expect(code(() => checkUrl("http://a.b.example.org/", rules))).toBe("allowed");
@@ -159,7 +159,7 @@ describe("where a request may go", () => {
     expect(code(() => checkUrl("http://api.example.com.evil.net/", rules))).toBe("HTTP_REFUSED");
   });
 
-  test("a trusted host is reached at its port", () => {
+  test("a trusted host is allowed only at its port", () => {
     const rules = { trustedHosts: ["127.0.0.1:8080"] };
     expect(code(() => checkUrl("http://127.0.0.1:8080/", rules))).toBe("allowed");
     expect(code(() => checkUrl("http://127.0.0.1:8081/", rules))).toBe("HTTP_REFUSED");
@@ -178,12 +178,12 @@ describe("where a request may go", () => {
     "12345::",
     "fe80::1%eth0",
     "::ffff:1.2.3",
-  ])("%j is no public address", (text) => {
+  ])("%j is not a public address", (text) => {
     expect(isPublicAddress(text)).toBe(false);
   });
 });
 
-describe("what a request holds", () => {
+describe("headers and URL templates", () => {
   const url = new URL("http://example.com/");
   test.each([
     { "x\r\ny": "1" },
@@ -196,19 +196,19 @@ describe("what a request holds", () => {
     { "": "1" },
     { "a b": "1" },
     { x: "ü\u0100" },
-  ])("the header %j is refused", (headers) => {
+  ])("the header %j is rejected", (headers) => {
     expect(code(() => checkHeaders(url, headers as unknown as Record<string, string>))).toBe("HTTP_REFUSED");
   });
 
-  test("parts of an address stay parts", () => {
-    expect(filledUrl("https://example.com/a/{id}?q={q}", { id: "../x?y#z", q: "a&b=c" })).toBe(
+  test("a part of a URL template cannot change the structure of the URL", () => {
+    expect(expandUrl("https://example.com/a/{id}?q={q}", { id: "../x?y#z", q: "a&b=c" })).toBe(
       "https://example.com/a/..%2Fx%3Fy%23z?q=a%26b%3Dc",
     );
-    expect(code(() => filledUrl("https://{host}/", { host: "evil" }))).toBe("HTTP_REFUSED");
-    expect(code(() => filledUrl("{url}", { url: "http://evil/" }))).toBe("HTTP_REFUSED");
-    expect(code(() => filledUrl("https://example.com{x}", { x: ".evil.net" }))).toBe("HTTP_REFUSED");
-    expect(code(() => filledUrl("https://example.com/{x}", { x: ".." }))).toBe("HTTP_REFUSED");
-    expect(code(() => filledUrl("https://example.com/{x}", {}))).toBe("HTTP_REFUSED");
-    expect(code(() => filledUrl("https://example.com/{constructor}", {}))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("https://{host}/", { host: "evil" }))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("{url}", { url: "http://evil/" }))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("https://example.com{x}", { x: ".evil.net" }))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("https://example.com/{x}", { x: ".." }))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("https://example.com/{x}", {}))).toBe("HTTP_REFUSED");
+    expect(code(() => expandUrl("https://example.com/{constructor}", {}))).toBe("HTTP_REFUSED");
   });
 });

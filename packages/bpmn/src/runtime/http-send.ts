@@ -8,7 +8,7 @@ import { PawlError } from "pawl";
 
 interface HttpSendRequest {
   readonly url: URL;
-  /** The checked address to connect to, instead of resolving the name again. */
+  /** The checked address to connect to. The host name is not resolved again. */
   readonly address: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,18 +28,18 @@ export async function resolveHost(host: string): Promise<readonly string[]> {
   try {
     return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
   } catch (error) {
-    throw new PawlError("HTTP_FAILED", `the host ${host} was not found`, { cause: error });
+    throw new PawlError("HTTP_FAILED", `host ${host} not found; check the name`, { cause: error });
   }
 }
 
-/** Sends one request over its own connection. The timeout includes reading the whole response. */
+/** Sends one request over its own connection. `timeoutMs` includes reading the whole response. */
 export function sendHttp(sending: HttpSendRequest): Promise<HttpSendResponse> {
   const { url, address, timeoutMs } = sending;
   return new Promise((resolve, reject) => {
     const sent: ClientRequest = (url.protocol === "https:" ? requestHttps : requestHttp)(url, {
       method: sending.method,
       headers: { ...sending.headers, "accept-encoding": "gzip, deflate, br", connection: "close" },
-      // No agent, so that requests share no connection, and no proxy of the environment is used.
+      // No agent: requests share no connection, and no proxy of the environment is used.
       agent: false,
       lookup: (_host, { all }, callback) => {
         const family = isIP(address);
@@ -47,7 +47,10 @@ export function sendHttp(sending: HttpSendRequest): Promise<HttpSendResponse> {
         else callback(null, address, family);
       },
     });
-    const timer = setTimeout(() => sent.destroy(limit(`${url.host} did not answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(
+      () => sent.destroy(limit(`no complete response from ${url.host} within ${timeoutMs} ms`)),
+      timeoutMs,
+    );
     const fail = (error: Error): void => {
       clearTimeout(timer);
       sent.destroy();
@@ -69,7 +72,7 @@ function limit(text: string): PawlError {
 }
 
 function failed(url: URL, error: Error): PawlError {
-  return new PawlError("HTTP_FAILED", `the request to ${url.host} failed: ${error.message}`, { cause: error });
+  return new PawlError("HTTP_FAILED", `request to ${url.host} failed: ${error.message}`, { cause: error });
 }
 
 function headersOf(response: IncomingMessage): Record<string, string> {
@@ -106,11 +109,11 @@ function read(response: IncomingMessage, { url, responseBytesMax }: HttpSendRequ
       size += chunk.length;
       chunks.push(chunk);
       if (size > responseBytesMax) {
-        reject(limit(`the answer of ${url.host} has more than ${responseBytesMax} bytes`));
+        reject(limit(`response of ${url.host} has more than ${responseBytesMax} bytes; raise responseBytesMax`));
         stream.destroy();
       }
     });
     stream.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-    response.on("aborted", () => reject(new Error("the connection broke")));
+    response.on("aborted", () => reject(new Error("connection closed before the end of the response")));
   });
 }

@@ -1,7 +1,7 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSWASMModule } from "quickjs-emscripten-core";
 import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 
-/** What the worker gets besides its program. */
+/** The arguments of the worker's program. */
 interface SandboxHost {
   readonly load: (specifier: string) => unknown;
   readonly prelude: string;
@@ -9,7 +9,7 @@ interface SandboxHost {
   readonly answer: (answer: ScriptResult | SandboxReady) => void;
 }
 
-/** The worker has loaded its engine. The time limit of the script starts now. */
+/** The worker has loaded QuickJS. From now on only the script takes time. */
 export interface SandboxReady {
   readonly kind: "ready";
 }
@@ -20,10 +20,11 @@ interface Core {
 }
 
 /**
- * The program of a worker thread, sent to it as text, so that it works from sources and from the published package. These
- * functions may use only each other and their arguments.
+ * The program of a worker thread. It is sent as text, so it works from the sources and from the published build. These functions
+ * must use only each other and their arguments.
  *
- * Each script gets its own runtime. The WebAssembly module is shared until a failure in it; then the worker is not used again.
+ * Each script gets its own QuickJS runtime. The scripts of a worker share the WebAssembly module; after an error in it, the worker
+ * is not used again.
  */
 function sandboxWorker({ load, prelude, receive, answer }: SandboxHost): void {
   const module = loadEngine(load);
@@ -36,7 +37,7 @@ function sandboxWorker({ load, prelude, receive, answer }: SandboxHost): void {
       try {
         answer(runInSandbox(job, quickjs, prelude));
       } catch (error) {
-        const reason = `the sandbox broke: ${error instanceof Error ? error.name : "unknown"}`;
+        const reason = `sandbox error: ${error instanceof Error ? error.name : "unknown"}`;
         answer({ kind: "limit", id: job.id, reason, isBroken: true });
       }
     });
@@ -63,7 +64,7 @@ function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: strin
   const context = runtime.newContext();
   const begin = prepareScript(context, prelude, job);
   let isLate = false;
-  // Setup does not count as time of the script.
+  // The deadline excludes the setup above.
   const deadline = Date.now() + limits.timeoutMs;
   runtime.setInterruptHandler(() => {
     isLate = Date.now() > deadline;
@@ -72,7 +73,7 @@ function runInSandbox(job: ScriptJob, quickjs: QuickJSWASMModule, prelude: strin
   const result = context.callFunction(begin, context.undefined);
   if (isLate) return { kind: "limit", id, reason: `it ran longer than ${limits.timeoutMs} ms`, isBroken: true };
   if (result.error !== undefined) {
-    return { kind: "limit", id, reason: "it used more memory or stack than it may", isBroken: true };
+    return { kind: "limit", id, reason: "memory or stack limit exceeded", isBroken: true };
   }
   const text = context.getString(result.value);
   for (const handle of [result.value, begin, context, runtime]) handle.dispose();
@@ -97,14 +98,14 @@ function scriptResult(text: string, { id, limits }: ScriptJob): ScriptResult {
   const body = text.slice(1);
   if (text.startsWith("=")) return { kind: "value", id, json: body };
   if (text.startsWith(">")) {
-    const reason = `its result has more than ${limits.outputCharsMax} characters`;
+    const reason = `result has more than ${limits.outputCharsMax} characters`;
     return { kind: "limit", id, reason, isBroken: false };
   }
   const isLimit = /^InternalError: (?:out of memory|stack overflow)/.test(body);
   return isLimit ? { kind: "limit", id, reason: body, isBroken: false } : { kind: "failed", id, reason: body };
 }
 
-/** The program as text. It is called with a `SandboxHost`. */
+/** The program as text: an expression whose value is `sandboxWorker`. */
 export const SANDBOX_PROGRAM: string = `(() => {
 ${[loadEngine, runInSandbox, prepareScript, scriptResult, sandboxWorker].map(String).join("\n")}
 return sandboxWorker;

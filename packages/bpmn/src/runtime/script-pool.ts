@@ -3,9 +3,9 @@ import { PRELUDE } from "../script/prelude.ts";
 import type { ScriptJob, ScriptResult } from "../script/script-job.ts";
 import { SANDBOX_PROGRAM, type SandboxReady } from "./sandbox-worker.ts";
 
-/** How long an interrupted script may take to stop before its worker is terminated. */
+/** Time between the interrupt of a script and the termination of its worker. */
 const GRACE_MS = 500;
-/** How long a worker may take to load its engine. */
+/** Time after which a worker that has not loaded QuickJS counts as failed. */
 const START_MS = 60_000;
 
 const PROGRAM = `
@@ -32,11 +32,11 @@ interface PoolWorker {
 }
 
 /**
- * A pool of worker threads that execute scripts, one at a time each.
+ * Runs scripts in worker threads, one script at a time per thread.
  *
- * 1. Every job gets exactly one result: from its worker, by timeout, or because the pool was closed.
- * 2. A worker that timed out, failed or exited gets no more jobs.
- * 3. There are at most `size` workers and `queueMax` queued jobs.
+ * 1. Every job gets exactly one result: from its worker, from its timeout, or from `close`.
+ * 2. A worker that timed out, failed or exited runs no other script.
+ * 3. There are at most `size` workers and at most `queueMax` waiting jobs.
  */
 export class ScriptPool {
   readonly #size: number;
@@ -52,14 +52,15 @@ export class ScriptPool {
 
   run(job: ScriptJob): Promise<ScriptResult> {
     if (this.#isClosed) return Promise.resolve(refused(job, "the sandbox is closed"));
-    if (this.#queue.length >= this.#queueMax) return Promise.resolve(refused(job, "too many scripts wait"));
+    if (this.#queue.length >= this.#queueMax)
+      return Promise.resolve(refused(job, "too many scripts are waiting; raise queueMax or size"));
     return new Promise((done) => {
       this.#queue.push({ job, done });
       this.#assignJobs();
     });
   }
 
-  /** Terminates all workers. Running and queued scripts get an error. */
+  /** Terminates all workers. Running and waiting scripts get a result of kind `limit`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { job, done } of this.#queue.splice(0)) done(refused(job, "the sandbox is closed"));
@@ -95,8 +96,8 @@ export class ScriptPool {
       worker.isReady = true;
       this.#limitTime(worker);
     });
-    thread.on("error", (error) => void this.#end(worker, `its worker failed: ${error.name}`));
-    thread.on("exit", () => void this.#end(worker, "its worker ended"));
+    thread.on("error", (error) => void this.#end(worker, `its worker thread failed: ${error.name}`));
+    thread.on("exit", () => void this.#end(worker, "its worker thread exited"));
     this.#workers.add(worker);
     return worker;
   }
@@ -108,7 +109,7 @@ export class ScriptPool {
     this.#limitTime(worker);
   }
 
-  /** Starts the time limit. It starts again when the engine is loaded, which does not count as time of the script. */
+  /** Starts the timeout. Restarted when QuickJS is loaded, because loading does not count as the script's time. */
   #limitTime(worker: PoolWorker): void {
     clearTimeout(worker.timer);
     if (worker.current === null) return;
@@ -128,7 +129,7 @@ export class ScriptPool {
     this.#assignJobs();
   }
 
-  /** Removes a worker from the pool, ends its job and terminates it. */
+  /** Removes the worker from the pool, returns a result for its job, and terminates it. */
   async #end(worker: PoolWorker, reason: string): Promise<void> {
     if (!this.#workers.delete(worker)) return;
     const { current } = worker;

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 
-/** A unique id. */
+/** Returns a new unique id. */
 export function freshId(): string {
   return randomUUID();
 }
 
-/** The system time, in epoch milliseconds. */
+/** The time of the system clock; epoch ms. */
 export function systemNow(): number {
   return Date.now();
 }

@@ -2,14 +2,13 @@ import { afterAll, describe, expect, test } from "vitest";
 import { scriptEngine } from "./script-engine.ts";
 
 /**
- * Ways out of a sandbox that have worked somewhere. Each way is tried with each probe: it has to come back with nothing of the host, or
- * fail.
+ * Known sandbox escapes. Each is combined with each probe, and must find nothing of the host or fail.
  */
 
 const scripts = scriptEngine({ size: 2, limits: { timeoutMs: 2_000 } });
 afterAll(() => scripts.close());
 
-/** Expressions that could be, or lead to, a global object or a function of the host. */
+/** Expressions that may evaluate to a global object or a function of the host. */
 const WAYS: readonly string[] = [
   "globalThis",
   "this",
@@ -97,7 +96,7 @@ const WAYS: readonly string[] = [
   "new AggregateError([globalThis]).errors[0]",
 ];
 
-/** What is looked for on the way's end. `g` is what was found. */
+/** Searches for host objects in `g`, the value of the expression. */
 const PROBES: readonly string[] = [
   "for (const name of NAMES) { try { if (name in Object(g) || typeof g.eval?.('typeof ' + name) === 'string' && g.eval('typeof ' + name) !== 'undefined') found.push(name) } catch (error) {} }",
   "for (const name of NAMES) { try { if (Function('g', 'return typeof g.' + name)(g) !== 'undefined') found.push(name) } catch (error) {} }",
@@ -111,7 +110,7 @@ const NAMES = [
   ...["performance", "navigator", "localStorage", "__dirname", "__filename", "HEAP8", "Module", "pawlCanary"],
 ];
 
-/** Whole scripts that reach for the host by other means. */
+/** Complete scripts that try to reach the host in other ways. */
 const SCRIPTS: readonly string[] = [
   "return require('fs').readFileSync('/etc/passwd', 'utf8')",
   "return process.env",
@@ -180,7 +179,7 @@ const SCRIPTS: readonly string[] = [
   "Promise.prototype.then = () => process; return Promise.resolve(null)",
 ];
 
-/** Scripts that want to use up the host. */
+/** Scripts that try to exhaust time, memory or stack. */
 const BOMBS: readonly string[] = [
   "for (;;);",
   "while (true) { try { throw 1 } catch (error) {} }",
@@ -250,10 +249,10 @@ const outcome = (source: string, timeoutMs = 2_000): Promise<{ value?: unknown; 
     (error: { code: string; message: string }) => ({ code: error.code, text: error.message }),
   );
 
-describe("ways out of the sandbox", () => {
+describe("sandbox escapes", () => {
   Object.assign(globalThis, { pawlCanary: "reached" });
 
-  test(`${WAYS.length * PROBES.length} payloads find nothing of the host`, async () => {
+  test(`${WAYS.length * PROBES.length} escape payloads find nothing of the host`, async () => {
     for (const way of WAYS) {
       for (const probe of PROBES) {
         const source = `const NAMES = ${JSON.stringify(NAMES)}; const found = []; const g = ${way}; ${probe}; return found`;
@@ -263,21 +262,21 @@ describe("ways out of the sandbox", () => {
     }
   });
 
-  test.each(SCRIPTS)("%s gives nothing", async (source) => {
+  test.each(SCRIPTS)("script %s returns nothing of the host", async (source) => {
     const { value, code } = await outcome(source);
     if (code === undefined) expect(["null", "{}", '""', '"undefined"']).toContain(JSON.stringify(value));
     else expect(["SCRIPT_FAILED", "SCRIPT_LIMIT"]).toContain(code);
   });
 
-  test("the host is as it was", () => {
+  test("the escape scripts have not changed the host's globals", () => {
     expect(Reflect.get(globalThis, "pawlCanary")).toBe("reached");
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect("toJSON" in {}).toBe(false);
   });
 });
 
-/** Counts the turns of the host's event loop: it turns on while a script does what it likes. */
-function turning(): () => number {
+/** Counts event-loop turns of the host, which must continue while a script runs. Returns a function that stops and returns the count. */
+function countTurns(): () => number {
   let turns = 0;
   let isOn = true;
   const turn = (): void => {
@@ -291,15 +290,15 @@ function turning(): () => number {
   };
 }
 
-describe("bombs", () => {
+describe("exhausting scripts", () => {
   test.each(BOMBS)(
-    "%s ends, the host goes on meanwhile, and the next script runs",
+    "%s is stopped without blocking the host, and the next script runs",
     { timeout: 60_000 },
     async (source) => {
-      const turns = turning();
+      const turns = countTurns();
       const { value, code, text = "" } = await outcome(source, 150);
       const turned = turns();
-      // One that ends by itself may do so within a turn.
+      // A script that ends by itself may do so within one turn.
       if (text.includes("ran longer than")) expect(turned).toBeGreaterThan(0);
       if (code === undefined) expect(JSON.stringify(value).length).toBeLessThan(1_000_001);
       else expect(["SCRIPT_FAILED", "SCRIPT_LIMIT"]).toContain(code);
@@ -308,7 +307,7 @@ describe("bombs", () => {
   );
 });
 
-test("the corpus has at least 200 payloads, each another", () => {
+test("the corpus has at least 200 distinct payloads", () => {
   const all = [...WAYS, ...SCRIPTS, ...BOMBS];
   expect(new Set(all).size).toBe(all.length);
   expect(all.length).toBeGreaterThanOrEqual(200);

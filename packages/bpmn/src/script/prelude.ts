@@ -1,6 +1,6 @@
 /**
- * Runs in the sandbox before each script, and runs it. It keeps what it needs before the script can change it, makes time and
- * randomness the same in every run, and lets nothing but text out.
+ * The program that runs each script in the sandbox. It saves the built-ins it needs before the script can change them, fixes time
+ * and the random seed, and returns only text.
  */
 export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax) {
   "use strict";
@@ -31,15 +31,15 @@ export const PRELUDE = `(function (source, variables, now, seed, outputCharsMax)
     try {
       return slice(text(error), 0, 500);
     } catch (ignored) {
-      return "an error that can't be told";
+      return "an error that cannot be converted to text";
     }
   };
   return function () {
     try {
       const value = compile("variables", source)(parse(variables));
-      if (isPromise(value)) return "!a script has to return a value, not a promise";
+      if (isPromise(value)) return "!the script returned a promise; return a value";
       const json = stringify(value === undefined ? null : value);
-      if (typeof json !== "string") return "!the result is not JSON";
+      if (typeof json !== "string") return "!the result is not JSON; return JSON";
       return json.length > outputCharsMax ? ">" : "=" + json;
     } catch (error) {
       return "!" + describe(error);

@@ -4,26 +4,26 @@ import { ScriptPool } from "../runtime/script-pool.ts";
 import { SCRIPT_LIMITS, type ScriptLimits } from "./script-job.ts";
 
 export interface ScriptEngineOptions {
-  /** Scripts that run at once; each has a thread of its own. */
+  /** Scripts that run at the same time, each in its own thread. Default 2. */
   readonly size?: number;
-  /** Scripts that may wait for one. */
+  /** Scripts that may wait for a free thread. Default 1,000. */
   readonly queueMax?: number;
   readonly limits?: Partial<ScriptLimits>;
 }
 
 export interface ScriptRequest {
-  /** The body of a JavaScript function: it sees `variables` and gives its result by `return`. */
+  /** The body of a JavaScript function. It reads `variables` and returns its result with `return`. */
   readonly source: string;
-  /** JSON. */
+  /** Must be JSON. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** What `Date` tells the script; epoch ms. */
+  /** The current time for `Date`; epoch ms. Default 0. */
   readonly now?: number;
-  /** What `Math.random` begins with. */
+  /** The seed of `Math.random`. Default 0. */
   readonly seed?: number;
   readonly timeoutMs?: number;
 }
 
-/** Runs JavaScript in a sandbox: JSON goes in, JSON comes out, and nothing else is within reach. */
+/** Runs JavaScript in a sandbox. Only JSON goes in and out; a script reaches nothing of the host. */
 export interface ScriptEngine {
   run(request: ScriptRequest): Promise<Json>;
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export function scriptEngine(options: ScriptEngineOptions = {}): ScriptEngine {
     if (input.length + source.length > limits.inputCharsMax) {
       throw new PawlError(
         "SCRIPT_LIMIT",
-        `the script and its variables have more than ${limits.inputCharsMax} characters; it was not run`,
+        `script and variables have more than ${limits.inputCharsMax} characters; pass fewer variables, or raise inputCharsMax`,
       );
     }
     ids += 1;
@@ -48,15 +48,15 @@ export function scriptEngine(options: ScriptEngineOptions = {}): ScriptEngine {
       case "value":
         return JSON.parse(answer.json, withoutPrototype) as Json;
       case "failed":
-        throw new PawlError("SCRIPT_FAILED", `the script failed: ${answer.reason}`);
+        throw new PawlError("SCRIPT_FAILED", `script failed: ${answer.reason}`);
       case "limit":
-        throw new PawlError("SCRIPT_LIMIT", `the script was ended: ${answer.reason}`);
+        throw new PawlError("SCRIPT_LIMIT", `script was stopped: ${answer.reason}`);
     }
   };
   return { run, close: () => pool.close() };
 }
 
-/** `__proto__` is data in JSON, and something else to code that copies it on. */
+/** Removes `__proto__`: it is data in JSON, but changes the prototype in code that copies it. */
 function withoutPrototype(key: string, value: unknown): unknown {
   return key === "__proto__" ? undefined : value;
 }

@@ -1,12 +1,12 @@
-/** What a script may use. */
+/** Limits of one script. */
 export interface ScriptLimits {
   readonly timeoutMs: number;
   readonly memoryBytesMax: number;
-  /** More than 256 KB of stack lets a script overflow the stack of the engine around it. */
+  /** At most 256 KB: with more, a script can overflow the stack of QuickJS itself. */
   readonly stackBytesMax: number;
-  /** Characters of the variables that go in, as JSON. */
+  /** Characters of the script and its variables as JSON. */
   readonly inputCharsMax: number;
-  /** Characters of the result that comes out, as JSON. */
+  /** Characters of the result as JSON. */
   readonly outputCharsMax: number;
 }
 
@@ -18,15 +18,15 @@ export const SCRIPT_LIMITS: ScriptLimits = {
   outputCharsMax: 1_000_000,
 };
 
-/** A script on its way to a worker. Everything in it is text and numbers. */
+/** A script as sent to a worker thread: text and numbers only. */
 export interface ScriptJob {
   readonly id: number;
   readonly source: string;
   /** JSON. */
   readonly variables: string;
-  /** What `Date` tells; epoch ms. */
+  /** The current time for `Date`; epoch ms. */
   readonly now: number;
-  /** What `Math.random` begins with. */
+  /** The seed of `Math.random`. */
   readonly seed: number;
   readonly limits: ScriptLimits;
 }
@@ -37,6 +37,6 @@ export type ScriptResult =
   | {
       readonly kind: "limit";
       readonly id: number;
-      readonly reason: string /** The worker is not to be used again. */;
+      readonly reason: string /** The worker must not run another script. */;
       readonly isBroken: boolean;
     };

@@ -11,7 +11,7 @@ import { decisionTasks } from "./decision-tasks.ts";
 import { httpTasks } from "./http-tasks.ts";
 import { scriptTasks } from "./script-tasks.ts";
 
-/** Requests, scripts and decisions as models ask for them, through all of a deployment, in real time. */
+/** Requests, scripts and decisions of deployed models, in real time. */
 
 const SIZES = readDecisions(
   '<definitions xmlns="https://www.omg.org/spec/DMN/20230324/MODEL/" name="m" namespace="urn:m"><inputData id="n" name="n"/><decision id="d" name="size"><variable name="size"/><informationRequirement><requiredInput href="#n"/></informationRequirement><literalExpression><text>if n > 5 then "large" else "small"</text></literalExpression></decision></definitions>',
@@ -52,7 +52,7 @@ beforeEach(async () => {
   });
 });
 
-test("a document's service, script and business rule tasks do their work", async () => {
+test("service, script and business rule tasks of a BPMN document are executed", async () => {
   await bpmn.deploy(
     documentOf(
       `<startEvent id="s"/>
@@ -75,7 +75,7 @@ test("a document's service, script and business rule tasks do their work", async
   });
 });
 
-test("so do those of a graph in JSON", async () => {
+test("service, script and business rule tasks of a JSON graph are executed", async () => {
   await bpmn.deploy({
     id: "g",
     nodes: [
@@ -116,7 +116,7 @@ test("so do those of a graph in JSON", async () => {
   expect(rest).toEqual({ id: "7", n: 2, twice: 4, size: "small" });
 });
 
-test("what a server refuses is an incident of the task", async () => {
+test("an error status of the server is an incident of the service task", async () => {
   await bpmn.deploy(
     documentOf(
       `<startEvent id="s"/><serviceTask id="ask"><extensionElements><pawl:properties>

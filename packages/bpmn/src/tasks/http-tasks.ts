@@ -6,8 +6,9 @@ import type { Job, TaskHandler } from "../program/handlers.ts";
 const HEADER = "header.";
 
 /**
- * A handler that sends the request that a service task is configured with, by properties: `method`, `url` with `{variable}` in it,
- * `header.Name`, `body`, `responseVariable`. A header or body that begins with `=` is FEEL. What the rules refuse is not tried again.
+ * A handler of service tasks that sends an HTTP request. The properties of the task configure it: `method`, `url`, which may contain
+ * `{variable}`, `header.Name`, `body` and `responseVariable`. A header or body that begins with `=` is FEEL. A request that the
+ * client rejects is not retried.
  */
 export function httpTasks(client: HttpClient): TaskHandler {
   return async (job) => {
@@ -25,7 +26,7 @@ export function httpTasks(client: HttpClient): TaskHandler {
 
 function requestOf({ element, variables, idempotencyKey }: Job): HttpRequest {
   const { url, method, body } = element.properties;
-  if (url === undefined) throw new CriticalError(`${element.id} has no url to send its request to`);
+  if (url === undefined) throw new CriticalError(`service task ${element.id} has no url; set its url property`);
   const headers = Object.entries(element.properties).flatMap(([name, value]) =>
     name.startsWith(HEADER) ? [[name.slice(HEADER.length), String(computed(value, variables) ?? "")] as const] : [],
   );

@@ -20,7 +20,7 @@ const jobOf = (element: object, variables: Record<string, unknown>): Job =>
     idempotencyKey: "r/e",
   }) as unknown as Job;
 
-test("a script task runs its JavaScript, and refuses another language", async () => {
+test("a script task runs JavaScript and rejects other languages", async () => {
   const engine = scriptEngine({ size: 1 });
   const handler = scriptTasks(engine, { now: () => 5 });
   const script = (text: string, format: string | null) => jobOf({ script: { text, format } }, { n: 2 });
@@ -30,12 +30,12 @@ test("a script task runs its JavaScript, and refuses another language", async ()
   });
   const draws = "return Math.random()";
   expect(await handler(script(draws, null))).toBe(await handler(script(draws, "text/javascript")));
-  await expect(handler(script("1", "groovy"))).rejects.toThrow("only JavaScript is run");
+  await expect(handler(script("1", "groovy"))).rejects.toThrow("only JavaScript is supported");
   await expect(handler(jobOf({}, {}))).rejects.toThrow("e has no script");
   await engine.close();
 });
 
-test("a business rule task makes its decision", async () => {
+test("a business rule task evaluates its decision", async () => {
   const model = readDecisions(
     '<definitions xmlns="https://www.omg.org/spec/DMN/20230324/MODEL/" name="m" namespace="urn:m"><inputData id="n" name="n"/><decision id="d" name="size"><variable name="size"/><informationRequirement><requiredInput href="#n"/></informationRequirement><literalExpression><text>if n > 5 then "large" else "small"</text></literalExpression></decision></definitions>',
   );
@@ -45,7 +45,7 @@ test("a business rule task makes its decision", async () => {
   expect(() => handler(jobOf({ decision: "none" }, {}))).toThrow("which no model has");
 });
 
-test("a service task sends its request and keeps what it got", async () => {
+test("a service task sends its request and stores the response in a variable", async () => {
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk) => {

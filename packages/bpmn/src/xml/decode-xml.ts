@@ -1,9 +1,9 @@
 import { malformed, tooLarge } from "./xml-error.ts";
 
-/** Encodings that a declaration may name. Others, UTF-7 above all, let text pass a check that means something else later. */
+/** Allowed encodings. In others, such as UTF-7, text could pass a check and mean something else after decoding. */
 const ENCODINGS = new Set(["utf-8", "us-ascii", "iso-8859-1", "windows-1252", "utf-16", "utf-16le", "utf-16be"]);
 
-/** The text of a document: by its byte order mark, else by its declaration, else as UTF-8. Bytes that fit not are refused. */
+/** Decodes a document by its byte order mark, otherwise by its declaration, otherwise as UTF-8. Invalid bytes are rejected. */
 export function decodeXml(source: string | Uint8Array, charsMax: number): string {
   if (source.length > charsMax * (typeof source === "string" ? 1 : 4)) throw tooLarge("characters", charsMax);
   const text = typeof source === "string" ? source : decodeBytes(source);
@@ -16,9 +16,9 @@ function decodeBytes(bytes: Uint8Array): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (error) {
-    const flaw = malformed(1, `the bytes are not ${encoding}`);
-    flaw.cause = error;
-    throw flaw;
+    const invalid = malformed(1, `bytes are not valid ${encoding}`);
+    invalid.cause = error;
+    throw invalid;
   }
 }
 
@@ -28,7 +28,7 @@ function encodingOf(bytes: Uint8Array): string {
   const head = String.fromCharCode(...bytes.subarray(0, 200));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']/.exec(head)?.[1]?.toLowerCase();
   if (declared === undefined) return "utf-8";
-  if (!ENCODINGS.has(declared)) throw malformed(1, `the encoding ${declared} is not read; save the document as UTF-8`);
-  // A declaration that could be read as ASCII can't be in UTF-16, whatever it says.
+  if (!ENCODINGS.has(declared)) throw malformed(1, `encoding ${declared} is not supported; save the document as UTF-8`);
+  // The declaration was readable as ASCII, so the document is not UTF-16.
   return declared.startsWith("utf-16") ? "utf-8" : declared;
 }

@@ -7,7 +7,7 @@ const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", qu
 const NAME = /[\p{L}_:][\p{L}\p{N}\p{M}_:.\-·]*/uy;
 const SPACE = /[ \t\r\n]*/y;
 
-interface Open extends XmlElement {
+interface OpenElement extends XmlElement {
   readonly written: string;
   readonly attributes: Map<string, string>;
   readonly children: XmlElement[];
@@ -15,9 +15,8 @@ interface Open extends XmlElement {
 }
 
 /**
- * Reads a document that may come from anybody: no document type, no entities but the five of the standard, nothing from
- * elsewhere, and bounds on everything. It goes through the text once, with a stack of its own, so that neither time nor
- * memory can grow beyond a small multiple of the text's.
+ * Reads an untrusted document. It accepts no document type, only the five predefined entities, and loads nothing from elsewhere;
+ * every size is limited. One pass with an explicit stack keeps time and memory proportional to the text.
  */
 export function readXml(source: string | Uint8Array, limits: Partial<XmlLimits> = {}): XmlElement {
   return new XmlReader(source, { ...XML_LIMITS, ...limits }).read();
@@ -26,14 +25,14 @@ export function readXml(source: string | Uint8Array, limits: Partial<XmlLimits> 
 class XmlReader {
   readonly #text: string;
   readonly #limits: XmlLimits;
-  readonly #open: Open[] = [];
+  readonly #open: OpenElement[] = [];
   #at = 0;
   #line = 0;
   #lineEnd = -1;
   #elements = 0;
   #references = 0;
   #declarations = 0;
-  #root: Open | null = null;
+  #root: OpenElement | null = null;
 
   constructor(source: string | Uint8Array, limits: XmlLimits) {
     this.#text = decodeXml(source, limits.charsMax);
@@ -47,8 +46,8 @@ class XmlReader {
       if (tag !== -1) this.#markup();
     }
     const unclosed = this.#open.at(-1);
-    if (unclosed !== undefined) throw this.#flaw(`<${unclosed.written}> of line ${unclosed.line} is not closed`);
-    if (this.#root === null) throw this.#flaw("there is no element");
+    if (unclosed !== undefined) throw this.#syntaxError(`<${unclosed.written}> of line ${unclosed.line} is not closed`);
+    if (this.#root === null) throw this.#syntaxError("no root element");
     return this.#root;
   }
 
@@ -57,7 +56,7 @@ class XmlReader {
     const raw = this.#text.slice(this.#at, end);
     const parent = this.#open.at(-1);
     if (parent !== undefined) parent.text += this.#resolved(raw);
-    else if (/[^ \t\r\n]/.test(raw)) throw this.#flaw("there is text outside of the root element");
+    else if (/[^ \t\r\n]/.test(raw)) throw this.#syntaxError("text outside the root element");
     this.#at = end;
   }
 
@@ -67,21 +66,22 @@ class XmlReader {
     if (text.startsWith("<!--", at)) this.#skipPast("-->", at + 4);
     else if (text.startsWith("<![CDATA[", at)) this.#characterData();
     else if (text.startsWith("<?", at)) this.#skipPast("?>", at + 2);
-    else if (text.startsWith("<!", at)) throw this.#flaw("document types and entities are refused; remove them");
+    else if (text.startsWith("<!", at))
+      throw this.#syntaxError("document types and entities are not allowed; remove them");
     else if (text.startsWith("</", at)) this.#endTag();
     else this.#startTag();
   }
 
   #skipPast(mark: string, from: number): void {
     const end = this.#text.indexOf(mark, from);
-    if (end === -1) throw this.#flaw(`there is no ${mark} to what begins here`);
+    if (end === -1) throw this.#syntaxError(`expected ${mark}`);
     this.#at = end + mark.length;
   }
 
   #characterData(): void {
     const start = this.#at + "<![CDATA[".length;
     const parent = this.#open.at(-1);
-    if (parent === undefined) throw this.#flaw("there is text outside of the root element");
+    if (parent === undefined) throw this.#syntaxError("text outside the root element");
     this.#skipPast("]]>", start);
     parent.text += this.#text.slice(start, this.#at - "]]>".length);
   }
@@ -92,7 +92,7 @@ class XmlReader {
     this.#space();
     this.#expect(">");
     const element = this.#open.pop();
-    if (element?.written !== name) throw this.#flaw(`</${name}> closes nothing that is open`);
+    if (element?.written !== name) throw this.#syntaxError(`</${name}> does not match the open element`);
   }
 
   #startTag(): void {
@@ -100,15 +100,15 @@ class XmlReader {
     const line = this.#lineHere();
     this.#at += 1;
     const written = this.#name();
-    if (this.#open.length >= depthMax) throw tooLarge("elements inside each other", depthMax);
+    if (this.#open.length >= depthMax) throw tooLarge("nested elements", depthMax);
     this.#elements += 1;
     if (this.#elements > elementsMax) throw tooLarge("elements", elementsMax);
     const parent = this.#open.at(-1);
-    if (parent === undefined && this.#root !== null) throw this.#flaw(`<${written}> is a second root element`);
+    if (parent === undefined && this.#root !== null) throw this.#syntaxError(`<${written}> is a second root element`);
     const attributes = this.#attributes();
     const prefixes = this.#withDeclared(parent?.prefixes ?? NO_PREFIXES, attributes);
     const { name, namespace } = this.#qualified(written, prefixes);
-    const element: Open = { written, name, namespace, attributes, prefixes, children: [], text: "", line };
+    const element: OpenElement = { written, name, namespace, attributes, prefixes, children: [], text: "", line };
     parent?.children.push(element);
     this.#root ??= element;
     if (this.#text[this.#at] === "/") this.#at += 1;
@@ -123,12 +123,12 @@ class XmlReader {
       this.#space();
       const next = this.#text[this.#at];
       if (next === ">" || next === "/" || next === undefined) return found;
-      if (before === this.#at) throw this.#flaw("a space is missing before an attribute");
+      if (before === this.#at) throw this.#syntaxError("expected a space before an attribute");
       const name = this.#name();
       this.#space();
       this.#expect("=");
       this.#space();
-      if (found.has(name)) throw this.#flaw(`the attribute ${name} is there twice`);
+      if (found.has(name)) throw this.#syntaxError(`duplicate attribute ${name}`);
       found.set(name, this.#value(name));
       if (found.size > this.#limits.attributesMax)
         throw tooLarge("attributes of one element", this.#limits.attributesMax);
@@ -137,13 +137,13 @@ class XmlReader {
 
   #value(name: string): string {
     const quote = this.#text[this.#at];
-    if (quote !== '"' && quote !== "'") throw this.#flaw(`the value of ${name} is not in quotes`);
+    if (quote !== '"' && quote !== "'") throw this.#syntaxError(`value of attribute ${name} is not quoted`);
     const start = this.#at + 1;
     this.#skipPast(quote, start);
     const raw = this.#text.slice(start, this.#at - 1);
     const max = this.#limits.attributeCharsMax;
-    if (raw.length > max) throw tooLarge(`characters in the attribute ${name}`, max);
-    if (raw.includes("<")) throw this.#flaw(`the value of ${name} holds <`);
+    if (raw.length > max) throw tooLarge(`characters in attribute ${name}`, max);
+    if (raw.includes("<")) throw this.#syntaxError(`value of attribute ${name} contains <; write &lt;`);
     return this.#resolved(raw.replace(/[\t\r\n]/g, " "));
   }
 
@@ -153,7 +153,7 @@ class XmlReader {
       this.#references += 1;
       if (this.#references > this.#limits.referencesMax) throw tooLarge("references", this.#limits.referencesMax);
       const character = body.endsWith(";") ? referenced(body.slice(0, -1)) : null;
-      if (character === null) throw this.#flaw(`&${body} is not a character; write &amp; for &`);
+      if (character === null) throw this.#syntaxError(`&${body} is not a valid character reference; write &amp; for &`);
       return character;
     });
   }
@@ -162,18 +162,18 @@ class XmlReader {
     const colon = written.indexOf(":");
     if (colon === -1) return { name: written, namespace: prefixes.get("") ?? "" };
     const namespace = prefixes.get(written.slice(0, colon));
-    if (namespace === undefined) throw this.#flaw(`the prefix of <${written}> is not declared`);
+    if (namespace === undefined) throw this.#syntaxError(`namespace prefix of <${written}> is not declared`);
     return { name: written.slice(colon + 1), namespace };
   }
 
-  /** Takes declarations of namespaces out of the attributes; without any, the parent's map serves on. */
+  /** Moves namespace declarations from the attributes to a new map. Returns the inherited map if there are none. */
   #withDeclared(inherited: ReadonlyMap<string, string>, attributes: Map<string, string>): ReadonlyMap<string, string> {
     const declared = [...attributes].filter(([name]) => name === "xmlns" || name.startsWith("xmlns:"));
     if (declared.length === 0) return inherited;
-    // Each map repeats what it inherits: that is what is counted, or few characters could ask for much memory.
+    // Each map copies the inherited entries, so those are counted too. Otherwise a short document could use much memory.
     this.#declarations += inherited.size + declared.length;
     const max = this.#limits.referencesMax;
-    if (this.#declarations > max) throw tooLarge("namespaces in force", max);
+    if (this.#declarations > max) throw tooLarge("namespace prefixes in scope", max);
     for (const [name] of declared) attributes.delete(name);
     return new Map([...inherited, ...declared.map(([name, value]) => [name.slice("xmlns:".length), value] as const)]);
   }
@@ -181,7 +181,7 @@ class XmlReader {
   #name(): string {
     NAME.lastIndex = this.#at;
     const found = NAME.exec(this.#text)?.[0];
-    if (found === undefined) throw this.#flaw("a name is missing");
+    if (found === undefined) throw this.#syntaxError("expected a name");
     this.#at += found.length;
     return found;
   }
@@ -192,11 +192,11 @@ class XmlReader {
   }
 
   #expect(mark: string): void {
-    if (this.#text[this.#at] !== mark) throw this.#flaw(`${mark} is missing`);
+    if (this.#text[this.#at] !== mark) throw this.#syntaxError(`expected ${mark}`);
     this.#at += 1;
   }
 
-  /** Counts on from the last time and remembers where the line ends, so that all lines together cost one pass. */
+  /** The current line. Counting continues from the previous call, so all calls together cost one pass. */
   #lineHere(): number {
     while (this.#lineEnd < this.#at) {
       const next = this.#text.indexOf("\n", this.#lineEnd + 1);
@@ -206,8 +206,8 @@ class XmlReader {
     return this.#line;
   }
 
-  #flaw(flaw: string): Error {
-    return malformed(this.#lineHere(), flaw);
+  #syntaxError(reason: string): Error {
+    return malformed(this.#lineHere(), reason);
   }
 }
 

@@ -1,21 +1,21 @@
 /** An element of an XML document, with its namespace resolved. */
 export interface XmlElement {
-  /** Without prefix. */
+  /** The local name, without prefix. */
   readonly name: string;
-  /** The namespace's address; empty where there is none. */
+  /** The namespace URI. Empty if there is none. */
   readonly namespace: string;
-  /** By name as written, prefix and all; declarations of namespaces are not among them. */
+  /** Attributes by name as written, including the prefix. Namespace declarations are not included. */
   readonly attributes: ReadonlyMap<string, string>;
-  /** The prefixes that were in force here, for values that are qualified names. */
+  /** The namespace prefixes in scope, for values that are qualified names. */
   readonly prefixes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** The text directly inside, without that of children. */
+  /** The text directly inside, without the text of children. */
   readonly text: string;
-  /** Where its tag begins; the first line is 1. */
+  /** The line of its start tag, from 1. */
   readonly line: number;
 }
 
-/** What a document may hold at most. */
+/** Limits of one document. */
 export interface XmlLimits {
   readonly charsMax: number;
   readonly depthMax: number;
@@ -23,7 +23,7 @@ export interface XmlLimits {
   readonly attributesMax: number;
   /** Characters of one attribute's value. */
   readonly attributeCharsMax: number;
-  /** Of references to characters, and of namespaces in force. */
+  /** Maximum of character references, and of namespace prefixes summed over elements that declare one. */
   readonly referencesMax: number;
 }
 

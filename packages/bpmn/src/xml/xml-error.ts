@@ -1,11 +1,11 @@
 import { PawlError } from "pawl";
 
-/** The document is no XML that is read here. */
-export function malformed(line: number, flaw: string): PawlError {
-  return new PawlError("XML_INVALID", `line ${line}: ${flaw}; the document was not read`);
+/** The document is not well-formed, or uses a feature that is rejected. */
+export function malformed(line: number, reason: string): PawlError {
+  return new PawlError("XML_INVALID", `invalid XML at line ${line}: ${reason}`);
 }
 
-/** The document is larger than what is read. */
+/** The document exceeds a limit. */
 export function tooLarge(what: string, max: number): PawlError {
-  return new PawlError("XML_LIMIT", `the document has more than ${max} ${what}; it was not read`);
+  return new PawlError("XML_LIMIT", `XML document has more than ${max} ${what}; split the document`);
 }

@@ -15,7 +15,7 @@ function entriesOf(context: FeelContext, run: Evaluation): FeelList {
   );
 }
 
-/** Null where an entry is no `{ key, value }`, or a key is there twice. */
+/** Null if an entry is not `{ key, value }`, or if a key occurs twice. */
 function contextFrom(entries: FeelList, run: Evaluation): FeelValue {
   const pairs = new Map<string, FeelValue>();
   run.grow(entries.length);
@@ -61,7 +61,7 @@ function parsed(text: string, run: Evaluation): FeelValue {
   try {
     return fromJson(JSON.parse(text));
   } catch (error) {
-    if (error instanceof SyntaxError) return run.warn("the text is not JSON");
+    if (error instanceof SyntaxError) return run.warn("text is not valid JSON");
     throw error;
   }
 }

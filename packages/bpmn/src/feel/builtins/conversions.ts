@@ -40,7 +40,7 @@ function timeFrom(hour: number, minute: number, second: number, offset: FeelValu
 
 const dayOf = (value: FeelValue): FeelDate => (isKind(value, "date and time") ? value.date : (value as FeelDate));
 
-/** A moment of a date at a time; a moment given as the date lends its date. */
+/** Combines a date and a time. Of a date and time, only the date is used. */
 function momentOf(date: FeelValue, time: FeelTime): FeelDateTime {
   return dateTimeOf(dayOf(date), time);
 }

@@ -18,7 +18,7 @@ function distinct(list: FeelList, run: Evaluation): FeelList {
   const kept: FeelValue[] = [];
   const objects: FeelValue[] = [];
   for (const item of list) {
-    // Plain values are found by their value; only others have to be compared with each other.
+    // A set finds plain values; only objects are compared one by one.
     const isObject = typeof item === "object" && item !== null;
     if (isObject ? has(objects, item, run) : seen.has(item)) continue;
     if (isObject) objects.push(item);
@@ -47,7 +47,7 @@ function flattened(list: FeelList, run: Evaluation): FeelList {
   return grown(flat, run);
 }
 
-/** The first is 1, the last -1; null where the list has no such place. */
+/** Converts a position to an index: 1 is the first item, -1 the last. Null if the list has no such position. */
 function indexAt(list: FeelList, position: number): number | null {
   const at = Math.trunc(position);
   if (at === 0 || Math.abs(at) > list.length) return null;
@@ -80,13 +80,13 @@ function inserted(list: FeelList, position: number, item: FeelValue, run: Evalua
   return at === null ? null : grown([...list.slice(0, at), item, ...list.slice(at)], run);
 }
 
-/** By insertion into halves, so that any function gives some order and always an end. */
+/** Merge sort: it ends for any `precedes` function, even an inconsistent one. */
 function sorted(list: FeelList, precedes: FeelFunction, run: Evaluation): FeelValue {
   if (precedes.parameters.length !== 2) return null;
-  let isOdd = false;
+  let isInvalid = false;
   const before = (a: FeelValue, b: FeelValue): boolean => {
     const result = precedes.call([a, b]);
-    if (typeof result !== "boolean") isOdd = true;
+    if (typeof result !== "boolean") isInvalid = true;
     return result === true;
   };
   const merge = (items: FeelList): FeelList => {
@@ -108,7 +108,7 @@ function sorted(list: FeelList, precedes: FeelFunction, run: Evaluation): FeelVa
     return [...merged, ...left.slice(i), ...right.slice(j)];
   };
   const result = merge(list);
-  return isOdd ? null : grown(result, run);
+  return isInvalid ? null : grown(result, run);
 }
 
 function partition(list: FeelList, size: number, run: Evaluation): FeelValue {

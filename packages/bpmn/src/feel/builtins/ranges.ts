@@ -4,8 +4,7 @@ import { type FeelRange, type FeelValue, isKind } from "../value.ts";
 import { signature } from "./signature.ts";
 
 /**
- * How two ranges, or a point and a range, lie to each other. A side without a bound lies beyond all points. Each relation is null
- * where points have no order.
+ * A relation between two ranges. A missing bound lies beyond all points. Null if the points are not comparable.
  */
 type Relation = (a: FeelRange, b: FeelRange) => boolean | null;
 
@@ -19,7 +18,7 @@ function ordered(a: FeelValue, b: FeelValue): number {
 
 const isSame = (a: FeelValue, b: FeelValue): boolean => (a === null || b === null ? a === b : ordered(a, b) === 0);
 
-/** Where a starts in relation to b: below zero is before. */
+/** Compares the starts. Negative if `a` starts before `b`. */
 function starts(a: FeelRange, b: FeelRange): number {
   if (a.start === null || b.start === null) return a.start === b.start ? 0 : a.start === null ? -1 : 1;
   const points = ordered(a.start, b.start);
@@ -34,7 +33,7 @@ function ends(a: FeelRange, b: FeelRange): number {
   return a.endIncluded ? 1 : -1;
 }
 
-/** No point of a is at or after the first of b. */
+/** All points of `a` are before the first point of `b`. */
 function isBefore(a: FeelRange, b: FeelRange): boolean {
   if (a.end === null || b.start === null) return false;
   const points = ordered(a.end, b.start);
@@ -75,7 +74,7 @@ const related =
     }
   };
 
-/** Points against points, points against ranges, where the relation has a meaning for them. */
+/** The relation of two points, or of a point and a range. Null if the relation is not defined for them. */
 function onPoints(name: string, a: FeelValue, b: FeelValue): FeelValue {
   const [left, right] = [isKind(a, "range"), isKind(b, "range")];
   if (!left && !right) {
@@ -108,7 +107,7 @@ function touches(point: FeelValue, bound: FeelValue, isIncluded: boolean): FeelV
   return result === null ? null : result === 0 && isIncluded;
 }
 
-/** What the arguments may be called, where not both are ranges. */
+/** Parameter names of the relations that take at least one point. */
 const NAMINGS = ["point1: any, point2: any", "point: any, range: any", "range: any, point: any"];
 
 export const RANGE_FUNCTIONS = [
@@ -116,5 +115,5 @@ export const RANGE_FUNCTIONS = [
     signature(`${name}(range1: range, range2: range)`, related(relation)),
     ...NAMINGS.map((naming) => signature(`${name}(${naming})`, ([a = null, b = null]) => onPoints(name, a, b))),
   ]),
-  signature("range(from: string)", ([text], run) => parseRange(text as string) ?? run.warn("the text is no range")),
+  signature("range(from: string)", ([text], run) => parseRange(text as string) ?? run.warn("text is not a range")),
 ];

@@ -3,8 +3,8 @@ import { asMoment } from "../temporal.ts";
 import { type FeelValue, isKind, isList, kindOf } from "../value.ts";
 
 /**
- * Built-in functions say what they take as text: `substring(string: string, start position: number, length?: number)`. An
- * argument that does not fit makes the next signature try; where none fits, the call is null. So bodies see what they asked for.
+ * A parameter of a built-in function. Signatures are declared as text: `substring(string: string, start position: number, length?:
+ * number)`. A call uses the first signature that accepts its arguments, and is null if none does, so bodies need no type checks.
  */
 interface Parameter {
   readonly name: string;
@@ -18,7 +18,7 @@ type Body = (args: readonly FeelValue[], run: Evaluation) => FeelValue;
 
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** The arguments as the body gets them; null where one does not fit. */
+  /** Converts the arguments to the parameters' types. Null if one cannot be converted. */
   readonly fit: (args: readonly (FeelValue | undefined)[]) => readonly FeelValue[] | null;
   readonly call: Body;
 }
@@ -68,7 +68,7 @@ function fitted(
     }
     const arg = args[i];
     if (arg === undefined && !parameter.isOptional) return null;
-    // Absent and null are one for a parameter that may be left out.
+    // An omitted optional argument becomes null. An explicit null is accepted only if the type is nullable.
     const value =
       arg === undefined
         ? null
@@ -81,7 +81,7 @@ function fitted(
   return values;
 }
 
-/** Undefined where the value is nothing for the parameter. A list of one stands for its item, an item for a list of one. */
+/** Undefined if the value does not have the parameter's type. A list of one item and its item are interchangeable. */
 function fit(value: FeelValue, { type, isNullable }: Parameter): FeelValue | undefined {
   if (type === "any") return value;
   if (value === null) return isNullable ? null : undefined;

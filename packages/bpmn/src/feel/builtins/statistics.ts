@@ -63,13 +63,13 @@ function productOf(list: FeelList): FeelValue {
   return list.reduce<number | null>((value, item) => (value === null ? null : decimal(value * item)), 1);
 }
 
-/** True or false by what decides, null where something else than a boolean leaves it open. */
+/** Returns `decisive` if an item has that value. Null if no item has it and one is not a boolean. */
 function connected(list: FeelList, decisive: boolean): FeelValue {
   if (list.includes(decisive)) return decisive;
   return list.every((item) => item === !decisive) ? !decisive : null;
 }
 
-/** Takes one list, or its items one by one. */
+/** Declares a function that takes one list, or the items as separate arguments. */
 function overList(name: string, call: (list: FeelList) => FeelValue) {
   const overItems = ([value = null]: readonly FeelValue[], run: { step(count: number): void }): FeelValue => {
     const list = isList(value) ? value : [value];

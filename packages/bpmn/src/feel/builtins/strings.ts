@@ -8,7 +8,7 @@ function grown(text: string, run: Evaluation): string {
   return text;
 }
 
-/** Counts characters as people do: by code point, the first is 1, the last -1. */
+/** Counts characters by code point: 1 is the first, -1 the last. */
 function substring(text: string, position: number, length: number | null, run: Evaluation): FeelValue {
   const chars = [...text];
   run.step(chars.length / 16);
@@ -22,7 +22,7 @@ function substring(text: string, position: number, length: number | null, run: E
 function regexOf(pattern: string, flags: string | null, run: Evaluation): Regex | null {
   run.grow(pattern.length);
   const regex = compileRegex(pattern, flags ?? "");
-  return regex ?? run.warn("the pattern is no regular expression");
+  return regex ?? run.warn("pattern is not a valid regular expression");
 }
 
 function* matchesOf(regex: Regex, chars: readonly string[], run: Evaluation): Generator<RegexMatch> {
@@ -41,14 +41,14 @@ function matches(text: string, pattern: string, flags: string | null, run: Evalu
   return regex.on([...text], (count) => run.step(count))(0) !== null;
 }
 
-/** `$1` in the replacement is a group, `\$` a dollar; XPath refuses a pattern that matches nothing at all. */
+/** `$1` in the replacement is a group, `\$` a dollar sign. XPath does not allow a pattern that matches the empty string. */
 function replace(text: string, pattern: string, replacement: string, flags: string | null, run: Evaluation): FeelValue {
   const regex = regexOf(pattern, flags, run);
   if (regex === null) return null;
   const isLiteral = flags?.includes("q") === true;
   if (!isLiteral && /\\(?![\\$])|(?<!\\)(?:\\\\)*\$(?!\d)/.test(replacement))
-    return run.warn("the replacement is malformed");
-  if (regex.on([], (count) => run.step(count))(0) !== null) return run.warn("the pattern matches the empty text");
+    return run.warn("replacement is not valid; write \\$ for $ and \\\\ for \\");
+  if (regex.on([], (count) => run.step(count))(0) !== null) return run.warn("pattern matches the empty string");
   const chars = [...text];
   const parts: string[] = [];
   let at = 0;
@@ -66,7 +66,7 @@ function replace(text: string, pattern: string, replacement: string, flags: stri
 function expanded(replacement: string, whole: string, match: RegexMatch, { groups }: Regex): string {
   return replacement.replace(/\\([\\$])|\$(\d+)/g, (_, escaped: string | undefined, digits: string | undefined) => {
     if (escaped !== undefined || digits === undefined) return escaped ?? "";
-    // As many digits as name a group that exists; the others are text.
+    // The longest number of an existing group; remaining digits are text.
     let used = digits.length;
     while (used > 1 && Number(digits.slice(0, used)) > groups) used -= 1;
     const group = Number(digits.slice(0, used));

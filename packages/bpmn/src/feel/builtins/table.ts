@@ -8,7 +8,7 @@ import { STATISTICS } from "./statistics.ts";
 import { STRING_FUNCTIONS } from "./strings.ts";
 import { TEMPORAL_FUNCTIONS } from "./temporals.ts";
 
-/** All functions that every expression knows, by name. */
+/** All built-in functions, by name. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = tableOf([
   ...CONVERSIONS,
   ...STRING_FUNCTIONS,

@@ -17,7 +17,7 @@ function dayOfYear(date: FeelDate): number {
   return epochDays(date) - epochDays({ [KIND]: "date", year: date.year, month: 1, day: 1 }) + 1;
 }
 
-/** The week of ISO 8601: it belongs to the year that has its Thursday. */
+/** The ISO 8601 week number. A week belongs to the year that contains its Thursday. */
 function weekOfYear(date: FeelDate): number {
   const week = Math.floor((dayOfYear(date) - weekday(epochDays(date)) + 10) / 7);
   if (week < 1) return weekOfYear({ ...date, year: date.year - 1, month: 12, day: 31 });

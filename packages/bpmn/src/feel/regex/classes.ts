@@ -1,4 +1,4 @@
-/** Sets of characters, as classes and escapes name them. */
+/** A set of characters, as a predicate of code points. */
 export type CharSet = (point: number) => boolean;
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   c: "[\\p{L}\\p{Nl}\\p{N}\\p{M}\\-._:·]",
 };
 
-/** Blocks that XPath names as `\p{IsName}`. */
+/** Unicode blocks, which XPath writes `\p{IsName}`. */
 const BLOCKS: Readonly<Record<string, readonly [number, number]>> = {
   BasicLatin: [0x0, 0x7f],
   "Latin-1Supplement": [0x80, 0xff],
@@ -44,7 +44,7 @@ function ofRegExp(source: string): CharSet {
 
 const cache = new Map<string, CharSet>();
 
-/** What `\d`, `\W` and the like stand for; null for another letter. */
+/** The set of an escape such as `\d` or `\W`. Null if the letter is not such an escape. */
 export function escapeSet(letter: string): CharSet | null {
   const lower = letter.toLowerCase();
   const source = ESCAPES[lower];
@@ -54,7 +54,7 @@ export function escapeSet(letter: string): CharSet | null {
   return lower === letter ? known : (point) => !known(point);
 }
 
-/** What `\p{name}` stands for; null for a name that is not known. */
+/** The set of `\p{name}`. Null if the name is unknown. */
 export function propertySet(name: string): CharSet | null {
   const known = cache.get(`p${name}`);
   if (known !== undefined) return known;
@@ -70,8 +70,8 @@ export function propertySet(name: string): CharSet | null {
   return set;
 }
 
-/** The set, blind to upper and lower case. */
-export function caseBlind(set: CharSet): CharSet {
+/** The set extended by the other case of each character. */
+export function ignoringCase(set: CharSet): CharSet {
   return (point) => {
     if (set(point)) return true;
     const char = String.fromCodePoint(point);

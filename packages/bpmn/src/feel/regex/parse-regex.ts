@@ -1,14 +1,14 @@
-import { type CharSet, caseBlind, escapeSet, propertySet } from "./classes.ts";
+import { type CharSet, escapeSet, ignoringCase, propertySet } from "./classes.ts";
 import type { Pattern, RegexFlags } from "./pattern.ts";
 
 const DEPTH_MAX = 100;
 const REPEAT_MAX = 1000;
 const SINGLE: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** A pattern that is none. It is caught where the pattern is compiled. */
-export class RegexFlaw extends Error {}
+/** The pattern is not valid. `compileRegex` catches it. */
+export class RegexSyntaxError extends Error {}
 
-/** Reads a pattern in the syntax of XPath: no look-around, classes that subtract, categories by name. */
+/** Parses XPath syntax: no look-around, class subtraction, Unicode categories by name. */
 export function parseRegex(text: string, flags: RegexFlags): { readonly pattern: Pattern; readonly groups: number } {
   const reader = new RegexReader(text, flags);
   return { pattern: reader.read(), groups: reader.groups };
@@ -33,12 +33,12 @@ class RegexReader {
       return { kind: "sequence", parts };
     }
     const pattern = this.#choice();
-    if (this.#at < this.#chars.length) throw new RegexFlaw("a ) closes nothing");
+    if (this.#at < this.#chars.length) throw new RegexSyntaxError("unmatched )");
     return pattern;
   }
 
   #char(accepts: CharSet): Pattern {
-    return { kind: "char", accepts: this.#flags.ignoreCase ? caseBlind(accepts) : accepts };
+    return { kind: "char", accepts: this.#flags.ignoreCase ? ignoringCase(accepts) : accepts };
   }
 
   #peek(): string | undefined {
@@ -54,14 +54,14 @@ class RegexReader {
 
   #next(): string {
     const char = this.#chars[this.#at];
-    if (char === undefined) throw new RegexFlaw("the pattern ends too early");
+    if (char === undefined) throw new RegexSyntaxError("unexpected end of the pattern");
     this.#at += 1;
     return char;
   }
 
   #choice(): Pattern {
     this.#depth += 1;
-    if (this.#depth > DEPTH_MAX) throw new RegexFlaw("the pattern is nested too deep");
+    if (this.#depth > DEPTH_MAX) throw new RegexSyntaxError("pattern nested too deeply");
     const options = [this.#sequence()];
     while (this.#take("|")) options.push(this.#sequence());
     this.#depth -= 1;
@@ -80,7 +80,7 @@ class RegexReader {
     const bounds = this.#bounds();
     if (bounds === null) return body;
     if (bounds.min > bounds.max || Math.max(bounds.min, Number.isFinite(bounds.max) ? bounds.max : 0) > REPEAT_MAX) {
-      throw new RegexFlaw("a number of repetitions is out of bounds");
+      throw new RegexSyntaxError("repetition count out of range");
     }
     return { kind: "repeat", body, ...bounds, isGreedy: !this.#take("?") };
   }
@@ -92,7 +92,7 @@ class RegexReader {
     if (!this.#take("{")) return null;
     const close = this.#chars.indexOf("}", this.#at);
     const found = /^(\d{1,6})(,(\d{1,6})?)?$/.exec(close === -1 ? "" : this.#chars.slice(this.#at, close).join(""));
-    if (found === null) throw new RegexFlaw("a quantity is malformed");
+    if (found === null) throw new RegexSyntaxError("malformed quantifier");
     this.#at = close + 1;
     const min = Number(found[1]);
     if (found[2] === undefined) return { min, max: min };
@@ -120,7 +120,7 @@ class RegexReader {
       case "{":
       case "}":
       case "]":
-        throw new RegexFlaw(`${char} has to be escaped here`);
+        throw new RegexSyntaxError(`${char} must be escaped here`);
       default:
         return this.#char(is(char));
     }
@@ -129,13 +129,13 @@ class RegexReader {
   #group(): Pattern {
     let index: number | null = null;
     if (this.#take("?")) {
-      if (!this.#take(":")) throw new RegexFlaw("after (? stands something else than :");
+      if (!this.#take(":")) throw new RegexSyntaxError("only (?: is supported");
     } else {
       this.groups += 1;
       index = this.groups;
     }
     const body = this.#choice();
-    if (!this.#take(")")) throw new RegexFlaw("a ( is not closed");
+    if (!this.#take(")")) throw new RegexSyntaxError("unclosed (");
     if (index !== null) this.#closed.add(index);
     return { kind: "group", index, body };
   }
@@ -144,13 +144,13 @@ class RegexReader {
     const char = this.#next();
     if (!/[1-9]/.test(char)) return this.#char(this.#escaped(char));
     let index = Number(char);
-    // As many digits as name a group that exists.
+    // The longest number of an existing group.
     for (let more = this.#chars[this.#at] ?? ""; /[0-9]/.test(more); more = this.#chars[this.#at] ?? "") {
       if (index * 10 + Number(more) > this.groups) break;
       index = index * 10 + Number(more);
       this.#at += 1;
     }
-    if (!this.#closed.has(index)) throw new RegexFlaw(`there is no group ${index} before \\${index}`);
+    if (!this.#closed.has(index)) throw new RegexSyntaxError(`group ${index} not found before \\${index}`);
     return { kind: "back", index };
   }
 
@@ -161,33 +161,33 @@ class RegexReader {
     if (set !== null) return set;
     if (char === "p" || char === "P") return this.#property(char === "P");
     if (/[\\|.?*+(){}$\-[\]^]/.test(char)) return is(char);
-    throw new RegexFlaw(`\\${char} means nothing`);
+    throw new RegexSyntaxError(`unknown escape \\${char}`);
   }
 
   #property(isNegated: boolean): CharSet {
     const close = this.#chars.indexOf("}", this.#at);
-    if (this.#chars[this.#at] !== "{" || close === -1) throw new RegexFlaw("the name of a category is missing");
+    if (this.#chars[this.#at] !== "{" || close === -1) throw new RegexSyntaxError("expected a category name");
     const name = this.#chars.slice(this.#at + 1, close).join("");
     this.#at = close + 1;
     const set = propertySet(name);
-    if (set === null) throw new RegexFlaw(`there is no category ${name}`);
+    if (set === null) throw new RegexSyntaxError(`unknown category ${name}`);
     return isNegated ? (point) => !set(point) : set;
   }
 
-  /** After the opening bracket. */
+  /** Parses a character class after its opening bracket. */
   #class(): CharSet {
     this.#depth += 1;
-    if (this.#depth > DEPTH_MAX) throw new RegexFlaw("the pattern is nested too deep");
+    if (this.#depth > DEPTH_MAX) throw new RegexSyntaxError("pattern nested too deeply");
     const isNegated = this.#chars[this.#at] === "^";
     if (isNegated) this.#at += 1;
     const sets: CharSet[] = [];
     let without: CharSet | null = null;
     for (let char = this.#next(); char !== "]" || sets.length === 0; char = this.#next()) {
-      if (char === "]") throw new RegexFlaw("a class of characters is empty");
+      if (char === "]") throw new RegexSyntaxError("empty character class");
       if (char === "-" && this.#chars[this.#at] === "[" && sets.length > 0) {
         this.#at += 1;
         without = this.#class();
-        if (this.#next() !== "]") throw new RegexFlaw("after a subtraction the class has to end");
+        if (this.#next() !== "]") throw new RegexSyntaxError("a class must end after a subtraction");
         break;
       }
       sets.push(this.#member(char));
@@ -199,7 +199,7 @@ class RegexReader {
   }
 
   #member(char: string): CharSet {
-    if (char === "[") throw new RegexFlaw("[ has to be escaped in a class");
+    if (char === "[") throw new RegexSyntaxError("[ must be escaped in a class");
     const low = char === "\\" ? this.#next() : char;
     const isSet = char === "\\" && SINGLE[low] === undefined && /[a-zA-Z]/.test(low);
     if (isSet) return this.#escaped(low);
@@ -211,7 +211,7 @@ class RegexReader {
     const next = this.#next();
     const to = next === "\\" ? this.#next() : next;
     const [first, last] = [pointOf(from), pointOf(SINGLE[to] !== undefined && next === "\\" ? (SINGLE[to] ?? to) : to)];
-    if (first > last) throw new RegexFlaw(`${from}-${to} is out of order`);
+    if (first > last) throw new RegexSyntaxError(`${from}-${to} is out of order`);
     return (point) => point >= first && point <= last;
   }
 }

@@ -1,4 +1,4 @@
-/** A regular expression of XPath as a tree. */
+/** An XPath regular expression as a tree. */
 export type Pattern =
   | { readonly kind: "empty" }
   | { readonly kind: "char"; readonly accepts: (point: number) => boolean }
@@ -23,7 +23,7 @@ export interface RegexFlags {
   readonly literal: boolean;
 }
 
-/** Null where a flag is none of XPath's. */
+/** Null if a flag is not an XPath flag. */
 export function regexFlags(text: string): RegexFlags | null {
   if (/[^smixq]/.test(text)) return null;
   return {

@@ -1,12 +1,12 @@
-import { parseRegex, RegexFlaw } from "./parse-regex.ts";
+import { parseRegex, RegexSyntaxError } from "./parse-regex.ts";
 import { type Pattern, type RegexFlags, regexFlags } from "./pattern.ts";
 
 /**
- * Matches by backtracking that never tries the same place of the pattern at the same place of the text twice, so that time
- * is bound by the product of their lengths. Only patterns with back references can't be bound so; they are bound by steps.
+ * A backtracking matcher that never visits the same pair of instruction and text position twice, so time is bounded by the product
+ * of both lengths. Patterns with back references cannot be bounded this way; the step budget bounds them.
  */
 
-/** What holds at a place of the text, or not. */
+/** An instruction that tests the text at a position. */
 type Condition =
   | { readonly kind: "char"; readonly accepts: (point: number) => boolean }
   | { readonly kind: "start" }
@@ -25,20 +25,20 @@ const INSTRUCTIONS_MAX = 10_000;
 export interface RegexMatch {
   readonly start: number;
   readonly end: number;
-  /** By number of the group, from 1; undefined where a group took no part. */
+  /** Index 0 is group 1. Undefined if a group took no part in the match. */
   readonly groups: readonly (string | undefined)[];
 }
 
-/** The first match at or after a place, or null. */
+/** Returns the first match at or after a position. Null if there is none. */
 type Search = (from: number) => RegexMatch | null;
 
 export interface Regex {
   readonly groups: number;
-  /** Looks for the pattern in a text of code points. `step` is told what it costs. */
+  /** Prepares a search in a text of code points. `step` receives the cost. */
   readonly on: (chars: readonly string[], step: (count: number) => void) => Search;
 }
 
-/** Null where the pattern or its flags are none of XPath's. */
+/** Null if the pattern or its flags are not valid in XPath. */
 export function compileRegex(text: string, flagText: string): Regex | null {
   const flags = regexFlags(flagText);
   if (flags === null) return null;
@@ -49,13 +49,13 @@ export function compileRegex(text: string, flagText: string): Regex | null {
     program.push({ kind: "match" });
     return { groups, on: (chars, step) => searchOn({ program, groups, flags }, chars, step) };
   } catch (error) {
-    if (error instanceof RegexFlaw) return null;
+    if (error instanceof RegexSyntaxError) return null;
     throw error;
   }
 }
 
 function push(program: Instruction[], instruction: Instruction): void {
-  if (program.length >= INSTRUCTIONS_MAX) throw new RegexFlaw("the pattern is too long");
+  if (program.length >= INSTRUCTIONS_MAX) throw new RegexSyntaxError("the pattern is too long");
   program.push(instruction);
 }
 
@@ -141,13 +141,13 @@ interface Machine {
 
 function searchOn(machine: Machine, chars: readonly string[], step: (count: number) => void): Search {
   const points = chars.map((char) => char.codePointAt(0) ?? 0);
-  const remembers = !machine.program.some((instruction) => instruction.kind === "back");
-  const tried = remembers ? new Tried(machine.program.length, points.length + 1, step) : null;
+  const isBounded = !machine.program.some((instruction) => instruction.kind === "back");
+  const visited = isBounded ? new VisitedPairs(machine.program.length, points.length + 1, step) : null;
   return (from) => {
-    tried?.clear();
-    // What failed at a place fails there for every start, so all starts of one search share what was tried.
+    visited?.clear();
+    // A visited pair failed, and fails for every start position, so all starts of one search share the visited pairs.
     for (let start = from; start <= points.length; start += 1) {
-      const slots = matchAt(machine, { chars, points }, start, tried, step);
+      const slots = matchAt(machine, { chars, points }, start, visited, step);
       if (slots === null) continue;
       const groups = Array.from({ length: machine.groups }, (_, i) => textOf(chars, slots, i + 1));
       return { start, end: slots[1] ?? start, groups };
@@ -156,8 +156,8 @@ function searchOn(machine: Machine, chars: readonly string[], step: (count: numb
   };
 }
 
-/** Places of the pattern at places of the text: a bit each. Clearing costs what was set, not the whole. */
-class Tried {
+/** Pairs of instruction and text position, one bit each. The cost of `clear` depends on the bits set, not on the size. */
+class VisitedPairs {
   readonly #bits: Uint8Array;
   readonly #width: number;
   readonly #touched: number[] = [];
@@ -174,7 +174,7 @@ class Tried {
     this.#touched.length = 0;
   }
 
-  /** False where the place was tried before. */
+  /** Returns false if the pair was visited before. */
   add(pc: number, at: number): boolean {
     const index = pc * this.#width + at;
     const byte = Math.floor(index / 8);
@@ -205,7 +205,7 @@ function matchAt(
   { program, flags }: Machine,
   text: Text,
   start: number,
-  tried: Tried | null,
+  visited: VisitedPairs | null,
   step: (count: number) => void,
 ): Slots | null {
   const slots: Slots = [start];
@@ -218,7 +218,7 @@ function matchAt(
     let { pc, at } = next;
     for (;;) {
       step(1 / 8);
-      if (tried !== null && !tried.add(pc, at)) break;
+      if (visited !== null && !visited.add(pc, at)) break;
       const instruction = program[pc];
       if (instruction === undefined) break;
       if (instruction.kind === "match") {
@@ -244,7 +244,7 @@ function matchAt(
   return null;
 }
 
-/** How many characters the instruction takes here; null where it does not match. */
+/** Returns the number of characters consumed. Null if the instruction does not match. */
 function consume(
   instruction: Condition,
   { chars, points }: Text,
