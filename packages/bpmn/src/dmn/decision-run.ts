@@ -22,21 +22,6 @@ import type {
 } from "./decision-model.ts";
 import { inputOf } from "./item-types.ts";
 
-/**
- * Finds an input of an imported model: first under the import's name, up to IMPORT_DEPTH_MAX levels deep, then by its qualified
- * name, then by its own name.
- */
-function imported(inputs: FeelContext, importName: string, name: string, depth = 0): FeelValue | undefined {
-  const own = entryOf(inputs, importName) ?? null;
-  const found = isContext(own) ? entryOf(own, name) : undefined;
-  if (found !== undefined || depth > IMPORT_DEPTH_MAX) return found;
-  for (const inner of Object.values(inputs)) {
-    const deeper = isContext(inner) ? imported(inner, importName, name, depth + 1) : undefined;
-    if (deeper !== undefined) return deeper;
-  }
-  return depth > 0 ? undefined : (entryOf(inputs, `${importName}.${name}`) ?? entryOf(inputs, name));
-}
-
 const IMPORT_DEPTH_MAX = 3;
 
 /** Evaluates a decision graph. Each element is evaluated once, when it is first needed. */
@@ -142,4 +127,19 @@ export class DecisionRun {
     const parameters = inputs.map((element) => ({ name: element.name, type: element.type }));
     return { [KIND]: "function", parameters, result: type, call };
   }
+}
+
+/**
+ * Finds an input of an imported model: first under the import's name, up to IMPORT_DEPTH_MAX levels deep, then by its qualified
+ * name, then by its own name.
+ */
+function imported(inputs: FeelContext, importName: string, name: string, depth = 0): FeelValue | undefined {
+  const own = entryOf(inputs, importName) ?? null;
+  const found = isContext(own) ? entryOf(own, name) : undefined;
+  if (found !== undefined || depth > IMPORT_DEPTH_MAX) return found;
+  for (const inner of Object.values(inputs)) {
+    const deeper = isContext(inner) ? imported(inner, importName, name, depth + 1) : undefined;
+    if (deeper !== undefined) return deeper;
+  }
+  return depth > 0 ? undefined : (entryOf(inputs, `${importName}.${name}`) ?? entryOf(inputs, name));
 }

@@ -10,10 +10,6 @@ import type { DecisionProblem, Requirement } from "./decision-model.ts";
 const DMN_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/DMN\/\d+\/(?:MODEL\/|dmn\.xsd)?$/;
 const FEEL_NAMESPACE = /^https?:\/\/www\.omg\.org\/spec\/(?:DMN\/\d+\/)?FEEL\//i;
 
-export function isDmn(element: XmlElement): boolean {
-  return DMN_NAMESPACE.test(element.namespace);
-}
-
 /** Reads one document: resolves its names, types and references, and collects its problems. */
 export class SourceReader {
   readonly root: XmlElement;
@@ -116,4 +112,8 @@ export function childOf(element: XmlElement, ...names: readonly string[]): XmlEl
 export function textIn(element: XmlElement | undefined): string | undefined {
   const text = element === undefined ? undefined : childOf(element, "text");
   return text?.text;
+}
+
+export function isDmn(element: XmlElement): boolean {
+  return DMN_NAMESPACE.test(element.namespace);
 }

@@ -5,14 +5,6 @@ import { type DaysDuration, type FeelValue, isKind, KIND, type MonthsDuration } 
 
 type Duration = DaysDuration | MonthsDuration;
 
-function isDuration(value: FeelValue): value is Duration {
-  return isKind(value, "days and time duration") || isKind(value, "years and months duration");
-}
-
-function isMoment(value: FeelValue): value is Parameters<typeof plusDuration>[0] {
-  return isKind(value, "date") || isKind(value, "time") || isKind(value, "date and time");
-}
-
 /** Null if FEEL defines no sum of the two kinds. */
 export function sum(left: FeelValue, right: FeelValue): FeelValue {
   if (typeof left === "number" && typeof right === "number") return decimal(left + right);
@@ -90,4 +82,12 @@ export function power(left: FeelValue, right: FeelValue): FeelValue {
 export function negative(value: FeelValue): FeelValue {
   if (typeof value === "number") return value === 0 ? 0 : -value;
   return isDuration(value) ? negated(value) : null;
+}
+
+function isDuration(value: FeelValue): value is Duration {
+  return isKind(value, "days and time duration") || isKind(value, "years and months duration");
+}
+
+function isMoment(value: FeelValue): value is Parameters<typeof plusDuration>[0] {
+  return isKind(value, "date") || isKind(value, "time") || isKind(value, "date and time");
 }

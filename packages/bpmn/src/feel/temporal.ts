@@ -16,11 +16,6 @@ import {
 
 const DAY_NANOS = 86_400n * NANOS;
 
-function floorDiv(value: bigint, by: bigint): bigint {
-  const quotient = value / by;
-  return value % by < 0n ? quotient - 1n : quotient;
-}
-
 export function epochDays(date: FeelDate): number {
   return daysOf(date.year, date.month, date.day);
 }
@@ -179,4 +174,9 @@ function daysProperty(nanos: bigint, name: string): FeelValue | undefined {
     default:
       return undefined;
   }
+}
+
+function floorDiv(value: bigint, by: bigint): bigint {
+  const quotient = value / by;
+  return value % by < 0n ? quotient - 1n : quotient;
 }

@@ -3,6 +3,14 @@
  * that is not an address counts as not public.
  */
 
+/** Returns true only if the address is certainly public. */
+export function isPublicAddress(text: string): boolean {
+  const bytes = addressBytes(text);
+  if (bytes === null) return false;
+  if (bytes.length === 4) return !NON_PUBLIC_4.some((network) => isIn(bytes, network));
+  return isIn(bytes, PUBLIC_6) && !NON_PUBLIC_6.some((network) => isIn(bytes, network));
+}
+
 /** Parses an address to 4 or 16 bytes. Null if the text is not an IP address. */
 export function addressBytes(text: string): readonly number[] | null {
   return text.includes(":") ? bytesOf6(text) : bytesOf4(text);
@@ -72,12 +80,4 @@ function isIn(bytes: readonly number[], [network, bits]: readonly [string, numbe
     const counted = Math.min(8, Math.max(0, bits - i * 8));
     return (byte ^ (base[i] ?? 0)) >> (8 - counted) === 0;
   });
-}
-
-/** Returns true only if the address is certainly public. */
-export function isPublicAddress(text: string): boolean {
-  const bytes = addressBytes(text);
-  if (bytes === null) return false;
-  if (bytes.length === 4) return !NON_PUBLIC_4.some((network) => isIn(bytes, network));
-  return isIn(bytes, PUBLIC_6) && !NON_PUBLIC_6.some((network) => isIn(bytes, network));
 }

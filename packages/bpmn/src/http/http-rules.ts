@@ -19,11 +19,6 @@ export interface Target {
   readonly isTrusted: boolean;
 }
 
-export function refusal(url: URL | string, reason: string): PawlError {
-  const shown = typeof url === "string" ? url.slice(0, 200) : `${url.protocol}//${url.host}`;
-  return new PawlError("HTTP_REFUSED", `request to ${shown} was rejected: ${reason}`);
-}
-
 /** Checks everything about a URL that needs no name resolution. */
 export function checkUrl(text: string, rules: HttpRules): Target {
   const url = urlOf(text);
@@ -113,4 +108,9 @@ export function expandUrl(template: string, parts: Readonly<Record<string, unkno
       throw refusal(template, `variable ${whole} must not be part of the host`);
     return encodeURIComponent(text);
   });
+}
+
+export function refusal(url: URL | string, reason: string): PawlError {
+  const shown = typeof url === "string" ? url.slice(0, 200) : `${url.protocol}//${url.host}`;
+  return new PawlError("HTTP_REFUSED", `request to ${shown} was rejected: ${reason}`);
 }

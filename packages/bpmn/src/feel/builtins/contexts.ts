@@ -4,6 +4,35 @@ import { fromJson, toJson } from "../json.ts";
 import { contextOf, entryOf, type FeelContext, type FeelList, type FeelValue, isContext, isList } from "../value.ts";
 import { signature } from "./signature.ts";
 
+export const CONTEXT_FUNCTIONS = [
+  signature(
+    "get value(m: context, key: string)",
+    ([context, key]) => entryOf(context as FeelContext, key as string) ?? null,
+  ),
+  signature("get value(context: context, keys: list)", ([context, keys]) =>
+    valueAt(context as FeelContext, keys as FeelList),
+  ),
+  signature("get entries(m: context)", ([context], run) => entriesOf(context as FeelContext, run)),
+  signature("context(entries: list)", ([entries], run) => contextFrom(entries as FeelList, run)),
+  signature("context put(context: context, key: string, value: any)", ([context, key = null, value = null], run) =>
+    put(context as FeelContext, [key], value, run),
+  ),
+  signature("context put(context: context, keys: list, value: any)", ([context, keys = null, value = null], run) =>
+    isList(keys) && keys.length > 0 ? put(context as FeelContext, keys, value, run) : null,
+  ),
+  signature("context merge(contexts: list)", ([contexts], run) => merged(contexts as FeelList, run)),
+  signature("not(negand: any)", ([value]) => (typeof value === "boolean" ? !value : null)),
+  signature("is(value1: any, value2: any)", ([a = null, b = null]) => identical(a, b)),
+  signature("is defined(value: any)", ([value]) => value !== null),
+  signature("get or else(value: any, default: any)", ([value = null, otherwise = null]) => value ?? otherwise),
+  signature("to json(value: any)", ([value = null], run) => {
+    const text = JSON.stringify(toJson(value));
+    run.grow(text.length);
+    return text;
+  }),
+  signature("from json(value: string)", ([text], run) => parsed(text as string, run)),
+];
+
 function entriesOf(context: FeelContext, run: Evaluation): FeelList {
   const names = Object.keys(context);
   run.grow(names.length);
@@ -65,32 +94,3 @@ function parsed(text: string, run: Evaluation): FeelValue {
     throw error;
   }
 }
-
-export const CONTEXT_FUNCTIONS = [
-  signature(
-    "get value(m: context, key: string)",
-    ([context, key]) => entryOf(context as FeelContext, key as string) ?? null,
-  ),
-  signature("get value(context: context, keys: list)", ([context, keys]) =>
-    valueAt(context as FeelContext, keys as FeelList),
-  ),
-  signature("get entries(m: context)", ([context], run) => entriesOf(context as FeelContext, run)),
-  signature("context(entries: list)", ([entries], run) => contextFrom(entries as FeelList, run)),
-  signature("context put(context: context, key: string, value: any)", ([context, key = null, value = null], run) =>
-    put(context as FeelContext, [key], value, run),
-  ),
-  signature("context put(context: context, keys: list, value: any)", ([context, keys = null, value = null], run) =>
-    isList(keys) && keys.length > 0 ? put(context as FeelContext, keys, value, run) : null,
-  ),
-  signature("context merge(contexts: list)", ([contexts], run) => merged(contexts as FeelList, run)),
-  signature("not(negand: any)", ([value]) => (typeof value === "boolean" ? !value : null)),
-  signature("is(value1: any, value2: any)", ([a = null, b = null]) => identical(a, b)),
-  signature("is defined(value: any)", ([value]) => value !== null),
-  signature("get or else(value: any, default: any)", ([value = null, otherwise = null]) => value ?? otherwise),
-  signature("to json(value: any)", ([value = null], run) => {
-    const text = JSON.stringify(toJson(value));
-    run.grow(text.length);
-    return text;
-  }),
-  signature("from json(value: string)", ([text], run) => parsed(text as string, run)),
-];

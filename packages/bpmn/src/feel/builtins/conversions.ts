@@ -19,37 +19,6 @@ import { signature } from "./signature.ts";
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const SEPARATORS = [" ", ",", "."];
 
-function numberFrom(text: string, grouping: string | null, point: string | null): FeelValue {
-  if (grouping !== null && !SEPARATORS.includes(grouping)) return null;
-  if (point !== null && (![",", "."].includes(point) || point === grouping)) return null;
-  const ungrouped = grouping === null ? text : text.split(grouping).join("");
-  const plain = point === null ? ungrouped : ungrouped.split(point).join(".");
-  const value = NUMBER.test(plain) ? Number(plain) : Number.NaN;
-  return Number.isFinite(value) ? value : null;
-}
-
-function timeFrom(hour: number, minute: number, second: number, offset: FeelValue): FeelValue {
-  const whole = Math.floor(second);
-  const nano = Math.round((second - whole) * 1e9);
-  if (offset === null) return timeOf({ hour, minute, second: whole, nano, zone: null });
-  if (!isKind(offset, "days and time duration")) return null;
-  const seconds = Number(offset.nanos / NANOS);
-  if (Math.abs(seconds) > 18 * 3600) return null;
-  return timeOf({ hour, minute, second: whole, nano, zone: { kind: "offset", seconds } });
-}
-
-const dayOf = (value: FeelValue): FeelDate => (isKind(value, "date and time") ? value.date : (value as FeelDate));
-
-/** Combines a date and a time. Of a date and time, only the date is used. */
-function momentOf(date: FeelValue, time: FeelTime): FeelDateTime {
-  return dateTimeOf(dayOf(date), time);
-}
-
-function inZone(date: FeelValue, time: FeelTime, id: string): FeelValue {
-  const zone: Zone | null = isRegion(id) ? { kind: "region", id } : null;
-  return zone === null ? null : momentOf(date, { ...time, zone });
-}
-
 export const CONVERSIONS = [
   signature("date(from: string)", ([text]) => parseDate(text as string)),
   signature("date(from: day)", ([value = null]) => dayOf(value)),
@@ -84,3 +53,34 @@ export const CONVERSIONS = [
     return text;
   }),
 ];
+
+function numberFrom(text: string, grouping: string | null, point: string | null): FeelValue {
+  if (grouping !== null && !SEPARATORS.includes(grouping)) return null;
+  if (point !== null && (![",", "."].includes(point) || point === grouping)) return null;
+  const ungrouped = grouping === null ? text : text.split(grouping).join("");
+  const plain = point === null ? ungrouped : ungrouped.split(point).join(".");
+  const value = NUMBER.test(plain) ? Number(plain) : Number.NaN;
+  return Number.isFinite(value) ? value : null;
+}
+
+function timeFrom(hour: number, minute: number, second: number, offset: FeelValue): FeelValue {
+  const whole = Math.floor(second);
+  const nano = Math.round((second - whole) * 1e9);
+  if (offset === null) return timeOf({ hour, minute, second: whole, nano, zone: null });
+  if (!isKind(offset, "days and time duration")) return null;
+  const seconds = Number(offset.nanos / NANOS);
+  if (Math.abs(seconds) > 18 * 3600) return null;
+  return timeOf({ hour, minute, second: whole, nano, zone: { kind: "offset", seconds } });
+}
+
+const dayOf = (value: FeelValue): FeelDate => (isKind(value, "date and time") ? value.date : (value as FeelDate));
+
+/** Combines a date and a time. Of a date and time, only the date is used. */
+function momentOf(date: FeelValue, time: FeelTime): FeelDateTime {
+  return dateTimeOf(dayOf(date), time);
+}
+
+function inZone(date: FeelValue, time: FeelTime, id: string): FeelValue {
+  const zone: Zone | null = isRegion(id) ? { kind: "region", id } : null;
+  return zone === null ? null : momentOf(date, { ...time, zone });
+}

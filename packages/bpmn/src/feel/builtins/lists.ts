@@ -3,6 +3,54 @@ import type { Evaluation } from "../evaluation.ts";
 import { type FeelFunction, type FeelList, type FeelValue, isList } from "../value.ts";
 import { signature } from "./signature.ts";
 
+export const LIST_FUNCTIONS = [
+  signature("list contains(list: list, element: any)", ([list, item = null], run) => has(list as FeelList, item, run)),
+  signature("sublist(list: list, start position: number, length?: number?)", ([list, start, length = null], run) =>
+    sublist(list as FeelList, start as number, length as number | null, run),
+  ),
+  signature("append(list: list, ...item: any)", ([list, items], run) =>
+    grown([...(list as FeelList), ...(items as FeelList)], run),
+  ),
+  signature("concatenate(...list: list)", ([lists], run) => grown((lists as FeelList).flat(1) as FeelList, run)),
+  signature("insert before(list: list, position: number, newItem: any)", ([list, position, item = null], run) =>
+    inserted(list as FeelList, position as number, item, run),
+  ),
+  signature("remove(list: list, position: number)", ([list, position], run) => {
+    const at = indexAt(list as FeelList, position as number);
+    return at === null ? null : grown((list as FeelList).toSpliced(at, 1), run);
+  }),
+  signature("list replace(list: list, position: number, newItem: any)", ([list, position, item = null], run) =>
+    replaced(list as FeelList, position as number, item, run),
+  ),
+  signature("list replace(list: list, match: function, newItem: any)", ([list, match, item = null], run) =>
+    replacedWhere(list as FeelList, match as FeelFunction, item, run),
+  ),
+  signature("reverse(list: list)", ([list], run) => grown((list as FeelList).toReversed(), run)),
+  signature("index of(list: list, match: any)", ([list, match = null], run) => {
+    run.step((list as FeelList).length / 8);
+    return (list as FeelList).flatMap((item, i) => (equal(item, match) === true ? [i + 1] : []));
+  }),
+  signature("union(...list: list)", ([lists], run) => distinct((lists as FeelList).flat(1) as FeelList, run)),
+  signature("distinct values(list: list)", ([list], run) => distinct(list as FeelList, run)),
+  signature("duplicate values(list: list)", ([list], run) => duplicates(list as FeelList, run)),
+  signature("flatten(list: list)", ([list], run) => flattened(list as FeelList, run)),
+  signature("sort(list: list, precedes: function)", ([list, precedes], run) =>
+    sorted(list as FeelList, precedes as FeelFunction, run),
+  ),
+  signature("sort(list: list)", ([list], run) =>
+    (list as FeelList).every((item) => typeof item === "number")
+      ? grown(
+          (list as readonly number[]).toSorted((a, b) => a - b),
+          run,
+        )
+      : null,
+  ),
+  signature("partition(list: list, size: number)", ([list, size], run) =>
+    partition(list as FeelList, size as number, run),
+  ),
+  signature("is empty(list: list)", ([list]) => (list as FeelList).length === 0),
+];
+
 function grown<T extends FeelList>(list: T, run: Evaluation): T {
   run.grow(list.length);
   return list;
@@ -117,51 +165,3 @@ function partition(list: FeelList, size: number, run: Evaluation): FeelValue {
   for (let at = 0; at < list.length; at += Math.trunc(size)) parts.push(list.slice(at, at + Math.trunc(size)));
   return grown(parts, run);
 }
-
-export const LIST_FUNCTIONS = [
-  signature("list contains(list: list, element: any)", ([list, item = null], run) => has(list as FeelList, item, run)),
-  signature("sublist(list: list, start position: number, length?: number?)", ([list, start, length = null], run) =>
-    sublist(list as FeelList, start as number, length as number | null, run),
-  ),
-  signature("append(list: list, ...item: any)", ([list, items], run) =>
-    grown([...(list as FeelList), ...(items as FeelList)], run),
-  ),
-  signature("concatenate(...list: list)", ([lists], run) => grown((lists as FeelList).flat(1) as FeelList, run)),
-  signature("insert before(list: list, position: number, newItem: any)", ([list, position, item = null], run) =>
-    inserted(list as FeelList, position as number, item, run),
-  ),
-  signature("remove(list: list, position: number)", ([list, position], run) => {
-    const at = indexAt(list as FeelList, position as number);
-    return at === null ? null : grown((list as FeelList).toSpliced(at, 1), run);
-  }),
-  signature("list replace(list: list, position: number, newItem: any)", ([list, position, item = null], run) =>
-    replaced(list as FeelList, position as number, item, run),
-  ),
-  signature("list replace(list: list, match: function, newItem: any)", ([list, match, item = null], run) =>
-    replacedWhere(list as FeelList, match as FeelFunction, item, run),
-  ),
-  signature("reverse(list: list)", ([list], run) => grown((list as FeelList).toReversed(), run)),
-  signature("index of(list: list, match: any)", ([list, match = null], run) => {
-    run.step((list as FeelList).length / 8);
-    return (list as FeelList).flatMap((item, i) => (equal(item, match) === true ? [i + 1] : []));
-  }),
-  signature("union(...list: list)", ([lists], run) => distinct((lists as FeelList).flat(1) as FeelList, run)),
-  signature("distinct values(list: list)", ([list], run) => distinct(list as FeelList, run)),
-  signature("duplicate values(list: list)", ([list], run) => duplicates(list as FeelList, run)),
-  signature("flatten(list: list)", ([list], run) => flattened(list as FeelList, run)),
-  signature("sort(list: list, precedes: function)", ([list, precedes], run) =>
-    sorted(list as FeelList, precedes as FeelFunction, run),
-  ),
-  signature("sort(list: list)", ([list], run) =>
-    (list as FeelList).every((item) => typeof item === "number")
-      ? grown(
-          (list as readonly number[]).toSorted((a, b) => a - b),
-          run,
-        )
-      : null,
-  ),
-  signature("partition(list: list, size: number)", ([list, size], run) =>
-    partition(list as FeelList, size as number, run),
-  ),
-  signature("is empty(list: list)", ([list]) => (list as FeelList).length === 0),
-];

@@ -4,6 +4,20 @@ import { decimal } from "../decimal.ts";
 import { type FeelList, type FeelValue, isList } from "../value.ts";
 import { signature } from "./signature.ts";
 
+export const STATISTICS = [
+  ...overList("min", (list) => extreme(list, -1)),
+  ...overList("max", (list) => extreme(list, 1)),
+  ...overList("sum", total),
+  ...overList("mean", mean),
+  ...overList("median", median),
+  ...overList("stddev", deviation),
+  ...overList("mode", mode),
+  ...overList("product", productOf),
+  ...overList("all", (list) => connected(list, false)),
+  ...overList("any", (list) => connected(list, true)),
+  signature("count(list: list)", ([list]) => (list as FeelList).length),
+];
+
 function areNumbers(list: FeelList): list is readonly number[] {
   return list.every((item) => typeof item === "number");
 }
@@ -78,17 +92,3 @@ function overList(name: string, call: (list: FeelList) => FeelValue) {
   };
   return [signature(`${name}(list: list)`, overItems), signature(`${name}(...list: any)`, overItems)];
 }
-
-export const STATISTICS = [
-  ...overList("min", (list) => extreme(list, -1)),
-  ...overList("max", (list) => extreme(list, 1)),
-  ...overList("sum", total),
-  ...overList("mean", mean),
-  ...overList("median", median),
-  ...overList("stddev", deviation),
-  ...overList("mode", mode),
-  ...overList("product", productOf),
-  ...overList("all", (list) => connected(list, false)),
-  ...overList("any", (list) => connected(list, true)),
-  signature("count(list: list)", ([list]) => (list as FeelList).length),
-];

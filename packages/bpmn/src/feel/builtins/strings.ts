@@ -3,6 +3,52 @@ import { compileRegex, type Regex, type RegexMatch } from "../regex/regex.ts";
 import type { FeelList, FeelValue } from "../value.ts";
 import { signature } from "./signature.ts";
 
+export const STRING_FUNCTIONS = [
+  signature(
+    "substring(string: string, start position: number, length?: number?)",
+    ([text, start, length = null], run) => substring(text as string, start as number, length as number | null, run),
+  ),
+  signature("string length(string: string)", ([text]) => [...(text as string)].length),
+  signature("upper case(string: string)", ([text], run) => grown((text as string).toUpperCase(), run)),
+  signature("lower case(string: string)", ([text], run) => grown((text as string).toLowerCase(), run)),
+  signature("substring before(string: string, match: string)", ([text, match]) => {
+    const at = (text as string).indexOf(match as string);
+    return at === -1 ? "" : (text as string).slice(0, at);
+  }),
+  signature("substring after(string: string, match: string)", ([text, match]) => {
+    const at = (text as string).indexOf(match as string);
+    return at === -1 ? "" : (text as string).slice(at + (match as string).length);
+  }),
+  signature("replace(input: string, pattern: string, replacement: string, flags?: string?)", (args, run) => {
+    const [text, pattern, replacement, flags] = args as [string, string, string, string | null];
+    return replace(text, pattern, replacement, flags, run);
+  }),
+  signature("contains(string: string, match: string)", ([text, match]) => (text as string).includes(match as string)),
+  signature("starts with(string: string, match: string)", ([text, match]) =>
+    (text as string).startsWith(match as string),
+  ),
+  signature("ends with(string: string, match: string)", ([text, match]) => (text as string).endsWith(match as string)),
+  signature("matches(input: string, pattern: string, flags?: string?)", ([text, pattern, flags = null], run) =>
+    matches(text as string, pattern as string, flags as string | null, run),
+  ),
+  signature("split(string: string, delimiter: string)", ([text, by], run) => split(text as string, by as string, run)),
+  signature("extract(string: string, pattern: string)", ([text, by], run) =>
+    extract(text as string, by as string, run),
+  ),
+  signature("string join(list: list, delimiter?: string?, prefix?: string?, suffix?: string?)", (args, run) => {
+    const [list, delimiter, prefix, suffix] = args as [FeelList, string | null, string | null, string | null];
+    return join(list, delimiter, { prefix: prefix ?? "", suffix: suffix ?? "" }, run);
+  }),
+  signature("trim(string: string)", ([text]) => (text as string).trim()),
+  signature("is blank(string: string)", ([text]) => (text as string).trim() === ""),
+  signature("to base64(value: string)", ([text], run) =>
+    grown(Buffer.from(text as string, "utf8").toString("base64"), run),
+  ),
+  signature("from base64(value: string)", ([text], run) =>
+    grown(Buffer.from(text as string, "base64").toString("utf8"), run),
+  ),
+];
+
 function grown(text: string, run: Evaluation): string {
   run.grow(text.length);
   return text;
@@ -107,49 +153,3 @@ function join(
   if (texts.some((item) => typeof item !== "string")) return null;
   return grown(`${ends.prefix}${texts.join(delimiter ?? "")}${ends.suffix}`, run);
 }
-
-export const STRING_FUNCTIONS = [
-  signature(
-    "substring(string: string, start position: number, length?: number?)",
-    ([text, start, length = null], run) => substring(text as string, start as number, length as number | null, run),
-  ),
-  signature("string length(string: string)", ([text]) => [...(text as string)].length),
-  signature("upper case(string: string)", ([text], run) => grown((text as string).toUpperCase(), run)),
-  signature("lower case(string: string)", ([text], run) => grown((text as string).toLowerCase(), run)),
-  signature("substring before(string: string, match: string)", ([text, match]) => {
-    const at = (text as string).indexOf(match as string);
-    return at === -1 ? "" : (text as string).slice(0, at);
-  }),
-  signature("substring after(string: string, match: string)", ([text, match]) => {
-    const at = (text as string).indexOf(match as string);
-    return at === -1 ? "" : (text as string).slice(at + (match as string).length);
-  }),
-  signature("replace(input: string, pattern: string, replacement: string, flags?: string?)", (args, run) => {
-    const [text, pattern, replacement, flags] = args as [string, string, string, string | null];
-    return replace(text, pattern, replacement, flags, run);
-  }),
-  signature("contains(string: string, match: string)", ([text, match]) => (text as string).includes(match as string)),
-  signature("starts with(string: string, match: string)", ([text, match]) =>
-    (text as string).startsWith(match as string),
-  ),
-  signature("ends with(string: string, match: string)", ([text, match]) => (text as string).endsWith(match as string)),
-  signature("matches(input: string, pattern: string, flags?: string?)", ([text, pattern, flags = null], run) =>
-    matches(text as string, pattern as string, flags as string | null, run),
-  ),
-  signature("split(string: string, delimiter: string)", ([text, by], run) => split(text as string, by as string, run)),
-  signature("extract(string: string, pattern: string)", ([text, by], run) =>
-    extract(text as string, by as string, run),
-  ),
-  signature("string join(list: list, delimiter?: string?, prefix?: string?, suffix?: string?)", (args, run) => {
-    const [list, delimiter, prefix, suffix] = args as [FeelList, string | null, string | null, string | null];
-    return join(list, delimiter, { prefix: prefix ?? "", suffix: suffix ?? "" }, run);
-  }),
-  signature("trim(string: string)", ([text]) => (text as string).trim()),
-  signature("is blank(string: string)", ([text]) => (text as string).trim() === ""),
-  signature("to base64(value: string)", ([text], run) =>
-    grown(Buffer.from(text as string, "utf8").toString("base64"), run),
-  ),
-  signature("from base64(value: string)", ([text], run) =>
-    grown(Buffer.from(text as string, "base64").toString("utf8"), run),
-  ),
-];

@@ -11,6 +11,19 @@ const MONTHS = [
   ...["July", "August", "September", "October", "November", "December"],
 ];
 
+export const TEMPORAL_FUNCTIONS = [
+  signature("now()", (_, run) => nowOf(run)),
+  signature("today()", (_, run) => nowOf(run)?.date ?? null),
+  signature("day of year(date: day)", ([date = null]) => dayOfYear(dayOf(date))),
+  signature("day of week(date: day)", ([date = null]) => DAYS[weekday(epochDays(dayOf(date))) - 1] ?? null),
+  signature("month of year(date: day)", ([date = null]) => MONTHS[dayOf(date).month - 1] ?? null),
+  signature("week of year(date: day)", ([date = null]) => weekOfYear(dayOf(date))),
+  signature("last day of month(date: day)", ([value = null]) => {
+    const { year, month } = dayOf(value);
+    return dateOf(year, month, monthDays(year, month));
+  }),
+];
+
 const dayOf = (value: FeelValue): FeelDate => (isKind(value, "date and time") ? value.date : (value as FeelDate));
 
 function dayOfYear(date: FeelDate): number {
@@ -30,16 +43,3 @@ function nowOf(run: Evaluation): FeelDateTime | null {
   const { now } = run.world;
   return now === undefined ? null : momentAt(BigInt(Math.trunc(now)) * 1_000_000n, { kind: "offset", seconds: 0 });
 }
-
-export const TEMPORAL_FUNCTIONS = [
-  signature("now()", (_, run) => nowOf(run)),
-  signature("today()", (_, run) => nowOf(run)?.date ?? null),
-  signature("day of year(date: day)", ([date = null]) => dayOfYear(dayOf(date))),
-  signature("day of week(date: day)", ([date = null]) => DAYS[weekday(epochDays(dayOf(date))) - 1] ?? null),
-  signature("month of year(date: day)", ([date = null]) => MONTHS[dayOf(date).month - 1] ?? null),
-  signature("week of year(date: day)", ([date = null]) => weekOfYear(dayOf(date))),
-  signature("last day of month(date: day)", ([value = null]) => {
-    const { year, month } = dayOf(value);
-    return dateOf(year, month, monthDays(year, month));
-  }),
-];
