@@ -12,8 +12,8 @@ const slow = workflow("slow", async (ctx) => {
   return "slow";
 });
 
-describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
-  it("brings its output to its parent, wherever it runs", async () => {
+describe.each(TEST_STORES)("children, on the store $name", ({ create }) => {
+  it("a child returns its output to its parent, whichever worker executes it", async () => {
     const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx, n: number) => (await ctx.child(double, n)) + 1);
     const one = await cluster.engine({ workflows: [parent] });
@@ -23,7 +23,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(41);
   });
 
-  it("has an id made of its parent and location, and knows its parent", async () => {
+  it("a child's id is made of its parent's id and its location, and its row names the parent", async () => {
     const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       const first = await ctx.startChild(double, 1);
@@ -40,7 +40,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     });
   });
 
-  it("that fails rejects with code CHILD_FAILED and the child's failure as cause", async () => {
+  it("ctx.child rejects with CHILD_FAILED and the child's failure as cause when the child fails", async () => {
     const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       try {
@@ -62,7 +62,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     });
   });
 
-  it("that was cancelled rejects, too", async () => {
+  it("ctx.child rejects with CHILD_FAILED when the child is cancelled", async () => {
     const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => ctx.child(slow, undefined));
     const engine = await cluster.engine({ workflows: [parent, slow] });
@@ -74,20 +74,22 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     expect((error.cause as Error).message).toContain("no longer needed");
   });
 
-  it("that fails is undefined with propagateFailure false, or when the engine says so", async () => {
+  it("a failed child yields undefined when propagateFailure is false, in the call or in the engine", async () => {
     const cluster = await create(onTestFinished);
-    const asks = workflow("asks", async (ctx) => [await ctx.child(failing, undefined, { propagateFailure: false })]);
-    const told = workflow("told", async (ctx) => {
+    const perCall = workflow("perCall", async (ctx) => [
+      await ctx.child(failing, undefined, { propagateFailure: false }),
+    ]);
+    const perEngine = workflow("perEngine", async (ctx) => {
       const quiet = await ctx.child(failing, undefined);
       const loud = await ctx
         .child(failing, undefined, { propagateFailure: true })
         .catch((error: PawlError) => error.code);
       return [quiet, loud];
     });
-    const strict = await cluster.engine({ workflows: [asks, failing] });
-    expect(await cluster.result(await strict.start(asks, undefined))).toEqual([undefined]);
-    const lenient = await cluster.engine({ workflows: [told, failing], propagateChildFailures: false });
-    expect(await cluster.result(await lenient.start(told, undefined))).toEqual([undefined, "CHILD_FAILED"]);
+    const strict = await cluster.engine({ workflows: [perCall, failing] });
+    expect(await cluster.result(await strict.start(perCall, undefined))).toEqual([undefined]);
+    const lenient = await cluster.engine({ workflows: [perEngine, failing], propagateChildFailures: false });
+    expect(await cluster.result(await lenient.start(perEngine, undefined))).toEqual([undefined, "CHILD_FAILED"]);
   });
 
   it.each([
@@ -99,27 +101,30 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
       },
       "failed",
     ],
-  ] as const)("open when its parent %s is cancelled, unless it is to be abandoned", async (_, end, status) => {
-    const cluster = await create(onTestFinished);
-    const parent = workflow("parent", async (ctx: Ctx): Promise<string> => {
-      await ctx.startChild(slow, undefined, { name: "closed" });
-      await ctx.startChild(slow, undefined, { name: "left", onParentClose: "abandon" });
-      await ctx.listen("end");
-      return await end();
-    });
-    const engine = await cluster.engine({ workflows: [parent, slow] });
-    const run = await engine.start(parent, undefined, { id: "p" });
-    await cluster.world.settle();
-    await run.send("end", null);
-    await cluster.world.settle();
-    expect(await run.status()).toBe(status);
-    expect(await engine.run("p//closed").status()).toBe("cancelled");
-    expect(await engine.run("p//left").status()).toBe("suspended");
-    await cluster.world.advance("1 minute");
-    expect(await cluster.result(engine.run("p//left"))).toBe("slow");
-  });
+  ] as const)(
+    "an open child is cancelled when its parent %s, unless onParentClose is abandon",
+    async (_, end, status) => {
+      const cluster = await create(onTestFinished);
+      const parent = workflow("parent", async (ctx: Ctx): Promise<string> => {
+        await ctx.startChild(slow, undefined, { name: "closed" });
+        await ctx.startChild(slow, undefined, { name: "left", onParentClose: "abandon" });
+        await ctx.listen("end");
+        return await end();
+      });
+      const engine = await cluster.engine({ workflows: [parent, slow] });
+      const run = await engine.start(parent, undefined, { id: "p" });
+      await cluster.world.settle();
+      await run.send("end", null);
+      await cluster.world.settle();
+      expect(await run.status()).toBe(status);
+      expect(await engine.run("p//closed").status()).toBe("cancelled");
+      expect(await engine.run("p//left").status()).toBe("suspended");
+      await cluster.world.advance("1 minute");
+      expect(await cluster.result(engine.run("p//left"))).toBe("slow");
+    },
+  );
 
-  it("is cancelled with its parent, and so are its own children", async () => {
+  it("a cancel of a run also cancels its children and their children", async () => {
     const cluster = await create(onTestFinished);
     const middle = workflow("middle", async (ctx) => ctx.child(slow, undefined));
     const top = workflow("top", async (ctx) => ctx.child(middle, undefined));
@@ -132,7 +137,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     expect(await engine.run("t//middle//slow").status()).toBe("cancelled");
   });
 
-  it("is started once and heard of once, at whichever commit the parent's process dies", async () => {
+  it("a child starts once and its end is delivered once, whichever commit the parent's process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const started: string[] = [];
@@ -155,7 +160,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("of a child of a child, five deep, finishes with one slot: who waits holds none", async () => {
+  it("children nested five deep finish with one slot: a waiting parent holds none", async () => {
     const cluster = await create(onTestFinished);
     const nest = workflow(
       "nest",
@@ -165,7 +170,7 @@ describe.each(TEST_STORES)("a child, on the store $name", ({ create }) => {
     expect(await cluster.finish(await engine.start(nest, 5))).toBe(5);
   });
 
-  it("of one hundred at once all come back", async () => {
+  it("one hundred concurrent children all return to their parent", async () => {
     const cluster = await create(onTestFinished);
     const fan = workflow("fan", async (ctx) => {
       const all = await Promise.all(Array.from({ length: 100 }, (_, n) => ctx.child(double, n)));
@@ -184,7 +189,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     return state.n === 0 ? got : await ctx.continueAs({ n: state.n - 1, got });
   });
 
-  it("begins again with another input, the same id and inbox, and a fresh journal", async () => {
+  it("continueAs restarts the run with a new input and an empty journal, and keeps its id and inbox", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [counter] });
     const run = await engine.start(counter, { n: 3, got: [] });
@@ -194,7 +199,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ generation: 3 });
   });
 
-  it("loses no message whatever commit the process dies at", async () => {
+  it("continueAs loses no message, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const client = await cluster.engine();
@@ -211,7 +216,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("can go on as another workflow", async () => {
+  it("continueAs can switch to another workflow", async () => {
     const cluster = await create(onTestFinished);
     const second = workflow("second", async (_, input: { from: string }) => `second, from ${input.from}`);
     const first = workflow("first", async (ctx) => ctx.continueAs(second, { from: "first" }));
@@ -221,7 +226,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ workflow: "second" });
   });
 
-  it("keeps the journal bounded over hundreds of generations", async () => {
+  it("continueAs keeps the journal bounded over hundreds of generations", async () => {
     const cluster = await create(onTestFinished);
     const loop = workflow("loop", async (ctx, n: number): Promise<number> => {
       for (let i = 0; i < 3; i += 1) await ctx.step("work", () => i);
@@ -233,7 +238,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     expect(await run.journal()).toHaveLength(3);
   });
 
-  it("starts other children than the generation before", async () => {
+  it("each generation starts children with new ids", async () => {
     const cluster = await create(onTestFinished);
     const ids: string[] = [];
     const parent = workflow("parent", async (ctx, n: number): Promise<string> => {
@@ -247,7 +252,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("with an input that can't be kept is a failure, not a loss", async () => {
+  it("continueAs with an input that cannot be stored fails the run", async () => {
     const cluster = await create(onTestFinished);
     const bad = workflow("bad", async (ctx) => ctx.continueAs({ call: () => 1 }));
     const engine = await cluster.engine({ workflows: [bad] });
@@ -257,7 +262,7 @@ describe.each(TEST_STORES)("continueAs, on the store $name", ({ create }) => {
 });
 
 describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", ({ create }) => {
-  it("happen once, at whichever commit the process dies", async () => {
+  it("a workflow's send and emit happen once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const target = workflow("target", async (ctx) => {
@@ -295,7 +300,7 @@ describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", 
     expect(crashes).toBeGreaterThanOrEqual(4);
   });
 
-  it("are in the same commit as the step before them", async () => {
+  it("a workflow's send, emit and startChild commit together with the step before them", async () => {
     const cluster = await create(onTestFinished);
     const sender = workflow("sender", async (ctx) => {
       await ctx.step("work", () => 1);
@@ -310,7 +315,7 @@ describe.each(TEST_STORES)("send and emit from a workflow, on the store $name", 
     expect(cluster.commits(engine) - before).toBe(2);
   });
 
-  it("refuse a bad target, name or value at the call", async () => {
+  it("ctx.send and ctx.emit reject an invalid target, name or value at the call", async () => {
     const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];

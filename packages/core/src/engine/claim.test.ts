@@ -6,7 +6,7 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
 describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
-  it("takes up a run whose claim was answered to nobody, though a session from before rests here", async () => {
+  it("a run is claimed again after a lost claim reply, even if an old session of it is suspended here", async () => {
     const cluster = await create(onTestFinished);
     const undone: string[] = [];
     const order = workflow("order", async (ctx) => {
@@ -14,14 +14,14 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
       await ctx.listen("approve");
     });
     let isLost = false;
-    const unheard = (store: Store): Store =>
+    const losesClaimReply = (store: Store): Store =>
       intercepted(store, async (call, proceed) => {
         const answer = await proceed();
         if (!isLost || call.method !== "claim" || !Array.isArray(answer) || answer.length === 0) return answer;
         isLost = false;
         throw new StoreError("STORE_UNAVAILABLE", "unknown", "broke before the answer");
       });
-    const engine = await cluster.engine({ workflows: [order], through: unheard });
+    const engine = await cluster.engine({ workflows: [order], through: losesClaimReply });
     const client = await cluster.engine();
     await engine.start(order, undefined, { id: "o-1" });
     await cluster.world.settle();
@@ -34,16 +34,17 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
 
-  it("comes after the store has heard that the worker lives, whatever hints come before", async () => {
+  it("a worker claims nothing before its first heartbeat is acknowledged, even if hints arrive", async () => {
     const cluster = await create(onTestFinished);
     const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
     const client = await cluster.engine();
     await client.start(order, undefined, { id: "o-1" });
     const calls: string[] = [];
-    let hear: (() => void) | null = null;
+    let acknowledge: (() => void) | null = null;
     const slow = (store: Store): Store => ({
       ...intercepted(store, async ({ method }, proceed) => {
-        if (method === "heartbeat" && hear === null) await new Promise<void>((resolve) => (hear = resolve));
+        if (method === "heartbeat" && acknowledge === null)
+          await new Promise<void>((resolve) => (acknowledge = resolve));
         calls.push(method);
         return await proceed();
       }),
@@ -55,23 +56,23 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     const opened = cluster.engine({ workflows: [order], through: slow });
     await cluster.world.settle();
     expect(calls).not.toContain("claim");
-    (hear as (() => void) | null)?.();
+    (acknowledge as (() => void) | null)?.();
     await opened;
     expect(await cluster.result(client.run("o-1"))).toBe(1);
   });
 
-  it("of an engine that could not begin is left to others, and its store is closed", async () => {
+  it("when createEngine fails, the store is closed and its runs stay claimable", async () => {
     const cluster = await create(onTestFinished);
     const order = workflow("order", async () => "done");
     const calls: string[] = [];
-    const deaf = (store: Store): Store =>
+    const unreachable = (store: Store): Store =>
       intercepted(store, async (call, proceed) => {
         calls.push(call.method);
         if (call.method === "heartbeat") throw new StoreError("STORE_UNAVAILABLE", "unknown", "not there");
         return await proceed();
       });
     const client = await cluster.engine();
-    const failed = cluster.engine({ workflows: [order], through: deaf }).catch((error: unknown) => error);
+    const failed = cluster.engine({ workflows: [order], through: unreachable }).catch((error: unknown) => error);
     await cluster.world.advance("1 hour");
     expect(await failed).toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(calls.at(-1)).toBe("close");
@@ -81,35 +82,35 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     expect(await client.run("o-1").status()).toBe("pending");
   });
 
-  it("of what it has started is not done again when the answer to the start comes after the run's end", async () => {
+  it("a run that ended before its start was acknowledged is not executed again", async () => {
     const cluster = await create(onTestFinished);
-    const begun: string[] = [];
-    const order = workflow("order", async (ctx) => ctx.step("charge", () => void begun.push(ctx.runId)));
+    const executed: string[] = [];
+    const order = workflow("order", async (ctx) => ctx.step("charge", () => void executed.push(ctx.runId)));
     let answer = (): void => undefined;
-    const late = new Promise<void>((resolve) => {
+    const replyReleased = new Promise<void>((resolve) => {
       answer = resolve;
     });
     const slow = (store: Store): Store =>
       intercepted(store, async ({ batch }, proceed) => {
         const done = await proceed();
-        if (batch.some(({ kind }) => kind === "create")) await late;
+        if (batch.some(({ kind }) => kind === "create")) await replyReleased;
         return done;
       });
     const engine = await cluster.engine({ workflows: [order], through: slow });
     const client = await cluster.engine();
     const started = engine.start(order, undefined, { id: "o-1" });
     await cluster.world.advance("5 s");
-    expect(begun).toEqual(["o-1"]);
+    expect(executed).toEqual(["o-1"]);
     expect(await client.cancel("o-1")).toBe(true);
     await cluster.world.advance("5 s");
     answer();
     await started;
     await cluster.world.advance("5 s");
-    expect(begun).toEqual(["o-1"]);
+    expect(executed).toEqual(["o-1"]);
     expect(await client.run("o-1").status()).toBe("cancelled");
   });
 
-  it("comes after a beat where the lease may be over, whatever hints come before", async () => {
+  it("a worker whose lease may have expired sends a heartbeat before it claims", async () => {
     const cluster = await create(onTestFinished);
     const order = workflow("order", async (ctx) => await ctx.step("charge", () => 1));
     const calls: string[] = [];
@@ -138,7 +139,7 @@ describe.each(TEST_STORES)("claiming, on the store $name", ({ create }) => {
     await cluster.world.settle();
     expect(calls).not.toContain("claim");
     keep = null;
-    for (const beat of kept) beat();
+    for (const release of kept) release();
     expect(await cluster.result(client.run("o-1"))).toBe(1);
   });
 });

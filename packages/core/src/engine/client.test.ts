@@ -17,8 +17,8 @@ const order = workflow("order", async (ctx, { id }: Order) => {
 });
 const declared = declareWorkflow<Order, string>("order");
 
-describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
-  it("starts a run that it has no code of, sends, emits, and gets the result from the worker that has", async () => {
+describe.each(TEST_STORES)("clients, on the store $name", ({ create }) => {
+  it("a client starts a run without its code, sends, emits, and reads the result that a worker produced", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     const run = await client.start(declared, { id: "o-1" }, { id: "o-1", tags: ["new"] });
@@ -35,7 +35,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect((await client.list({ tag: "new" })).items.map(({ id }) => id)).toEqual(["o-1"]);
   });
 
-  it("watches the records of a run as another process commits them", async () => {
+  it("a client watches the records of a run as another process commits them", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     await cluster.engine({ workflows: [order] });
@@ -55,7 +55,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect(seen).toHaveLength(3);
   });
 
-  it("controls runs: cancel, pause, resume, rewind", async () => {
+  it("a client cancels, pauses, resumes and rewinds runs", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     const engine = await cluster.engine({ workflows: [order] });
@@ -71,7 +71,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect(await engine.run(two.id).status()).toBe("suspended");
   });
 
-  it("a run of a workflow that no worker knows waits, and the client can say so", async () => {
+  it("explain reports noWorker when no live worker has the run's workflow version", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     const run = await client.start(declareWorkflow<Order>("order", { version: 2 }), { id: "o-2" }, { id: "o-2" });
@@ -88,7 +88,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("o-2");
   });
 
-  it("is no worker: it beats not, claims nothing, and costs nothing while it waits for nothing", async () => {
+  it("a client sends no heartbeat, claims nothing, and makes no store call while idle", async () => {
     const cluster = await create(onTestFinished);
     const calls: string[] = [];
     const through = (store: Store): Store =>
@@ -104,7 +104,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect((await client.explain("o-1")).workers).toEqual({ live: 1, knowing: 1 });
   });
 
-  it("checks the input by the schema that was declared, and starts nothing that does not fit", async () => {
+  it("a client rejects an input that does not match the declared schema, and starts no run", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     const strict = declareWorkflow("order", { input: z.object({ id: z.string() }) });
@@ -114,7 +114,7 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
     expect(await client.get("r")).toBe(null);
   });
 
-  it("that is closed does nothing more, tells whoever waits for a result, and leaves the run to go on", async () => {
+  it("a closed client rejects every call and pending result with ENGINE_STOPPED, and the run continues", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.client();
     const worker = await cluster.engine({ workflows: [order] });
@@ -132,8 +132,8 @@ describe.each(TEST_STORES)("a client, on the store $name", ({ create }) => {
   });
 });
 
-describe("a process with a client alone", () => {
-  it("has its own way with rejections that nobody handles", async () => {
+describe("processes with only a client", () => {
+  it("a client installs no unhandledRejection listener; an engine with workflows installs one", async () => {
     const before = process.listenerCount("unhandledRejection");
     const [first] = TEST_STORES;
     const cluster = await first!.create(onTestFinished);

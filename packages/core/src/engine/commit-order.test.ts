@@ -5,18 +5,18 @@ import type { Store } from "../store/store.ts";
 import { intercepted } from "../testing/intercepted.ts";
 import { virtualWorld } from "../testing/virtual-world.ts";
 
-/** Has runs of `code` get a message each, the next as soon as one has it; gives the kinds of transitions, commit by commit. */
-async function inTurn(code: (ctx: Ctx) => Promise<unknown>): Promise<{ commits: string[]; engine: Engine }> {
+/** Sends one message to each of eight runs of `code`, the next when a run received its own. Returns the kinds of transitions per commit. */
+async function sendInSequence(code: (ctx: Ctx) => Promise<unknown>): Promise<{ commits: string[]; engine: Engine }> {
   const world = virtualWorld();
   const commits: string[] = [];
   const store: Store = intercepted(memoryStore(), (call, proceed) => {
-    if (call.method === "commit") commits.push(call.batch.map(nameOf).join(" "));
+    if (call.method === "commit") commits.push(call.batch.map(kindOf).join(" "));
     return proceed();
   });
-  let heard: () => void = () => undefined;
+  let received: () => void = () => undefined;
   const listening = workflow("listening", async (ctx) => {
     await ctx.listen("go");
-    heard();
+    received();
     return await code(ctx);
   });
   const engine = await createEngine({ store, workflows: [listening], world });
@@ -25,7 +25,7 @@ async function inTurn(code: (ctx: Ctx) => Promise<unknown>): Promise<{ commits: 
   commits.length = 0;
   const send = (n: number): void => {
     if (n === 8) return;
-    heard = () => send(n + 1);
+    received = () => send(n + 1);
     void engine.send(`r${n}`, "go", n);
   };
   send(0);
@@ -33,23 +33,23 @@ async function inTurn(code: (ctx: Ctx) => Promise<unknown>): Promise<{ commits: 
   return { commits, engine };
 }
 
-function nameOf(transition: Transition): string {
+function kindOf(transition: Transition): string {
   return transition.kind === "append" ? (transition.state?.status ?? "records") : transition.kind;
 }
 
-it("the end of a run that did nothing since it was woken lets callers go first, twice", async () => {
-  const { commits, engine } = await inTurn(async () => 1);
+it("the end of an idle run is deferred for at most two batches of callers' ops", async () => {
+  const { commits, engine } = await sendInSequence(async () => 1);
   expect(commits.slice(0, 4)).toEqual(["post", "post", "post", expect.stringContaining("completed post")]);
   expect(commits.join(" ").match(/completed/g)).toHaveLength(8);
   expect(await engine.run("r0").result()).toBe(1);
   await engine.shutdown();
 });
 
-it("what was let wait is committed before the caller for whom it waited last is answered, not with what callers have to commit", async () => {
+it("deferred run ends are committed before the last caller they yielded to gets its answer", async () => {
   const world = virtualWorld();
   const seen: string[] = [];
   const store: Store = intercepted(memoryStore(), (call, proceed) => {
-    if (call.method === "commit") seen.push(call.batch.map(nameOf).join(" "));
+    if (call.method === "commit") seen.push(call.batch.map(kindOf).join(" "));
     return proceed();
   });
   const listening = workflow("listening", async (ctx) => {
@@ -74,13 +74,13 @@ it("what was let wait is committed before the caller for whom it waited last is 
   await engine.shutdown();
 });
 
-it("what a step did is committed with the next batch, whoever calls", async () => {
-  const { commits, engine } = await inTurn((ctx) => ctx.step("s", () => 1));
+it("a step result is never deferred", async () => {
+  const { commits, engine } = await sendInSequence((ctx) => ctx.step("s", () => 1));
   expect(commits[1]).toMatch(/records|running/);
   await engine.shutdown();
 });
 
-it("code that a message wakes goes on before the sender is answered", async () => {
+it("a woken run executes before the sender gets its answer", async () => {
   const order: string[] = [];
   const world = virtualWorld();
   const listening = workflow("listening", async (ctx) => {

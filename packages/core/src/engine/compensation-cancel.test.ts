@@ -3,7 +3,7 @@ import { type Ctx, rollbackFailures, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** Notes what was done and what was undone. */
+/** Records executed steps as `+name` and rollbacks as `-name`. */
 function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: string) => Promise<string> } {
   const lines: string[] = [];
   const note = (line: string): void => {
@@ -16,8 +16,8 @@ function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: s
   return { lines, step: (ctx, name) => ctx.step(name, () => did(name), { rollback: (value) => note(`-${value}`) }) };
 }
 
-describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the store $name", ({ create }) => {
-  it("stops the program where it is, undoes what it did, and ends the run as cancelled", async () => {
+describe.each(TEST_STORES)("cancel of a run with rollbacks, on the store $name", ({ create }) => {
+  it("a cancel stops the program, rolls back completed steps, and ends the run as cancelled", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -31,11 +31,11 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
       }
     });
     const engine = await cluster.engine({ workflows: [trip] });
-    const told: unknown[] = [];
-    engine.on("run.compensating", ({ runId, error }) => told.push(["compensating", runId, error?.message]));
-    engine.on("rollback", ({ step: undone }) => told.push(["rollback", undone]));
-    engine.on("run.compensated", ({ failures }) => told.push(["compensated", failures]));
-    engine.on("run.cancelled", ({ runId, error }) => told.push(["cancelled", runId, error?.message]));
+    const events: unknown[] = [];
+    engine.on("run.compensating", ({ runId, error }) => events.push(["compensating", runId, error?.message]));
+    engine.on("rollback", ({ step: undone }) => events.push(["rollback", undone]));
+    engine.on("run.compensated", ({ failures }) => events.push(["compensated", failures]));
+    engine.on("run.cancelled", ({ runId, error }) => events.push(["cancelled", runId, error?.message]));
     const run = await engine.start(trip, undefined, { id: "r" });
     await cluster.world.settle();
     const result = cluster.failure(run);
@@ -43,7 +43,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(await run.send("go", null)).toMatchObject({ kind: "queued" });
     expect(await result).toMatchObject({ code: "RUN_CANCELLED", cause: { message: "not wanted" } });
     expect(lines).toEqual(["+a", "+b", "-b", "-a"]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ["compensating", "r", "not wanted"],
       ["rollback", "b"],
       ["rollback", "a"],
@@ -60,7 +60,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(await run.cancel()).toBe(false);
   });
 
-  it("is answered at once; a second one changes nothing and says so", async () => {
+  it("a cancel returns at once, and a second cancel returns false and changes nothing", async () => {
     const cluster = await create(onTestFinished);
     let isUp = false;
     const trip = workflow("trip", async (ctx) => {
@@ -91,7 +91,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED", cause: { message: "first" } });
   });
 
-  it("finds the run wherever it is: paused, with a step under way, or owned by another worker", async () => {
+  it("a cancel compensates a run that is paused or that another worker is executing", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     let aborted: unknown = null;
@@ -120,7 +120,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(lines).toEqual(["+a", "-a", "+a", "-a"]);
   });
 
-  it("undoes everything once whatever commit a process dies at", async () => {
+  it("a cancel rolls back each step once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const { lines, step } = ledger();
@@ -153,7 +153,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(crashes).toBeGreaterThan(8);
   });
 
-  it("that comes while the first step completes loses nothing: the step is undone, or it was never done", async () => {
+  it("a cancel during the first step either undoes the step or prevents it", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -161,7 +161,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
       await ctx.listen("never");
     });
     const engine = await cluster.engine({ workflows: [trip] });
-    // The view that the cancel is decided by is read before the commit of the step, and the guard sees that it is stale.
+    // The cancel is decided on a view from before the step's commit; the guard detects that it is stale.
     const starts = Array.from({ length: 20 }, (_, index) => engine.start(trip, undefined, { id: `r${index}` }));
     const runs = await Promise.all(starts);
     await Promise.all(runs.map((run) => run.cancel()));
@@ -173,7 +173,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(lines.filter((line) => line === "-a").length).toBeLessThanOrEqual(20);
   });
 
-  it("reports rollbacks that failed, beside its reason", async () => {
+  it("a cancelled run reports its failed rollbacks beside the reason", async () => {
     const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       const rollback = (): never => {
@@ -191,7 +191,7 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
     expect(rollbackFailures(error)).toMatchObject([{ step: "a", error: { message: "stays" } }]);
   });
 
-  it("ends a run at once that has nothing to undo: no step with a rollback, or a checkpoint after it", async () => {
+  it("a cancel ends a run at once when it has no rollback, or only rollbacks before a checkpoint", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const trip = workflow("trip", async (ctx, checkpoint: boolean) => {
@@ -212,8 +212,8 @@ describe.each(TEST_STORES)("a cancel of a run that has something to undo, on the
   });
 });
 
-describe.each(TEST_STORES)("a child that is cancelled with its parent, on the store $name", ({ create }) => {
-  it("undoes what it did, hot or not, and a crash at any commit changes nothing of it", async () => {
+describe.each(TEST_STORES)("cancel of children with rollbacks, on the store $name", ({ create }) => {
+  it("a child cancelled with its parent rolls back once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const { step } = ledger();
@@ -247,7 +247,7 @@ describe.each(TEST_STORES)("a child that is cancelled with its parent, on the st
     expect(crashes).toBeGreaterThan(8);
   });
 
-  it("does so when its parent fails, too, and keeps the cancel that comes while it compensates from doing it twice", async () => {
+  it("open children roll back once when their parent fails, even if they are already compensating", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx, fails: boolean) => {
@@ -280,7 +280,7 @@ describe.each(TEST_STORES)("a child that is cancelled with its parent, on the st
     await cluster.world.settle();
     expect(await engine.run("r//failing").status()).toBe("compensating");
     await cluster.world.advance("30 s");
-    // The children are closed when the parent begins to undo, not when it has ended.
+    // The children are closed when the parent starts compensating, not when it has ended.
     expect(await run.status()).toBe("compensating");
     expect(await engine.run("r//waiting").status()).toBe("compensating");
     await cluster.world.advance("10 s");

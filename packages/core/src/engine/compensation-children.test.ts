@@ -3,7 +3,7 @@ import { type Ctx, rollbackFailures, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** Notes what was done and what was undone. */
+/** Records executed steps as `+name` and rollbacks as `-name`. */
 function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: string) => Promise<string> } {
   const lines: string[] = [];
   const did = (name: string): string => {
@@ -16,8 +16,8 @@ function ledger(): { readonly lines: string[]; readonly step: (ctx: Ctx, name: s
   return { lines, step: (ctx, name) => ctx.step(name, () => did(name), { rollback: undid }) };
 }
 
-describe.each(TEST_STORES)("what a child did that was waited for, on the store $name", ({ create }) => {
-  it("is undone in its turn when the parent fails, and so is what its own child did", async () => {
+describe.each(TEST_STORES)("compensation of completed children, on the store $name", ({ create }) => {
+  it("a failing parent rolls back its completed child, and that child's own child, in reverse order", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const low = workflow("low", async (ctx) => [await step(ctx, "low")]);
@@ -49,13 +49,13 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
       "rollback mid/~rollback",
       "rollback top 1/~rollback",
     ]);
-    // The child has completed, and that stays so: another run has undone it.
+    // The child stays completed: a separate run rolled it back.
     expect(await engine.run("r//mid").status()).toBe("completed");
     expect(await engine.run("r//mid//~undo").status()).toBe("cancelled");
     expect(await engine.run("r//mid//low//~undo").status()).toBe("cancelled");
   });
 
-  it("is undone when the parent is cancelled, though the parent did nothing itself", async () => {
+  it("a cancelled parent rolls back its completed child, even if it has no rollbacks itself", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => void (await step(ctx, "a")));
@@ -75,7 +75,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     expect(lines).toEqual(["+a", "-a", "+a", "-a"]);
   });
 
-  it("is left where there is nothing to undo: no second run is started", async () => {
+  it("no undo run is started for a child without rollbacks, or with a checkpoint after them", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => await ctx.step("plain", () => 1));
@@ -97,7 +97,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     expect((await engine.list()).items.map(({ id }) => id).sort()).toEqual(["r", "r//inner", "r//inner#2", "r//kept"]);
   });
 
-  it("is reported when it could not be undone, with the steps of the child", async () => {
+  it("a child's failed rollbacks are reported with the parent's failure, by step", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", async (ctx) => {
@@ -121,7 +121,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     expect(lines).toEqual(["+a", "+fine", "-fine", "-a"]);
   });
 
-  it("is undone as the code of its own run would have it: the same time, ids and random numbers", async () => {
+  it("a child's rollback sees the same time, ids and random numbers as the child did", async () => {
     const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const inner = workflow("inner", async (ctx, round: number) => {
@@ -144,7 +144,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     expect(new Set(seen.map((facts) => JSON.stringify(facts))).size).toBe(1);
   });
 
-  it("is undone once whatever commit a process dies at", async () => {
+  it("a child is rolled back once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const { lines, step } = ledger();
@@ -180,7 +180,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     expect(crashes).toBeGreaterThan(10);
   });
 
-  it("is undone once where a fork shares it: whoever comes second has nothing to undo", async () => {
+  it("a child shared by a run and its fork is rolled back once", async () => {
     const cluster = await create(onTestFinished);
     const { lines, step } = ledger();
     const inner = workflow("inner", (ctx) => step(ctx, "inner"));
@@ -200,7 +200,7 @@ describe.each(TEST_STORES)("what a child did that was waited for, on the store $
     await fork.send("go", 1);
     expect(await cluster.failure(fork)).toMatchObject({ cause: { message: "no" } });
     expect(lines).toEqual(["+inner", "-inner"]);
-    const told = (await fork.journal()).filter(({ kind }) => kind === "spawn" || kind === "rollback");
-    expect(told.map(({ location }) => location)).toEqual(["inner", "inner/~rollback/~start"]);
+    const undoRecords = (await fork.journal()).filter(({ kind }) => kind === "spawn" || kind === "rollback");
+    expect(undoRecords.map(({ location }) => location)).toEqual(["inner", "inner/~rollback/~start"]);
   });
 });

@@ -11,11 +11,11 @@ function gated<Value>(): { readonly promise: Promise<Value>; readonly resolve: (
   return { promise, resolve };
 }
 
-/** What steps did and what was undone, in order, as an outside world would see it. */
+/** Executed steps as `+name` and rollbacks as `-name`, in order. */
 class Ledger {
   readonly lines: string[] = [];
 
-  /** A step that can be undone. */
+  /** A step with a rollback. */
   step(ctx: Ctx, name: string): Promise<string> {
     return ctx.step(name, () => this.did(name), { rollback: (value) => this.undid(value) });
   }
@@ -31,7 +31,7 @@ class Ledger {
 }
 
 describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
-  it("undoes completed steps when the run fails, the newest first, with what each returned", async () => {
+  it("a failing run rolls back its completed steps, newest first, each with the step's result", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -58,7 +58,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(await run.status()).toBe("failed");
   });
 
-  it("runs each handler once per completed step whatever commit the process dies at", async () => {
+  it("each completed step is rolled back once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const ledger = new Ledger();
@@ -82,7 +82,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
         ["compensate", "~compensate"],
         ...[...journal.slice(0, 3)].reverse().map(({ location }) => ["rollback", `${location}/~rollback`]),
       ]);
-      // A body runs twice only when its process died before the commit of what it brought.
+      // A step body is executed twice only if its process crashed before its result was committed.
       for (const line of new Set(ledger.lines)) {
         const times = ledger.lines.filter((other) => other === line).length;
         expect(times).toBeLessThanOrEqual(crashed ? 2 : 1);
@@ -92,7 +92,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(8);
   });
 
-  it("is visible as the run's status from the first handler on, and the run's events tell of each", async () => {
+  it("the run's status is compensating from the first rollback on, and each rollback emits an event", async () => {
     const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const trip = workflow("trip", async (ctx) => {
@@ -117,7 +117,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("is visible too when the run fails without having rested before", async () => {
+  it("the run's status is compensating even if the run fails without suspending first", async () => {
     const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const gate = gated<void>();
@@ -135,7 +135,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(seen).toEqual(["compensating", "compensating"]);
   });
 
-  it("goes on past a handler that fails for good, and reports all of them with the run's own failure", async () => {
+  it("compensation continues after a rollback that failed finally, and reports every such failure with the run's own", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const failing = (name: string) => ({
@@ -153,9 +153,9 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
       throw new TypeError("original");
     });
     const engine = await cluster.engine({ workflows: [trip] });
-    const told: unknown[] = [];
-    engine.on("rollback", ({ step, error }) => told.push([step, error?.message]));
-    engine.on("run.compensated", ({ failures }) => told.push(failures.map(({ step }) => step)));
+    const events: unknown[] = [];
+    engine.on("rollback", ({ step, error }) => events.push([step, error?.message]));
+    engine.on("run.compensated", ({ failures }) => events.push(failures.map(({ step }) => step)));
     const run = await engine.start(trip, undefined);
     await cluster.world.advance("1 s");
     const error = await cluster.failure(run);
@@ -167,7 +167,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     ]);
     expect(rollbackFailures((await engine.get(run.id))?.error)).toHaveLength(2);
     expect(ledger.lines).toEqual(["+a", "+b", "+c", "+d", "-d?", "-d?", "-c", "-b?", "-b?", "-a"]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       ["d", "d stays"],
       ["c", undefined],
       ["b", "b stays"],
@@ -183,7 +183,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("tries a handler again by its own policy: the run rests, compensating, holds no slot, and is woken for it", async () => {
+  it("a failed rollback is retried by its own policy, and the run holds no slot meanwhile", async () => {
     const cluster = await create(onTestFinished);
     const at: number[] = [];
     const keys = new Set<string>();
@@ -214,7 +214,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect([...keys]).toEqual(["value r/a/~rollback"]);
   });
 
-  it("goes on elsewhere after its worker has died between two tries of a handler, at the time of the next", async () => {
+  it("another worker continues compensation on time when its worker crashes between two attempts of a rollback", async () => {
     const cluster = await create(onTestFinished);
     const at: number[] = [];
     const trip = workflow("trip", async (ctx) => {
@@ -238,7 +238,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(at[1]! - at[0]!).toBe(60_000);
   });
 
-  it("can be paused and resumed", async () => {
+  it("compensation can be paused and resumed", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     let isUp = false;
@@ -271,7 +271,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect((await run.journal()).slice(before).map(({ kind }) => kind)).toEqual(["rollback", "rollback"]);
   });
 
-  it("undoes steps of finished loops, joins, scopes and of branches that lost a race; and steps that tryStep brought", async () => {
+  it("compensation rolls back steps in loops, joins, scopes, lost race branches and tryStep, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const ledger = new Ledger();
@@ -324,7 +324,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(20);
   });
 
-  it("undoes a step that completed beside the one that failed, though the code never heard of it", async () => {
+  it("a step that completed beside the failing step is rolled back, even if the code never received its result", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
@@ -352,7 +352,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["+beside", "-beside"]);
   });
 
-  it("undoes a step that completed in a branch in the moment in which the branch lost its race, after a crash too", async () => {
+  it("a step that completed as its branch lost a race is rolled back, also after a crash", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
@@ -387,7 +387,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(undone).toHaveLength(2);
   });
 
-  it("lets code that still runs change nothing: it begins no step, and ends no handler", async () => {
+  it("code that still runs during compensation starts no step and ends no rollback", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const gate = gated<void>();
@@ -418,7 +418,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect((await run.journal()).at(-1)).toMatchObject({ kind: "rollback", location: "race/two/x/~rollback" });
   });
 
-  it("aborts a body that is under way when the run fails, and drops what it brings: it is not undone", async () => {
+  it("a step body that is running when the run fails is aborted, and its result is dropped without a rollback", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const late = gated<string>();
@@ -450,7 +450,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
-  it("hands a handler what the step returned, whatever the code has done to it since", async () => {
+  it("a rollback gets the value the step returned, even if the code changed it since", async () => {
     const cluster = await create(onTestFinished);
     const got: unknown[] = [];
     const trip = workflow("trip", async (ctx) => {
@@ -465,7 +465,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(got).toEqual([{ ids: [1], at: new Date(5) }]);
   });
 
-  it("tries no handler again that failed critically or took too long, and keeps none waiting for what a handler returns", async () => {
+  it("a rollback that throws CriticalError or times out is not retried, and its return value is ignored", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -489,7 +489,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["-c"]);
   });
 
-  it("follows an output that can't be kept, for then the run has failed", async () => {
+  it("a run whose output cannot be stored fails and is compensated", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -502,7 +502,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
-  it("does not follow a run that completes, nor one that continues as a fresh generation and fails then", async () => {
+  it("steps are not rolled back when the run completes, or when a later generation fails", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const twice = workflow("twice", async (ctx, round: number) => {
@@ -516,7 +516,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     expect(ledger.lines).toEqual(["+a2", "+a0", "+a1", "-a1"]);
   });
 
-  it("refuses a rollback that is no function, and the step is not begun", async () => {
+  it("a rollback that is not a function fails the run before the step starts", async () => {
     const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       await ctx.step("a", () => 1, { rollback: { run: "refund" as unknown as () => void } });
@@ -528,8 +528,8 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(TEST_STORES)("a checkpoint, on the store $name", ({ create }) => {
-  it("is a point of no return: only what was done after the newest is undone, in replay too", async () => {
+describe.each(TEST_STORES)("rollback checkpoints, on the store $name", ({ create }) => {
+  it("only steps after the newest checkpoint are rolled back, also after replay", async () => {
     await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const ledger = new Ledger();
@@ -560,7 +560,7 @@ describe.each(TEST_STORES)("a checkpoint, on the store $name", ({ create }) => {
     });
   });
 
-  it("is durable before anything after it begins", async () => {
+  it("a checkpoint is durable before the next step starts", async () => {
     const cluster = await create(onTestFinished);
     const seen: unknown[] = [];
     const gate = gated<void>();
@@ -579,7 +579,7 @@ describe.each(TEST_STORES)("a checkpoint, on the store $name", ({ create }) => {
     expect(seen).toEqual(["none"]);
   });
 
-  it("lets a loop drop rounds that would have to be kept for what was done in them", async () => {
+  it("a loop can drop iterations with rollbacks when a checkpoint follows them", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const counted = (name: string, checkpoint: boolean) =>
@@ -607,8 +607,8 @@ describe.each(TEST_STORES)("a checkpoint, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(TEST_STORES)("a RollbackError, on the store $name", ({ create }) => {
-  it("is never tried again, wherever it is thrown, and undoes what was done", async () => {
+describe.each(TEST_STORES)("RollbackError, on the store $name", ({ create }) => {
+  it("a RollbackError in a step is not retried and starts compensation", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const trip = workflow("trip", async (ctx) => {
@@ -624,7 +624,7 @@ describe.each(TEST_STORES)("a RollbackError, on the store $name", ({ create }) =
     expect(ledger.lines).toEqual(["+a", "+b", "-a"]);
   });
 
-  it("passes through tryStep and try, unless tryStep is told to catch it", async () => {
+  it('a RollbackError passes through tryStep and try, unless tryStep catches "rollback"', async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const undo = (): never => {
@@ -644,7 +644,7 @@ describe.each(TEST_STORES)("a RollbackError, on the store $name", ({ create }) =
     expect(ledger.lines).toEqual(["+tryStep", "-tryStep", "+try", "-try", "+caught"]);
   });
 
-  it("is what tryStep catches alone when told so: another failure is thrown on", async () => {
+  it('tryStep rethrows other failures when it catches only "rollback"', async () => {
     const cluster = await create(onTestFinished);
     const trip = workflow("trip", async (ctx) => {
       await ctx.tryStep(
@@ -660,8 +660,8 @@ describe.each(TEST_STORES)("a RollbackError, on the store $name", ({ create }) =
   });
 });
 
-describe.each(TEST_STORES)("code that changes under a run that compensates, on the store $name", ({ create }) => {
-  it("need not fail where it failed: the journal says that the run is stopped", async () => {
+describe.each(TEST_STORES)("code changes during compensation, on the store $name", ({ create }) => {
+  it("compensation continues when fixed code no longer fails: the journal records the failure", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     let isUp = false;
@@ -689,7 +689,7 @@ describe.each(TEST_STORES)("code that changes under a run that compensates, on t
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
-  it("is asked how a step is undone that was done with a rollback: without one the run is paused until there is one", async () => {
+  it("a run is paused when the code no longer has the rollback of a recorded step, until the code has it again", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const version = (rollback: boolean) =>
@@ -717,7 +717,7 @@ describe.each(TEST_STORES)("code that changes under a run that compensates, on t
     expect(ledger.lines).toEqual(["+a", "-a"]);
   });
 
-  it("that diverges undoes nothing", async () => {
+  it("a run that diverges rolls back nothing", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const version = (name: string) =>

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(TEST_STORES)("runs that are woken at one time, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("concurrency of woken runs, on the store $name", ({ create }) => {
   const wakeAll = async (wait: "sleep" | "listen"): Promise<{ readonly most: number; readonly order: number[] }> => {
     const cluster = await create(onTestFinished);
     let working = 0;
@@ -33,11 +33,11 @@ describe.each(TEST_STORES)("runs that are woken at one time, on the store $name"
     return { most, order };
   };
 
-  it("by their deadline work one after another where there is no room for all", async () => {
+  it("at most `concurrency` runs execute when more are due at the same time", async () => {
     expect((await wakeAll("sleep")).most).toBe(2);
   });
 
-  it("by a message do so, too, first come first served", async () => {
+  it("runs woken by messages execute in the order of the messages, at most `concurrency` at once", async () => {
     expect(await wakeAll("listen")).toEqual({ most: 2, order: [0, 1, 2, 3, 4, 5] });
   });
 });

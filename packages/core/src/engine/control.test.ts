@@ -5,8 +5,8 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 const quick = workflow("quick", async () => "done");
 
-describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
-  it("ends a suspended run with the reason", async () => {
+describe.each(TEST_STORES)("cancel, on the store $name", ({ create }) => {
+  it("a cancel ends a suspended run with the given reason", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -24,14 +24,14 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     });
   });
 
-  it("reaches the signal of a step body and of ctx, and what the body brings after it is dropped", async () => {
+  it("a cancel aborts the signals of the step body and of ctx, and drops the step's late result", async () => {
     const cluster = await create(onTestFinished);
-    const heard: string[] = [];
+    const aborts: string[] = [];
     const bodies: Array<(value: string) => void> = [];
     const working = workflow("working", async (ctx) => {
-      ctx.signal.addEventListener("abort", () => heard.push(`ctx: ${(ctx.signal.reason as Error).message}`));
+      ctx.signal.addEventListener("abort", () => aborts.push(`ctx: ${(ctx.signal.reason as Error).message}`));
       return await ctx.step("work", ({ signal }) => {
-        signal.addEventListener("abort", () => heard.push(`step: ${(signal.reason as PawlError).code}`));
+        signal.addEventListener("abort", () => aborts.push(`step: ${(signal.reason as PawlError).code}`));
         return new Promise<string>((resolve) => bodies.push(resolve));
       });
     });
@@ -39,19 +39,19 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     const run = await engine.start(working, undefined);
     await cluster.world.settle();
     await run.cancel("stop");
-    expect([...heard].sort()).toEqual(["ctx: stop", "step: RUN_CANCELLED"]);
+    expect([...aborts].sort()).toEqual(["ctx: stop", "step: RUN_CANCELLED"]);
     bodies[0]!("late");
     await cluster.world.settle();
     expect(await run.status()).toBe("cancelled");
     expect(await run.journal()).toEqual([]);
   });
 
-  it("works from a process that does not work on the run", async () => {
+  it("a cancel works from a process that is not executing the run", async () => {
     const cluster = await create(onTestFinished);
-    const heard: unknown[] = [];
+    const aborts: unknown[] = [];
     const working = workflow("working", async (ctx) =>
       ctx.step("work", ({ signal }) => {
-        signal.addEventListener("abort", () => heard.push(signal.reason));
+        signal.addEventListener("abort", () => aborts.push(signal.reason));
         return new Promise(() => {});
       }),
     );
@@ -62,11 +62,11 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     expect(await client.cancel(run.id)).toBe(true);
     expect(await client.run(run.id).status()).toBe("cancelled");
     await cluster.world.advance("3 s");
-    expect(heard).toHaveLength(1);
+    expect(aborts).toHaveLength(1);
     expect(await cluster.failure(run)).toMatchObject({ code: "RUN_CANCELLED" });
   });
 
-  it("works on a run that nobody has begun", async () => {
+  it("a cancel ends a run that has not started", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const run = await client.start(quick, undefined);
@@ -76,7 +76,7 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     expect(await run.status()).toBe("cancelled");
   });
 
-  it("of a run that has ended says false and changes nothing; of none is an error", async () => {
+  it("a cancel of an ended run returns false, and a cancel of a missing run rejects with RUN_NOT_FOUND", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [quick] });
     const run = await engine.start(quick, undefined);
@@ -86,9 +86,9 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     await expect(engine.cancel("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
-  it("wins or loses against completing, never both", async () => {
+  it("a run whose cancel races with its completion ends in exactly one of the two", async () => {
     const ends = new Set<string>();
-    for (let eventLoop = 0; eventLoop < 12; eventLoop += 1) {
+    for (let turns = 0; turns < 12; turns += 1) {
       const cluster = await create(onTestFinished);
       const engine = await cluster.engine({ workflows: [waits] });
       const run = await engine.start(waits, undefined);
@@ -97,7 +97,7 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
       for (const kind of ["run.completed", "run.cancelled"] as const)
         engine.on(kind, (event) => events.push(event.kind));
       const sent = run.send("go", "now");
-      for (let turn = 0; turn < eventLoop; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < turns; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
       const cancelled = await run.cancel();
       await sent;
       await cluster.world.settle();
@@ -109,7 +109,7 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
     expect(ends).toEqual(new Set(["cancelled", "completed"]));
   });
 
-  it("leaves no wait, timer or subscription behind", async () => {
+  it("a cancelled run leaves no wait, timer or subscription behind", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({
       workflows: [workflow("both", async (ctx) => ctx.select({ e: { event: "e" }, t: { after: "1 minute" } }))],
@@ -127,8 +127,8 @@ describe.each(TEST_STORES)("cancelling, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
-  it("stops a run where it is until it is resumed; what comes meanwhile is kept", async () => {
+describe.each(TEST_STORES)("pause, on the store $name", ({ create }) => {
+  it("a paused run stays stopped until it is resumed, and keeps messages that arrive meanwhile", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const long = workflow("long", async (ctx) => {
@@ -155,7 +155,7 @@ describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ error: null });
   });
 
-  it("aborts the body that is under way, which runs again when the run is resumed", async () => {
+  it("a pause aborts the running step body, which is executed again after the resume", async () => {
     const cluster = await create(onTestFinished);
     let aborted = 0;
     let calls = 0;
@@ -179,7 +179,7 @@ describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
     expect(calls).toBe(2);
   });
 
-  it("over the end of a sleep: the sleep is over when the run is resumed", async () => {
+  it("a sleep whose end passed during a pause ends when the run is resumed", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("10 s");
@@ -195,13 +195,13 @@ describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("awake");
   });
 
-  it("over an event that others wait for: the paused run takes none", async () => {
+  it("a paused run receives no event; another waiting run does", async () => {
     const cluster = await create(onTestFinished);
-    const hears = workflow("hears", async (ctx) => (await ctx.awaitEvent("e")).value);
-    const engine = await cluster.engine({ workflows: [hears] });
-    const paused = await engine.start(hears, undefined);
+    const receiver = workflow("receiver", async (ctx) => (await ctx.awaitEvent("e")).value);
+    const engine = await cluster.engine({ workflows: [receiver] });
+    const paused = await engine.start(receiver, undefined);
     await cluster.world.advance(1);
-    const other = await engine.start(hears, undefined);
+    const other = await engine.start(receiver, undefined);
     await cluster.world.settle();
     await paused.pause();
     await engine.emit("e", 1);
@@ -213,7 +213,7 @@ describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
     expect(await cluster.result(paused)).toBe(2);
   });
 
-  it("can be asked for twice, ends in cancel if so asked, and refuses what makes no sense", async () => {
+  it("a pause can be repeated, a paused run can be cancelled, and invalid pauses and resumes are rejected", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits, quick] });
     const run = await engine.start(waits, undefined);
@@ -231,7 +231,7 @@ describe.each(TEST_STORES)("pausing, on the store $name", ({ create }) => {
     await expect(engine.resume("none")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
-  it("survives a restart", async () => {
+  it("a paused run stays paused after a takeover by another worker", async () => {
     const cluster = await create(onTestFinished);
     const first = await cluster.engine({ workflows: [waits] });
     const run = await first.start(waits, undefined);

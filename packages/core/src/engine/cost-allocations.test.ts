@@ -10,8 +10,8 @@ import { sqliteStore } from "../store/sqlite/index.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * What a step takes from the heap, by V8's own sampling, in which what was collected again counts too: nearly the same on every
- * machine, where times are not. The ceilings are one and a half times what was measured: they leave room for another version of V8, and none for twice as much.
+ * Heap bytes that a step allocates, sampled by V8; collected objects count too. The figures are nearly the same on every host, unlike
+ * times. Each ceiling is 1.5 times the measured value: enough for another version of V8, not for twice as much.
  */
 
 let folder = "";
@@ -24,7 +24,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const SAMPLED_EVERY_BYTES = 512;
 
-/** The bytes that were allocated while it ran. */
+/** Returns the bytes allocated while `run` executed. */
 async function allocated(run: () => Promise<void>): Promise<number> {
   const session = new Session();
   session.connect();
@@ -41,8 +41,8 @@ function bytesOf({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): 
   return children.reduce((sum, child) => sum + bytesOf(child), selfSize);
 }
 
-/** Bytes a step of so many runs at once, with their starts and ends, when the code has been compiled. */
-async function bytesAStep(store: Store, runs: number, steps: number): Promise<number> {
+/** Returns the bytes per step of `runs` concurrent runs, including their starts and ends, after warm-up. */
+async function bytesPerStep(store: Store, runs: number, steps: number): Promise<number> {
   const stepping = workflow("stepping", async (ctx, count: number) => {
     for (let n = 0; n < count; n += 1) await ctx.step(`step-${n}`, async () => ({ n, ok: true }));
   });
@@ -57,46 +57,46 @@ async function bytesAStep(store: Store, runs: number, steps: number): Promise<nu
   return bytes / (runs * steps);
 }
 
-/** What is left of the heap's objects when everything that nobody holds is collected. */
-async function held(): Promise<number> {
+/** Returns the used heap size after garbage collection. */
+async function usedHeap(): Promise<number> {
   const session = new Session();
   session.connect();
-  for (let round = 0; round < 4; round += 1) await session.post("HeapProfiler.collectGarbage");
+  for (let wake = 0; wake < 4; wake += 1) await session.post("HeapProfiler.collectGarbage");
   session.disconnect();
   return getHeapStatistics().used_heap_size;
 }
 
-/** Bytes that each of so many suspended runs keeps while it is hot; `rounds`: how often each was woken before. */
-async function bytesAHotRun(store: Store, runs: number, rounds: number): Promise<number> {
+/** Returns the bytes that each of `runs` hot, suspended runs keeps. `wakes` is how often each was woken before. */
+async function bytesPerHotRun(store: Store, runs: number, wakes: number): Promise<number> {
   const waiting = workflow("waiting", async (ctx, _input: { readonly n: number }) => {
     for (;;) await ctx.listen("go");
   });
   const engine = await createEngine({ store, workflows: [waiting] });
-  let rests = 0;
-  let onRest = (): void => undefined;
+  let suspensions = 0;
+  let onSuspended = (): void => undefined;
   engine.on("run.suspended", () => {
-    rests += 1;
-    onRest();
+    suspensions += 1;
+    onSuspended();
   });
-  const rested = (count: number): Promise<void> =>
+  const suspended = (count: number): Promise<void> =>
     new Promise((resolve) => {
-      onRest = () => void (rests >= count && resolve());
-      onRest();
+      onSuspended = () => void (suspensions >= count && resolve());
+      onSuspended();
     });
   const startAll = async (first: number, count: number): Promise<void> => {
-    const before = rests;
+    const before = suspensions;
     const ids = Array.from({ length: count }, (_, index) => `run-${first + index}`);
     await Promise.all(ids.map((id, index) => engine.start(waiting, { n: first + index }, { id })));
-    await rested(before + count);
-    for (let round = 1; round <= rounds; round += 1) {
+    await suspended(before + count);
+    for (let wake = 1; wake <= wakes; wake += 1) {
       await Promise.all(ids.map((id) => engine.send(id, "go", null)));
-      await rested(before + count * (round + 1));
+      await suspended(before + count * (wake + 1));
     }
   };
   await startAll(0, 500);
-  const before = await held();
+  const before = await usedHeap();
   await startAll(500, runs);
-  const bytes = ((await held()) - before) / runs;
+  const bytes = ((await usedHeap()) - before) / runs;
   await engine.shutdown();
   return bytes;
 }
@@ -106,26 +106,26 @@ const STORES: readonly (readonly [string, () => Store])[] = [
   ["SQLite", () => sqliteStore(join(folder, "allocated.db"), { synchronous: "NORMAL" })],
 ];
 
-describe.each(STORES)("what is allocated on %s", (_, open) => {
-  it("by a step of a hundred runs at once", async () => {
-    expect(await bytesAStep(open(), 100, 10)).toBeLessThan(10_000);
+describe.each(STORES)("heap allocations on %s", (_, open) => {
+  it("a step of a hundred concurrent runs allocates less than 10 kB", async () => {
+    expect(await bytesPerStep(open(), 100, 10)).toBeLessThan(10_000);
   });
 
-  it("by a step of one run alone, which has a commit of its own", async () => {
-    expect(await bytesAStep(open(), 1, 200)).toBeLessThan(18_000);
+  it("a step of a single run, which commits alone, allocates less than 18 kB", async () => {
+    expect(await bytesPerStep(open(), 1, 200)).toBeLessThan(18_000);
   });
 });
 
 /**
- * On SQLite, where the rows are not among it, but for what is remembered of them. The ceilings lie an eighth above the most that was
- * measured: what the compiler keeps meanwhile makes a tenth of difference from one time to the next on Node 24.
+ * Measured on SQLite, where rows are not on the heap except cached ones. The ceilings are 1/8 above the highest measured value: on
+ * Node 24 the compiler's own memory varies by a tenth between two executions.
  */
-describe("what a hot run holds that waits for a message", () => {
+describe("memory of a hot run that waits for a message", () => {
   it.each([
     { woken: 0, ceiling: 4_700 },
     { woken: 2, ceiling: 5_150 },
-  ])("when it was woken $woken times", async ({ woken, ceiling }) => {
+  ])("a hot run that was woken $woken times keeps less than $ceiling bytes", async ({ woken, ceiling }) => {
     const store = sqliteStore(join(folder, "hot.db"), { synchronous: "NORMAL" });
-    expect(await bytesAHotRun(store, 2_000, woken)).toBeLessThan(ceiling);
+    expect(await bytesPerHotRun(store, 2_000, woken)).toBeLessThan(ceiling);
   });
 });

@@ -7,8 +7,8 @@ import { findDriver, type SqliteDatabase, type SqliteStatement } from "../store/
 import { sqliteStore } from "../store/sqlite/index.ts";
 
 /**
- * What a step costs, in what can be counted: the same on every machine, where times are not. A ceiling that is broken says
- * that something became dearer; raise it only with a reason.
+ * Commits, statements and bytes written per step. The counts are the same on every host, unlike times. A broken ceiling means
+ * that a step became more expensive; raise it only with a reason.
  */
 
 let folder = "";
@@ -24,31 +24,31 @@ interface Counts {
   statements: number;
 }
 
-/** The database, and what is asked of it. */
+/** Wraps `database` and counts its commits and statements. */
 function counted(database: SqliteDatabase): { readonly counts: Counts; readonly source: SqliteDatabase } {
   const counts: Counts = { commits: 0, statements: 0 };
-  const note = (sql: string): void => {
+  const count = (sql: string): void => {
     if (sql === "BEGIN IMMEDIATE") counts.commits += 1;
     else if (!/^(?:BEGIN|COMMIT|ROLLBACK|PRAGMA)/.test(sql)) counts.statements += 1;
   };
   const prepare = (sql: string): SqliteStatement => {
     const statement = database.prepare(sql);
-    const noted =
+    const counting =
       <Args extends readonly unknown[], Result>(method: (...args: Args) => Result) =>
       (...args: Args): Result => {
-        note(sql);
+        count(sql);
         return method(...args);
       };
     return {
-      run: noted(statement.run.bind(statement)),
-      get: noted(statement.get.bind(statement)),
-      all: noted(statement.all.bind(statement)),
+      run: counting(statement.run.bind(statement)),
+      get: counting(statement.get.bind(statement)),
+      all: counting(statement.all.bind(statement)),
     };
   };
   return { counts, source: { exec: (sql) => database.exec(sql), prepare, close: () => database.close() } };
 }
 
-/** What each step of so many runs at once cost, with their starts and ends. */
+/** Returns the cost per step of `runs` concurrent runs, including their starts and ends. */
 async function costOf(runs: number, steps: number): Promise<Readonly<Record<keyof Counts | "bytes", number>>> {
   const path = join(folder, "counted.db");
   const Driver = await findDriver();
@@ -57,7 +57,7 @@ async function costOf(runs: number, steps: number): Promise<Readonly<Record<keyo
   const stepping = workflow("stepping", async (ctx, count: number) => {
     for (let n = 0; n < count; n += 1) await ctx.step(`step-${n}`, async () => ({ n, ok: true }));
   });
-  // The log is not merged while it is counted.
+  // No checkpoint happens while bytes are counted.
   const store = sqliteStore(source, { walBytesMax: 2 ** 30 });
   const engine = await createEngine({ store, workflows: [stepping] });
   database.exec("PRAGMA wal_autocheckpoint = 0");
@@ -77,14 +77,14 @@ async function costOf(runs: number, steps: number): Promise<Readonly<Record<keyo
   };
 }
 
-it("a step of a hundred runs at once shares its commit and its statements", async () => {
+it("a step of a hundred concurrent runs shares its commit and its statements", async () => {
   const { commits, statements, bytes } = await costOf(100, 10);
   expect(commits).toBeLessThan(0.02);
   expect(statements).toBeLessThan(0.35);
   expect(bytes).toBeLessThan(450);
 });
 
-it("a step of one run alone is one commit", async () => {
+it("a step of a single run takes one commit", async () => {
   const { commits, statements, bytes } = await costOf(1, 200);
   expect(commits).toBeLessThan(1.05);
   expect(statements).toBeLessThan(1.3);

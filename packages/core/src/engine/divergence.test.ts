@@ -15,8 +15,8 @@ const before: Code = async (ctx) => {
 const deploy = (code: Code): Workflow<undefined, unknown> =>
   workflow("changing", async (ctx, _: undefined) => code(ctx));
 
-/** Runs the first code until it waits, then goes on with the second in another process. */
-async function change(cluster: TestCluster, first: Code, second: Code): Promise<{ engine: Engine; runId: string }> {
+/** Executes the first code until it waits, then resumes the run with the second code in another process. */
+async function deployOver(cluster: TestCluster, first: Code, second: Code): Promise<{ engine: Engine; runId: string }> {
   const old = await cluster.engine({ workflows: [deploy(first)] });
   const run = await old.start(deploy(first), undefined, { id: "r" });
   await cluster.world.settle();
@@ -27,10 +27,10 @@ async function change(cluster: TestCluster, first: Code, second: Code): Promise<
   return { engine, runId: run.id };
 }
 
-describe.each(TEST_STORES)("code that does not fit its journal, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("divergence, on the store $name", ({ create }) => {
   const cases: ReadonlyArray<readonly [string, Code, readonly string[]]> = [
     [
-      "another kind at a location",
+      "a different operation at a recorded location",
       async (ctx) => {
         await ctx.step("a", () => 1);
         await ctx.sleep(1, { name: "b" });
@@ -39,7 +39,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
       ["at b", "step (record 2)", "sleep at b"],
     ],
     [
-      "a step that is gone",
+      "a removed step",
       async (ctx) => {
         await ctx.step("a", () => 1);
         await ctx.listen("go");
@@ -47,7 +47,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
       ["at b", "step (record 2)", "listen at go"],
     ],
     [
-      "a step before a recorded one",
+      "a new step before a recorded one",
       async (ctx) => {
         await ctx.step("new", () => 0);
         return await before(ctx);
@@ -55,7 +55,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
       ["at a", "step (record 1)", "step at new"],
     ],
     [
-      "the first step renamed",
+      "a renamed first step",
       async (ctx) => {
         await ctx.step("renamed", () => 1);
         await ctx.step("b", () => 2);
@@ -64,34 +64,37 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
       ["at a", "step (record 1)", "step at renamed"],
     ],
     [
-      "an end before the journal's",
+      "a return before the end of the journal",
       async (ctx) => {
         await ctx.step("a", () => 1);
       },
       ["at b", "step (record 2)", "the code ended without requesting it"],
     ],
     [
-      "a throw before the journal's end",
+      "a throw before the end of the journal",
       async () => {
         throw new Error("new code throws");
       },
       ["at a", "step (record 1)", "the code ended without requesting it"],
     ],
-    ["nothing asked for", async () => await new Promise(() => {}), ["at a", "step (record 1)", "nothing"]],
+    ["code that requests nothing", async () => await new Promise(() => {}), ["at a", "step (record 1)", "nothing"]],
   ];
 
-  it.each(cases)("%s pauses the run and says where, what was recorded and what was asked", async (_, code, texts) => {
-    const cluster = await create(onTestFinished);
-    const { engine, runId } = await change(cluster, before, code);
-    const run = await engine.get(runId);
-    expect(run?.status).toBe("paused");
-    expect(run?.error).toMatchObject({ code: "HISTORY_DIVERGED" });
-    for (const text of ["run r", ...texts]) expect(run?.error?.message).toContain(text);
-  });
+  it.each(cases)(
+    "%s pauses the run, and the error names the location, the record and the request",
+    async (_, code, texts) => {
+      const cluster = await create(onTestFinished);
+      const { engine, runId } = await deployOver(cluster, before, code);
+      const run = await engine.get(runId);
+      expect(run?.status).toBe("paused");
+      expect(run?.error).toMatchObject({ code: "HISTORY_DIVERGED" });
+      for (const text of ["run r", ...texts]) expect(run?.error?.message).toContain(text);
+    },
+  );
 
-  it.each(cases)("%s leaves the journal unharmed, and the run goes on with code that fits", async (_, code) => {
+  it.each(cases)("%s leaves the journal unchanged, and the run resumes with compatible code", async (_, code) => {
     const cluster = await create(onTestFinished);
-    const { engine, runId } = await change(cluster, before, code);
+    const { engine, runId } = await deployOver(cluster, before, code);
     expect((await engine.run(runId).journal()).map(({ seq, location, value }) => ({ seq, location, value }))).toEqual([
       { seq: 1, location: "a", value: 1 },
       { seq: 2, location: "b", value: 2 },
@@ -103,16 +106,16 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
     expect(await cluster.result(fixed.run(runId))).toEqual([1, 2]);
   });
 
-  it("is not found where the change lies after what is recorded", async () => {
+  it("a change after the last record is not a divergence", async () => {
     const cluster = await create(onTestFinished);
-    const { engine, runId } = await change(cluster, before, async (ctx) => [
+    const { engine, runId } = await deployOver(cluster, before, async (ctx) => [
       await before(ctx),
       await ctx.step("new", () => 3),
     ]);
     expect(await cluster.result(engine.run(runId))).toEqual([[1, 2], 3]);
   });
 
-  it("tells of the pause, runs no step and claims the run no more", async () => {
+  it("a diverged run emits run.paused, executes no step and is not claimed again", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const old = await cluster.engine({ workflows: [deploy(before)] });
@@ -132,7 +135,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
     ).toHaveLength(1);
   });
 
-  it("is found inside concurrent branches, too, although Promise.allSettled swallows what branches throw", async () => {
+  it("a divergence is detected inside concurrent branches, even if Promise.allSettled swallows their errors", async () => {
     const cluster = await create(onTestFinished);
     const wide =
       (names: readonly string[]): Code =>
@@ -140,11 +143,11 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
         await Promise.allSettled(names.map((name) => ctx.step(name, () => name)));
         await ctx.listen("go");
       };
-    const { engine, runId } = await change(cluster, wide(["a", "b", "c"]), wide(["a", "c"]));
+    const { engine, runId } = await deployOver(cluster, wide(["a", "b", "c"]), wide(["a", "c"]));
     expect((await engine.get(runId))?.error?.message).toContain("at b: the journal has step");
   });
 
-  it("is found for the second use of a name", async () => {
+  it("a divergence is detected at the third use of a name", async () => {
     const cluster = await create(onTestFinished);
     const rounds =
       (count: number): Code =>
@@ -152,7 +155,7 @@ describe.each(TEST_STORES)("code that does not fit its journal, on the store $na
         for (let i = 0; i < count; i += 1) await ctx.step("round", () => i);
         await ctx.listen("go");
       };
-    const { engine, runId } = await change(cluster, rounds(3), rounds(2));
+    const { engine, runId } = await deployOver(cluster, rounds(3), rounds(2));
     expect((await engine.get(runId))?.error?.message).toContain("at round#3");
   });
 });

@@ -5,7 +5,7 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 
 const KIND = "question";
 
-/** Asks a question, a document, and waits for its answer for a minute; then asks the next. It ends after `input` questions. */
+/** Creates a document per question and waits one minute for its answer, then asks the next. Ends after `input` questions. */
 const asking: ProgramFactory = (host) => {
   let asked = 0;
   let total = 0;
@@ -16,8 +16,8 @@ const asking: ProgramFactory = (host) => {
       host.finish({ kind: "completed", output: answers });
       return;
     }
-    const place = `ask-${asked}`;
-    const id = `${host.runId} ${place} ${host.edition}`;
+    const location = `ask-${asked}`;
+    const id = `${host.runId} ${location} ${host.edition}`;
     const end = (state: string, answer: unknown): void => {
       host.mark(KIND, id, { d: state });
       answers.push(answer);
@@ -27,15 +27,15 @@ const asking: ProgramFactory = (host) => {
       kind: KIND,
       id,
       runId: host.runId,
-      body: host.encode(place, "question"),
+      body: host.encode(location, "question"),
       attributes: { d: "open" },
     };
     host.issue({
       kind: "wait",
       record: "listen",
-      location: place,
+      location,
       issuedAt: host.now(),
-      arms: [{ kind: "message", name: place, as: "answer" }],
+      arms: [{ kind: "message", name: location, as: "answer" }],
       count: 1,
       many: false,
       until: host.now() + 60_000,
@@ -56,14 +56,14 @@ const asking: ProgramFactory = (host) => {
 };
 const questions = programWorkflow<number, unknown[]>("questions", asking);
 
-/** Their states, in the order of their ids. */
+/** Returns the documents' states, ordered by id. */
 async function states({ documents }: Pick<Client, "documents">): Promise<string[]> {
   const { items } = await documents.list({ kind: KIND });
   return items.map(({ id, attributes }) => `${id}: ${attributes.d}`);
 }
 
 describe.each(TEST_STORES)("documents of a program, on the store $name", ({ create }) => {
-  it("are there with the commit of what made the program ask, and marked with the commit of what came", async () => {
+  it("a document is created with the commit that issued its wait, and marked with the commit that ended the wait", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
@@ -77,7 +77,7 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-2 0: late"]);
   });
 
-  it("say what became of each, at whichever commit the process dies", async () => {
+  it("each document has the state of its wait's end, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const client = await cluster.client();
@@ -86,19 +86,19 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
       await cluster.world.advance("2 s");
       await run.send("ask-1", "yes");
       await cluster.world.advance("61 s");
-      const heir = await cluster.engine({ workflows: [questions] });
+      const successor = await cluster.engine({ workflows: [questions] });
       await cluster.world.advance("6 s");
       await run.send("ask-3", "no", { id: "last" });
       await cluster.world.advance("3 minutes");
       expect(await run.status()).toBe("completed");
       const ends = (await run.result()).map((answer) => (answer === null ? "late" : "done"));
-      expect(await states(heir)).toEqual(ends.map((end, index) => `r ask-${index + 1} 0: ${end}`));
+      expect(await states(successor)).toEqual(ends.map((end, index) => `r ask-${index + 1} 0: ${end}`));
       return cluster.crashed(doomed);
     });
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("that are open are cancelled with a run that is cancelled, and a paused run keeps them", async () => {
+  it("open documents stay when a run is paused, and are cancelled when it is cancelled", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 1, { id: "r" });
@@ -109,7 +109,7 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
     expect(await states(engine)).toEqual(["r ask-1 0: cancelled"]);
   });
 
-  it("that a rewind takes away are cancelled, and what is open then is asked anew", async () => {
+  it("a rewind cancels the documents it removed, and open questions are asked again", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
@@ -124,7 +124,7 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
     expect((await states(engine)).slice(1)).toEqual(["r ask-1 1: done", "r ask-2 0: cancelled", "r ask-2 1: open"]);
   });
 
-  it("of a fork are its own", async () => {
+  it("a fork has its own documents", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 2, { id: "r" });
@@ -137,19 +137,19 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
     expect(await states(engine)).toEqual([expect.stringMatching(/^f ask-2 \d: open$/), ...open]);
   });
 
-  it("are revised by one of two clients, and the run is told in the same commit", async () => {
+  it("only one of two concurrent revisions of a document succeeds, and its message is sent in the same commit", async () => {
     const cluster = await create(onTestFinished);
     const [ann, bob] = [await cluster.client(), await cluster.client()];
     const run = await ann.start(questions, 1, { id: "r" });
     await cluster.engine({ workflows: [questions] });
     await cluster.world.advance("2 s");
     const seen = await ann.documents.get<string>(KIND, "r ask-1 0");
-    if (seen === null) throw new Error("there is no question");
+    if (seen === null) throw new Error("question not found");
     const answered = (by: string) => ({ kind: KIND, id: seen.id, runId: "r", value: by, attributes: { d: "done" } });
-    const told = (by: string) => ({ runId: "r", message: "ask-1", value: by });
+    const answerTo = (by: string) => ({ runId: "r", message: "ask-1", value: by });
     const outcomes = await Promise.all([
-      ann.documents.revise(seen, answered("ann"), told("ann")),
-      bob.documents.revise(seen, answered("bob"), told("bob")),
+      ann.documents.revise(seen, answered("ann"), answerTo("ann")),
+      bob.documents.revise(seen, answered("bob"), answerTo("bob")),
     ]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["changed", "done"]);
     await cluster.world.advance("2 s");
@@ -157,15 +157,15 @@ describe.each(TEST_STORES)("documents of a program, on the store $name", ({ crea
     expect(await run.result()).toEqual([winner]);
     expect(await ann.documents.get(KIND, seen.id)).toMatchObject({ value: winner });
     const read = await ann.documents.get(KIND, seen.id);
-    expect(await ann.documents.revise(read, answered("eve"), told("eve"))).toEqual({
+    expect(await ann.documents.revise(read, answered("eve"), answerTo("eve"))).toEqual({
       kind: "ended",
       status: "completed",
     });
   });
 });
 
-describe.each(TEST_STORES)("a run that begins again, on the store $name", ({ create }) => {
-  it("goes on in another version with what was made of it, and keeps what it has open", async () => {
+describe.each(TEST_STORES)("restart in another version, on the store $name", ({ create }) => {
+  it("a restarted run continues in another version with the planned input, and keeps its open documents", async () => {
     const cluster = await create(onTestFinished);
     const second = programWorkflow<number, unknown[]>("questions", asking, { version: 2 });
     const engine = await cluster.engine({ workflows: [questions, second] });
@@ -185,7 +185,7 @@ describe.each(TEST_STORES)("a run that begins again, on the store $name", ({ cre
     expect(await states(engine)).toEqual(["r ask-1 0: done", "r ask-2 0: open"]);
   });
 
-  it("stays as it is where the plan throws, and where it has ended", async () => {
+  it("a restart changes nothing when its plan throws or the run has ended", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [questions] });
     const run = await engine.start(questions, 1, { id: "r" });
@@ -201,7 +201,7 @@ describe.each(TEST_STORES)("a run that begins again, on the store $name", ({ cre
     await expect(engine.restart("r", 2, { plan: refusing })).rejects.toMatchObject({ code: "RUN_ENDED" });
   });
 
-  it("is refused where it has done what it may have to undo", async () => {
+  it("a restart is rejected when the run has steps with rollbacks", async () => {
     const cluster = await create(onTestFinished);
     const booking = workflow("booking", async (ctx) => {
       await ctx.step("book", () => "booked", { rollback: () => undefined });

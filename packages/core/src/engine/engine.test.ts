@@ -5,8 +5,8 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 const echo = workflow("echo", async (_, input: unknown) => input);
 const waits = workflow("waits", async (ctx, input: unknown) => [input, (await ctx.listen("go")).value]);
 
-describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) => {
-  it("gives a handle when the run is durable, and its result when it has ended", async () => {
+describe.each(TEST_STORES)("start, on the store $name", ({ create }) => {
+  it("start resolves when the run is durable, and run.result() when it has ended", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo] });
     const run = await engine.start(echo, { a: 1 });
@@ -15,7 +15,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect(await run.result()).toEqual({ a: 1 });
   });
 
-  it("twice with the same id, workflow and input gives the run that exists", async () => {
+  it("start with an existing id returns the existing run when workflow and input are the same", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const [a, b] = await Promise.all([
@@ -28,7 +28,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect((await engine.list()).items).toHaveLength(1);
   });
 
-  it("with the id of another run is refused, and changes nothing", async () => {
+  it("start rejects with RUN_EXISTS when the id belongs to a run of another workflow or input", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits, echo] });
     await engine.start(waits, 1, { id: "r" });
@@ -38,7 +38,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect(await engine.get("r")).toMatchObject({ workflow: "waits", input: 1 });
   });
 
-  it("on a client leaves it to a worker, that may come later", async () => {
+  it("a run started by a client stays pending until a worker executes it", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const run = await client.start(echo, "later");
@@ -49,7 +49,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect(await cluster.result(run)).toBe("later");
   });
 
-  it("with a delay begins it then", async () => {
+  it("a run with a delay starts after the delay", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo] });
     const run = await engine.start(echo, 1, { delay: "30 s" });
@@ -59,7 +59,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect(await cluster.result(run)).toBe(1);
   });
 
-  it("refuses a bad id, tag, delay or input, and starts nothing", async () => {
+  it("start rejects an invalid id, tag, delay or input, and starts no run", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo] });
     const code = async (call: () => Promise<unknown>): Promise<unknown> => {
@@ -80,7 +80,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
     expect((await engine.list()).items).toEqual([]);
   });
 
-  it("accepts ids that look alike or dangerous, and keeps them apart", async () => {
+  it("ids that look alike or contain special characters stay distinct", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo] });
     const ids = ["a:b", "a", "A", "%", "_", "__proto__", "constructor", "é", "e\u0301", "a/b", "'; --", "𝒳", " "];
@@ -92,7 +92,7 @@ describe.each(TEST_STORES)("starting a run, on the store $name", ({ create }) =>
 });
 
 describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
-  it("gives a run with its values decoded, null for one that is not there", async () => {
+  it("engine.get returns a run with decoded values, or null if it does not exist", async () => {
     const cluster = await create(onTestFinished);
     const failing = workflow("failing", async () => {
       throw new TypeError("no");
@@ -123,7 +123,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     await expect(engine.run("none").journal()).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });
   });
 
-  it("lists by status, workflow, tag and time, newest first", async () => {
+  it("engine.list filters by status, workflow, tag and time, newest first", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo, waits] });
     const ids = async (query: Parameters<typeof engine.list>[0]): Promise<string[]> =>
@@ -144,7 +144,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     expect(await ids({ createdBefore: start + 1_500, workflow: "waits" })).toEqual(["w1"]);
   });
 
-  it("pages without missing or repeating a run while others are started", async () => {
+  it("engine.list pages without missing or repeating a run while others are started", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [echo] });
     for (let n = 0; n < 25; n += 1) await engine.start(echo, n, { id: `r${n}` });
@@ -162,7 +162,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     await expect(engine.list({ limit: 10, cursor: "nonsense" })).rejects.toMatchObject({ code: "CURSOR_INVALID" });
   });
 
-  it("gives the journal with its values decoded", async () => {
+  it("run.journal() returns the records with decoded values", async () => {
     const cluster = await create(onTestFinished);
     const steps = workflow("steps", async (ctx) => {
       await ctx.step("good", () => new Date(5));
@@ -198,7 +198,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("watches a run: each record once, in order, until the run ends", async () => {
+  it("run.watch() yields each record once, in order, until the run ends", async () => {
     const cluster = await create(onTestFinished);
     const slow = workflow("slow", async (ctx) => {
       await ctx.step("a", () => 1);
@@ -218,7 +218,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     expect(seen).toEqual({ worker: ["a", "sleep", "b"], client: ["a", "sleep", "b"] });
   });
 
-  it("hears of an end wherever it happens", async () => {
+  it("run.result() resolves when the run ends in another process", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const run = await client.start(waits, 1);
@@ -229,7 +229,7 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
     expect(await result).toEqual([1, "there"]);
   });
 
-  it("hears within a poll that others have ended what rests in its memory", async () => {
+  it("run.result() rejects within a poll when another process cancels a hot run", async () => {
     const cluster = await create(onTestFinished);
     const worker = await cluster.engine({ workflows: [waits] });
     const run = await worker.start(waits, 1);
@@ -242,8 +242,8 @@ describe.each(TEST_STORES)("reading runs, on the store $name", ({ create }) => {
   });
 });
 
-describe("an engine", () => {
-  it("refuses options that make no sense", async () => {
+describe("createEngine", () => {
+  it("createEngine rejects invalid options", async () => {
     const wrong = async (options: object): Promise<unknown> =>
       createEngine({ store: memoryStore(), ...options }).then(
         () => "accepted",

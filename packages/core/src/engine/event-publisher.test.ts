@@ -32,23 +32,26 @@ function listenToAll(engine: Engine): EngineEvent[] {
 
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
-describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("engine events, on the store $name", ({ create, staysHot }) => {
   const kindsOf = (events: readonly EngineEvent[]): string[] => events.map((event) => event.kind);
 
-  it.runIf(staysHot)("of a run's life, in order", async () => {
-    const cluster = await create(onTestFinished);
-    const engine = await cluster.engine({ workflows: [waits] });
-    const events = listenToAll(engine);
-    const run = await engine.start(waits, undefined);
-    await cluster.world.settle();
-    await run.send("go", 1);
-    await cluster.result(run);
-    expect(kindsOf(events)).toEqual(["run.started", "run.suspended", "run.woken", "record", "run.completed"]);
-    expect(events[3]).toMatchObject({ runId: run.id, workflow: "waits", record: { seq: 1, location: "go" } });
-    expect(events[4]).toMatchObject({ runId: run.id, workflow: "waits", error: null });
-  });
+  it.runIf(staysHot)(
+    "a run's start, suspension, wake-up, record and completion emit events in this order",
+    async () => {
+      const cluster = await create(onTestFinished);
+      const engine = await cluster.engine({ workflows: [waits] });
+      const events = listenToAll(engine);
+      const run = await engine.start(waits, undefined);
+      await cluster.world.settle();
+      await run.send("go", 1);
+      await cluster.result(run);
+      expect(kindsOf(events)).toEqual(["run.started", "run.suspended", "run.woken", "record", "run.completed"]);
+      expect(events[3]).toMatchObject({ runId: run.id, workflow: "waits", record: { seq: 1, location: "go" } });
+      expect(events[4]).toMatchObject({ runId: run.id, workflow: "waits", error: null });
+    },
+  );
 
-  it("of claims, failures, continuations, pauses, resumptions and cancels", async () => {
+  it("claims, failures, continuations, pauses, resumes and cancels emit events", async () => {
     const cluster = await create(onTestFinished);
     const failing = workflow("failing", async () => {
       throw new TypeError("no");
@@ -88,7 +91,7 @@ describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, sta
     expect(events[6]).toMatchObject({ error: { message: "enough" } });
   });
 
-  it("of the store that is down and up, and stops claiming meanwhile", async () => {
+  it("an unreachable store emits store.down, claiming stops, and store.up follows when it is back", async () => {
     const cluster = await create(onTestFinished);
     let cut = false;
     const through = (store: Store): Store =>
@@ -118,7 +121,7 @@ describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, sta
     expect(await (await engine.start(waits, undefined, { id: "r" })).status()).toMatch(/running|suspended/);
   });
 
-  it("of its own end, when a rule that must hold does not; its runs go on elsewhere", async () => {
+  it("a violated invariant emits engine.broken, and the run continues on another worker", async () => {
     const cluster = await create(onTestFinished);
     let wrong = false;
     const broken = await cluster.engine({
@@ -144,7 +147,7 @@ describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, sta
     expect(await cluster.result(other.run(run.id))).toBe(1);
   });
 
-  it("nobody who threw: a listener that does harms nothing", async () => {
+  it("a listener that throws does not affect the engine or other listeners", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     for (const kind of KINDS) {
@@ -162,7 +165,7 @@ describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, sta
     expect(cluster.log.filter(({ text }) => text.includes("listener")).length).toBeGreaterThan(0);
   });
 
-  it("nobody who has turned away", async () => {
+  it("a removed listener is not called again", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const seen: string[] = [];
@@ -176,12 +179,12 @@ describe.each(TEST_STORES)("an engine tells, on the store $name", ({ create, sta
 
 const ON_BUN = "bun" in process.versions;
 
-describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name", ({ create, staysHot }) => {
+describe.each(TEST_STORES)("unhandled rejections, on the store $name", ({ create, staysHot }) => {
   type Listener = (...args: unknown[]) => void;
   const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
   const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
 
-  // The test runner listens, too, and would take the rejection for its own. With `--unhandled-rejections=strict` it comes as
+  // The test runner listens too, and would report the rejection as its own. With `--unhandled-rejections=strict` it arrives as
   // an uncaught exception first.
   beforeEach(() => {
     for (const event of EVENTS) {
@@ -197,9 +200,9 @@ describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name"
     for (const [event, listener] of removed.splice(0)) process.on(event, listener);
   });
 
-  // Bun does not say in which context a promise was made that nobody handles.
+  // Bun does not report the async context in which a rejected promise was created.
   it.runIf(staysHot && !ON_BUN)(
-    "in a workflow is told of with its run, and the process and the run live on (not on Bun, which can't tell whose it is)",
+    "an unhandled rejection in workflow code is reported with its run, and run and process continue (not on Bun)",
     async () => {
       const cluster = await create(onTestFinished);
       const careless = workflow("careless", async (ctx) => {
@@ -222,7 +225,7 @@ describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name"
   );
 
   it.skipIf(ON_BUN)(
-    "in a step body, even after the step has ended, is told of with its run (not on Bun, which can't tell whose it is)",
+    "an unhandled rejection in a step body is reported with its run, even after the step ended (not on Bun)",
     async () => {
       const cluster = await create(onTestFinished);
       const careless = workflow("careless", async (ctx) => {
@@ -247,7 +250,7 @@ describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name"
     },
   );
 
-  it("in the code of a run with a long history, when it is replayed, is told of with its run", async () => {
+  it("an unhandled rejection during replay of a long journal is reported with its run", async () => {
     const cluster = await create(onTestFinished);
     const long = workflow("long", async (ctx) => {
       void Promise.reject(new Error("once more"));
@@ -268,7 +271,7 @@ describe.each(TEST_STORES)("a rejection that nobody handles, on the store $name"
     ]);
   });
 
-  it("of a loser of Promise.race is none", async () => {
+  it("a rejected loser of Promise.race is not an unhandled rejection", async () => {
     const cluster = await create(onTestFinished);
     const race = workflow("race", async (ctx) =>
       Promise.race([

@@ -4,8 +4,8 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 
 const waits = workflow("waits", async (ctx) => (await ctx.awaitEvent("news")).value);
 
-describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
-  it("goes to the run that waits longest, and to no other", async () => {
+describe.each(TEST_STORES)("events, on the store $name", ({ create }) => {
+  it("an event is delivered only to the run that has waited longest", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const first = await engine.start(waits, undefined);
@@ -19,7 +19,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await cluster.result(second)).toBe(2);
   });
 
-  it("with consume all goes to everyone who waits, whichever worker has them", async () => {
+  it('an event with consume: "all" is delivered to every waiting run, on any worker', async () => {
     const cluster = await create(onTestFinished);
     const one = await cluster.engine({ workflows: [waits] });
     const two = await cluster.engine({ workflows: [waits] });
@@ -34,7 +34,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     for (const run of runs) expect(await cluster.result(run)).toBe("all");
   });
 
-  it("that nobody waits for is kept for runs that start later", async () => {
+  it("an event without a waiter is kept for runs that start later", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", "kept", { id: "e-1" })).toEqual({ kind: "queued", id: "e-1" });
@@ -42,7 +42,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await cluster.result(await engine.start(waits, undefined))).toBe("kept");
   });
 
-  it("with deliver afterCreate is kept for the runs that exist, and only for them", async () => {
+  it('an event with deliver: "afterCreate" is kept only for runs that already exist', async () => {
     const cluster = await create(onTestFinished);
     const later = workflow("later", async (ctx) => {
       await ctx.sleep("1 minute");
@@ -59,7 +59,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await tooLate.status()).toBe("suspended");
   });
 
-  it("with deliver afterWait is dropped when nobody waits, and says so", async () => {
+  it('emit returns dropped for an event with deliver: "afterWait" when no run waits', async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", 1, { deliver: "afterWait" })).toEqual({ kind: "dropped" });
@@ -70,7 +70,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(2);
   });
 
-  it("with consume all stays for others until it expires, once for each run", async () => {
+  it('a kept event with consume: "all" is delivered once to each run until it expires', async () => {
     const cluster = await create(onTestFinished);
     const twice = workflow("twice", async (ctx) => {
       const first = await ctx.awaitEvent("news");
@@ -84,7 +84,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     for (const run of runs) expect(await cluster.result(run)).toEqual(["for all", true]);
   });
 
-  it("emitted again with the same id is a duplicate and reaches nobody twice", async () => {
+  it("an event emitted again with the same id is a duplicate and is delivered once", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     expect(await engine.emit("news", 1, { id: "e" })).toMatchObject({ kind: "queued" });
@@ -96,7 +96,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await other.status()).toBe("suspended");
   });
 
-  it("is not delivered after it has expired", async () => {
+  it("an expired event is not delivered", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits], eventRetention: "2 minutes" });
     await engine.emit("news", "short", { expireAfter: "1 minute" });
@@ -110,7 +110,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await run.status()).toBe("suspended");
   });
 
-  it("meets a wait whatever comes first, in order, oldest first", async () => {
+  it("events are received oldest first, whether emitted before or after the wait", async () => {
     const cluster = await create(onTestFinished);
     const three = workflow("three", async (ctx) => {
       const got: unknown[] = [];
@@ -126,7 +126,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual(["a", "b", "c"]);
   });
 
-  it("that never came is a timeout, which no payload can be mistaken for", async () => {
+  it("a timed-out wait is distinct from an event with payload undefined or null", async () => {
     const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const late = await ctx.awaitEvent("news", { timeout: "10 s" });
@@ -142,7 +142,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual(["timeout", [undefined], [null]]);
   });
 
-  it("goes to the run that waits for it when a message for the same run is there first", async () => {
+  it("a message that arrived first is received before an event, and the event after it", async () => {
     const cluster = await create(onTestFinished);
     const both = workflow("both", async (ctx) => {
       await ctx.sleep("1 minute");
@@ -162,7 +162,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("takes its options from its topic where the call says nothing", async () => {
+  it("emit uses the options of its topic unless the call overrides them", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const fleeting = topic<number>("news", { deliver: "afterWait" });
@@ -170,7 +170,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     expect(await engine.emit(fleeting, 2, { deliver: "all" })).toMatchObject({ kind: "queued" });
   });
 
-  it("a run has when it ends without having received it goes to the next one that waits", async () => {
+  it("an event delivered to a run that ends without receiving it goes to the next waiting run", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const first = await engine.start(waits, undefined);
@@ -179,8 +179,8 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
     await cluster.world.settle();
     const second = await engine.start(waits, undefined);
     await cluster.world.settle();
-    const heard = [first, second].map((run) => run.status());
-    expect(await Promise.all(heard)).toEqual(["cancelled", "completed"]);
+    const statuses = [first, second].map((run) => run.status());
+    expect(await Promise.all(statuses)).toEqual(["cancelled", "completed"]);
     expect(await cluster.result(second)).toBe("passed on");
   });
 });
@@ -188,7 +188,7 @@ describe.each(TEST_STORES)("an event, on the store $name", ({ create }) => {
 describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
   const slow = workflow("slow", async (ctx) => void (await ctx.listen("end")));
 
-  it("hold the oldest events of a topic that overflows", async () => {
+  it("the oldest events of an overflowing topic become dead letters", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits], maxPendingEventsPerType: 2 });
     for (const n of [1, 2, 3]) await engine.emit("news", n, { id: `e${n}` });
@@ -198,7 +198,7 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     expect(await cluster.result(await engine.start(waits, undefined))).toBe(2);
   });
 
-  it("hold events that expired", async () => {
+  it("an expired event becomes a dead letter", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     await engine.emit("news", 1, { expireAfter: "1 s" });
@@ -212,8 +212,8 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     ["deadLetter", 1, false],
     ["broadcast", 0, true],
   ] as const)(
-    "and leftovers: a message that its run left behind, with %s",
-    async (onTargetTerminated, letters, heard) => {
+    "a message left by an ended run is handled by onTargetTerminated: %s",
+    async (onTargetTerminated, letters, statuses) => {
       const cluster = await create(onTestFinished);
       const engine = await cluster.engine({ workflows: [slow, waits] });
       const run = await engine.start(slow, undefined);
@@ -226,12 +226,12 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
       expect((await engine.deadLetters.list()).items).toHaveLength(2 * letters);
       const listener = await engine.start(waits, undefined);
       await cluster.world.settle();
-      expect(await listener.status()).toBe(heard ? "completed" : "suspended");
-      if (heard) expect(await cluster.result(listener)).toBe("left");
+      expect(await listener.status()).toBe(statuses ? "completed" : "suspended");
+      if (statuses) expect(await cluster.result(listener)).toBe("left");
     },
   );
 
-  it("hold what a run sends to one that is not there or has ended, and can be read", async () => {
+  it("a message to a missing or ended run becomes a dead letter that can be read", async () => {
     const cluster = await create(onTestFinished);
     const sender = workflow("sender", async (ctx, to: string) => ctx.send(to, "hello", { n: 1 }, { id: "m" }));
     const engine = await cluster.engine({ workflows: [sender] });
@@ -248,7 +248,7 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     expect(await engine.deadLetters.get("none")).toBeNull();
   });
 
-  it("replayed wake the run that waits, and are gone", async () => {
+  it("a replayed dead letter of an event wakes a waiting run and is removed", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits, slow], maxPendingEventsPerType: 1 });
     await engine.emit("news", "first");
@@ -263,7 +263,7 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     await expect(engine.deadLetters.replay(letter!.id)).rejects.toMatchObject({ code: "LETTER_NOT_FOUND" });
   });
 
-  it("of messages are replayed to their target or to another run", async () => {
+  it("a dead letter of a message can be replayed to its target or to another run", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const ended = await client.start(slow, undefined);
@@ -280,7 +280,7 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     await cluster.result(other);
   });
 
-  it("can be removed, once", async () => {
+  it("a dead letter can be removed once", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ maxPendingEventsPerType: 1 });
     await engine.emit("news", 1);
@@ -291,7 +291,7 @@ describe.each(TEST_STORES)("dead letters, on the store $name", ({ create }) => {
     expect((await engine.deadLetters.list()).items).toEqual([]);
   });
 
-  it("are listed a page at a time", async () => {
+  it("deadLetters.list returns page by page", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ maxPendingEventsPerType: 1 });
     for (let n = 0; n < 6; n += 1) await engine.emit("news", n);

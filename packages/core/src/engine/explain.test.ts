@@ -7,18 +7,18 @@ const approval = workflow("approval", async (ctx) => {
   await ctx.listen("approve", { timeout: "2 days", name: "ask" });
 });
 
-describe.each(TEST_STORES)("explain on $name", ({ create }) => {
+describe.each(TEST_STORES)("explain, on the store $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
-  it("tells what a suspended run waits for, since when, until when, and who owns it", async () => {
+  it("explain returns what a suspended run waits for, since when, until when, and its owner", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [approval] });
     await engine.start(approval, undefined, { id: "r" });
     await cluster.world.settle();
     const since = cluster.world.now();
     await cluster.world.advance("5 min");
-    const told = await engine.explain("r");
-    expect(told).toMatchObject({
+    const explanation = await engine.explain("r");
+    expect(explanation).toMatchObject({
       runId: "r",
       workflow: "approval",
       version: 1,
@@ -43,31 +43,35 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
       lastRecord: { seq: 1, location: "prepare", kind: "step", outcome: "ok", at: since },
       at: cluster.world.now(),
     });
-    expect(told.sentence).toBe(
+    expect(explanation.sentence).toBe(
       "run r of approval v1 is suspended for 5m: it waits for message approve at ask, at most 1d 23h more",
     );
   });
 
-  it("keeps since when it waits, whoever brings the run back; a pause begins it anew", async () => {
+  it("`since` stays the same after a takeover, and restarts after a pause", async () => {
     const cluster = await open();
     const pair = workflow("pair", async (ctx) => await ctx.listenN("go", 2));
     const engine = await cluster.engine({ workflows: [pair] });
     await engine.start(pair, undefined, { id: "r" });
     await cluster.world.settle();
     const since = cluster.world.now();
-    const heir = await cluster.takeOver(engine, { workflows: [pair] });
-    await heir.send("r", "go", null);
+    const successor = await cluster.takeOver(engine, { workflows: [pair] });
+    await successor.send("r", "go", null);
     await cluster.world.advance("1 min");
-    expect(await heir.explain("r")).toMatchObject({ since, owner: { id: heir.workerId }, why: { kind: "waiting" } });
-    await heir.pause("r");
+    expect(await successor.explain("r")).toMatchObject({
+      since,
+      owner: { id: successor.workerId },
+      why: { kind: "waiting" },
+    });
+    await successor.pause("r");
     await cluster.world.advance("1 min");
     const resumedAt = cluster.world.now();
-    await heir.resume("r");
+    await successor.resume("r");
     await cluster.world.settle();
-    expect(await heir.explain("r")).toMatchObject({ since: resumedAt, why: { kind: "waiting" } });
+    expect(await successor.explain("r")).toMatchObject({ since: resumedAt, why: { kind: "waiting" } });
   });
 
-  it("names topics, children and times that a run waits for at once", async () => {
+  it("explain lists the topics, children and times that a run waits for at once", async () => {
     const cluster = await open();
     const child = workflow("child", async (ctx) => await ctx.listen("go"));
     const parent = workflow("parent", async (ctx) => {
@@ -82,20 +86,20 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [parent, child] });
     await engine.start(parent, undefined, { id: "p" });
     await cluster.world.settle();
-    const told = await engine.explain("p");
+    const explanation = await engine.explain("p");
     const [kid] = (await engine.list({ workflow: "child" })).items;
-    expect(told.waits.map(({ location, topics, children }) => [location, topics, children])).toEqual([
+    expect(explanation.waits.map(({ location, topics, children }) => [location, topics, children])).toEqual([
       ["price", ["price"], []],
       ["either", [], [{ location: "kid", runId: kid?.id, status: "suspended" }]],
       ["sleep", [], []],
       ["a", [], []],
     ]);
-    expect(told.sentence).toContain(
+    expect(explanation.sentence).toContain(
       `it waits for an event on price at price, child ${kid?.id} (suspended) at either, at most 1h more, the end of sleep in 3h and 1 more`,
     );
   });
 
-  it("tells of a step that backs off: how often it failed, why, and when the next try is", async () => {
+  it("explain reports a step between retries: attempts, error and time of the next attempt", async () => {
     const cluster = await open();
     const flaky = workflow("flaky", async (ctx) => {
       await ctx.step("charge", () => Promise.reject(new Error("no route")), {
@@ -105,20 +109,20 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     const engine = await cluster.engine({ workflows: [flaky] });
     await engine.start(flaky, undefined, { id: "r" });
     await cluster.world.advance("90 s");
-    const told = await engine.explain("r");
-    expect(told.why).toMatchObject({
+    const explanation = await engine.explain("r");
+    expect(explanation.why).toMatchObject({
       kind: "backingOff",
       location: "charge",
       attempts: 2,
       error: { message: "no route" },
       until: cluster.world.now() + 30_000,
     });
-    expect(told.sentence).toBe(
+    expect(explanation.sentence).toBe(
       "run r of flaky v1 is suspended: charge failed 2 times (no route); the next try is in 30s",
     );
   });
 
-  it("tells why a run is paused: by hand, or because its code does not fit its journal", async () => {
+  it("explain distinguishes a run paused by an operator from a diverged run", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [approval] });
     await engine.start(approval, undefined, { id: "r" });
@@ -126,17 +130,17 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     await cluster.world.settle();
     await engine.pause("s", "maintenance");
     const other = workflow("approval", async (ctx) => await ctx.step("renamed", () => undefined));
-    const heir = await cluster.takeOver(engine, { workflows: [other] });
-    await heir.send("r", "approve", null);
+    const successor = await cluster.takeOver(engine, { workflows: [other] });
+    await successor.send("r", "approve", null);
     await cluster.world.advance("2 s");
-    expect(await heir.explain("s")).toMatchObject({ why: { kind: "paused" }, status: "paused", owner: null });
-    expect((await heir.explain("s")).sentence).toBe("run s of approval v1 is paused: maintenance");
-    const told = await heir.explain("r");
-    expect(told.why).toMatchObject({ kind: "diverged", error: { code: "HISTORY_DIVERGED" } });
-    expect(told.sentence).toContain("is paused: run r diverged at prepare: the journal has step (record 1)");
+    expect(await successor.explain("s")).toMatchObject({ why: { kind: "paused" }, status: "paused", owner: null });
+    expect((await successor.explain("s")).sentence).toBe("run s of approval v1 is paused: maintenance");
+    const explanation = await successor.explain("r");
+    expect(explanation.why).toMatchObject({ kind: "diverged", error: { code: "HISTORY_DIVERGED" } });
+    expect(explanation.sentence).toContain("is paused: run r diverged at prepare: the journal has step (record 1)");
   });
 
-  it("tells that no worker knows a run's version, and which versions are known", async () => {
+  it("explain reports that no live worker has the run's version, and the versions that workers have", async () => {
     const cluster = await open();
     const second = workflow("approval", { version: 2 }, async () => undefined);
     const third = workflow("approval", { version: 3 }, async () => undefined);
@@ -148,12 +152,15 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     expect(alone.sentence).toBe("run r of approval v1 is pending and due 1m ago, but no worker is alive");
     await cluster.engine({ workflows: [third, second] });
     await cluster.world.settle();
-    const told = await client.explain("r");
-    expect(told).toMatchObject({ why: { kind: "noWorker", versions: [2, 3] }, workers: { live: 1, knowing: 0 } });
-    expect(told.sentence).toContain("no live worker knows approval v1, only v2, v3");
+    const explanation = await client.explain("r");
+    expect(explanation).toMatchObject({
+      why: { kind: "noWorker", versions: [2, 3] },
+      workers: { live: 1, knowing: 0 },
+    });
+    expect(explanation.sentence).toContain("no live worker knows approval v1, only v2, v3");
   });
 
-  it("tells of a delay, of a run that waits for room, of one that is worked on, and of one whose worker is silent", async () => {
+  it("explain reports a delayed run, a run without a slot, a working run and a run whose owner is gone", async () => {
     const cluster = await open();
     const busy = workflow("busy", async (ctx) => await ctx.step("long", () => new Promise(() => undefined)));
     const engine = await cluster.engine({ workflows: [busy], concurrency: 1 });
@@ -173,16 +180,19 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     const client = await cluster.engine();
     cluster.crash(engine);
     await cluster.world.advance("1 min");
-    const told = await client.explain("first");
-    expect(told).toMatchObject({ why: { kind: "ownerGone", owner: engine.workerId }, owner: { isAlive: false } });
-    expect(told.sentence).toContain("is silent: another takes it over");
+    const explanation = await client.explain("first");
+    expect(explanation).toMatchObject({
+      why: { kind: "ownerGone", owner: engine.workerId },
+      owner: { isAlive: false },
+    });
+    expect(explanation.sentence).toContain("is silent: another takes it over");
     expect(await client.explain("second")).toMatchObject({
       why: { kind: "noWorker" },
       workers: { live: 0, knowing: 0 },
     });
   });
 
-  it("tells how a run ended, and of one that was given up as poison", async () => {
+  it("explain reports how a run ended, and that a run was poisoned", async () => {
     const cluster = await open();
     const killer = workflow("killer", async (ctx) => await ctx.step("kill", () => kill()));
     let kill = (): Promise<void> => Promise.reject(new Error("broken"));
@@ -205,13 +215,13 @@ describe.each(TEST_STORES)("explain on $name", ({ create }) => {
     let last = engine;
     for (let round = 0; round < 3; round += 1)
       last = await cluster.takeOver(last, { workflows: [killer], claimsMax: 1 });
-    const told = await last.explain("poison");
-    expect(told.why).toMatchObject({ kind: "poisoned", error: { code: "POISONED" } });
-    expect(told.sentence).toContain("run poison of killer v1 failed");
+    const explanation = await last.explain("poison");
+    expect(explanation.why).toMatchObject({ kind: "poisoned", error: { code: "POISONED" } });
+    expect(explanation.sentence).toContain("run poison of killer v1 failed");
   });
 });
 
-it("a run that is not there can't be explained", async () => {
+it("explain rejects with RUN_NOT_FOUND for a missing run", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const engine = await cluster.engine();
   await expect(engine.explain("nobody")).rejects.toMatchObject({ code: "RUN_NOT_FOUND" });

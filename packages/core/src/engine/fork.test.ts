@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("fork, on the store $name", ({ create }) => {
   const ordering = (ran: string[]) =>
     workflow("order", async (ctx, input: { readonly cents: number }) => {
       const id = ctx.uuid();
@@ -18,7 +18,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
       return { id, price, paid, by: value, cents: input.cents };
     });
 
-  it("makes a run with the history up to a place: what was done is not done again, and the other run is untouched", async () => {
+  it("a fork copies the journal up to a record, executes only later steps, and leaves the original unchanged", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const order = ordering(ran);
@@ -34,7 +34,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect(await engine.get("f")).toMatchObject({ workflow: "order", tags: ["blue"], status: "completed" });
   });
 
-  it("is replayed from when the other began, and its own time is its own; a fork of a fork as well", async () => {
+  it("a fork, and a fork of a fork, replays with the original's start time and random numbers", async () => {
     const cluster = await create(onTestFinished);
     const timed = workflow("timed", async (ctx) => {
       const began = ctx.now();
@@ -55,7 +55,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect(await cluster.finish(engine.run<typeof first>("g"))).toMatchObject({ began: first.began, draw: first.draw });
   });
 
-  it("with another input and other results of steps and messages goes another way", async () => {
+  it("a fork with another input and patched results takes another path", async () => {
     const cluster = await create(onTestFinished);
     const order = ordering([]);
     const engine = await cluster.engine({ workflows: [order] });
@@ -66,7 +66,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect(await cluster.finish(fork)).toEqual({ ...first, cents: 5, price: 7, paid: 8, by: "bob" });
   });
 
-  it("made again under the same id is the run that exists; an id that is another's is refused", async () => {
+  it("a repeated fork with the same id returns the existing run, and another run's id is rejected", async () => {
     const cluster = await create(onTestFinished);
     const order = ordering([]);
     const engine = await cluster.engine({ workflows: [order] });
@@ -81,7 +81,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect(await cluster.finish(engine.run("f"))).toMatchObject({ by: "f" });
   });
 
-  it("made again after it has gone on as a fresh generation is still the run that exists", async () => {
+  it("a repeated fork returns the existing run even after it continued as a new generation", async () => {
     const cluster = await create(onTestFinished);
     const again = workflow("again", async (ctx, n: number): Promise<number> => {
       await ctx.step("s", () => n);
@@ -94,7 +94,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect((await engine.fork("r", "s", { id: "f", input: 2 })).id).toBe("f");
   });
 
-  it("of a run with a child that has not ended is refused, unless that is to be ignored; one that has ended is told of", async () => {
+  it("a fork is rejected while a child is open, and receives the result of an ended child", async () => {
     const cluster = await create(onTestFinished);
     const child = workflow("child", async (ctx) => (await ctx.listen<number>("go")).value);
     const parent = workflow("parent", async (ctx) => {
@@ -112,7 +112,7 @@ describe.each(TEST_STORES)("engine.fork, on the store $name", ({ create }) => {
     expect(await cluster.finish(fork)).toBe(42);
   });
 
-  it("refuses a place, a patch or a run that is not there", async () => {
+  it("a fork from a missing record, with a patch of a missing record, or of a missing run is rejected", async () => {
     const cluster = await create(onTestFinished);
     const order = ordering([]);
     const engine = await cluster.engine({ workflows: [order] });

@@ -6,17 +6,17 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 
 const LEFT = "left";
 
-describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
-  it("gives what each branch gave, and a branch wakes while its sibling runs a step", async () => {
+describe.each(TEST_STORES)("join, on the store $name", ({ create }) => {
+  it("a join returns each branch's result, and a branch wakes while its sibling executes a step", async () => {
     const cluster = await create(onTestFinished);
     const order: string[] = [];
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
     const both = workflow("both", async (ctx) => {
       const { slow, fast } = await ctx.join("both", {
-        slow: (c) => c.step("work", () => held.then(() => order.push("slow"))),
+        slow: (c) => c.step("work", () => released.then(() => order.push("slow"))),
         fast: async (c) => {
           await c.sleep("1 s");
           return await c.step("work", () => order.push("fast"));
@@ -38,7 +38,7 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("lets every branch come to its end, and rejects with the error of each that failed", async () => {
+  it("a join waits for every branch, and rejects with the error of each failed branch", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const failing = workflow("failing", async (ctx) => {
@@ -63,10 +63,10 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
     expect(ran).toEqual(["b"]);
   });
 
-  it("nests, keeps retries of its branches, and survives a crash at each commit", async () => {
+  it("nested joins and races keep their branches' retries and survive a crash at each commit", async () => {
     const make = () => {
       const ran: string[] = [];
-      let tries = 0;
+      let attempts = 0;
       const nested = workflow("nested", async (ctx) => {
         return await ctx.join("outer", {
           one: async (c) => {
@@ -86,8 +86,8 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
             }),
           three: (c) =>
             c.step("s", () => {
-              tries += 1;
-              if (tries === 1) throw new Error("once");
+              attempts += 1;
+              if (attempts === 1) throw new Error("once");
               return "three";
             }),
         });
@@ -104,7 +104,7 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(8);
   });
 
-  it("a branch added to the code is a divergence that names both sets of branches", async () => {
+  it("a branch added to a join is a divergence that names both sets of branches", async () => {
     const cluster = await create(onTestFinished);
     const code = (branches: readonly string[]) =>
       workflow("changing", async (ctx) => {
@@ -116,18 +116,18 @@ describe.each(TEST_STORES)("ctx.join, on the store $name", ({ create }) => {
     await cluster.world.advance("1 s");
     await run.send("go", 1);
     await cluster.world.advance("1 s");
-    const heir = await cluster.takeOver(engine, { workflows: [code(["a", "b", "c"])] });
-    await heir.run("r").send("go", 2);
+    const successor = await cluster.takeOver(engine, { workflows: [code(["a", "b", "c"])] });
+    await successor.run("r").send("go", 2);
     await cluster.world.advance("1 s");
-    expect(await heir.run("r").status()).toBe("paused");
+    expect(await successor.run("r").status()).toBe("paused");
     expect(JSON.stringify(cluster.log)).toMatch(
       /at all: the journal has join of a, b .* the code requested join of a, b, c at all/,
     );
   });
 });
 
-describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }) => {
-  it("goes on at once with the first success; the others are aborted, and start nothing more", async () => {
+describe.each(TEST_STORES)("race, on the store $name", ({ create, staysHot }) => {
+  it("a race resolves with the first success; the other branches are aborted and start no step", async () => {
     const cluster = await create(onTestFinished);
     const seen: string[] = [];
     let finishLoser: () => void = () => undefined;
@@ -153,16 +153,16 @@ describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }
     await cluster.world.advance("2 s");
     expect(seen).toEqual(["ctx aborted", "body aborted"]);
     finishLoser();
-    const heir = await cluster.takeOver(engine, { workflows: [racing] });
-    const again = heir.run("r");
+    const successor = await cluster.takeOver(engine, { workflows: [racing] });
+    const again = successor.run("r");
     expect(await cluster.finish(again)).toEqual({ winner: "timeout", value: undefined });
-    // In replay the branch's code is told again; no body of it has started again.
+    // Replay aborts the branch's signal again, but executes no step body of it.
     expect(seen).toEqual(["ctx aborted", "body aborted", "ctx aborted"]);
     expect((await again.journal()).map(({ location }) => location)).toEqual(["first", "first/timeout/sleep", "sleep"]);
     expect(run.id).toBe("r");
   });
 
-  it("rejects with every branch's error when all have failed, and not before", async () => {
+  it("a race rejects with every branch's error only when all branches have failed", async () => {
     const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       const result = await ctx.race("one", {
@@ -190,42 +190,39 @@ describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }
     ]);
   });
 
-  it.runIf(staysHot)(
-    "a branch's signal is aborted with that of the run, and so is one of a race inside it",
-    async () => {
-      const cluster = await create(onTestFinished);
-      const seen: string[] = [];
-      const racing = workflow("racing", async (ctx) => {
-        await ctx.race("outer", {
-          a: (c) =>
-            c.race("inner", {
-              b: (d) => {
-                d.signal.addEventListener("abort", () => seen.push((d.signal.reason as PawlError).code));
-                return d.listen("never");
-              },
-            }),
-        });
-      });
-      const engine = await cluster.engine({ workflows: [racing] });
-      const run = await engine.start(racing, undefined);
-      await cluster.world.settle();
-      await run.cancel();
-      await cluster.world.settle();
-      expect(seen).toEqual(["RUN_CANCELLED"]);
-    },
-  );
-
-  it("a branch that is tried again has not failed", async () => {
+  it.runIf(staysHot)("a branch's signal is aborted when the run is cancelled, also in a nested race", async () => {
     const cluster = await create(onTestFinished);
-    let tries = 0;
+    const seen: string[] = [];
+    const racing = workflow("racing", async (ctx) => {
+      await ctx.race("outer", {
+        a: (c) =>
+          c.race("inner", {
+            b: (d) => {
+              d.signal.addEventListener("abort", () => seen.push((d.signal.reason as PawlError).code));
+              return d.listen("never");
+            },
+          }),
+      });
+    });
+    const engine = await cluster.engine({ workflows: [racing] });
+    const run = await engine.start(racing, undefined);
+    await cluster.world.settle();
+    await run.cancel();
+    await cluster.world.settle();
+    expect(seen).toEqual(["RUN_CANCELLED"]);
+  });
+
+  it("a branch whose step is being retried has not failed", async () => {
+    const cluster = await create(onTestFinished);
+    let attempts = 0;
     const racing = workflow("racing", async (ctx) => {
       return await ctx.race("go", {
         bad: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }),
         slow: (c) =>
           c.step("s", () => {
-            tries += 1;
-            if (tries < 3) throw new Error("not yet");
-            return tries;
+            attempts += 1;
+            if (attempts < 3) throw new Error("not yet");
+            return attempts;
           }),
       });
     });
@@ -234,7 +231,7 @@ describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }
     expect(await cluster.finish(run)).toEqual({ winner: "slow", value: 3 });
   });
 
-  it("asks the children of a loser to cancel themselves, unless they are to be abandoned; the winner's have their end", async () => {
+  it("children of a losing branch are cancelled unless abandoned, and the winner's child completes", async () => {
     const long = workflow("long", (ctx) => ctx.listen("never"));
     const short = workflow("short", (ctx) => ctx.sleep("1 s"));
     const make = () => {
@@ -252,7 +249,7 @@ describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }
       return { workflow: racing, ran: [], children: [long, short] };
     };
     let ends = 0;
-    const look = async (cluster: TestCluster): Promise<void> => {
+    const checkChildren = async (cluster: TestCluster): Promise<void> => {
       const client = await cluster.engine();
       const status = (location: string) => client.run(`r//go/${location}`).status();
       expect(await Promise.all(["a/long", "b/short", "c/kept"].map(status))).toEqual([
@@ -267,14 +264,14 @@ describe.each(TEST_STORES)("ctx.race, on the store $name", ({ create, staysHot }
       make,
       async ({ cluster, journal }) => {
         expect(journal.filter((location) => location.endsWith("~cancel"))).toEqual(["go/a/long/~cancel"]);
-        await look(cluster);
+        await checkChildren(cluster);
       },
     );
     expect(crashes).toBeGreaterThan(8);
     expect(ends).toBeGreaterThan(crashes);
   });
 
-  it("what a loser had recorded before the decision is passed over in every replay", async () => {
+  it("records of a losing branch are skipped in every replay", async () => {
     const make = () => {
       const ran: string[] = [];
       const racing = workflow("racing", async (ctx) => {

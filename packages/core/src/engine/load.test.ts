@@ -7,8 +7,8 @@ const RUNS = 300;
 const CONCURRENCY = 20;
 const WORK_MS = 100;
 
-/** Takes its time, and says how many did so at once. */
-function labour(cluster: TestCluster) {
+/** A step body that takes WORK_MS, and counts how many run concurrently. */
+function slowWork(cluster: TestCluster) {
   const seen = { working: 0, most: 0, done: 0 };
   const work = async (): Promise<void> => {
     seen.working += 1;
@@ -21,10 +21,10 @@ function labour(cluster: TestCluster) {
   return { seen, work };
 }
 
-describe.each(TEST_STORES)("after an outage, with everything due at once, on the store $name", ({ create }) => {
-  it("what is started is not starved, what has gathered is done, and no more is in memory than there is room for", async () => {
+describe.each(TEST_STORES)("many due runs after an outage, on the store $name", ({ create }) => {
+  it("new runs are not starved, overdue runs complete, and the worker owns at most `concurrency` runs", async () => {
     const cluster = await create(onTestFinished);
-    const { seen, work } = labour(cluster);
+    const { seen, work } = slowWork(cluster);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("1 hour");
       await ctx.step("work", work);

@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Loop, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** More than a store reads at a time. */
+/** More records than a store reads at a time. */
 const ROUNDS = 50;
 const WIDTH = 100;
 
-/** Rounds of steps side by side, then a loop whose rounds are kept; counts how often each body ran. */
+/** Batches of concurrent steps, then a loop whose iterations are kept. Counts how often each step body was executed. */
 function longWork() {
   const ran = new Map<string, number>();
   const body = (name: string, value: number) => (): number => {
@@ -37,8 +37,8 @@ function longWork() {
 
 const SUM = (ROUNDS * WIDTH * (WIDTH - 1)) / 2;
 
-describe.each(TEST_STORES)("a history of thousands of records, on the store $name", ({ create }) => {
-  it("is replayed from end to end, after a crash and after a rewind", async () => {
+describe.each(TEST_STORES)("journals with thousands of records, on the store $name", ({ create }) => {
+  it("a journal of thousands of records is replayed completely, after a crash and after a rewind", async () => {
     const cluster = await create(onTestFinished);
     const { long, ran } = longWork();
     const engine = await cluster.engine({ workflows: [long] });
@@ -50,11 +50,11 @@ describe.each(TEST_STORES)("a history of thousands of records, on the store $nam
     expect(journal.length).toBeGreaterThan(ROUNDS * WIDTH);
     expect(journal.map(({ seq }) => seq)).toEqual(journal.map((_, index) => index + 1));
 
-    const heir = await cluster.takeOver(engine, { workflows: [long] });
-    await heir.rewind("long", `${ROUNDS - 1}-0`, { by: "ann" });
+    const successor = await cluster.takeOver(engine, { workflows: [long] });
+    await successor.rewind("long", `${ROUNDS - 1}-0`, { by: "ann" });
     await cluster.world.settle();
     await cluster.world.advance("1 s");
-    const last = await cluster.takeOver(heir, { workflows: [long] });
+    const last = await cluster.takeOver(successor, { workflows: [long] });
     await last.send("long", "go", null);
     const ended = last.run("long");
     expect(await cluster.finish(ended)).toEqual({ sum: SUM, version: 2, looped: 5 });
