@@ -6,7 +6,7 @@ import type { JournalRecord } from "../model/record.ts";
 import { type RollbackFailure, rollbackFailures } from "../model/rollback-failure.ts";
 import type { Payload, Run, Status, TerminalStatus } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
-import { warningOf } from "../runner/check-limits.ts";
+import { warningOf } from "../runner/limits.ts";
 import type { Log } from "../runtime/log.ts";
 
 /** What an engine tells those who listen: every transition that it commits, and how it is doing itself. */

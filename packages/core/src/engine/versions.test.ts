@@ -111,7 +111,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
   });
 });
 
-it("two workflows of one name and version are refused, and so is a version that is no positive integer", async () => {
+it("two workflows of one name and version are refused, and so is a version that is no whole number above 0", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const { one, two } = versions();
   const twin = workflow("order", { version: 2 }, async () => "");
@@ -120,6 +120,6 @@ it("two workflows of one name and version are refused, and so is a version that 
     message: expect.stringContaining("order and have version 2"),
   });
   for (const version of [0, -1, 1.5, Number.NaN, 2 ** 60]) {
-    expect(() => workflow("order", { version }, async () => "")).toThrow("positive integer");
+    expect(() => workflow("order", { version }, async () => "")).toThrow("must be a positive integer");
   }
 });

@@ -4,11 +4,11 @@ import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Random } from "../runtime/random.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Ending, ProgramFactory } from "../workflow/program.ts";
-import { createSessionState } from "./create-session-state.ts";
 import type { OpenCommandView } from "./open-commands.ts";
 import { ProgramDriver } from "./program-driver.ts";
 import { type Divergence, divergenceOf } from "./replay.ts";
 import type { SessionServices } from "./session-ports.ts";
+import { createSessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
 
 /** Where a replay ends when no command takes effect. */

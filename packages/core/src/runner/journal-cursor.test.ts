@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { record } from "../testing/store-contract/builders.ts";
 import { JournalCursor } from "./journal-cursor.ts";
 
-it("what is no program's own is no history of it: acts and warnings that are to come do not count", () => {
+it("operator and warning records do not count as records of the program", () => {
   const cursor = new JournalCursor([
     record(1),
     record(2, { kind: "warning", location: "~maxRunDuration" }),

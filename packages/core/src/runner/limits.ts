@@ -1,7 +1,7 @@
 import { durationText } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
-import type { LimitName, RunPolicy } from "../model/policy.ts";
-import type { Records } from "../model/record.ts";
+import { LIMITS, type LimitName, type RunPolicy } from "../model/policy.ts";
+import type { JournalRecord, Records } from "../model/record.ts";
 import type { Run, Wait } from "../model/run.ts";
 import type { PendingAppend } from "./pending-append.ts";
 
@@ -61,13 +61,13 @@ export class Limits {
     if (!given.includes(percent)) this.#warned[limit] = [...given, percent];
   }
 
-  check({ now, suspendedSince: restingSince, records }: Usage): LimitCheck {
+  check({ now, suspendedSince, records }: Usage): LimitCheck {
     const { startedAt, createdAt } = this.#run;
     // Warning records do not count.
     const warnings = Object.values(this.#warned).reduce((sum, { length }) => sum + length, 0);
     const checks = [
       this.#checkTime("maxRunDuration", startedAt ?? createdAt, now),
-      this.#checkTime("maxSuspendDuration", restingSince, now),
+      this.#checkTime("maxSuspendDuration", suspendedSince, now),
       this.#checkRecords(records - warnings),
     ];
     const times = checks.flatMap(({ nextAt }) => nextAt ?? []);
@@ -124,6 +124,32 @@ function exceeded(runId: string, limit: LimitName, max: number): PawlError {
         `the journal of run ${runId} exceeded its maxJournalRecords of ${max}`,
       );
   }
+}
+
+/** Returns the warning that a record stores. Null if it stores none. */
+export function warningOf({ kind, location, detail }: JournalRecord): Warning | null {
+  if (kind !== "warning") return null;
+  const limit = LIMITS.find((name) => warningLocation(name) === location);
+  return limit === undefined ? null : { limit, percent: Number(detail) };
+}
+
+/** A name cannot start with `~`, so the location matches no command. */
+function warningLocation(limit: LimitName): string {
+  return `~${limit}`;
+}
+
+export function warningRecord({ limit, percent }: Warning, at: number): JournalRecord {
+  return {
+    seq: 0,
+    location: warningLocation(limit),
+    kind: "warning",
+    outcome: "ok",
+    payload: null,
+    attempts: 0,
+    startedAt: at,
+    at,
+    detail: String(percent),
+  };
 }
 
 /** The last progress of a run: its time and its record. */

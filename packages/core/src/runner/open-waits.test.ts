@@ -37,8 +37,8 @@ const takeAll = (waits: OpenWaits): Array<readonly [WaitCommand, number[]]> => {
   return all;
 };
 
-describe("the waits of a run", () => {
-  it("are matched whichever comes first, the wait or the entry", () => {
+describe("open waits", () => {
+  it("a wait is matched whether it or the entry comes first", () => {
     const waits = new OpenWaits();
     const [first, second] = [wait(["a"]), wait(["b"])];
     waits.add(first);
@@ -49,7 +49,7 @@ describe("the waits of a run", () => {
     expect(waits.size).toBe(0);
   });
 
-  it("get the oldest entry of their name, in the order in which they were issued", () => {
+  it("waits for one name receive the oldest entries in the order of issue", () => {
     const waits = new OpenWaits();
     const [first, second] = [wait(["a"]), wait(["a"])];
     waits.add(first);
@@ -61,7 +61,7 @@ describe("the waits of a run", () => {
     ]);
   });
 
-  it("for several names get the oldest among them, and leave the others", () => {
+  it("a wait for several names receives the oldest entry and leaves the others", () => {
     const waits = new OpenWaits();
     const either = wait(["a", "b"]);
     waits.arrive([entry(5, "a"), entry(3, "b")]);
@@ -72,7 +72,7 @@ describe("the waits of a run", () => {
     expect(takeAll(waits)).toEqual([[rest, [5]]]);
   });
 
-  it("for several entries wait until all are there; at the deadline they take what there is", () => {
+  it("a wait for several entries ends when all have arrived; at its deadline it takes those that have", () => {
     const waits = new OpenWaits();
     const three = wait(["a"], { count: 3, many: true });
     waits.add(three);
@@ -88,7 +88,7 @@ describe("the waits of a run", () => {
     expect(takeAll(waits)).toEqual([[full, [3, 4]]]);
   });
 
-  it("that are removed hand their place to the next", () => {
+  it("the next wait takes the place of a removed one", () => {
     const waits = new OpenWaits();
     const [first, second] = [wait(["a"]), wait(["a"])];
     waits.add(first);
@@ -99,7 +99,7 @@ describe("the waits of a run", () => {
     expect(takeAll(waits)).toEqual([[second, [1]]]);
   });
 
-  it("tell messages, events and children of one name apart", () => {
+  it("messages, events and children of one name are kept apart", () => {
     const waits = new OpenWaits();
     const event = wait([], { arms: [{ kind: "event", topic: "x", as: "x" }] });
     const child = wait([], { arms: [{ kind: "child", location: "x", child: "c", as: "x" }] });
@@ -115,7 +115,7 @@ describe("the waits of a run", () => {
     );
   });
 
-  it("tell the end of a child from that of another that was started at the same location before it", () => {
+  it("the end of a child does not end the wait for a later child at the same location", () => {
     const waits = new OpenWaits();
     const child = wait([], { arms: [{ kind: "child", location: "x", child: "second", as: "x" }] });
     waits.add(child);
@@ -126,7 +126,7 @@ describe("the waits of a run", () => {
     expect(takeAll(waits)).toEqual([[child, [2]]]);
   });
 
-  it("are told to the store as their union, at most twenty of them one by one", () => {
+  it("the row stores the union of all waits and lists at most twenty of them", () => {
     const waits = new OpenWaits();
     for (let n = 0; n < 25; n += 1) waits.add(wait([n % 2 === 0 ? "even" : "odd"]));
     waits.add(wait([], { arms: [{ kind: "event", topic: "t", as: "t" }] }));
@@ -140,7 +140,7 @@ describe("the waits of a run", () => {
     expect(waits.waitRow(null, { since: 3, seq: 0 }, new Set())?.open).toHaveLength(20);
   });
 
-  it("lose no entry and give none twice, in whatever order waits and entries come", () => {
+  it("every entry is received exactly once, in any order of waits and entries", () => {
     const names = fc.constantFrom("a", "b", "c");
     const action = fc.oneof(
       fc.record({

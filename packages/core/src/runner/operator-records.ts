@@ -41,13 +41,13 @@ interface Edition {
 /** Counts the redirecting actions in the records and in the snapshot. */
 export function editionOf({ records, acts }: Pick<Loaded, "records" | "acts">, snapshot: Snapshot | null): Edition {
   let edition = snapshot?.edition ?? 0;
-  let turnedAt = snapshot?.redirectedAt ?? null;
+  let redirectedAt = snapshot?.redirectedAt ?? null;
   for (const record of acts ?? records) {
     if (!isRedirect(record)) continue;
     edition += 1;
-    turnedAt = record.at;
+    redirectedAt = record.at;
   }
-  return { edition, redirectedAt: turnedAt };
+  return { edition, redirectedAt };
 }
 
 /** A program's position in its journal, and its time there. */

@@ -6,11 +6,11 @@ import type { Loaded } from "../store/store.ts";
 import type { Command, Completion, MarkCommand } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
 import type { ResourceRequest } from "../workflow/resource.ts";
-import { checkLimits } from "./check-limits.ts";
 import { type Compensated, Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";
 import { JOURNAL_END, JournalCursor } from "./journal-cursor.ts";
+import { warningRecord } from "./limits.ts";
 import { originOf, seedOf, skipOperatorRecords } from "./operator-records.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import { type Diverged, replayNext, replayStep } from "./replay.ts";
@@ -18,7 +18,7 @@ import { Resources } from "./resources.ts";
 import { storableEnding } from "./run-end.ts";
 import type { DriverOwner, SessionServices } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
-import { recordSnapshot, type Snapshot } from "./snapshot.ts";
+import { openRetries, type Snapshot, writeSnapshot } from "./snapshot.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 
 /**
@@ -191,7 +191,11 @@ export class ProgramDriver implements ProgramHost {
 
   snapshot(state: unknown): void {
     if (!this.live || this.#hasEnded) return;
-    recordSnapshot(this.#state, this.runId, { seq: this.#deliveredSeq, at: this.#now, edition: this.edition, state });
+    const { open, pending, codec, limits, edition, redirectedAt } = this.#state;
+    const retries = openRetries(open.byLocation.values());
+    const position = { seq: this.#deliveredSeq, at: this.#now, edition, redirectedAt };
+    const warned = limits === null ? {} : { warned: limits.warned };
+    pending.document(writeSnapshot(codec, this.runId, { ...position, state, retries, ...warned }));
   }
 
   /** Requests a cancel with compensation. Returns false if there is nothing to compensate. */
@@ -201,13 +205,36 @@ export class ProgramDriver implements ProgramHost {
     return true;
   }
 
-  /** Fails the program if its run has reached a limit. `idle`: no completion is left to deliver. */
+  /**
+   * Fails the program if its run has reached a limit, and records the warnings that are due. `idle`: no completion is left to deliver,
+   * so a run without a running step is suspended.
+   */
   checkLimits(phase: "working" | "idle"): boolean {
     if (!this.live) return false;
-    const isEnding = this.#hasEnded || this.#cancel !== null;
-    const error = checkLimits(this.#state, this.#services.time.now, isEnding ? "ended" : phase);
-    if (error !== null) this.finish({ kind: "failed", error });
-    return error !== null;
+    const { open, steps, pending, progress, limits } = this.#state;
+    if (this.#hasEnded || this.#cancel !== null) {
+      open.limitAt = null;
+      return false;
+    }
+    if (limits === null) return false;
+    const isSuspended = phase === "idle" && !steps.busy && open.size > 0;
+    const suspendedSince = isSuspended ? progress.at(pending).since : null;
+    const { error, warnings, nextAt } = limits.check({
+      now: this.#services.time.now(),
+      suspendedSince,
+      records: pending.count,
+    });
+    open.limitAt = error === null ? nextAt : null;
+    if (error !== null) {
+      this.finish({ kind: "failed", error });
+      return true;
+    }
+    for (const warning of warnings) {
+      limits.markGiven(warning);
+      progress.withoutProgress(pending, () => pending.record(warningRecord(warning, pending.at)));
+      pending.requestCommit();
+    }
+    return false;
   }
 
   /** Replays the next record if it is a plain successful step, as most are. Returns false if `step` must decide. */

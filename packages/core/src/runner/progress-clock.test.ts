@@ -18,13 +18,13 @@ function record(seq: number, kind: RecordKind): JournalRecord {
   return { seq, kind, location: "x", outcome: "ok", payload: null, attempts: 1, startedAt: 0, at: 0, detail: null };
 }
 
-it("what a row says of waiting holds until a record says that the run has come further", () => {
+it("a stored wait is valid until a record shows progress", () => {
   expect(waitSinceProgress({ wait: WAIT }, [record(3, "step")])).toBe(WAIT);
   expect(waitSinceProgress({ wait: WAIT }, [record(4, "warning"), record(5, "operator")])).toBe(WAIT);
   expect(waitSinceProgress({ wait: WAIT }, [record(3, "step"), record(4, "listen")])).toBeNull();
 });
 
-it("a row that does not tell its place in the journal is believed", () => {
+it("a stored wait without a seq is valid", () => {
   const { seq: _, ...old } = WAIT;
   expect(waitSinceProgress({ wait: old }, [record(9, "step")])).toBe(old);
 });

@@ -3,9 +3,9 @@ import { type Failure, toError } from "../model/failure.ts";
 import type { Codec } from "../model/payload.ts";
 import { type JournalRecord, type RecordKind, type Stop, stopOf } from "../model/record.ts";
 import type { Command, Completion } from "../workflow/command.ts";
-import { warningOf } from "./check-limits.ts";
 import type { Completed } from "./completions.ts";
 import type { JournalCursor } from "./journal-cursor.ts";
+import { warningOf } from "./limits.ts";
 import type { OpenCommandView } from "./open-commands.ts";
 import type { SessionState } from "./session-state.ts";
 

@@ -4,7 +4,7 @@ import { endState } from "./run-end.ts";
 
 const CODEC = createCodec(null, { bytesMax: 1_000, warnBytes: 1_000, onLarge: () => undefined });
 
-it("the end of a generation takes a seq, so that nobody takes the journal before it for the one after it", () => {
+it("the end of a generation takes a seq, so the two journals cannot be confused", () => {
   const ending = { kind: "continued", workflow: "w", version: 2, input: 1 } as const;
   expect(endState(CODEC, ending, "r", { seq: 7, at: 9 })).toMatchObject({ status: "continued", baseSeq: 8, at: 9 });
 });

@@ -1,11 +1,15 @@
 import type { Codec } from "../model/payload.ts";
-import type { Completions } from "./completions.ts";
-import type { Limits, ProgressClock } from "./limits.ts";
-import type { LoopRecords } from "./loop-records.ts";
-import type { OpenCommands } from "./open-commands.ts";
-import type { PendingAppend } from "./pending-append.ts";
-import type { StepRunner } from "./step-runner.ts";
-import type { UndoLog } from "./undo-log.ts";
+import type { Loaded } from "../store/store.ts";
+import { Completions } from "./completions.ts";
+import { Limits, ProgressClock, waitSinceProgress } from "./limits.ts";
+import { LoopRecords } from "./loop-records.ts";
+import { OpenCommands } from "./open-commands.ts";
+import { editionOf } from "./operator-records.ts";
+import { PendingAppend } from "./pending-append.ts";
+import type { SessionServices, SessionStateListener } from "./session-ports.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { StepRunner } from "./step-runner.ts";
+import { UndoLog } from "./undo-log.ts";
 
 /** The parts of a session: open commands, completions, running steps, and what the next commit adds. */
 export interface SessionState {
@@ -23,4 +27,40 @@ export interface SessionState {
   readonly edition: number;
   /** The time of the last such action. Null if there was none. */
   readonly redirectedAt: number | null;
+}
+
+/** Creates the parts of a session from a loaded run. The next record follows the newest loaded one. */
+export function createSessionState(
+  services: SessionServices,
+  loaded: Loaded,
+  snapshot: Snapshot | null,
+  listener: SessionStateListener,
+): SessionState {
+  const { run, records } = loaded;
+  const startedAt = run.startedAt ?? run.createdAt;
+  const newest = records.at(-1) ?? snapshot ?? { seq: run.baseSeq, at: startedAt };
+  const { seq } = newest;
+  // The copied records of a fork are older than the fork.
+  const at = Math.max(newest.at, startedAt);
+  const loopRecords = new LoopRecords();
+  const count = snapshot === null ? records.length : seq - run.baseSeq;
+  const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
+  const policy = services.policyOf(run);
+  const { edition, redirectedAt } = editionOf(loaded, snapshot);
+  return {
+    pending,
+    open: new OpenCommands(run.inboxLast),
+    completions: new Completions(pending, listener),
+    steps: new StepRunner(services, { id: run.id, durableSeq: seq }, listener),
+    codec: services.codec,
+    loopRecords,
+    undo: new UndoLog(),
+    progress: new ProgressClock(waitSinceProgress(run, records), seq),
+    edition,
+    redirectedAt,
+    limits:
+      policy === null
+        ? null
+        : new Limits(policy, { ...run, startedAt: redirectedAt ?? run.startedAt }, snapshot?.warned ?? {}),
+  };
 }

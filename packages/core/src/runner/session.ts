@@ -4,12 +4,11 @@ import { factsOf, type Payload, type Run, type RunFacts } from "../model/run.ts"
 import type { RunState } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
-import { createSessionState } from "./create-session-state.ts";
 import { EARLY_MS, ExclusiveAppends, RELOAD_MS } from "./exclusive-append.ts";
 import { ProgramDriver, recordAttempt } from "./program-driver.ts";
 import { discardedError, endState, pausedState } from "./run-end.ts";
 import type { DriverOwner, RunSession, SessionServices, SessionStateListener } from "./session-ports.ts";
-import type { SessionState } from "./session-state.ts";
+import { createSessionState, type SessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
 import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
 import { StoredState } from "./stored-state.ts";

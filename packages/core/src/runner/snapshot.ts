@@ -2,7 +2,6 @@ import type { Codec } from "../model/payload.ts";
 import type { DocumentChange, StoredDocument } from "../model/transition.ts";
 import type { Command } from "../workflow/command.ts";
 import type { Warned } from "./limits.ts";
-import type { SessionState } from "./session-state.ts";
 
 /** The stored state of a program after record `seq`. */
 export interface Snapshot {
@@ -19,21 +18,10 @@ export interface Snapshot {
   readonly retries: Readonly<Record<string, { readonly attempts: number; readonly retryAt: number }>>;
 }
 
-function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): DocumentChange {
+export function writeSnapshot(codec: Codec, runId: string, snapshot: Snapshot): DocumentChange {
   const { seq, ...rest } = snapshot;
   const body = codec.encode(rest, `snapshot of run ${runId}`);
   return { put: { kind: "snapshot", id: runId, runId, body, attributes: { a: String(seq) } } };
-}
-
-/** Adds a snapshot to the next commit. */
-export function recordSnapshot(
-  { open, pending, codec, limits, redirectedAt: turnedAt }: SessionState,
-  runId: string,
-  position: Pick<Snapshot, "seq" | "at" | "edition" | "state">,
-): void {
-  const retries = openRetries(open.byLocation.values());
-  const warned = limits === null ? {} : { warned: limits.warned };
-  pending.document(writeSnapshot(codec, runId, { ...position, redirectedAt: turnedAt, retries, ...warned }));
 }
 
 export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {
@@ -42,7 +30,7 @@ export function readSnapshot(codec: Codec, document: StoredDocument): Snapshot {
 }
 
 /** Returns the failed attempts of the open steps. */
-function openRetries(commands: Iterable<Command>): Snapshot["retries"] {
+export function openRetries(commands: Iterable<Command>): Snapshot["retries"] {
   const retries: Record<string, { attempts: number; retryAt: number }> = {};
   for (const command of commands) {
     if (command.kind !== "step" || command.attempts === 0) continue;

@@ -3,12 +3,12 @@ import { type AnyWorkflow, createEngine, memoryStore, workflow } from "../index.
 
 const refusal = expect.objectContaining({ code: "OPTION_INVALID" });
 
-it("has a function", () => {
+it("a workflow without a function is rejected", () => {
   expect(() => workflow("idle", {}, undefined as never)).toThrow(refusal);
 });
 
 it.each<[unknown]>([["greet"], [null], [async () => 1], [{ name: "greet" }]])(
-  "%s is none: nothing is started or made of it",
+  "%s is not a workflow: it can be neither registered nor started",
   async (none) => {
     const bad = none as AnyWorkflow;
     const parent = workflow("parent", async (ctx) => await ctx.child(bad, undefined));
