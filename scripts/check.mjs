@@ -1,5 +1,6 @@
 import { architectureFindings } from "./architecture.mjs";
 import { luaFindings } from "./embed-lua.mjs";
+import { fragmentFindings, nameFindings, topFindings } from "./readability.mjs";
 import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
 import { trackedFindings } from "./tracked.mjs";
 import { worldFindings } from "./world.mjs";
@@ -8,7 +9,15 @@ import { worldFindings } from "./world.mjs";
 
 const sources = readSources(repositoryPaths());
 const code = sources.filter(({ path }) => isCode(path));
-const findings = [...architectureFindings(code), ...worldFindings(code), ...trackedFindings(sources), ...luaFindings()];
+const findings = [
+  ...architectureFindings(code),
+  ...worldFindings(code),
+  ...trackedFindings(sources),
+  ...luaFindings(),
+  ...nameFindings(code),
+  ...topFindings(code),
+  ...fragmentFindings(code),
+];
 
 for (const finding of findings) console.error(printed(finding));
 console.log(`${sources.length} files checked, ${findings.length} findings`);

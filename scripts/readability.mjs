@@ -26,11 +26,6 @@ const SIBLINGS = /\/(?:store|host|testing\/store-contract|testing\/driver-contra
 /** Test titles must not begin with these words. */
 const TITLE = /^(?:that|what|of|and|whose|who|with)\b/i;
 
-/** @param {readonly Source[]} sources All code of the repository. @returns {readonly Finding[]} */
-export function readabilityFindings(sources) {
-  return [...titleFindings(sources), ...nameFindings(sources), ...topFindings(sources), ...fragmentFindings(sources)];
-}
-
 /** @param {readonly Source[]} sources @returns {readonly Finding[]} */
 export function titleFindings(sources) {
   return sources
@@ -77,7 +72,7 @@ export function nameFindings(sources) {
 }
 
 /** @param {readonly Source[]} sources @returns {readonly Finding[]} */
-function topFindings(sources) {
+export function topFindings(sources) {
   const top = sources.filter(({ path }) => /^packages\/core\/src\/[^/]+\.ts$/.test(path));
   return top
     .slice(3)

@@ -129,8 +129,8 @@ export type {
 } from "./workflow/ctx.ts";
 export { type EventOptions, type MessageType, message, type TopicType, topic } from "./workflow/messages.ts";
 export type { Ending, JournalAhead, Program, ProgramFactory, ProgramHost, ResumePoint } from "./workflow/program.ts";
-export type { AcquireInfo, Resource, ResourceOptions, ResourceRequest } from "./workflow/resource.ts";
-export type { RollbackHandler, RollbackOptions } from "./workflow/rollback.ts";
+export type { AcquireInfo, Resource, ResourceOptions, ResourceRequest } from "./workflow/resource-options.ts";
+export type { RollbackHandler, RollbackOptions } from "./workflow/rollback-options.ts";
 export {
   type Branches,
   type Joined,

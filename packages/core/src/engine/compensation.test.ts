@@ -624,7 +624,7 @@ describe.each(TEST_STORES)("RollbackError, on the store $name", ({ create }) => 
     expect(ledger.lines).toEqual(["+a", "+b", "-a"]);
   });
 
-  it('a RollbackError passes through tryStep and try, unless tryStep catches "rollback"', async () => {
+  it("a RollbackError passes through tryStep and try, unless tryStep catches rollback", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger();
     const undo = (): never => {

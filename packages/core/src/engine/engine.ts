@@ -24,7 +24,7 @@ import { DeadLetters } from "./dead-letters.ts";
 import { Documents } from "./documents.ts";
 import { type EngineEventKind, EventHub, type EventOf, EventPublisher } from "./events.ts";
 import { checkConflict, emitOp, newRun, type PostingConfig, type StartOptions, sendOp } from "./op-builders.ts";
-import { pruneAll } from "./prune.ts";
+import { pruneAll } from "./prune-all.ts";
 import type { PruneOptions, PruneReport } from "./retention.ts";
 import type { RunHandle, RunSummary } from "./run-handle.ts";
 import { Runs, runNotFound } from "./runs.ts";

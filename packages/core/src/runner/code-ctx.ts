@@ -23,7 +23,7 @@ import type {
   Workflow,
 } from "../workflow/ctx.ts";
 import type { EventOptions, MessageType, TopicType } from "../workflow/messages.ts";
-import type { Resource, ResourceOptions } from "../workflow/resource.ts";
+import type { Resource, ResourceOptions } from "../workflow/resource-options.ts";
 import type {
   Branches,
   Joined,

@@ -5,7 +5,7 @@ import type { DocumentAttributes, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 import type { Command, Completion, MarkCommand } from "../workflow/command.ts";
 import type { Ending, JournalAhead, ProgramFactory, ProgramHost, ResumePoint } from "../workflow/program.ts";
-import type { ResourceRequest } from "../workflow/resource.ts";
+import type { ResourceRequest } from "../workflow/resource-options.ts";
 import { type Compensated, Compensation } from "./compensation.ts";
 import type { Completed } from "./completions.ts";
 import { failurePayload } from "./failure-payload.ts";

@@ -2,7 +2,7 @@ import { PawlError } from "../model/errors.ts";
 import { toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { RunFacts } from "../model/run.ts";
-import type { Resource, ResourceRequest } from "../workflow/resource.ts";
+import type { Resource, ResourceRequest } from "../workflow/resource-options.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { SessionServices } from "./session-ports.ts";
 

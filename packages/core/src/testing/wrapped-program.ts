@@ -8,7 +8,7 @@ import type { ProgramSettings } from "../runner/ops/branch.ts";
 import type { Command } from "../workflow/command.ts";
 import type { AnyWorkflow } from "../workflow/ctx.ts";
 import type { Ending, JournalAhead, ProgramHost, ResumePoint } from "../workflow/program.ts";
-import type { ResourceRequest } from "../workflow/resource.ts";
+import type { ResourceRequest } from "../workflow/resource-options.ts";
 
 /** What stands between programs and the sessions that interpret them. */
 export interface ProgramWrapper {

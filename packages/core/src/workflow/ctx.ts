@@ -9,8 +9,8 @@ import type { SqliteTx } from "../model/tx.ts";
 import type { StepInfo } from "./command.ts";
 import type { EventOptions, MessageType, TopicType } from "./messages.ts";
 import type { ProgramFactory } from "./program.ts";
-import type { Resource, ResourceOptions } from "./resource.ts";
-import type { RollbackHandler, RollbackOptions } from "./rollback.ts";
+import type { Resource, ResourceOptions } from "./resource-options.ts";
+import type { RollbackHandler, RollbackOptions } from "./rollback-options.ts";
 import type {
   Branches,
   Joined,

@@ -2,7 +2,7 @@ import type { RecordKind } from "../model/record.ts";
 import type { Payload, RunFacts } from "../model/run.ts";
 import type { DocumentAttributes } from "../model/transition.ts";
 import type { Command } from "./command.ts";
-import type { ResourceRequest } from "./resource.ts";
+import type { ResourceRequest } from "./resource-options.ts";
 
 /** How a program ends. */
 export type Ending =

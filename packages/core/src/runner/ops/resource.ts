@@ -1,6 +1,6 @@
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
-import type { Resource, ResourceOptions } from "../../workflow/resource.ts";
+import type { Resource, ResourceOptions } from "../../workflow/resource-options.ts";
 import type { Branch } from "./branch.ts";
 
 /** Acquires a resource. It is not in the journal, so code changes may add or remove it freely. */
