@@ -9,19 +9,18 @@ import { StoreError } from "../store/store-error.ts";
 
 export interface Committed {
   readonly commit: Commit;
-  /** The batch was sent more than once, so an answer "again" may be about its own first time. */
+  /** The batch was sent more than once, so an answer "again" may refer to an earlier send of this batch. */
   readonly resent: boolean;
-  /** Places in the batch of ops whose callers were not kept waiting any longer; the commit has no answers for them. */
+  /** Indexes in the batch of transitions that were given up. The commit has no answers for them. */
   readonly abandoned: ReadonlySet<number>;
 }
 
 /**
- * Sends batches to the store until it answers.
+ * Sends batches to the store, with retries.
  *
- * 1. The same batch is sent again after a failure, whether it is known to have left no trace or not: transitions are
- *    idempotent.
- * 2. When the retry policy is used up, callers from outside are let go and `onDown` is called; the rest is kept and sent on
- *    until the store is back, and `onUp` is called. Where nothing is left to send, `reached` tells that it is.
+ * 1. After a failure the same batch is sent again, even if it may have been applied: transitions are idempotent.
+ * 2. After the last attempt of the retry policy, callers' transitions are abandoned and `onDown` is called. The other transitions are
+ *    sent until the store is back; then `onUp` is called. If no transition is left to send, `markUp` reports that the store is back.
  */
 export class Committer {
   readonly #store: Store;
@@ -56,53 +55,57 @@ export class Committer {
     return this.#down;
   }
 
-  /** `mayLetGo` says which places of the batch have a caller who can be told that the store is not there. */
-  async commit(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
+  /** `mayAbandon` is true for transitions of callers, who get STORE_UNAVAILABLE when the transition is abandoned. */
+  async commit(batch: readonly Transition[], mayAbandon: (index: number) => boolean): Promise<Committed> {
     this.#sending += 1;
     try {
-      return await this.#send(batch, mayLetGo);
+      return await this.#send(batch, mayAbandon);
     } finally {
       this.#sending -= 1;
     }
   }
 
-  /** The store was reached by other calls: it is back, unless a batch is on its way that knows better. */
+  /** Another call has reached the store. Ignored while a batch is being sent: the result of the batch counts. */
   markUp(): void {
     if (this.#sending === 0) this.#up();
   }
 
-  async #send(batch: readonly Transition[], mayLetGo: (index: number) => boolean): Promise<Committed> {
+  async #send(batch: readonly Transition[], mayAbandon: (index: number) => boolean): Promise<Committed> {
     let left = batch;
-    let given: ReadonlySet<number> = new Set();
+    let abandoned: ReadonlySet<number> = new Set();
     for (let attempt = 1; ; attempt += 1) {
       try {
         const commit = left.length === 0 ? { answers: [], wakes: [] } : await this.#store.commit(left);
         this.#up();
-        return { commit, resent: attempt > 1, abandoned: given };
+        return { commit, resent: attempt > 1, abandoned };
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         if (attempt === this.#policy.maxAttempts) {
-          given = new Set([...batch.keys()].filter(mayLetGo));
-          left = batch.filter((_, index) => !given.has(index));
+          abandoned = new Set([...batch.keys()].filter(mayAbandon));
+          left = batch.filter((_, index) => !abandoned.has(index));
           this.#markDown(error);
-          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, abandoned: given };
+          if (left.length === 0) return { commit: { answers: [], wakes: [] }, resent: true, abandoned };
         }
         await this.#pause(attempt);
       }
     }
   }
 
-  /** As `reaching`, for a caller from outside: the error has a code of the catalog. */
+  /** As `retrying`, for a caller of the engine: a StoreError becomes a PawlError. */
   async retryingForCaller<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await this.retrying(call);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      throw new PawlError("STORE_UNAVAILABLE", `the store could not be read: ${error.message}`, { cause: error });
+      throw new PawlError(
+        "STORE_UNAVAILABLE",
+        `could not read from the store: ${error.message}; check that it is reachable, then repeat the call`,
+        { cause: error },
+      );
     }
   }
 
-  /** A call that may be made twice, tried again by the same policy; after it, the last error is thrown. */
+  /** Retries an idempotent call by the policy, and throws the error of the last attempt. */
   async retrying<T>(call: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -130,7 +133,7 @@ export class Committer {
   #markDown(error: StoreError): void {
     if (this.#down) return;
     this.#down = true;
-    this.#log("error", "the store does not answer; claiming stops until it does", {
+    this.#log("error", "store unreachable; claiming paused", {
       code: error.code,
       error: error.message,
     });
@@ -140,7 +143,7 @@ export class Committer {
   #up(): void {
     if (!this.#down) return;
     this.#down = false;
-    this.#log("info", "the store answers again", {});
+    this.#log("info", "store reachable; claiming resumed", {});
     this.#onUp();
   }
 }

@@ -13,27 +13,28 @@ import { Committer } from "./committer.ts";
 import { Coordinator, type CoordinatorLimits } from "./coordinator.ts";
 import type { AppendSource } from "./queue.ts";
 
-interface Desk {
+interface Fixture {
   readonly world: VirtualWorld;
   readonly store: Store;
   readonly coordinator: Coordinator;
-  /** The number of transitions in each commit that was sent. */
+  /** The number of transitions in each commit. */
   readonly batches: number[];
-  readonly told: string[];
+  /** Calls of `onDown`, `onUp` and `onBroken`. */
+  readonly reports: string[];
   readonly wakes: Wake[];
 }
 
-/** `beside`: the store works beside this process. */
+/** With `sendsAhead` the store has a `batchMax`, so that full batches are sent ahead. */
 async function open(
-  options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits>; beside?: boolean } = {},
-): Promise<Desk> {
+  options: { intercept?: Intercept; limits?: Partial<CoordinatorLimits>; sendsAhead?: boolean } = {},
+): Promise<Fixture> {
   const world = virtualWorld();
   const batches: number[] = [];
-  const told: string[] = [];
+  const reports: string[] = [];
   const wakes: Wake[] = [];
   const memory = memoryStore();
   const { batchMax = 2_000 } = options.limits ?? {};
-  const store = intercepted(Object.assign(memory, options.beside ? { batchMax } : {}), (call, proceed) => {
+  const store = intercepted(Object.assign(memory, options.sendsAhead ? { batchMax } : {}), (call, proceed) => {
     if (call.method === "commit") batches.push(call.batch.length);
     return options.intercept === undefined ? proceed() : options.intercept(call, proceed);
   });
@@ -44,8 +45,8 @@ async function open(
     random: world.random,
     policy: { maxAttempts: 3, initialMs: 100, factor: 2, maxMs: 1_000, jitter: 0 },
     log: () => {},
-    onDown: () => told.push("down"),
-    onUp: () => told.push("up"),
+    onDown: () => reports.push("down"),
+    onUp: () => reports.push("up"),
   });
   const coordinator = new Coordinator({
     store,
@@ -54,9 +55,9 @@ async function open(
     limits: { batchMax: 2_000, queueMax: 20_000, busyMax: 10, ...options.limits },
     onWakes: (more) => wakes.push(...more),
     onAnswered: () => undefined,
-    onBroken: (error) => told.push(`broken: ${String(error)}`),
+    onBroken: (error) => reports.push(`broken: ${String(error)}`),
   });
-  return { world, store: memory, coordinator, batches, told, wakes };
+  return { world, store: memory, coordinator, batches, reports, wakes };
 }
 
 const newRun = (id: string, over: Partial<NewRun> = {}): NewRun => ({
@@ -95,12 +96,12 @@ const event = (id: string): EventPost => ({
   pendingMax: 10,
 });
 
-/** Adds one record each time it is asked. */
+/** Appends `waiting` records when it is taken. */
 class Source implements AppendSource {
   readonly kind = "source";
   readonly runId: string;
   readonly outcomes: string[] = [];
-  asked = 0;
+  takes = 0;
   seq = 0;
   waiting = 0;
 
@@ -109,7 +110,7 @@ class Source implements AppendSource {
   }
 
   takeAppend(): AppendOp | null {
-    this.asked += 1;
+    this.takes += 1;
     if (this.waiting === 0) return null;
     const records = Array.from({ length: this.waiting }, () => {
       this.seq += 1;
@@ -128,15 +129,15 @@ function down(outcome: StoreError["outcome"] = "notApplied"): StoreError {
   return new StoreError("STORE_UNAVAILABLE", outcome, "not there");
 }
 
-describe("the coordinator commits in groups", () => {
-  it("a thousand ops of one turn are one commit", async () => {
+describe("group commit", () => {
+  it("a thousand ops of one event-loop turn share one commit", async () => {
     const { coordinator, batches } = await open();
     const outcomes = await Promise.all(Array.from({ length: 1_000 }, (_, n) => coordinator.submit(start(`r${n}`))));
     expect(outcomes.every((outcome) => outcome.kind === "started")).toBe(true);
     expect(batches).toEqual([1_000]);
   });
 
-  it("what comes while a commit is under way is the next batch", async () => {
+  it("ops that arrive during a commit form the next batch", async () => {
     let answer = (): void => {};
     let held = false;
     const { coordinator, batches, world } = await open({
@@ -160,13 +161,13 @@ describe("the coordinator commits in groups", () => {
     expect(batches).toEqual([1, 50]);
   });
 
-  it("a batch is no larger than its bound", async () => {
+  it("a batch has at most batchMax transitions", async () => {
     const { coordinator, batches } = await open({ limits: { batchMax: 100 } });
     await Promise.all(Array.from({ length: 250 }, (_, n) => coordinator.submit(start(`r${n}`))));
     expect(batches).toEqual([100, 100, 50]);
   });
 
-  it("all that a source has gathered by then is one transition", async () => {
+  it("everything a source has collected when the batch is taken becomes one transition", async () => {
     const { coordinator, batches, store, world } = await open();
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
@@ -182,18 +183,18 @@ describe("the coordinator commits in groups", () => {
     ]);
   });
 
-  it("a source that has nothing after all costs no commit", async () => {
+  it("a source with nothing to append causes no commit", async () => {
     const { coordinator, batches, world } = await open();
     const source = new Source("r");
     coordinator.enlist(source);
     await world.settle();
-    expect(source.asked).toBe(1);
+    expect(source.takes).toBe(1);
     expect(batches).toEqual([]);
   });
 });
 
-describe("the room for more", () => {
-  it("is less by each that has something to add until it is answered, has nothing after all, or is refused", async () => {
+describe("room for appends", () => {
+  it("a queued source takes room until its append is answered, is refused or turns out empty", async () => {
     const { coordinator, world } = await open();
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
@@ -207,8 +208,8 @@ describe("the room for more", () => {
   });
 });
 
-describe("the answers of a large commit", () => {
-  it("are given over several eventLoop of the loop, after the one of the commit", async () => {
+describe("the answers of a commit", () => {
+  it("more than 250 answers are dispatched over several turns, after the turn of the commit", async () => {
     const { coordinator, batches, world } = await open();
     let answered = 0;
     const ops = Array.from({ length: 600 }, (_, n) => coordinator.submit(start(`r${n}`)).then(() => (answered += 1)));
@@ -222,7 +223,7 @@ describe("the answers of a large commit", () => {
     expect(seen).toEqual([0, 250, 500, 600]);
   });
 
-  it("wait for no turn where they are few", async () => {
+  it("up to 250 answers are dispatched in the turn of the commit", async () => {
     const { coordinator, batches, world } = await open();
     let answered = 0;
     for (let n = 0; n < 250; n += 1) void coordinator.submit(start(`r${n}`)).then(() => (answered += 1));
@@ -231,13 +232,13 @@ describe("the answers of a large commit", () => {
   });
 });
 
-describe("the coordinator keeps a store busy that works beside it", () => {
-  /** What happened, in order, where each commit takes until the end of a turn. */
-  async function openNoting(limits: Partial<CoordinatorLimits>) {
+describe("sending a batch ahead", () => {
+  /** Lists commits and answers in order. Each commit takes until the end of a turn. */
+  async function openWithLog(limits: Partial<CoordinatorLimits>) {
     const order: string[] = [];
     const session = await open({
       limits,
-      beside: true,
+      sendsAhead: true,
       intercept: async (call, proceed) => {
         if (call.method !== "commit") return await proceed();
         order.push(`commit of ${call.batch.length}`);
@@ -250,8 +251,8 @@ describe("the coordinator keeps a store busy that works beside it", () => {
     return { ...session, order, note };
   }
 
-  it("a full batch that waits is sent before the answers of the one before are given", async () => {
-    const { order, note } = await openNoting({ batchMax: 2 });
+  it("a full batch is sent before the answers of the previous batch are dispatched", async () => {
+    const { order, note } = await openWithLog({ batchMax: 2 });
     await Promise.all(["a", "b", "c", "d", "e"].map(note));
     expect(order).toEqual([
       "commit of 2",
@@ -265,14 +266,14 @@ describe("the coordinator keeps a store busy that works beside it", () => {
     ]);
   });
 
-  it("what is less than a batch waits for what the answers bring", async () => {
-    const { order, note } = await openNoting({ batchMax: 2 });
+  it("a partial batch waits for the ops that follow the answers", async () => {
+    const { order, note } = await openWithLog({ batchMax: 2 });
     await Promise.all([note("a").then(() => note("more")), ...["b", "c"].map(note)]);
-    expect(order.filter((what) => what.startsWith("commit"))).toEqual(["commit of 2", "commit of 2"]);
+    expect(order.filter((entry) => entry.startsWith("commit"))).toEqual(["commit of 2", "commit of 2"]);
   });
 
-  it("a run that is on its way is not in the batch that is sent ahead", async () => {
-    const { coordinator, batches, world, store, note } = await openNoting({ batchMax: 2 });
+  it("a batch sent ahead contains no append of a run that is in flight", async () => {
+    const { coordinator, batches, world, store, note } = await openWithLog({ batchMax: 2 });
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const source = new Source("r");
@@ -291,10 +292,10 @@ describe("the coordinator keeps a store busy that works beside it", () => {
     expect((await store.reader.journal("r", { afterSeq: 0, limit: 10 })).map(({ seq }) => seq)).toEqual([1, 2]);
   });
 
-  it("one that is sent ahead and fails stops the coordinator when it is its turn", async () => {
-    const { coordinator, batches, told } = await open({
+  it("a failed batch that was sent ahead stops the coordinator after the previous answers", async () => {
+    const { coordinator, batches, reports } = await open({
       limits: { batchMax: 1 },
-      beside: true,
+      sendsAhead: true,
       intercept: async (call, proceed) => {
         if (call.method === "commit" && batches.length === 2) throw new Error("wrong");
         return await proceed();
@@ -306,11 +307,11 @@ describe("the coordinator keeps a store busy that works beside it", () => {
       "ENGINE_BROKEN",
       "ENGINE_BROKEN",
     ]);
-    expect(told).toEqual(["broken: Error: wrong"]);
+    expect(reports).toEqual(["broken: Error: wrong"]);
   });
 
-  it("one that is on its way when the coordinator stops has its callers told", async () => {
-    const { coordinator, world, told, note } = await openNoting({ batchMax: 1 });
+  it("callers of a batch that was sent ahead get ENGINE_BROKEN when the coordinator stops", async () => {
+    const { coordinator, world, reports, note } = await openWithLog({ batchMax: 1 });
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
     const source = new Source("r");
@@ -322,15 +323,15 @@ describe("the coordinator keeps a store busy that works beside it", () => {
     const ends = await Promise.allSettled([note("ahead"), note("queued")]);
     expect(ends.map((end) => end.status === "rejected" && end.reason.code)).toEqual(["ENGINE_BROKEN", "ENGINE_BROKEN"]);
     await world.settle();
-    expect(told).toEqual(["broken: Error: wrong"]);
+    expect(reports).toEqual(["broken: Error: wrong"]);
   });
 });
 
-describe("an append that is found to be there already", () => {
+describe("an append that the store has already applied", () => {
   const view = { id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" } as const;
 
-  /** A source whose append is applied, and whose answer is lost so often, beside what comes meanwhile. */
-  async function twice(losses: { readonly first: number; readonly second: number }) {
+  /** Two sources of one run. Their appends are applied, and the answers are lost as often as `losses` states. */
+  async function openLosing(losses: { readonly first: number; readonly second: number }) {
     const losing = [losses.first, losses.second];
     let commits = 0;
     let meanwhile = (): void => {};
@@ -358,18 +359,18 @@ describe("an append that is found to be there already", () => {
     return { ...session, first, second, add, onFirst: (call: () => void) => (meanwhile = call) };
   }
 
-  it("is its own where its answer was lost and it was sent again", async () => {
-    const { world, first, add } = await twice({ first: 1, second: 0 });
+  it("an append that is resent after a lost answer is appended once", async () => {
+    const { world, first, add } = await openLosing({ first: 1, second: 0 });
     add(first);
     await world.advance("10 s");
     expect(first.outcomes).toEqual(["appended"]);
   });
 
   it.each([
-    ["and its answer came", 0],
-    ["and its answer was lost, and it was sent again", 1],
-  ])("is not its own where the run was let go while an append was on its way, %s", async (_, losses) => {
-    const { world, coordinator, first, second, add, onFirst } = await twice({ first: 0, second: losses });
+    ["was received", 0],
+    ["was lost, and the append was resent", 1],
+  ])("an append is unsure after the run was disowned with an append in flight: the answer %s", async (_, losses) => {
+    const { world, coordinator, first, second, add, onFirst } = await openLosing({ first: 0, second: losses });
     let done = false;
     onFirst(() => {
       if (done) return;
@@ -384,8 +385,8 @@ describe("an append that is found to be there already", () => {
   });
 });
 
-describe("the coordinator answers", () => {
-  it("each op of a batch at its place, whatever neighbours get", async () => {
+describe("answers", () => {
+  it("submitBatch returns one outcome per op, in order", async () => {
     const { coordinator } = await open();
     await coordinator.submit(start("there"));
     const outcomes = await coordinator.submitBatch([
@@ -412,7 +413,7 @@ describe("the coordinator answers", () => {
     ]);
   });
 
-  it("only when the commit is durable", async () => {
+  it("a caller is answered only after the commit is durable", async () => {
     const order: string[] = [];
     const { coordinator } = await open({
       intercept: async (call, proceed) => {
@@ -428,7 +429,7 @@ describe("the coordinator answers", () => {
     expect(order).toEqual(["durable", "answered"]);
   });
 
-  it("an op on a run that changed hands meanwhile: it is decided anew", async () => {
+  it("an op is decided again when the owner of its run changed after the read", async () => {
     let between: (() => Promise<void>) | null = null;
     const { coordinator, store } = await open({
       intercept: async (call, proceed) => {
@@ -449,7 +450,7 @@ describe("the coordinator answers", () => {
     expect((await store.reader.get("r"))?.status).toBe("cancelled");
   });
 
-  it("wake-ups of the same commit before whoever sent is answered", async () => {
+  it("the wake-ups of a commit are dispatched before the sender is answered", async () => {
     const { coordinator, wakes, world } = await open();
     await coordinator.submit(start("r"));
     coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 0, parent: null, undo: "none" });
@@ -471,7 +472,7 @@ describe("the coordinator answers", () => {
     expect(wakes).toMatchObject([{ runId: "r", owner: "w" }]);
   });
 
-  it("an append of one who does not own the run without asking the store", async () => {
+  it("an append of a run that is not owned is refused without a store call", async () => {
     const { coordinator, batches, world } = await open();
     const source = new Source("r");
     source.waiting = 1;
@@ -482,8 +483,8 @@ describe("the coordinator answers", () => {
   });
 });
 
-describe("the coordinator holds callers back", () => {
-  it("when its queue is full they wait to be let in, in order, and none is dropped", async () => {
+describe("backpressure", () => {
+  it("callers wait in FIFO order when the queue is full", async () => {
     let hold = true;
     const waiting: Array<() => void> = [];
     const { coordinator, batches, world } = await open({
@@ -505,7 +506,7 @@ describe("the coordinator holds callers back", () => {
     expect(done).toEqual(Array.from({ length: 95 }, (_, n) => n));
   });
 
-  it("is drained when the last of them is answered", async () => {
+  it("drained resolves after the last waiting caller is answered", async () => {
     const { coordinator } = await open({ limits: { queueMax: 2, batchMax: 2 } });
     let answered = 0;
     for (let n = 0; n < 9; n += 1) void coordinator.submit(start(`r${n}`)).then(() => answered++);
@@ -516,11 +517,11 @@ describe("the coordinator holds callers back", () => {
   });
 });
 
-describe("the coordinator and a store that fails", () => {
-  it("sends the same batch again after waits that grow, and answers as if nothing had been", async () => {
+describe("a store that fails", () => {
+  it("a failed batch is sent again with growing delays", async () => {
     let failures = 2;
     const at: number[] = [];
-    const { coordinator, batches, told, world } = await open({
+    const { coordinator, batches, reports, world } = await open({
       intercept: async (call, proceed) => {
         if (call.method === "commit") at.push(world.now());
         if (call.method === "commit" && failures-- > 0) throw down();
@@ -532,10 +533,10 @@ describe("the coordinator and a store that fails", () => {
     expect(await outcome).toEqual({ kind: "started" });
     expect(batches).toEqual([1, 1, 1]);
     expect(at.map((time) => time - at[0]!)).toEqual([0, 100, 300]);
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
   });
 
-  it("answers as the first time when the first time was applied and its answer lost", async () => {
+  it("a batch resent after a lost answer has the outcomes of its first send", async () => {
     let lost = 1;
     const { coordinator, store, world } = await open({
       intercept: async (call, proceed) => {
@@ -561,9 +562,9 @@ describe("the coordinator and a store that fails", () => {
     expect(await store.reader.inbox("there")).toHaveLength(1);
   });
 
-  it("lets callers go with STORE_UNAVAILABLE when the policy is used up, keeps what sessions added, and says so", async () => {
+  it("after the last retry callers get STORE_UNAVAILABLE, appends stay queued, and onDown is called", async () => {
     let cut = true;
-    const { coordinator, store, told, world } = await open({
+    const { coordinator, store, reports, world } = await open({
       intercept: async (_, proceed) => {
         if (cut) throw down();
         return await proceed();
@@ -579,19 +580,19 @@ describe("the coordinator and a store that fails", () => {
       .submit({ kind: "cancel", runId: "r", opId: "c", reason: null })
       .catch((error: { code: string }) => error.code);
     await world.advance("10 s");
-    expect(told).toEqual(["down"]);
+    expect(reports).toEqual(["down"]);
     expect(await reader).toBe("STORE_UNAVAILABLE");
     expect(source.outcomes).toEqual([]);
     cut = false;
     await world.advance("2 s");
     expect(await caller).toBe("STORE_UNAVAILABLE");
-    expect(told).toEqual(["down", "up"]);
+    expect(reports).toEqual(["down", "up"]);
     expect(source.outcomes).toEqual(["appended"]);
     expect(await store.reader.get("x")).toBeNull();
   });
 
-  it("is up again when anything else reaches the store, if it has nothing left to send", async () => {
-    const { coordinator, told, world } = await open({
+  it("markUp reports that the store is back when no batch is left to send", async () => {
+    const { coordinator, reports, world } = await open({
       intercept: async () => {
         throw down();
       },
@@ -601,21 +602,21 @@ describe("the coordinator and a store that fails", () => {
     expect(await caller).toBe("STORE_UNAVAILABLE");
     coordinator.markUp();
     coordinator.markUp();
-    expect(told).toEqual(["down", "up"]);
+    expect(reports).toEqual(["down", "up"]);
   });
 });
 
-describe("the coordinator stops before it writes a wrong state", () => {
-  const broken = async (): Promise<Desk> => {
+describe("a violated invariant", () => {
+  const broken = async (): Promise<Fixture> => {
     const session = await open({ limits: { queueMax: 3, batchMax: 3 } });
     await session.coordinator.submit(start("r"));
-    // The owner's view says that five records are there: the next can't be the first.
+    // In the owner's view the run has five records, so an append of record 1 is invalid.
     session.coordinator.own({ id: "r", status: "running", epoch: 1, turn: 0, seq: 5, parent: null, undo: "none" });
     return session;
   };
 
-  it("a wrong append is not sent, and every caller is told ENGINE_BROKEN: in the batch, in the queue, outside and later", async () => {
-    const { coordinator, batches, told, world } = await broken();
+  it("an invalid append is not sent, and all current and later callers get ENGINE_BROKEN", async () => {
+    const { coordinator, batches, reports, world } = await broken();
     const source = new Source("r");
     source.waiting = 1;
     coordinator.enlist(source);
@@ -626,13 +627,13 @@ describe("the coordinator stops before it writes a wrong state", () => {
     expect(await Promise.all(callers)).toEqual(Array.from({ length: 8 }, () => "ENGINE_BROKEN"));
     await expect(coordinator.submit(start("later"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
     expect(batches).toEqual([1]);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain("record 1 appended where 6 follows");
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toContain("record 1 appended where 6 follows");
     await coordinator.drained();
   });
 
-  it("who posted something that is durable hears of it, also when what was passed over for it is wrong", async () => {
-    const { coordinator, store, told, world } = await broken();
+  it("a durable post is answered even if the append deferred for it is invalid", async () => {
+    const { coordinator, store, reports, world } = await broken();
     await store.commit([{ kind: "create", run: newRun("w") }, append("w", { state: suspended({ messages: ["m"] }) })]);
     const end = append("r", { records: [record(1, { kind: "listen" })], state: completed() });
     coordinator.enlist({ kind: "source", runId: "r", takeAppend: () => end, appended: () => undefined });
@@ -643,10 +644,10 @@ describe("the coordinator stops before it writes a wrong state", () => {
     void send("r", "m1").then(() => send("w", "m2"));
     await world.settle();
     expect(answers).toEqual([{ kind: "queued", id: "m1" }, { kind: "delivered" }]);
-    expect(told).toEqual([expect.stringContaining("record 1 appended where 6 follows")]);
+    expect(reports).toEqual([expect.stringContaining("record 1 appended where 6 follows")]);
   });
 
-  it("a store that answers too little, or what can't be, stops it, too", async () => {
+  it("missing or impossible answers of a store stop the coordinator", async () => {
     const short = await open({
       intercept: async (call, proceed) => {
         const answer = await proceed();
@@ -664,11 +665,11 @@ describe("the coordinator stops before it writes a wrong state", () => {
     await expect(wrong.coordinator.submit(start("r"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
   });
 
-  it("an error of a store that is none of its own is a bug, too", async () => {
-    const { coordinator, told } = await open({
+  it("an error other than StoreError stops the coordinator", async () => {
+    const { coordinator, reports } = await open({
       intercept: async () => assert(false, "a driver's own invariant") as never,
     });
     await expect(coordinator.submit(start("r"))).rejects.toMatchObject({ code: "ENGINE_BROKEN" });
-    expect(told).toEqual(["broken: AssertionFailed: a driver's own invariant"]);
+    expect(reports).toEqual(["broken: AssertionFailed: a driver's own invariant"]);
   });
 });

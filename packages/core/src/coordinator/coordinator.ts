@@ -1,6 +1,7 @@
 import { PawlError } from "../model/errors.ts";
 import type { Op, OutcomeOf, Outcomes, RunView } from "../model/op.ts";
 import type { Transition, Wake } from "../model/transition.ts";
+import { opBytes } from "../model/transition-size.ts";
 import { type Conclusion, conclude } from "../rules/conclude.ts";
 import { canWait, decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
@@ -18,36 +19,44 @@ import {
   type SentBatch,
   settle,
   takeFirst,
+  tooLarge,
   unavailable,
   withTaken,
 } from "./queue.ts";
 
 export interface CoordinatorLimits {
-  /** Transitions in one commit. */
+  /** Maximum number of transitions in one commit. */
   readonly batchMax: number;
-  /** Ops that may wait; callers beyond it wait to be let in. */
+  /** Maximum number of queued ops. Callers wait while the queue is full. */
   readonly queueMax: number;
-  /** Runs with something to add that keep the store busy. */
+  /** Number of runs with pending appends that keeps the store busy. */
   readonly busyMax: number;
 }
 
 const NONE: readonly PendingOp[] = [];
 
-/** How many batches with callers' ops may go before what nobody waits for. */
-const PASSES_MAX = 2;
+/** A batch of more bytes is split. Stores build one statement of a batch, and escape its text, which may double it. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+/** The largest op of a caller. A text of twice its size is a quarter of what a string can hold. */
+const OP_BYTES_MAX = 64 * 1024 * 1024;
+
+/** How many batches with callers' ops an append that can wait yields to. */
+const DEFERRALS_MAX = 2;
 
 /**
- * The one writer of this process. Ops come in, each batch becomes one commit, answers and wake-ups go out.
+ * The single writer of this process: ops in, one commit per batch, answers and wake-ups out.
  *
- * 1. An outcome or a wake-up is given only after the commit that contains it is durable.
- * 2. A batch is taken at the end of a turn of the event loop, and one commit is under way at a time: what comes meanwhile is
- *    the next batch. So ops of many runs share a commit, and all that one run has to add is one transition. Only code that
- *    may wait is committed beside it, where the store asks for that. A full batch that waits goes to a store that works beside this
- *    process before the answers of the one before are given, without the runs that these are for.
- * 3. An op that was let in is answered, or its caller is told that the store is not there; none is dropped.
- * 4. An append that can wait is passed over while callers have something to commit, a few times. Whoever posts something that wakes a
- *    run is answered at the end of the turn: the code that was woken goes first, and then what was passed over often enough.
- * 5. A failed assertion stops everything before a wrong state is written.
+ * 1. A caller gets its outcome, and a run its wake-up, only after the commit that contains it is durable.
+ * 2. One batch commits at a time; ops that arrive meanwhile form the next batch. A batch is taken at the end of an event-loop
+ *    turn, so ops of many runs share a commit, and each run contributes at most one transition. Exceptions:
+ *    - A transition with user code commits by itself, beside the batches, if `store.transactions` is "apart".
+ *    - A full batch is sent before the answers of the previous batch are dispatched, if the store sets `batchMax`. It contains no
+ *      append of a run that is in the previous batch.
+ * 3. Every accepted op is answered, or its caller gets STORE_UNAVAILABLE or ENGINE_BROKEN. No op is dropped.
+ * 4. An append that only ends a run (`canWait`) yields to callers' ops, at most DEFERRALS_MAX times. A caller whose post woke a run
+ *    is answered at the end of the turn: after the woken code has run, and after appends that were deferred DEFERRALS_MAX times are sent.
+ * 5. A failed assertion stops the coordinator before an invalid state is written.
  */
 export class Coordinator {
   readonly #store: Store;
@@ -60,13 +69,13 @@ export class Coordinator {
   readonly #answers: AnswerDispatcher;
   readonly #gate: QueueGate;
   #queue: QueueEntry[] = [];
-  /** How many runs have something to add that is not committed and answered. */
+  /** How many runs have an append that is not answered yet. */
   #appending = 0;
-  /** How often appends that can wait were passed over. */
+  /** How many batches in a row have deferred appends. */
   #deferrals = 0;
   #armed = false;
   #busy = false;
-  /** Commits under way beside the batches. */
+  /** Commits in flight beside the batches. */
   #exclusiveCommits = 0;
   #broken: Error | null = null;
   #idle: Array<() => void> = [];
@@ -77,7 +86,7 @@ export class Coordinator {
     readonly eventLoop: EventLoop;
     readonly limits: CoordinatorLimits;
     readonly onWakes: (wakes: readonly Wake[]) => void;
-    /** What was on its way is answered: there may be room for more. */
+    /** Called after answers were dispatched: `room` may have grown. */
     readonly onAnswered: () => void;
     readonly onBroken: (error: unknown) => void;
   }) {
@@ -93,7 +102,7 @@ export class Coordinator {
     this.#onBroken = parts.onBroken;
   }
 
-  /** Makes this process's knowledge of a run it owns known; its appends are decided on it. */
+  /** Registers a run that this process owns. Its appends are decided on this view. */
   own(view: RunView): void {
     this.#owned.own(view);
   }
@@ -102,12 +111,12 @@ export class Coordinator {
     this.#owned.disown(runId);
   }
 
-  /** How many more runs may have something to add before more would only wait. */
+  /** How many more runs can have an append before further ones would only wait for the store. */
   get room(): number {
     return this.#limits.busyMax - this.#appending;
   }
 
-  /** The source has something to add; it will be asked when the next batch is taken. */
+  /** Queues a source that has something to append. `takeAppend` is called when the next batch is taken. */
   enlist(source: AppendSource): void {
     this.#appending += 1;
     this.#queue.push(source);
@@ -122,18 +131,18 @@ export class Coordinator {
     return outcome as Promise<OutcomeOf<O>>;
   }
 
-  /** The outcomes stand at the places of their ops. */
+  /** Returns one outcome per op, in the same order. */
   async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
     const outcomes = await Promise.all(ops.map((op) => this.submit(op)));
     return outcomes as unknown as { [I in keyof Ops]: OutcomeOf<Ops[I]> };
   }
 
-  /** The store was reached by other calls than commits. */
+  /** A call other than a commit has reached the store. */
   markUp(): void {
     this.#committer.markUp();
   }
 
-  /** Resolves when nothing is queued or under way. */
+  /** Resolves when nothing is queued or in flight. */
   async drained(): Promise<void> {
     while (
       this.#broken === null &&
@@ -143,7 +152,7 @@ export class Coordinator {
     }
   }
 
-  /** Null: it has to be decided anew. */
+  /** Resolves with null if the op must be decided again. */
   #submitOne(op: Op, view: RunView | null): Promise<AnyOutcome | null> {
     const room = this.#broken === null ? this.#gate.enter(this.#queue.length) : null;
     return room === null ? this.#enqueue(op, view) : room.then(() => this.#enqueue(op, view));
@@ -178,13 +187,13 @@ export class Coordinator {
       for (let sent = this.#send(taken, NONE); sent !== null; sent = next) {
         const result = await sent.result;
         next = this.#maySendAhead ? await this.#sendAhead(taken, sent.ops) : null;
-        const tell = await this.#answers.dispatch(sent, result);
+        const answerCallers = await this.#answers.dispatch(sent, result);
         taken.shift();
         this.#gate.admit(this.#queue.length);
         this.#onAnswered();
-        if (tell === null) continue;
-        if (next === null && this.#deferrals >= PASSES_MAX) next = await this.#sendDeferred(taken, tell);
-        else this.#eventLoop.afterTurn(tell);
+        if (answerCallers === null) continue;
+        if (next === null && this.#deferrals >= DEFERRALS_MAX) next = await this.#sendDeferred(taken, answerCallers);
+        else this.#eventLoop.afterTurn(answerCallers);
       }
     } catch (error) {
       this.#break(error, taken.flat());
@@ -201,37 +210,39 @@ export class Coordinator {
     return this.#store.batchMax !== undefined && this.#queue.length >= this.#limits.batchMax;
   }
 
-  /** Sends what was passed over as often as may be, before those have their answers for whom it was passed over. */
-  async #sendDeferred(taken: (readonly QueueEntry[])[], tell: () => void): Promise<SentBatch | null> {
+  /** Sends the deferred appends before the callers they yielded to get their answers (Coordinator.4). */
+  async #sendDeferred(taken: (readonly QueueEntry[])[], answerCallers: () => void): Promise<SentBatch | null> {
     await turnEnd(this.#eventLoop);
     try {
       return this.#send(taken, NONE);
     } finally {
-      tell();
+      answerCallers();
     }
   }
 
-  /** Sends a full batch that waits, while the answers of the one before are not given yet. */
-  async #sendAhead(taken: (readonly QueueEntry[])[], before: readonly PendingOp[]): Promise<SentBatch | null> {
-    const sent = this.#send(taken, before);
+  /** Sends a full batch before the answers of the previous one are dispatched. */
+  async #sendAhead(taken: (readonly QueueEntry[])[], previous: readonly PendingOp[]): Promise<SentBatch | null> {
+    const sent = this.#send(taken, previous);
     if (sent === null) return null;
-    // By the end of the turn it is on its way; its result is asked for when the answers before it are given.
+    // `#flush` awaits the result later, after the previous answers; until then a rejection must not count as unhandled.
     sent.result.catch(() => undefined);
+    // The batch leaves this process by the end of the turn.
     await turnEnd(this.#eventLoop);
     return sent;
   }
 
-  /** Null: nothing had to be sent. */
-  #send(taken: (readonly QueueEntry[])[], before: readonly PendingOp[]): SentBatch | null {
-    const { entries, rest } = takeFirst(this.#queue, this.#limits.batchMax, before);
+  /** Returns null if there is nothing to send. */
+  #send(taken: (readonly QueueEntry[])[], previous: readonly PendingOp[]): SentBatch | null {
+    const { entries, rest } = takeFirst(this.#queue, this.#limits.batchMax, previous);
     this.#queue = rest;
     taken.push(entries);
     const now = this.#store.now();
-    const asked: PendingOp[] = [];
+    const ops: PendingOp[] = [];
     const batch: Transition[] = [];
-    const passed: AppendSource[] = [];
-    const mayPass = this.#deferrals < PASSES_MAX && entries.some(({ kind }) => kind === "op");
-    for (const entry of entries) {
+    const deferred: AppendSource[] = [];
+    const mayDefer = this.#deferrals < DEFERRALS_MAX && entries.some(({ kind }) => kind === "op");
+    let bytes = 0;
+    for (const [index, entry] of entries.entries()) {
       const op = entry.kind === "op" ? entry.op : entry.takeAppend();
       if (op === null) {
         this.#appending -= 1;
@@ -239,10 +250,21 @@ export class Coordinator {
       }
       const owned = entry.kind === "op" ? null : this.#owned.get(entry.runId);
       const view = entry.kind === "op" ? entry.view : owned;
-      if (mayPass && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
-        passed.push(withTaken(entry, op));
+      if (mayDefer && entry.kind === "source" && op.kind === "append" && canWait(op, view)) {
+        deferred.push(withTaken(entry, op));
         continue;
       }
+      const opSize = opBytes(op);
+      if (entry.kind === "op" && opSize > OP_BYTES_MAX) {
+        entry.fail(tooLarge(op, opSize));
+        continue;
+      }
+      if (batch.length > 0 && bytes + opSize > BATCH_BYTES) {
+        const kept = entry.kind === "source" && op.kind === "append" ? withTaken(entry, op) : entry;
+        this.#queue = [kept, ...entries.slice(index + 1), ...this.#queue];
+        break;
+      }
+      bytes += opSize;
       const decision = decide(view, op, now);
       if (decision.kind === "outcome") {
         this.#settle(entry, decision);
@@ -252,14 +274,14 @@ export class Coordinator {
       if (this.#store.transactions === "apart" && hasCode(decision.transition)) {
         void this.#commitApart({ entry, op, owned }, decision.transition);
       } else {
-        asked.push({ entry, op, owned });
+        ops.push({ entry, op, owned });
         batch.push(decision.transition);
       }
     }
-    this.#deferrals = passed.length > 0 ? this.#deferrals + 1 : 0;
-    this.#queue.push(...passed);
+    this.#deferrals = deferred.length > 0 ? this.#deferrals + 1 : 0;
+    this.#queue.push(...deferred);
     if (batch.length === 0) return null;
-    return { ops: asked, batch, result: this.#committer.commit(batch, (index) => asked[index]?.entry.kind === "op") };
+    return { ops, batch, result: this.#committer.commit(batch, (index) => ops[index]?.entry.kind === "op") };
   }
 
   #settle(entry: QueueEntry, conclusion: Conclusion): void {
@@ -267,23 +289,23 @@ export class Coordinator {
     settle(entry, conclusion);
   }
 
-  async #commitApart(asked: PendingOp, transition: Transition): Promise<void> {
+  async #commitApart(pending: PendingOp, transition: Transition): Promise<void> {
     this.#exclusiveCommits += 1;
     try {
       const result = await this.#committer.commit([transition], () => false);
-      const tell = await this.#answers.dispatch({ ops: [asked], batch: [transition] }, result);
-      assert(tell === null, "code is not posted");
+      const answerCallers = await this.#answers.dispatch({ ops: [pending], batch: [transition] }, result);
+      assert(answerCallers === null, "only appends have code, so no caller waits for this commit");
     } catch (error) {
-      this.#break(error, [asked.entry]);
+      this.#break(error, [pending.entry]);
     }
     this.#exclusiveCommits -= 1;
     this.#onAnswered();
     if (!this.#busy && this.#queue.length === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** `entries` were on their way: whether their callers' ops happened is not known. */
+  /** `entries` were in flight: their ops may or may not have been committed. */
   #break(error: unknown, entries: readonly QueueEntry[]): void {
-    const message = `the engine stopped before it could write a wrong state: ${String(error)}`;
+    const message = `the engine stopped: invariant violated (${String(error)}); nothing invalid was written; restart the process`;
     this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
@@ -293,11 +315,11 @@ export class Coordinator {
   }
 }
 
-/** How many answers are given in one turn of the event loop: what they set in motion runs in it, and all else waits for its end. */
+/** How many answers are dispatched in one event-loop turn. The code they resume runs in that turn, and all other work waits. */
 const ANSWERS_MAX = 250;
 
-/** Gives what a commit has brought to those who asked for it, and the wake-ups to whoever works on the runs. */
-export class AnswerDispatcher {
+/** Dispatches the answers of a commit to callers and append sources, and its wake-ups to the worker. */
+class AnswerDispatcher {
   readonly #eventLoop: EventLoop;
   readonly #owned: OwnedRuns;
   readonly #onWakes: (wakes: readonly Wake[]) => void;
@@ -316,38 +338,38 @@ export class AnswerDispatcher {
   }
 
   /**
-   * Many answers have eventLoop of their own: the commit has kept the loop busy for long enough. What is returned tells those who are to be
-   * told at the end of the turn; null: there are none.
+   * Returns a function that answers the callers who must wait for the end of the turn (Coordinator.4). Null if there are none. More than
+   * ANSWERS_MAX answers are spread over several turns, because the commit has already kept the event loop busy.
    */
   async dispatch(
-    { ops: asked, batch }: Omit<SentBatch, "result">,
-    { commit, resent, abandoned: given }: Committed,
+    { ops, batch }: Omit<SentBatch, "result">,
+    { commit, resent, abandoned }: Committed,
   ): Promise<(() => void) | null> {
-    const callers: Array<() => void> = [];
-    const codeFirst = commit.wakes.length > 0 && asked.length <= ANSWERS_MAX;
+    const deferred: Array<() => void> = [];
+    const wokenFirst = commit.wakes.length > 0 && ops.length <= ANSWERS_MAX;
     let next = 0;
     let index = -1;
-    for (const { entry, op, owned } of asked) {
+    for (const { entry, op, owned } of ops) {
       index += 1;
-      if (asked.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#eventLoop);
-      if (given.has(index)) {
+      if (ops.length > ANSWERS_MAX && index % ANSWERS_MAX === 0) await turnEnd(this.#eventLoop);
+      if (abandoned.has(index)) {
         if (entry.kind === "op") entry.fail(unavailable(op));
         continue;
       }
       const answer = commit.answers[next++];
       const transition = batch[index];
-      assert(answer !== undefined && transition !== undefined, "a commit answers each of its transitions");
+      assert(answer !== undefined && transition !== undefined, "a commit has one answer for each of its transitions");
       if (owned !== null && transition.kind === "append") this.#owned.answered(transition, answer, owned);
-      const conclusion = conclude(op, answer, resent && owned?.isSecond !== true, transition);
-      if (codeFirst && entry.kind === "op" && transition.kind === "post")
-        callers.push(this.#settling(entry, conclusion));
+      const conclusion = conclude(op, answer, resent && owned?.hasEarlierAppend !== true, transition);
+      if (wokenFirst && entry.kind === "op" && transition.kind === "post")
+        deferred.push(this.#settling(entry, conclusion));
       else this.#settle(entry, conclusion);
     }
     if (commit.wakes.length > 0) this.#onWakes(commit.wakes);
-    return callers.length === 0 ? null : inOrder(callers);
+    return deferred.length === 0 ? null : inOrder(deferred);
   }
 
-  /** Apart, so that only answers that are put off need a scope of their own. */
+  /** A separate method, so that `dispatch` allocates a closure only for deferred answers. */
   #settling(entry: QueueEntry, conclusion: Conclusion): () => void {
     return () => this.#settle(entry, conclusion);
   }
@@ -359,29 +381,29 @@ function inOrder(calls: ReadonlyArray<() => void>): () => void {
   };
 }
 
-export type AnyOutcome = Outcomes[Op["kind"]];
+type AnyOutcome = Outcomes[Op["kind"]];
 
-/** An op about a run that has to be read before it can be decided. */
+/** An op on a run that must be read before the op can be decided. */
 type ReadOp = Extract<Op, { readonly opId: string }>;
 
-/** How often an op from outside is decided anew because the run changed hands meanwhile. */
-const AGAIN_MAX = 100;
+/** How often a caller's op is decided because its run keeps changing its owner. */
+const DECISIONS_MAX = 100;
 
-/** Reads the run and asks for the op, which alone is decided anew: when the run has changed hands meanwhile, `ask` gives null. */
-export async function submitWithRead(
+/** Reads the run and submits the op. If the owner changed since the read, `submit` resolves with null and both are repeated. */
+async function submitWithRead(
   op: ReadOp,
   committer: Committer,
   reader: Reader,
-  ask: (view: RunView | null) => Promise<AnyOutcome | null>,
+  submit: (view: RunView | null) => Promise<AnyOutcome | null>,
 ): Promise<AnyOutcome> {
-  for (let attempt = 1; attempt <= AGAIN_MAX; attempt += 1) {
-    const outcome = await ask(await viewFor(op, committer, reader));
+  for (let attempt = 1; attempt <= DECISIONS_MAX; attempt += 1) {
+    const outcome = await submit(await viewFor(op, committer, reader));
     if (outcome !== null) return outcome;
   }
   throw unavailable(op);
 }
 
-/** What is known of the run. It may be stale by the time of the commit: the guard decides. */
+/** The view may be stale when the op is committed. The guard of the transition then refuses it. */
 async function viewFor(op: ReadOp, committer: Committer, reader: Reader): Promise<RunView | null> {
   try {
     const run = await committer.retrying(() => reader.get(op.runId));

@@ -13,7 +13,7 @@ const viewOf = (epoch: number): RunView => ({
   undo: "none",
 });
 
-/** What is known of the run in this epoch, with an append on its way. */
+/** Owns the run in this epoch, and returns its view with one append in flight. */
 function sent(owned: OwnedRuns, epoch: number): OwnedView {
   owned.own(viewOf(epoch));
   const view = owned.get("r");
@@ -25,28 +25,28 @@ function sent(owned: OwnedRuns, epoch: number): OwnedView {
 const answer = (owned: OwnedRuns, view: OwnedView): void =>
   owned.answered(append("r", { epoch: view.epoch }), { kind: "applied", post: null, again: false }, view);
 
-describe("a run that is let go with an append on its way", () => {
-  it("and had again in the same epoch is a second time, until that append is answered", () => {
+describe("a run that is disowned with an append in flight", () => {
+  it("a run owned again in the same epoch is marked until its earlier append is answered", () => {
     const owned = new OwnedRuns();
     const first = sent(owned, 1);
     owned.disown("r");
     owned.own(viewOf(1));
-    expect(owned.get("r")?.isSecond).toBe(true);
+    expect(owned.get("r")?.hasEarlierAppend).toBe(true);
     owned.disown("r");
     answer(owned, first);
     owned.own(viewOf(1));
-    expect(owned.get("r")?.isSecond).toBe(false);
+    expect(owned.get("r")?.hasEarlierAppend).toBe(false);
   });
 
-  it("and had again in another epoch is none: what was on its way is refused", () => {
+  it("a run owned again in another epoch is not marked", () => {
     const owned = new OwnedRuns();
     sent(owned, 1);
     owned.disown("r");
     owned.own(viewOf(3));
-    expect(owned.get("r")?.isSecond).toBe(false);
+    expect(owned.get("r")?.hasEarlierAppend).toBe(false);
   });
 
-  it("stays known as such when the answer to one of an earlier epoch comes", () => {
+  it("a run stays marked when an append of an older epoch is answered", () => {
     const owned = new OwnedRuns();
     const early = sent(owned, 1);
     owned.disown("r");
@@ -54,6 +54,6 @@ describe("a run that is let go with an append on its way", () => {
     owned.disown("r");
     answer(owned, early);
     owned.own(viewOf(3));
-    expect(owned.get("r")?.isSecond).toBe(true);
+    expect(owned.get("r")?.hasEarlierAppend).toBe(true);
   });
 });

@@ -1,29 +1,29 @@
 import type { RunView } from "../model/op.ts";
 import type { Answer, Append } from "../model/transition.ts";
 
-/** What the owner knows of its run; moves on with each commit. */
+/** The owner's view of a run. Updated by each commit. */
 export type OwnedView = { -readonly [Key in keyof RunView]: RunView[Key] } & {
-  /** How many appends are on their way. */
+  /** How many appends are in flight. */
   inFlight: number;
-  /** One that was decided on what was known before was on its way when this became known. */
-  readonly isSecond: boolean;
+  /** An append of an earlier view with the same epoch was in flight when this view was registered. */
+  readonly hasEarlierAppend: boolean;
 };
 
 /**
- * What this process knows of the runs that it owns. It may let go of a run and have it again, with the same epoch, while an append from
- * before is still on its way: then what the store has already may be that, and not what is sent a second time.
+ * The views of the runs that this process owns. A process may discard a run and load it again, with the same epoch, while an earlier append
+ * is still in flight. If the store then answers "again" to a resent append, it may mean the earlier append and not the resent one.
  */
 export class OwnedRuns {
   readonly #views = new Map<string, OwnedView>();
-  /** Runs that were let go while an append was on its way, with its epoch: one of another epoch can't stand in the place of a later one. */
-  readonly #left = new Map<string, number>();
+  /** Runs that were disowned while an append was in flight, with the epoch of that append. Under another epoch the store refuses it. */
+  readonly #disowned = new Map<string, number>();
 
   get(runId: string): OwnedView | null {
     return this.#views.get(runId) ?? null;
   }
 
   own({ id, status, epoch, turn, seq, parent, undo }: RunView): void {
-    // There is one for each run in memory: spelled out it takes no more than its fields.
+    // One view exists for each run in memory. Listing the fields keeps other properties of the argument out of it.
     this.#views.set(id, {
       id,
       status,
@@ -33,22 +33,23 @@ export class OwnedRuns {
       parent,
       undo,
       inFlight: 0,
-      isSecond: this.#left.get(id) === epoch,
+      hasEarlierAppend: this.#disowned.get(id) === epoch,
     });
   }
 
   disown(runId: string): void {
     const view = this.#views.get(runId);
-    if (view !== undefined && view.inFlight > 0) this.#left.set(runId, view.epoch);
+    if (view !== undefined && view.inFlight > 0) this.#disowned.set(runId, view.epoch);
     this.#views.delete(runId);
   }
 
-  /** What was applied is what is known from here on, unless more is known: the run may have been read again meanwhile. */
-  answered({ runId, records, state, turn, undo }: Append, answer: Answer, knew: OwnedView): void {
-    knew.inFlight -= 1;
+  /** Updates the view by an applied append. A view that has replaced `decidedOn` meanwhile is newer, and stays as it is. */
+  answered({ runId, records, state, turn, undo }: Append, answer: Answer, decidedOn: OwnedView): void {
+    decidedOn.inFlight -= 1;
     const view = this.#views.get(runId);
-    if (view !== knew && knew.inFlight === 0 && this.#left.get(runId) === knew.epoch) this.#left.delete(runId);
-    if (view !== knew || answer.kind !== "applied") return;
+    if (view !== decidedOn && decidedOn.inFlight === 0 && this.#disowned.get(runId) === decidedOn.epoch)
+      this.#disowned.delete(runId);
+    if (view !== decidedOn || answer.kind !== "applied") return;
     view.seq += records.length;
     if (undo !== null) view.undo = undo;
     if (state === null) return;

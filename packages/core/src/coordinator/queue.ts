@@ -5,17 +5,17 @@ import type { Conclusion } from "../rules/conclude.ts";
 import type { Committed } from "./committer.ts";
 import type { OwnedView } from "./owned-runs.ts";
 
-/** One that owns a run and gathers what is to be added to it until the next batch is taken. */
+/** The owner of a run. It collects records and other changes until the coordinator takes the next batch. */
 export interface AppendSource {
   readonly kind: "source";
   readonly runId: string;
-  /** What has gathered since the last call; null if nothing has. */
+  /** Returns everything collected since the last call. Null if there is nothing. */
   takeAppend(): AppendOp | null;
-  /** The commit that holds what was taken is durable, or it was refused. */
+  /** Called when the taken append is durable or was refused. */
   appended(outcome: Outcomes["append"]): void;
 }
 
-/** What waits for the next batch. */
+/** Waits in the queue for the next batch. */
 export type QueueEntry =
   | {
       readonly kind: "op";
@@ -26,29 +26,29 @@ export type QueueEntry =
     }
   | AppendSource;
 
-/** An op whose transition is in a batch, and what the owner knew of its run when it was decided. */
+/** An op whose transition is in a batch, with the owner's view of the run that it was decided on. */
 export interface PendingOp {
   readonly entry: QueueEntry;
   readonly op: Op;
   readonly owned: OwnedView | null;
 }
 
-/** A batch on its way to the store, and what it was made of. */
+/** A batch in flight, with the ops that its transitions came from. */
 export interface SentBatch {
   readonly ops: readonly PendingOp[];
   readonly batch: readonly Transition[];
   readonly result: Promise<Committed>;
 }
 
-/** The first of a queue, and the rest: at most so many, and of no run that is on its way already. */
+/** Splits a queue: the first `max` entries, without sources of runs that are in flight, and the rest. */
 export function takeFirst(
   queue: readonly QueueEntry[],
   max: number,
-  onTheWay: readonly PendingOp[],
+  inFlight: readonly PendingOp[],
 ): { readonly entries: readonly QueueEntry[]; readonly rest: QueueEntry[] } {
-  if (onTheWay.length === 0) return { entries: queue.slice(0, max), rest: queue.slice(max) };
+  if (inFlight.length === 0) return { entries: queue.slice(0, max), rest: queue.slice(max) };
   const runs = new Set<string>();
-  for (const { entry } of onTheWay) if (entry.kind === "source") runs.add(entry.runId);
+  for (const { entry } of inFlight) if (entry.kind === "source") runs.add(entry.runId);
   const entries: QueueEntry[] = [];
   const rest: QueueEntry[] = [];
   for (const entry of queue) {
@@ -58,7 +58,7 @@ export function takeFirst(
   return { entries, rest };
 }
 
-/** What was taken from a source, to be committed later. */
+/** A source that returns an append which was taken from `source` before and deferred. */
 export function withTaken(source: AppendSource, op: AppendOp): AppendSource {
   return {
     kind: "source",
@@ -68,7 +68,7 @@ export function withTaken(source: AppendSource, op: AppendOp): AppendSource {
   };
 }
 
-/** Whether a transition is more than data. */
+/** Whether a transition contains user code: the body of a `ctx.transaction`. */
 export function hasCode(transition: Transition): boolean {
   return transition.kind === "append" && transition.transaction !== null;
 }
@@ -78,55 +78,63 @@ export function settle(entry: QueueEntry, conclusion: Conclusion): void {
   else if (conclusion.kind === "outcome") entry.appended(conclusion.outcome as Outcomes["append"]);
 }
 
+export function tooLarge(op: Op, bytes: number): PawlError {
+  const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
+  return new PawlError(
+    "PAYLOAD_TOO_LARGE",
+    `${what} has ${bytes} bytes, more than one commit can hold; nothing changed`,
+  );
+}
+
 export function unavailable(op: Op, cause?: Error): PawlError {
   const what = "runId" in op ? `${op.kind} of run ${op.runId}` : op.kind;
   return new PawlError(
     "STORE_UNAVAILABLE",
-    `the store did not answer: whether the ${what} happened is not known. Repeat it with the same id`,
+    `the store did not answer, so the ${what} may or may not have been applied; repeat it with the same id`,
     { cause },
   );
 }
 
 /**
- * Where callers wait to be let into a queue that has a bound, in the order in which they came. One who is let in has a place in the
- * queue, and takes it a moment later.
+ * Backpressure for a bounded queue: callers wait in FIFO order while the queue is full. An admitted caller has a reserved place, which it
+ * takes when its promise continuation runs.
  */
 export class QueueGate {
   readonly #max: number;
   readonly #waiters: Array<() => void> = [];
-  /** Places that are kept for callers who are about to take them. */
-  #places = 0;
+  /** Places reserved for admitted callers that have not queued their op yet. */
+  #reserved = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** How many are on their way into the queue. */
+  /** How many callers have not queued their op yet. */
   get waiting(): number {
-    return this.#places + this.#waiters.length;
+    return this.#reserved + this.#waiters.length;
   }
 
-  /** Keeps a place for the caller: at once, which gives null, or when the promise resolves. */
+  /** Reserves a place. Returns null if that succeeds at once, otherwise a promise that resolves when the place is reserved. */
   enter(queued: number): Promise<void> | null {
-    if (queued + this.#places >= this.#max) return new Promise<void>((resolve) => this.#waiters.push(resolve));
-    this.#places += 1;
+    if (queued + this.#reserved >= this.#max) return new Promise<void>((resolve) => this.#waiters.push(resolve));
+    this.#reserved += 1;
     return null;
   }
 
-  /** The caller has taken its place. */
+  /** An admitted caller has queued its op. */
   onTaken(): void {
-    this.#places -= 1;
+    this.#reserved -= 1;
   }
 
-  /** Lets in as many as there is room for beside those that are queued. */
+  /** Admits waiting callers while there is room beside the `queued` entries. */
   admit(queued: number): void {
-    while (this.#waiters.length > 0 && queued + this.#places < this.#max) {
-      this.#places += 1;
+    while (this.#waiters.length > 0 && queued + this.#reserved < this.#max) {
+      this.#reserved += 1;
       this.#waiters.shift()?.();
     }
   }
 
-  /** Nobody waits any more. */
+  /** Admits every waiting caller, without a reserved place. Called when the coordinator has stopped. */
   open(): void {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }

@@ -82,7 +82,7 @@ describe.each(TEST_STORES)("clients, on the store $name", ({ create }) => {
     const { why, workers, sentence } = await client.explain("o-2");
     expect(why).toMatchObject({ kind: "noWorker", versions: [1] });
     expect(workers).toEqual({ live: 1, knowing: 0 });
-    expect(sentence).toContain("no live worker knows order v2, only v1");
+    expect(sentence).toContain("no live worker has order v2 (workers have v1)");
     await cluster.engine({ workflows: [workflow("order", { version: 2 }, async (_, { id }: Order) => id)] });
     await cluster.world.advance("2 s");
     expect(await cluster.result(run)).toBe("o-2");

@@ -1,7 +1,7 @@
 import type { EngineOptions } from "./config.ts";
 import { createEngine, type Engine } from "./engine.ts";
 
-/** What concerns those who don't work on runs. */
+/** The engine options that apply without a worker. */
 export type ClientOptions = Pick<
   EngineOptions,
   | "store"
@@ -15,7 +15,7 @@ export type ClientOptions = Pick<
   | "world"
 >;
 
-/** Starts runs, sends, emits, reads and controls, from any process that reaches the store. It never works on a run. */
+/** Starts, reads and controls runs, and sends to them, from any process that can reach the store. Never executes a run. */
 export interface Client
   extends Pick<
     Engine,
@@ -36,7 +36,7 @@ export interface Client
     | "documents"
     | "restart"
   > {
-  /** Lets go of the store; whoever still waits for a result is told, code `ENGINE_STOPPED`. Runs go on. */
+  /** Closes the store. Pending `result()` calls reject with `ENGINE_STOPPED`. Runs continue on their workers. */
   close(): Promise<void>;
 }
 

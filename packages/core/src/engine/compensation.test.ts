@@ -159,7 +159,7 @@ describe.each(TEST_STORES)("compensation, on the store $name", ({ create }) => {
     const run = await engine.start(trip, undefined);
     await cluster.world.advance("1 s");
     const error = await cluster.failure(run);
-    expect(error.message).toContain("original; what these steps did could not be undone: d, b");
+    expect(error.message).toContain("original; rollbacks failed for these steps: d, b");
     expect(error.cause).toMatchObject({ name: "TypeError", message: "original" });
     expect(rollbackFailures(error)).toMatchObject([
       { step: "d", error: { message: "d stays", code: "E_STAYS" } },

@@ -4,6 +4,7 @@ import { type Codec, type CodecHook, createCodec } from "../model/payload.ts";
 import { NO_POLICY, type PolicyOptions, type RunPolicy, resolvePolicy } from "../model/policy.ts";
 import { type ResolvedRetry, type RetryOptions, resolveRetry } from "../model/retry.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
+import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { type EventLoop, systemEventLoop } from "../runtime/event-loop.ts";
 import { consoleLog, type Log } from "../runtime/log.ts";
@@ -17,38 +18,39 @@ import { type RetentionOptions, resolveRetention } from "./retention.ts";
 
 export interface EngineOptions extends PolicyOptions {
   readonly store: Store;
-  /** What this engine can run; of one name, as many versions as there are runs of. Without any it is a client: it starts, sends and reads, and leaves the work to others. */
+  /** Workflows this engine executes, in every version that has open runs. Default: none; the engine is a client. */
   readonly workflows?: readonly AnyWorkflow[];
-  /** Runs that are worked on at a time. Suspended ones don't count. Default 1,000. */
+  /** Runs executed at the same time. Suspended runs do not count. Default 1,000. */
   readonly concurrency?: number;
-  /** Suspended runs that stay in memory, so that waking them replays nothing; 0: none does. Default 10,000. */
+  /** Suspended runs kept in memory; they resume without replay. 0 keeps none. Default 10,000. */
   readonly hotRuns?: number;
-  /** Bytes of payloads that suspended runs in memory may hold. Default 256 MiB. */
+  /** The maximum bytes of payloads of suspended runs kept in memory. Default 256 MiB. */
   readonly hotBytes?: number;
-  /** How long a silent worker is taken for alive. Default 15 s. */
+  /** Time without a heartbeat after which other workers take over this worker's runs. Default 15 s. */
   readonly lease?: Duration;
-  /** How often the store is asked for work, whatever hints come. Default 1 s. */
+  /** Interval at which the store is polled for work. Notifications usually arrive sooner. Default 1 s. */
   readonly poll?: Duration;
-  /** After how many claims without progress a run is parked as failed, code `POISONED`. Default 5. */
+  /** Claims without progress after which a run fails with `POISONED`. Default 5. */
   readonly claimsMax?: number;
-  /** How the store is asked again when it fails; after that the worker stops claiming until the store is back. */
+  /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: RetryOptions;
-  /** Timers that lie closer together than this come together. Default 1 ms. */
+  /** Timers that are due within this time of each other fire together. Default 1 ms. */
   readonly timerResolution?: Duration;
-  /** Whether awaiting a failed child throws. Default true; false gives `undefined` in its place. */
+  /** Whether awaiting a failed child throws. False returns `undefined` instead. Default true. */
   readonly propagateChildFailures?: boolean;
-  /** Events that may wait on a topic; the oldest beyond it become dead letters. Default 10,000. */
+  /** The maximum number of pending events per topic. The oldest events above it become dead letters. Default 10,000. */
   readonly maxPendingEventsPerType?: number;
-  /** How long an event is kept for those who come later. Default 7 days. */
+  /** How long an event is kept for later waiters. Default 7 days. */
   readonly eventRetention?: Duration;
-  /** How long runs that have ended, and dead letters, are kept. Default: for ever. */
+  /** How long ended runs and dead letters are kept. Default: forever. */
   readonly retention?: RetentionOptions;
-  /** The largest value that is stored, in bytes. Default 2 MiB; a warning is logged above an eighth of it. */
+  /** The maximum size of a stored value, in bytes. Values above an eighth of it are logged. Default 2 MiB, at most 32 MiB. */
   readonly payloadBytesMax?: number;
-  /** Applied to every value that is stored, failures included: compression, encryption. */
+  /** Encodes every stored value, including failures. For compression and encryption. Default: none. */
   readonly codec?: CodecHook;
+  /** Receives log lines. Default: the console. */
   readonly log?: Log;
-  /** The outside world. Tests and the simulator give their own. */
+  /** Clock, randomness and event loop. Tests and the simulator pass their own. Default: the platform's. */
   readonly world?: Partial<World>;
 }
 
@@ -56,7 +58,7 @@ export interface World {
   readonly clock: Clock;
   readonly random: Random;
   readonly eventLoop: EventLoop;
-  /** How a rejection that nobody handles is known to be a run's. */
+  /** Attributes unhandled rejections to runs. */
   readonly trackRejections?: TrackRejections;
 }
 
@@ -79,7 +81,10 @@ export interface EngineConfig {
   readonly policy: RunPolicy;
   readonly payloadBytesMax: number;
   readonly codec: CodecHook | null;
+  /** Called in the empty asynchronous context. */
   readonly log: Log;
+  /** For `ctx.log`: called in the context of the workflow code. */
+  readonly codeLog: Log;
   readonly world: Required<World>;
 }
 
@@ -92,9 +97,10 @@ const STORAGE_RETRY: ResolvedRetry = {
   shouldRetry: null,
 };
 
-/** The options with their defaults, checked. */
+/** Checks the options and fills in the defaults. */
 export function resolveConfig(options: EngineOptions): EngineConfig {
   const { world = {} } = options;
+  const log = options.log ?? consoleLog();
   const eventRetentionMs = positive(options.eventRetention ?? "7 days", "eventRetention");
   return {
     store: options.store,
@@ -112,9 +118,10 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     eventRetentionMs,
     policy: resolvePolicy(options, NO_POLICY),
     retention: resolveRetention(options.retention ?? {}, eventRetentionMs),
-    payloadBytesMax: count(options.payloadBytesMax ?? 2 * 1024 * 1024, "payloadBytesMax"),
+    payloadBytesMax: payloadLimit(options.payloadBytesMax),
     codec: options.codec ?? null,
-    log: options.log ?? consoleLog(),
+    log: (level, text, fields) => EMPTY_CONTEXT.runInAsyncScope(() => log(level, text, fields)),
+    codeLog: log,
     world: {
       clock: world.clock ?? systemClock(),
       random: world.random ?? systemRandom(),
@@ -130,13 +137,13 @@ function registry(workflows: readonly AnyWorkflow[]): Map<string, AnyWorkflow> {
     if (addWorkflow(byKey, workflow)) continue;
     throw new PawlError(
       "WORKFLOW_DUPLICATE",
-      `two workflows are named ${workflow.name} and have version ${workflow.version}; give each its own name or version`,
+      `duplicate workflow ${workflow.name} version ${workflow.version}; change the name or the version of one`,
     );
   }
   return byKey;
 }
 
-/** False: its name and version are taken. */
+/** False if the map already has a workflow with this name and version. */
 export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkflow): boolean {
   checkWorkflow(workflow);
   const key = workflowKey(workflow);
@@ -147,21 +154,32 @@ export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkfl
 
 function count(value: number, option: string): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new PawlError("OPTION_INVALID", `${option} is ${value}; it has to be a whole number above 0`);
+  throw new PawlError("OPTION_INVALID", `${option} must be a positive integer; got ${value}`);
+}
+
+/** A larger payload, escaped, might not fit into one statement of a store. */
+const PAYLOAD_BYTES_LIMIT = 32 * 1024 * 1024;
+
+function payloadLimit(value = 2 * 1024 * 1024): number {
+  const bytes = count(value, "payloadBytesMax");
+  if (bytes <= PAYLOAD_BYTES_LIMIT) return bytes;
+  throw new PawlError(
+    "OPTION_INVALID",
+    `payloadBytesMax must be at most ${PAYLOAD_BYTES_LIMIT}; got ${bytes}. Store larger values elsewhere and pass a reference`,
+  );
 }
 
 function positive(duration: Duration, option: string): number {
   const ms = parseDuration(duration, option);
   if (ms > 0) return ms;
-  throw new PawlError("OPTION_INVALID", `${option} is ${duration}; it has to be longer than 0`);
+  throw new PawlError("OPTION_INVALID", `${option} must be longer than 0; got ${duration}`);
 }
 
-/** What makes payloads of values, and tells of those that come near the limit. */
+/** The codec of an engine. Logs large payloads. */
 export function codecOf({ codec, payloadBytesMax, log }: EngineConfig): Codec {
   return createCodec(codec, {
     bytesMax: payloadBytesMax,
     warnBytes: Math.floor(payloadBytesMax / 8),
-    onLarge: (what, bytes) =>
-      log("warn", `${what} is large: values above ${payloadBytesMax} bytes are refused`, { bytes }),
+    onLarge: (what, bytes) => log("warn", "large payload", { what, bytes, payloadBytesMax }),
   });
 }

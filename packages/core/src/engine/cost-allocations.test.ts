@@ -57,6 +57,27 @@ async function bytesPerStep(store: Store, runs: number, steps: number): Promise<
   return bytes / (runs * steps);
 }
 
+/** Returns the bytes per message of a run that receives `pending` messages, `count` at a time. All were sent before the first wait. */
+async function bytesPerMessage(store: Store, pending: number, count: number): Promise<number> {
+  const draining = workflow("draining", async (ctx) => {
+    await ctx.listen("go");
+    for (let got = 0; got < pending; got += count) await ctx.listenN("item", count);
+  });
+  const engine = await createEngine({ store, workflows: [draining] });
+  const drain = async (): Promise<number> => {
+    const run = await engine.start(draining, undefined);
+    await Promise.all(Array.from({ length: pending }, (_, n) => run.send("item", n)));
+    return await allocated(async () => {
+      await run.send("go", null);
+      await run.result();
+    });
+  };
+  await drain();
+  const bytes = await drain();
+  await engine.shutdown();
+  return bytes / pending;
+}
+
 /** Returns the used heap size after garbage collection. */
 async function usedHeap(): Promise<number> {
   const session = new Session();
@@ -114,6 +135,16 @@ describe.each(STORES)("heap allocations on %s", (_, open) => {
   it("a step of a single run, which commits alone, allocates less than 18 kB", async () => {
     expect(await bytesPerStep(open(), 1, 200)).toBeLessThan(18_000);
   });
+});
+
+describe.each(STORES)("heap allocations of listenN on %s", (_, open) => {
+  it.each([{ count: 10 }, { count: 1_000 }])(
+    "a message received $count at a time from an inbox of 8,000 allocates as much as one from an inbox of 1,000",
+    async ({ count }) => {
+      const few = await bytesPerMessage(open(), 1_000, count);
+      expect(await bytesPerMessage(open(), 8_000, count)).toBeLessThan(2 * few);
+    },
+  );
 });
 
 /**

@@ -8,7 +8,7 @@ import type { Page, PageQuery, Reader } from "../store/store.ts";
 /** A dead letter with its value decoded. */
 export type DeadLetterView = Omit<DeadLetter, "value"> & { readonly value: unknown };
 
-/** Messages and events that nobody could receive: to look at, to send again, to throw away. */
+/** Lists, replays and removes messages and events that could not be received. */
 export class DeadLetters {
   readonly #reader: Reader;
   readonly #codec: Codec;
@@ -41,7 +41,7 @@ export class DeadLetters {
     return letter === null ? null : this.#view(letter);
   }
 
-  /** Sends it again, to its target or to another run; a run that waits for it wakes. The letter is gone with that. */
+  /** Sends the dead letter again, to its target or to the run `to`, and removes it in the same commit. */
   async replay(id: string, options: { readonly to?: string } = {}): Promise<SendOutcome | EmitOutcome> {
     const letter = await this.#reader.deadLetter(id);
     if (letter === null) throw missing(id);
@@ -50,7 +50,7 @@ export class DeadLetters {
     return outcome.outcome;
   }
 
-  /** False: there was none. */
+  /** False if no dead letter has this id. */
   async remove(id: string): Promise<boolean> {
     const outcome = await this.#submit({ kind: "letter", letterId: id, post: null });
     return outcome.kind === "removed";
@@ -59,7 +59,7 @@ export class DeadLetters {
   #post(letter: DeadLetter, to: string | undefined): MessagePost | EventPost {
     const at = this.#limits.store.now();
     const { name, value } = letter;
-    // A fresh id: the old one may be known to the target, as received.
+    // A new id, because the target may have received the old one and would discard a duplicate.
     const id = `${letter.id}@${at}`;
     if (letter.kind === "message" || to !== undefined) {
       return {
@@ -93,8 +93,5 @@ export class DeadLetters {
 }
 
 function missing(id: string): PawlError {
-  return new PawlError(
-    "LETTER_NOT_FOUND",
-    `there is no dead letter ${id}: it was replayed or removed, or never was one`,
-  );
+  return new PawlError("LETTER_NOT_FOUND", `dead letter ${id} not found; it may have been replayed or removed`);
 }

@@ -7,14 +7,13 @@ import { sendOp } from "./op-builders.ts";
 /** A document with its value decoded. */
 export interface DocumentView<Value = unknown> extends Omit<StoredDocument, "body"> {
   readonly value: Value;
-  /** As the store has it: what a revision is compared with. */
+  /** The stored row. `revise` compares it with the current row. */
   readonly stored: StoredDocument;
 }
 
-/** A document to be written. */
 export type NewDocument<Value = unknown> = Omit<StoredDocument, "body"> & { readonly value: Value };
 
-/** What a run is told in the commit that revises a document. */
+/** A message that is sent to a run in the commit that revises a document. */
 export interface Telling {
   readonly runId: string;
   readonly message: string;
@@ -22,7 +21,7 @@ export interface Telling {
   readonly id?: string;
 }
 
-/** What is kept beside the runs: human tasks, deployments. For packages that build on the engine. */
+/** Reads and writes documents, such as human tasks and deployments. For packages that build on the engine. */
 export class Documents {
   readonly #parts: ControlParts;
 
@@ -36,7 +35,7 @@ export class Documents {
     return found === null ? null : this.#view<Value>(found);
   }
 
-  /** By id; `where` compares attributes for equality. */
+  /** Lists documents by id. `where` compares attributes for equality. */
   async list<Value = unknown>(
     query: Omit<DocumentQuery, "limit"> & { readonly limit?: number },
   ): Promise<Page<DocumentView<Value>>> {
@@ -46,9 +45,12 @@ export class Documents {
   }
 
   /**
-   * Puts a document where `seen` was read, null: where none was, and tells a run of it in the same commit. `changed`: it is not
-   * any more what was read; `ended`: the run that was to be told can't hear. Nothing is done then. What is written has to differ
-   * from what anybody else may write: by an id or by who wrote it.
+   * Replaces the document `seen`, or writes a new one if `seen` is null, and sends `telling` to a run in the same commit. Nothing is
+   * written with these outcomes:
+   * - `changed`: the stored document is not `seen` any more.
+   * - `ended`: the run of `telling` has ended.
+   *
+   * Concurrent writers must write different documents, for example with an id or the writer's name in them.
    */
   async revise<Value>(
     seen: Pick<DocumentView, "stored"> | null,
@@ -57,8 +59,8 @@ export class Documents {
   ): Promise<OutcomeOf<Extract<Op, { kind: "revise" }>>> {
     const { codec, submit } = this.#parts;
     const document: StoredDocument = { ...rest, body: codec.encode(value, `document ${rest.kind} ${rest.id}`) };
-    const told = telling === undefined ? null : this.#post(telling);
-    return await submit({ kind: "revise", seen: seen?.stored ?? null, document, post: told });
+    const post = telling === undefined ? null : this.#post(telling);
+    return await submit({ kind: "revise", seen: seen?.stored ?? null, document, post });
   }
 
   #post({ runId, message, value, id }: Telling): MessagePost {

@@ -30,7 +30,7 @@ import type { RunHandle, RunSummary } from "./run-handle.ts";
 import { Runs, runNotFound } from "./runs.ts";
 import { type EnlistedOp, submitWithin, type WithinTx } from "./within-transaction.ts";
 
-/** Starts, sends, reads and controls runs; and works on them, if it was given workflows. */
+/** Starts, reads and controls runs, and sends to them. With workflows it is also a worker and executes runs. */
 export class Engine {
   readonly deadLetters: DeadLetters;
   readonly documents: Documents;
@@ -38,7 +38,7 @@ export class Engine {
   readonly #codec: Codec;
   readonly #posting: PostingConfig;
   readonly #hub: EventHub;
-  readonly #news: EventPublisher;
+  readonly #publisher: EventPublisher;
   readonly #worker: Worker;
   readonly #runs: Runs;
   readonly #controls: Controls;
@@ -52,8 +52,8 @@ export class Engine {
     this.#codec = codecOf(config);
     this.#posting = { ...config, codecInUse: this.#codec };
     this.#hub = new EventHub(log);
-    this.#news = new EventPublisher(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
-    this.#worker = new Worker(config, this.#codec, this.#news);
+    this.#publisher = new EventPublisher(this.#hub, this.#codec, log, (runId, end) => this.#runs.ended(runId, end));
+    this.#worker = new Worker(config, this.#codec, this.#publisher);
     this.#runs = new Runs({
       store,
       codec: this.#codec,
@@ -69,7 +69,7 @@ export class Engine {
       rewind: (...args) => this.rewind(...args),
       retry: (...args) => this.retry(...args),
     });
-    const made = { config, codec: this.#codec, news: this.#news, worker: this.#worker, runs: this.#runs };
+    const made = { config, codec: this.#codec, publisher: this.#publisher, worker: this.#worker, runs: this.#runs };
     const parts: ControlParts = { ...made, submit: (op) => this.submit(op) };
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
@@ -82,13 +82,13 @@ export class Engine {
     return this.#worker.id;
   }
 
-  /** Begins to work; `createEngine` does it. */
+  /** Starts the worker. `createEngine` calls this. */
   async open(): Promise<void> {
     await this.#worker.start();
     this.#runs.watch();
   }
 
-  /** Works on runs of this workflow too, from here on; a name and version that it knows keeps its code. */
+  /** Adds a workflow to this worker. Changes nothing if its name and version are already registered. */
   async register(workflow: AnyWorkflow): Promise<void> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
     if (addWorkflow(this.#config.workflows, workflow)) await this.#worker.register(workflow);
@@ -102,27 +102,27 @@ export class Engine {
   ): Promise<RunHandle<Output>> {
     if (options.tx !== undefined) return await this.#startWithin(workflow, input, options);
     let slot = this.#worker.reserveSlot(checkWorkflow(workflow));
-    let beginning: PendingStart | null = null;
+    let pendingStart: PendingStart | null = null;
     try {
       const run = newRun(this.#config, this.#codec, workflow, input, options, slot && this.#worker.id);
-      if (run.owner !== null && slot !== null) beginning = this.#worker.pendingStarts.add(run, slot);
+      if (run.owner !== null && slot !== null) pendingStart = this.#worker.pendingStarts.add(run, slot);
       const outcome = await this.submit({ kind: "start", run });
       if (outcome.kind === "exists") {
         await this.#checkConflict(run, options.onConflict ?? "use");
       } else {
-        this.#news.plain("run.started", run);
-        if (beginning === null) this.#worker.requestPoll();
-        else this.#worker.enqueueStart(beginning);
-        if (beginning !== null) slot = beginning = null;
+        this.#publisher.plain("run.started", run);
+        if (pendingStart === null) this.#worker.requestPoll();
+        else this.#worker.enqueueStart(pendingStart);
+        if (pendingStart !== null) slot = pendingStart = null;
       }
       return this.#runs.handle<Output>(run.id);
     } finally {
       slot?.release();
-      if (beginning !== null) this.#worker.pendingStarts.end(beginning);
+      if (pendingStart !== null) this.#worker.pendingStarts.end(pendingStart);
     }
   }
 
-  /** The run is there when the caller's transaction commits; then whoever works on it hears of it. */
+  /** The run exists when the caller's transaction commits. The store then notifies the workers. */
   async #startWithin<Input, Output>(
     workflow: WorkflowDeclaration<Input, Output>,
     input: Input,
@@ -134,25 +134,25 @@ export class Engine {
       return { kind: "start", run: built.run } as const;
     });
     const { run } = built;
-    if (run === undefined) throw new Error("a start without a run");
+    if (run === undefined) throw new Error("submitted a start without building its run");
     if (outcome.kind === "exists" && (await this.#config.store.reader.get(run.id)) === null) {
-      throw new PawlError("RUN_EXISTS", `run ${run.id} was started in this very transaction; nothing else was started`);
+      throw new PawlError("RUN_EXISTS", `run ${run.id} was already started in this transaction; use another id`);
     }
     if (outcome.kind === "exists") await this.#checkConflict(run, options.onConflict ?? "use");
     return this.#runs.handle<Output>(run.id);
   }
 
-  /** A handle to a run, whether it exists or not; `status()` tells. */
+  /** Returns a handle without checking that the run exists. */
   run<Output = unknown>(runId: string): RunHandle<Output> {
     return this.#runs.handle<Output>(checkTarget(runId));
   }
 
-  /** The run as its row says; null if there is none. */
+  /** Returns null if the run does not exist. */
   async get(runId: string): Promise<RunSummary | null> {
     return await this.#runs.get(checkTarget(runId));
   }
 
-  /** Runs, newest first, a page at a time. */
+  /** Lists runs, newest first, page by page. */
   async list(query: Partial<ListQuery> = {}): Promise<Page<RunSummary>> {
     return await this.#runs.list(query);
   }
@@ -175,43 +175,43 @@ export class Engine {
     return await this.#submit(tx, () => emitOp(this.#posting, topic, value, rest));
   }
 
-  /** Cancels a run; one that has something to undo does that first. False: it had ended before, or undoes what it did already. */
+  /** Cancels a run. A run with rollbacks is compensated first. False if the run had ended or was compensating already. */
   async cancel(runId: string, reason?: string): Promise<boolean> {
     return await this.#controls.cancel(runId, reason);
   }
 
-  /** Stops a run where it is, until it is resumed. A step body that is under way is aborted, and runs again then. */
+  /** Stops a run until it is resumed. A running step body is aborted, and runs again after the resume. */
   async pause(runId: string, reason?: string): Promise<void> {
     await this.#controls.pause(runId, reason);
   }
 
-  /** Lets a paused run go on. */
+  /** Resumes a paused run. */
   async resume(runId: string): Promise<void> {
     await this.#controls.resume(runId);
   }
 
-  /** Why a run is where it is: what it waits for and since when, what keeps it, who owns it, when it is due. */
+  /** Explains the state of a run: its open waits, the reason it does not progress, its owner, and when it is due. */
   async explain(runId: string): Promise<Explanation> {
     const id = checkTarget(runId);
-    const told = await this.#worker.withRetry(() => explainRun(this.#config.store, this.#codec, id));
-    if (told === null) throw runNotFound(id);
-    return told;
+    const explanation = await this.#worker.withRetry(() => explainRun(this.#config.store, this.#codec, id));
+    if (explanation === null) throw runNotFound(id);
+    return explanation;
   }
 
   /**
-   * Drops the record at a location, or with a seq, and all later ones, and lets the run go on from there, ended or not. In a
-   * loop that means the beginning of the round; 0 is the beginning of the run.
+   * Drops the record at a location or seq and all later records. The run, open or ended, continues from there. Inside a loop it
+   * continues from the start of the iteration. 0 is the start of the run.
    */
   async rewind(runId: string, at: string | number, options: RewindOptions = {}): Promise<Rewound> {
     return await this.#history.rewind(runId, at, options);
   }
 
-  /** Lets a failed run go on from what made it fail. */
+  /** Continues a failed run from the record that made it fail. */
   async retry(runId: string, options: RewindOptions = {}): Promise<Rewound> {
     return await this.#history.retry(runId, options);
   }
 
-  /** Starts a run with the history of another up to a place in it, or with all of it: what was done is not done again. */
+  /** Starts a run with a copy of another run's journal, up to a location or seq. Null copies all of it. Copied steps do not run again. */
   async fork<Output = unknown>(
     runId: string,
     at: string | number | null,
@@ -221,8 +221,8 @@ export class Engine {
   }
 
   /**
-   * Moves an open run to another version of its workflow. `map` says where its records lie in that code, or that they are not
-   * needed there. The journal is tried on the code first: a run that would not go on stays as it is.
+   * Moves an open run to another version of its workflow. `map` gives the new locations of records, or null to drop them. The
+   * journal is first replayed against that version without effects. A run that could not continue stays unchanged.
    */
   async migrate(
     runId: string,
@@ -233,45 +233,45 @@ export class Engine {
     return await this.#history.migrate(runId, version, map, options);
   }
 
-  /** Lets an open run begin again in a version of its workflow, with an input that `plan` makes of what the run is. */
+  /** Restarts an open run in a version of its workflow, with an input that `plan` computes from the run. */
   async restart<Result>(runId: string, version: number, options: RestartOptions<Result>): Promise<Result> {
     return await this.#history.restart(runId, version, options);
   }
 
-  /** Frees runs of dead workers and claims what there is. It happens by itself; this does it now, and counts. */
+  /** Frees runs of expired workers and claims due runs now. Workers also do this by themselves. Returns the counts. */
   async recover(): Promise<RecoveryReport> {
     return await recoverNow(this.#worker, this.#config.store.reader);
   }
 
-  /** Removes runs and dead letters that are older than they are kept. Workers do it by themselves; this does it now, and counts. */
+  /** Deletes runs and dead letters whose retention has passed, now. Workers also do this by themselves. Returns the counts. */
   async prune(options: PruneOptions = {}): Promise<PruneReport> {
     return await pruneAll(this.#config, options, (call) => this.#worker.withRetry(call));
   }
 
-  /** Calls back at each such event; the returned function ends it. */
+  /** Calls `listener` for each event of this kind. The returned function removes the listener. */
   on<Kind extends EngineEventKind>(kind: Kind, listener: (event: EventOf<Kind>) => void): () => void {
     return this.#hub.on(kind, listener);
   }
 
-  /** The layer below: an op as data. */
+  /** Submits an op as data. */
   submit<O extends Op>(op: O): Promise<OutcomeOf<O>> {
     if (this.#stopped === null) return this.#worker.coordinator.submit(op);
     return Promise.reject(new PawlError("ENGINE_STOPPED", `the engine is shut down; ${op.kind} was not done`));
   }
 
-  /** Several ops at once; the outcomes stand at the places of their ops. */
+  /** Submits several ops at once. The outcomes have the order of the ops. */
   async submitBatch<const Ops extends readonly Op[]>(ops: Ops): Promise<{ [I in keyof Ops]: OutcomeOf<Ops[I]> }> {
     if (this.#stopped !== null) throw new PawlError("ENGINE_STOPPED", "the engine is shut down; nothing was done");
     return await this.#worker.coordinator.submitBatch(ops);
   }
 
-  /** Stops claiming, lets work end until `drainMs` is over, gives the rest back, and closes the store. */
+  /** Stops claiming, waits at most `drainMs` for working runs, releases the rest, and closes the store. Default 10 s. */
   shutdown(options: { readonly drainMs?: number } = {}): Promise<void> {
     this.#stopped ??= this.#stop(options.drainMs ?? 10_000);
     return this.#stopped;
   }
 
-  /** Does it by itself, or inside the caller's transaction. */
+  /** Submits an op by itself, or inside the caller's transaction. */
   #submit<O extends EnlistedOp>(tx: EngineTx | undefined, build: () => O): Promise<OutcomeOf<O>> {
     try {
       if (tx === undefined) return this.submit(build());
@@ -284,19 +284,19 @@ export class Engine {
 
   async #stop(drainMs: number): Promise<void> {
     await this.#worker.stop(drainMs);
-    const message = "the engine was shut down before the run ended; it goes on when an engine works on it again";
+    const message = "the engine was shut down before the run ended; the run continues on the next worker";
     this.#runs.close(new PawlError("ENGINE_STOPPED", message));
     await this.#config.store.close();
   }
 
-  async #checkConflict(asked: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#worker.withRetry(() => this.#config.store.reader.get(asked.id));
-    if (run === null) throw runNotFound(asked.id);
-    checkConflict(this.#codec, run, asked, onConflict);
+  async #checkConflict(requested: NewRun, onConflict: "use" | "fail"): Promise<void> {
+    const run = await this.#worker.withRetry(() => this.#config.store.reader.get(requested.id));
+    if (run === null) throw runNotFound(requested.id);
+    checkConflict(this.#codec, run, requested, onConflict);
   }
 }
 
-/** Opens the store and begins to work. */
+/** Opens the store and starts the worker. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const config = resolveConfig(options);
   await config.store.open(storeWorld(config.world.clock));
@@ -304,7 +304,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   try {
     await engine.open();
   } catch (error) {
-    // Nobody has it: it would go on claiming, and keep the store open.
+    // The caller gets no engine to shut down: it would keep claiming and keep the store open.
     await engine.shutdown({ drainMs: 0 });
     throw error;
   }

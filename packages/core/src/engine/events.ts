@@ -7,9 +7,10 @@ import { type RollbackFailure, rollbackFailures } from "../model/rollback-failur
 import type { Payload, Run, Status, TerminalStatus } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
 import { warningOf } from "../runner/limits.ts";
+import { currentContext } from "../runtime/async-context.ts";
 import type { Log } from "../runtime/log.ts";
 
-/** What an engine tells those who listen: every transition that it commits, and how it is doing itself. */
+/** Events of an engine: the transitions that it commits, and its own state. */
 export type EngineEvent =
   | {
       readonly kind:
@@ -19,7 +20,7 @@ export type EngineEvent =
         | "run.woken"
         | "run.continued"
         | "run.resumed"
-        /** It was rewound, retried or migrated, and goes on. */
+        /** The run was rewound, retried or migrated, and continues. */
         | "run.reopened"
         | "run.released";
       readonly runId: string;
@@ -31,7 +32,7 @@ export type EngineEvent =
       readonly workflow: string;
       readonly error: Error | null;
     }
-  /** A step was undone; with an error: its rollback failed for good. */
+  /** A rollback ended. `error` is set if its last attempt failed. */
   | {
       readonly kind: "rollback";
       readonly runId: string;
@@ -39,14 +40,14 @@ export type EngineEvent =
       readonly step: string;
       readonly error: Error | null;
     }
-  /** Everything was undone but these; told before the run's end is. */
+  /** The compensation ended; `failures` are the rollbacks that failed. Emitted before the event of the run's end. */
   | {
       readonly kind: "run.compensated";
       readonly runId: string;
       readonly workflow: string;
       readonly failures: readonly RollbackFailure[];
     }
-  /** A run has used up so much of a limit; at 100 % it fails. */
+  /** A run has used `percent` of a limit. At 100 % it fails. */
   | {
       readonly kind: "run.warning";
       readonly runId: string;
@@ -54,7 +55,7 @@ export type EngineEvent =
       readonly limit: LimitName;
       readonly percent: number;
     }
-  /** This worker's hold on the run is over: another has it, or it was cancelled or paused from outside. */
+  /** This worker lost the run: another worker owns it, or the run was cancelled or paused from outside. */
   | { readonly kind: "run.lost"; readonly runId: string; readonly workflow: string; readonly reason: string }
   | { readonly kind: "record"; readonly runId: string; readonly workflow: string; readonly record: JournalRecord }
   | {
@@ -67,12 +68,12 @@ export type EngineEvent =
   | { readonly kind: "unhandledRejection"; readonly runId: string; readonly error: unknown }
   | { readonly kind: "store.down"; readonly error: Error }
   | { readonly kind: "store.up" }
-  /** The worker was silent for longer than its lease and let go of its runs. */
+  /** The worker's lease had expired. */
   | { readonly kind: "worker.lapsed"; readonly worker: string }
   | { readonly kind: "engine.broken"; readonly error: unknown };
 
 export type EngineEventKind = EngineEvent["kind"];
-/** The event of one kind, also where several kinds look alike. */
+/** The event of one kind, even if several kinds share a type. */
 export type EventOf<Kind extends EngineEventKind> = Kind extends unknown ? Narrowed<EngineEvent, Kind> : never;
 
 type Narrowed<Event extends EngineEvent, Kind> = Event extends unknown
@@ -81,7 +82,7 @@ type Narrowed<Event extends EngineEvent, Kind> = Event extends unknown
     : never
   : never;
 
-/** Who listens to what. A listener that throws is logged and harms nobody. */
+/** The listeners of an engine. Each runs in the asynchronous context of its `on` call. If one throws, the error is logged and the others are still called. */
 export class EventHub {
   readonly #log: Log;
   readonly #listeners = new Map<EngineEventKind, Set<(event: EngineEvent) => void>>();
@@ -93,7 +94,8 @@ export class EventHub {
   on<Kind extends EngineEventKind>(kind: Kind, listener: (event: EventOf<Kind>) => void): () => void {
     const all = this.#listeners.get(kind) ?? new Set();
     this.#listeners.set(kind, all);
-    const own = (event: EngineEvent): void => listener(event as EventOf<Kind>);
+    const context = currentContext();
+    const own = (event: EngineEvent): void => context.runInAsyncScope(() => listener(event as EventOf<Kind>));
     all.add(own);
     return () => all.delete(own);
   }
@@ -107,14 +109,13 @@ export class EventHub {
       try {
         listener(event);
       } catch (error) {
-        this.#log("error", `a listener of ${event.kind} threw`, { error: String(error) });
+        this.#log("error", "event listener threw", { event: event.kind, error: String(error) });
       }
     }
   }
 }
 
-/** The event that tells of a run's new status. */
-export function statusEvent(
+function statusEvent(
   run: Pick<Run, "id" | "workflow">,
   status: Extract<Status, "completed" | "failed" | "cancelled" | "paused" | "compensating">,
   error: Error | null,
@@ -122,13 +123,13 @@ export function statusEvent(
   return { kind: `run.${status}`, runId: run.id, workflow: run.workflow, error };
 }
 
-/** How a run ended, as those who wait for it hear. */
+/** The end of a run. */
 export interface RunEnd {
   readonly status: TerminalStatus;
   readonly outcome: Payload;
 }
 
-/** The events that tell no more than which run it was. */
+/** Events with no data but the run. */
 type PlainKind =
   | "run.started"
   | "run.claimed"
@@ -139,10 +140,9 @@ type PlainKind =
   | "run.reopened"
   | "run.released";
 
-/** Which run it is. */
 type RunName = Pick<Run, "id" | "workflow">;
 
-/** Turns what was committed into events, where somebody listens, and tells those who wait for an end. */
+/** Emits events for commits, if they have listeners, and reports ends of runs to their waiters. */
 export class EventPublisher {
   readonly #hub: EventHub;
   readonly #codec: Codec;
@@ -172,13 +172,13 @@ export class EventPublisher {
     for (const record of op.records) this.#hub.emit({ kind: "record", runId: run.id, workflow: run.workflow, record });
   }
 
-  /** The run undoes what it did from here on. */
+  /** The compensation of the run starts. */
   compensating(run: RunName, reason: Payload): void {
     if (this.#hub.hasListener("run.compensating"))
       this.#hub.emit(statusEvent(run, "compensating", this.#errorOf(reason)));
   }
 
-  /** The run has undone what it did, and ends so. */
+  /** The compensation of the run ended, and so did the run. */
   compensated({ id: runId, workflow }: RunName, { outcome }: RunEnd): void {
     if (!this.#hub.hasListener("run.compensated")) return;
     this.#hub.emit({ kind: "run.compensated", runId, workflow, failures: rollbackFailures(this.#errorOf(outcome)) });
@@ -194,13 +194,13 @@ export class EventPublisher {
     if (this.#hub.hasListener("run.paused")) this.#hub.emit(statusEvent(run, "paused", this.#errorOf(reason)));
   }
 
-  /** The state that a session left its run in. */
-  turnEnded(run: RunName, state: RunState, undid: boolean): void {
+  /** A session committed a new state of its run. */
+  turnEnded(run: RunName, state: RunState, wasCompensated: boolean): void {
     switch (state.status) {
       case "completed":
       case "failed":
       case "cancelled":
-        if (undid) this.compensated(run, state);
+        if (wasCompensated) this.compensated(run, state);
         this.ended(run, state);
         return;
       case "paused":
@@ -235,12 +235,12 @@ export class EventPublisher {
     return this.#hub.hasListener(kind);
   }
 
-  /** The record is durable: so it is told once. */
+  /** Warnings are durable records, so each is published once. */
   #warned({ id: runId, workflow }: RunName, record: JournalRecord): void {
     const warning = warningOf(record);
     if (warning === null) return;
     const { limit, percent } = warning;
-    this.#log("warn", `a run has used ${percent} % of its ${limit}`, { run: runId, workflow, limit, percent });
+    this.#log("warn", "run is close to a limit", { run: runId, workflow, limit, percent });
     this.#hub.emit({ kind: "run.warning", runId, workflow, limit, percent });
   }
 

@@ -4,7 +4,7 @@ import { crashEverywhere } from "../testing/crash-everywhere.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
-  it("goes round with its state until a round breaks, and gives the break's value", async () => {
+  it("a loop repeats with its state until an iteration breaks, and returns the value of the break", async () => {
     const cluster = await create(onTestFinished);
     const summing = workflow("summing", async (ctx, upTo: number) => {
       return await ctx.loop({
@@ -21,7 +21,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(await cluster.finish(await engine.start(summing, 45))).toBe(990);
   });
 
-  it("without a state, a round that returns nothing is followed by another; void is kept as the value", async () => {
+  it("a loop without a state continues after an iteration that returns nothing", async () => {
     const cluster = await create(onTestFinished);
     let rounds = 0;
     const plain = workflow("plain", async (ctx) => {
@@ -47,7 +47,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(run.id).toBe("r");
   });
 
-  it("drops old rounds with the commit that keeps the state: the journal of an endless loop is bounded", async () => {
+  it("the journal of an endless loop stays bounded: old iterations are removed in the commit of the state", async () => {
     const cluster = await create(onTestFinished);
     let rounds = 0;
     const endless = workflow("endless", async (ctx) => {
@@ -75,14 +75,14 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     const before = rounds;
     const heir = await cluster.takeOver(engine, { workflows: [endless] });
     await cluster.world.advance("10 s");
-    // The rounds of the take-over and after: none of those before is run again.
+    // Only iterations from the takeover on are executed again.
     expect(rounds - before).toBeGreaterThan(5);
     expect(rounds - before).toBeLessThanOrEqual(18);
     const after = (await heir.run("r").journal()).map(({ location }) => location);
     expect(after.length).toBeLessThan(25);
   });
 
-  it("resumes at the stored round with the stored state, nested loops, joins and races included, whatever crashes", async () => {
+  it("a loop resumes at its stored iteration and state, with nested loops, joins and races, whichever commit the process crashes at", async () => {
     const make = () => {
       const ran: string[] = [];
       const nested = workflow("nested", async (ctx) => {
@@ -125,7 +125,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(24);
   });
 
-  it("ends with a round what the round has left open: no later round, and no replay, knows of it", async () => {
+  it("operations that an iteration leaves open end with the iteration, also in replay", async () => {
     const make = () => {
       const ran: string[] = [];
       const careless = workflow("careless", async (ctx) => {
@@ -157,7 +157,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
       make,
       ({ output, ran }) => {
         expect(output).toBe("done");
-        // A worker that takes over late finds both sleeps over, and the round ends before the step begins.
+        // For a worker that takes over late both sleeps have ended, and the iteration ends before the step starts.
         expect(ran.filter((line) => line !== "late 1")).toEqual([]);
         seen += ran.length;
       },
@@ -166,7 +166,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(seen).toBeGreaterThan(0);
   });
 
-  it("finds code that has lost a step of a round", async () => {
+  it("a step removed from an iteration is a divergence", async () => {
     const cluster = await create(onTestFinished);
     const code = (asks: boolean) =>
       workflow("changing", async (ctx) => {
@@ -189,7 +189,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(JSON.stringify(cluster.log)).toMatch(/at l\/~0\/b: the journal has step/);
   });
 
-  it("a finished loop leaves its value and the last rounds", async () => {
+  it("an ended loop keeps its value and its last iterations in the journal", async () => {
     const cluster = await create(onTestFinished);
     const finite = workflow("finite", async (ctx) => {
       const value = await ctx.loop({
@@ -213,7 +213,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     expect(await cluster.finish(heir.run("r"))).toBe("done");
   });
 
-  it("a round that fails fails the loop; one that returns anything else is told what to return", async () => {
+  it("a failed iteration fails the loop, and invalid return values and options are rejected", async () => {
     const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       await ctx.loop({ name: "l", run: (c) => c.step("s", () => Promise.reject(new Error("no")), { retry: false }) });
@@ -242,7 +242,7 @@ describe.each(TEST_STORES)("ctx.loop, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("keeps a checkpoint when its round is dropped: what lies before it is not undone after a replay", async () => {
+  it("a checkpoint stays in effect when its iteration is removed from the journal", async () => {
     const cluster = await create(onTestFinished);
     const undone: string[] = [];
     const trip = workflow("trip", async (ctx) => {

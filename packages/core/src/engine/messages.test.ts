@@ -5,7 +5,7 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
 describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
-  it("reaches a run that waits for it, and says so", async () => {
+  it("a message to a waiting run is delivered", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -15,7 +15,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
   });
 
   it.each([undefined, null, 7, {}])(
-    "or event that has no name (%j) is refused with a code, from outside and from a workflow",
+    "a message or event with the invalid name %j is rejected, from outside and from a workflow",
     async (given) => {
       const name = given as unknown as string;
       const cluster = await create(onTestFinished);
@@ -37,7 +37,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     },
   );
 
-  it("sent before the wait is kept, in order, each for one receive", async () => {
+  it("messages sent before the wait are received in order, one per listen", async () => {
     const cluster = await create(onTestFinished);
     const three = workflow("three", async (ctx) => {
       await ctx.sleep("1 minute");
@@ -54,7 +54,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual(["a", "b", "c"]);
   });
 
-  it("sent before the run's first worker has come is kept", async () => {
+  it("a message sent before the first worker starts is not lost", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const run = await client.start(waits, undefined);
@@ -63,7 +63,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(7);
   });
 
-  it("comes with its id and the time it was sent", async () => {
+  it("a received message has its id and the time it was sent", async () => {
     const cluster = await create(onTestFinished);
     const whole = workflow("whole", async (ctx) => ctx.listen("go"));
     const engine = await cluster.engine({ workflows: [whole] });
@@ -73,7 +73,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual({ timedOut: false, value: 1, id: "m-1", sentAt });
   });
 
-  it("of one name does not wake a wait for another", async () => {
+  it("a message does not wake a wait for another name", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -85,7 +85,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(2);
   });
 
-  it("with an id that the run has had is a duplicate, before and after it was received and when the run has ended", async () => {
+  it("a repeated message id is a duplicate, before and after the receive and after the run has ended", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -97,7 +97,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await run.send("go", 2, { id: "n" })).toEqual({ kind: "duplicate", id: "n" });
   });
 
-  it("to a run that is not there, or has ended, is answered so", async () => {
+  it("send reports a missing target and an ended target", async () => {
     const cluster = await create(onTestFinished);
     const quick = workflow("quick", async () => 1);
     const engine = await cluster.engine({ workflows: [quick, waits] });
@@ -110,7 +110,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cancelled.send("go", 1)).toEqual({ kind: "targetTerminated", status: "cancelled" });
   });
 
-  it("that never came is a timeout, which no payload can be mistaken for", async () => {
+  it("a timeout differs from every possible message value", async () => {
     const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const late = await ctx.listen("go", { timeout: "10 s" });
@@ -129,7 +129,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect((await run.journal()).map((record) => record.outcome)).toEqual(["timedOut", "ok", "ok", "ok"]);
   });
 
-  it("that arrives at the very time of the timeout is received or stays: never both, never neither", async () => {
+  it("a message that arrives at the time of the timeout is received exactly once", async () => {
     const cluster = await create(onTestFinished);
     const patient = workflow("patient", async (ctx) => {
       const first = await ctx.listen("go", { timeout: "10 s" });
@@ -148,7 +148,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect([first, second].filter((timedOut) => !timedOut)).toHaveLength(1);
   });
 
-  it("received is not received again after a crash, and none is lost", async () => {
+  it("a received message is not received again after a crash, and no message is lost", async () => {
     const cluster = await create(onTestFinished);
     const pair = workflow("pair", async (ctx) => {
       const a = await ctx.listen("item");
@@ -166,7 +166,7 @@ describe.each(TEST_STORES)("a message, on the store $name", ({ create }) => {
     expect(await cluster.result(second.run(run.id))).toEqual(["one", "two"]);
   });
 
-  it("goes to the waits for its name in the order in which they were issued", async () => {
+  it("messages go to parallel waits for their name in the order of the waits", async () => {
     const cluster = await create(onTestFinished);
     const both = workflow("both", async (ctx) =>
       Promise.all([ctx.listen("item"), ctx.listen("item")]).then((all) => all.map((each) => each.value)),
@@ -187,7 +187,7 @@ describe.each(TEST_STORES)("listenN, on the store $name", ({ create }) => {
     return { timedOut: got.timedOut, values: got.messages.map((each) => each.value) };
   });
 
-  it("waits for as many as asked for, and leaves the rest", async () => {
+  it("listenN receives the requested number of messages and leaves the rest", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [gather] });
     const run = await engine.start(gather, {});
@@ -213,7 +213,7 @@ describe.each(TEST_STORES)("listenN, on the store $name", ({ create }) => {
     expect((await engine.deadLetters.list()).items.map((letter) => letter.value)).toEqual([4]);
   });
 
-  it("gives what is there when its time is up, be it nothing", async () => {
+  it("listenN returns the messages received before its timeout, even none", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [gather] });
     const some = await engine.start(gather, { timeout: "10 s" });
@@ -225,7 +225,7 @@ describe.each(TEST_STORES)("listenN, on the store $name", ({ create }) => {
     expect(await cluster.result(none)).toEqual({ timedOut: true, values: [] });
   });
 
-  it("refuses a count that is none", async () => {
+  it("listenN rejects an invalid count", async () => {
     const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];
@@ -263,7 +263,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
   it.each([
     ["a message", "yes", 1],
     ["a typed message", "no", "because"],
-  ])("is won by %s", async (_, key, value) => {
+  ])("%s wins a select", async (_, key, value) => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
@@ -272,7 +272,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual({ key, value });
   });
 
-  it("is won by an event", async () => {
+  it("an event wins a select", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
@@ -281,7 +281,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual({ key: "news", value: { n: 1 } });
   });
 
-  it("is won by a child", async () => {
+  it("the end of a child wins a select", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [select, child] });
     const run = await engine.start(select, undefined);
@@ -289,7 +289,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual({ key: "done", value: "slept 60000" });
   });
 
-  it("is won by the earliest timer", async () => {
+  it("the earliest timer wins a select", async () => {
     const cluster = await create(onTestFinished);
     const timed = workflow("timed", async (ctx) =>
       ctx.select({ m: { message: "m" }, long: { after: "1 hour" }, short: { after: "1 minute" } }),
@@ -300,7 +300,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual({ key: "short", value: undefined });
   });
 
-  it("throws a child's failure", async () => {
+  it("select throws the failure of a child", async () => {
     const cluster = await create(onTestFinished);
     const parent = workflow("parent", async (ctx) => {
       const started = await ctx.startChild(failing, undefined);
@@ -311,7 +311,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(error.cause).toMatchObject({ code: "CHILD_FAILED", cause: { message: "the child's own" } });
   });
 
-  it("leaves the losers' messages where they are", async () => {
+  it("select leaves messages of losing arms in the inbox", async () => {
     const cluster = await create(onTestFinished);
     const twice = workflow("twice", async (ctx) => {
       const first = await ctx.select({ a: { message: "a" }, b: { message: "b" } });
@@ -330,7 +330,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("is won by the same arm in every replay", async () => {
+  it("replay of a select returns the same arm", async () => {
     const cluster = await create(onTestFinished);
     const again = workflow("again", async (ctx) => {
       const won = await choose(ctx);
@@ -348,7 +348,7 @@ describe.each(TEST_STORES)("select, on the store $name", ({ create }) => {
     expect(await cluster.result(second.run(run.id))).toEqual({ key: "yes", value: 1 });
   });
 
-  it("refuses to wait for nothing", async () => {
+  it("select rejects an empty set of arms", async () => {
     const cluster = await create(onTestFinished);
     const empty = workflow("empty", async (ctx) => ctx.select({}));
     const engine = await cluster.engine({ workflows: [empty] });

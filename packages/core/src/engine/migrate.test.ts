@@ -26,7 +26,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     return engine;
   }
 
-  it("moves an open run to another version: its records lie where that code asks for them, and no step runs again", async () => {
+  it("a migrated run continues in another version at the mapped locations, and no step runs again", async () => {
     const cluster = await create(onTestFinished);
     const engine = await waiting(cluster);
     const migration = await engine.migrate("r", 2, MAP, { by: "ann", why: "the name changed" });
@@ -41,7 +41,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     expect(journal[1]).toMatchObject({ kind: "operator", detail: "migrate", value: { by: "ann" } });
   });
 
-  it("keeps deadlines: a sleep goes on from when it began", async () => {
+  it("a migrated run keeps the end time of its sleep", async () => {
     const cluster = await create(onTestFinished);
     const sleeps = (version: number) =>
       workflow("sleeps", { version }, async (ctx: Ctx) => {
@@ -59,7 +59,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(began + 20_000);
   });
 
-  it("tried out changes nothing, and says what would not fit", async () => {
+  it("a dry run of a migration changes nothing and returns the finding", async () => {
     const cluster = await create(onTestFinished);
     const engine = await waiting(cluster);
     const before = await cluster.dump();
@@ -69,7 +69,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     expect(await cluster.dump()).toBe(before);
   });
 
-  it("refuses what would not go on, what it has no code for, and runs that have ended; nothing changes", async () => {
+  it("migrate rejects a diverging run, an unknown version and an ended run, and changes nothing", async () => {
     const cluster = await create(onTestFinished);
     const engine = await waiting(cluster);
     const client = await cluster.engine();
@@ -84,7 +84,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     await expect(engine.migrate("r", 2, MAP)).rejects.toMatchObject({ code: "RUN_ENDED" });
   });
 
-  it("is done once under one id", async () => {
+  it("a migration with the same id is done once", async () => {
     const cluster = await create(onTestFinished);
     const engine = await waiting(cluster);
     const first = await engine.migrate("r", 2, MAP, { id: "once" });
@@ -94,7 +94,7 @@ describe.each(TEST_STORES)("migrating, on the store $name", ({ create }) => {
     expect(acts).toHaveLength(1);
   });
 
-  it("does not rename the place of a child that is open, and tells of the end of one that is not", async () => {
+  it("migrate rejects a new location for an open child, and delivers the end of an ended child at its new location", async () => {
     const cluster = await create(onTestFinished);
     const child = workflow("child", async (ctx) => (await ctx.listen<number>("go")).value);
     const parent = (version: number, name: string) =>

@@ -13,18 +13,18 @@ import type { EngineConfig } from "./config.ts";
 import type { WithinTx } from "./within-transaction.ts";
 
 export interface StartOptions extends WithinTx {
-  /** Unique among runs. Starting again with the same id, workflow and input gives the run that exists. Default: a fresh one. */
+  /** The run's id. A second start with the same id, workflow and input returns the existing run. Default: a new id. */
   readonly id?: string;
-  /** `use` (default): the run that exists, if its workflow and input are the same. `fail`: an error, code `RUN_EXISTS`. */
+  /** If a run with this id exists: `use` returns it if its workflow and input are the same, `fail` rejects with `RUN_EXISTS`. Default `use`. */
   readonly onConflict?: "use" | "fail";
   readonly tags?: readonly string[];
-  /** Not begun before this much time has passed. */
+  /** Time until the run starts. Default 0. */
   readonly delay?: Duration;
 }
 
 const NO_TAGS: readonly string[] = [];
 
-/** The run that a call to start asks for. `owner` is the worker that takes it at once, unless it has to wait. */
+/** Builds the run of a `start` call. `owner` is the worker that executes it at once, unless it has a delay. */
 export function newRun(
   config: EngineConfig,
   codec: Codec,
@@ -47,39 +47,40 @@ export function newRun(
     tags: options.tags?.map((tag) => checkName(tag, "tag")) ?? NO_TAGS,
     parent: null,
     createdAt: now,
-    // A fresh id is of no other call.
+    // A generated run id is unique to this call, so it also serves as the start id.
     startId: options.id === undefined ? id : random.id(now),
     owner: delayMs === 0 ? owner : null,
     startAt: now + delayMs,
   };
 }
 
-/** Compares values as they are, whatever a codec hook makes of them: the same value may be encrypted in many ways. */
+/** Compares values before encoding: a codec hook may encrypt the same value differently each time. */
 const PLAIN = createCodec(null, {
   bytesMax: Number.MAX_SAFE_INTEGER,
   warnBytes: Number.MAX_SAFE_INTEGER,
   onLarge: () => undefined,
 });
 
-/** Whether a run that exists is what the call asks for. A continued run has another input by now. */
-function isSameStart(codec: Codec, run: Run, asked: NewRun): boolean {
-  if (run.workflow !== asked.workflow) return false;
-  return run.generation > 0 || run.input === asked.input || plainText(codec, run) === plainText(codec, asked);
+/** Whether the existing run matches the start. The first input of a continued run is not stored, so it is not compared. */
+function isSameStart(codec: Codec, run: Run, requested: NewRun): boolean {
+  if (run.workflow !== requested.workflow) return false;
+  return run.generation > 0 || run.input === requested.input || plainText(codec, run) === plainText(codec, requested);
 }
 
-/** Refuses a start whose id another run has. */
-export function checkConflict(codec: Codec, run: Run, asked: NewRun, onConflict: "use" | "fail"): void {
-  if (onConflict === "use" && isSameStart(codec, run, asked)) return;
-  const other = run.workflow === asked.workflow ? "its input is another" : `it is of workflow ${run.workflow}`;
-  const why = onConflict === "fail" ? "onConflict is fail" : other;
-  throw new PawlError("RUN_EXISTS", `run ${asked.id} exists, and ${why}; nothing was started`);
+/** Throws if an existing run with the id of a start does not match the start. */
+export function checkConflict(codec: Codec, run: Run, requested: NewRun, onConflict: "use" | "fail"): void {
+  if (onConflict === "use" && isSameStart(codec, run, requested)) return;
+  const other = run.workflow === requested.workflow ? "a different input" : `workflow ${run.workflow}`;
+  const exists = `run ${requested.id} already exists`;
+  const why = onConflict === "fail" ? `${exists}, and onConflict is "fail"` : `${exists} with ${other}`;
+  throw new PawlError("RUN_EXISTS", `${why}; no run was started`);
 }
 
 function plainText(codec: Codec, run: Pick<Run, "input">): string | null {
   return PLAIN.encode(codec.decode(run.input), "input");
 }
 
-/** What calls of the engine that post need to know. */
+/** The configuration for building sends and emits. */
 export type PostingConfig = EngineConfig & { readonly codecInUse: Codec };
 
 export function sendOp<Value>(

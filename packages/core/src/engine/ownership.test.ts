@@ -19,22 +19,25 @@ function cable(): { cut: boolean; through(store: Store): Store } {
   return state;
 }
 
-/** When a run is woken, and when what it adds is written, beside a beat that is asked and answered later. */
+/**
+ * Cases of a heartbeat whose late reply reports an expired lease: whether the run is woken before the heartbeat is sent, and whether
+ * its append is acknowledged after the reply.
+ */
 const LAPSES = [
-  { what: "a message has woken the run", wakesBy: "message", isWokenFirst: false, isWrittenLast: false },
+  { what: "a message woke the run", wakesBy: "message", isWokenFirst: false, isWrittenLast: false },
   {
-    what: "what a message had brought before is written",
+    what: "the commit of a received message",
     wakesBy: "message",
     isWokenFirst: true,
     isWrittenLast: false,
   },
-  { what: "the next try of a step has begun", wakesBy: "time", isWokenFirst: false, isWrittenLast: true },
-  { what: "a try has begun, before it was asked", wakesBy: "time", isWokenFirst: true, isWrittenLast: true },
+  { what: "the next attempt of a step started", wakesBy: "time", isWokenFirst: false, isWrittenLast: true },
+  { what: "an attempt that started before the heartbeat", wakesBy: "time", isWokenFirst: true, isWrittenLast: true },
 ] as const;
 
 /**
- * A store that holds answers back: of commits with appends, of reads, and of a beat, which then tells of a lapse as one does that has passed over
- * a row that a commit had locked.
+ * A store with late replies to appends, loads and one heartbeat. That heartbeat reports an expired lease although no run was
+ * freed, like a store that skips a row because a commit has locked it.
  */
 function lateAnswers() {
   type Kind = "append" | "lapse" | "load";
@@ -65,14 +68,14 @@ function lateAnswers() {
   return { holds, through, release };
 }
 
-function told(engine: Engine, ...kinds: readonly EngineEventKind[]): string[] {
+function eventKinds(engine: Engine, ...kinds: readonly EngineEventKind[]): string[] {
   const events: string[] = [];
   for (const kind of kinds) engine.on(kind, (event) => events.push(event.kind));
   return events;
 }
 
-describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
-  it("ends with the worker's lease: another goes on within a lease and a poll", async () => {
+describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
+  it("another worker takes over within one lease and one poll", async () => {
     const cluster = await create(onTestFinished);
     const hangs = workflow("hangs", async (ctx) =>
       ctx.step("work", () => (cluster.crashed(first) ? "second try" : new Promise<string>(() => {}))),
@@ -81,7 +84,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     const run = await first.start(hangs, undefined);
     await cluster.world.settle();
     cluster.crash(first);
-    // So its beats fall half-way between the times at which those of the first would be missed.
+    // Places the second worker's heartbeats half-way between the times at which the first worker's would be due.
     await cluster.world.advance("1500 ms");
     const second = await cluster.engine({ workflows: [hangs], lease: "9 s" });
     await cluster.world.advance("7 s");
@@ -90,7 +93,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await cluster.result(second.run(run.id))).toBe("second try");
   });
 
-  it("ends for each of many runs then, although a beat frees a bounded number", async () => {
+  it("all 2,500 runs of an expired worker are freed, although one heartbeat frees a bounded number", async () => {
     const cluster = await create(onTestFinished);
     const first = await cluster.engine({ workflows: [waits], lease: "30 s", concurrency: 2_500 });
     await Promise.all(Array.from({ length: 2_500 }, () => first.start(waits, undefined)));
@@ -103,7 +106,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await second.recover()).toMatchObject({ freed: 0 });
   });
 
-  it("costs a worker at rest one call of the store a poll", async () => {
+  it("an idle worker makes one store call per poll", async () => {
     const cluster = await create(onTestFinished);
     const calls: string[] = [];
     const through = (store: Store): Store =>
@@ -120,7 +123,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(calls).toHaveLength(30);
   });
 
-  it("costs a store that does not answer one poll at a time, while beats go on", async () => {
+  it("a poll without a reply is not repeated, and heartbeats continue meanwhile", async () => {
     const cluster = await create(onTestFinished);
     const calls: string[] = [];
     let isSilent = false;
@@ -138,7 +141,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(calls.filter((method) => method === "heartbeat").length).toBeGreaterThan(5);
   });
 
-  it("is not lost while beats come, however long a step takes", async () => {
+  it("a long step does not cost its worker the run while heartbeats arrive", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const bodies: Array<(value: string) => void> = [];
@@ -157,7 +160,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(calls).toBe(1);
   });
 
-  it("is lost by a worker that was stopped beyond its lease: it says so, its body is told, and the run goes on", async () => {
+  it("a worker stopped for longer than its lease emits worker.lapsed, aborts its steps, and the run continues", async () => {
     const cluster = await create(onTestFinished);
     const reasons: unknown[] = [];
     let calls = 0;
@@ -169,7 +172,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
       }),
     );
     const engine = await cluster.engine({ workflows: [long] });
-    const events = told(engine, "worker.lapsed");
+    const events = eventKinds(engine, "worker.lapsed");
     const run = await engine.start(long, undefined);
     await cluster.world.settle();
     await cluster.world.leap(60_000);
@@ -180,7 +183,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("second");
   });
 
-  it("is lost from the moment in which the worker hears of it: no body of the run begins any more", async () => {
+  it("a worker starts no step of a run after it learns that its lease expired", async () => {
     const cluster = await create(onTestFinished);
     const lights: Array<() => void> = [];
     let lasts = 0;
@@ -196,7 +199,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
         return await proceed();
       });
     const engine = await cluster.engine({ workflows: [chain], through: slow });
-    const events = told(engine, "worker.lapsed");
+    const events = eventKinds(engine, "worker.lapsed");
     const run = await engine.start(chain, undefined);
     await cluster.world.settle();
     const kept: Array<() => void> = [];
@@ -215,13 +218,13 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
   });
 
   it.each(LAPSES)(
-    "is not lost with a lapse that is told of after $what: no body of the run begins twice",
+    "no step starts twice if an expired lease is reported after $what",
     async ({ wakesBy, isWokenFirst, isWrittenLast }) => {
       const cluster = await create(onTestFinished);
-      const begun: number[] = [];
+      const started: number[] = [];
       const bodies: Array<(value: string) => void> = [];
       const body = ({ attempt }: { readonly attempt: number }): Promise<string> => {
-        begun.push(attempt);
+        started.push(attempt);
         if (wakesBy === "time" && attempt === 1) throw new Error("not yet");
         return new Promise((resolve) => bodies.push(resolve));
       };
@@ -231,7 +234,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
       });
       const late = lateAnswers();
       const engine = await cluster.engine({ workflows: [woken], lease: "10 minutes", through: late.through });
-      const events = told(engine, "worker.lapsed");
+      const events = eventKinds(engine, "worker.lapsed");
       const run = await engine.start(woken, undefined);
       await cluster.world.settle();
       const wake = async (): Promise<void> => {
@@ -244,54 +247,54 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
       if (isWokenFirst) await wake();
       await cluster.world.advance("1 s");
       late.holds.add("lapse");
-      const beat = engine.recover();
+      const heartbeat = engine.recover();
       await cluster.world.settle();
       if (!isWokenFirst) await wake();
       if (!isWrittenLast) late.release("append");
       await cluster.world.settle();
-      const before = [...begun];
+      const before = [...started];
       expect(before).toEqual(wakesBy === "message" ? [1] : [1, 2]);
       late.release("lapse");
       await cluster.world.settle();
       late.release("append");
-      await beat;
+      await heartbeat;
       await cluster.world.settle();
       bodies[0]!("done");
       expect(await cluster.result(run)).toBe("done");
-      expect([events, begun]).toEqual([["worker.lapsed"], before]);
+      expect([events, started]).toEqual([["worker.lapsed"], before]);
     },
   );
 
-  it("is in doubt after a lapse until the run is read: a body that waits for the journal begins then, and once", async () => {
+  it("after a lost lease, a pending step starts once, and only after the run was reloaded", async () => {
     const cluster = await create(onTestFinished);
-    let begun = 0;
+    let started = 0;
     const chain = workflow("chain", async (ctx) => {
       await ctx.step("first", () => 1);
-      return await ctx.step("last", () => ++begun);
+      return await ctx.step("last", () => ++started);
     });
     const late = lateAnswers();
     const engine = await cluster.engine({ workflows: [chain], lease: "10 minutes", through: late.through });
     await cluster.world.settle();
     for (const kind of ["append", "load", "lapse"] as const) late.holds.add(kind);
     const run = await engine.start(chain, undefined);
-    const beat = engine.recover();
+    const heartbeat = engine.recover();
     await cluster.world.settle();
     late.release("lapse");
-    await beat;
+    await heartbeat;
     late.release("append");
     await cluster.world.settle();
-    expect(begun).toBe(0);
+    expect(started).toBe(0);
     late.release("load");
     expect(await cluster.result(run)).toBe(1);
   });
 
-  it("is not taken up by a read from before a lapse: no body begins under an epoch that the worker knows to be over", async () => {
+  it("a run loaded before the lease expired is loaded again before any step starts", async () => {
     const cluster = await create(onTestFinished);
-    let begun = 0;
-    const one = workflow("one", async (ctx) => await ctx.step("only", () => ++begun));
+    let started = 0;
+    const one = workflow("one", async (ctx) => await ctx.step("only", () => ++started));
     const late = lateAnswers();
     const engine = await cluster.engine({ workflows: [one], through: late.through });
-    const events = told(engine, "run.claimed", "worker.lapsed", "run.lost");
+    const events = eventKinds(engine, "run.claimed", "worker.lapsed", "run.lost");
     await cluster.world.settle();
     late.holds.add("load");
     const client = await cluster.engine();
@@ -302,10 +305,10 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     await cluster.world.advance("3 s");
     late.release("load");
     expect(await cluster.result(run)).toBe(1);
-    expect([events, begun]).toEqual([["run.claimed", "worker.lapsed", "run.claimed"], 1]);
+    expect([events, started]).toEqual([["run.claimed", "worker.lapsed", "run.claimed"], 1]);
   });
 
-  it("ends without a word with the engine, though the store is closed while it is looked for more", async () => {
+  it("a claim round that fails during shutdown logs nothing", async () => {
     const cluster = await create(onTestFinished);
     let asked = 0;
     let fail: ((error: Error) => void) | null = null;
@@ -328,7 +331,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect([cluster.log.filter(({ level }) => level !== "info"), asked]).toEqual([[], 0]);
   });
 
-  it("by a worker that is cut off is fenced: what it brings when it is back is dropped, and it says so", async () => {
+  it("a worker cut off from the store is fenced: its late result is discarded, and it emits run.lost or worker.lapsed", async () => {
     const cluster = await create(onTestFinished);
     const line = cable();
     const bodies: Array<(value: string) => void> = [];
@@ -336,7 +339,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
       ctx.step("work", () => new Promise<string>((resolve) => bodies.push(resolve))),
     );
     const zombie = await cluster.engine({ workflows: [long], through: line.through });
-    const events = told(zombie, "run.lost", "worker.lapsed", "run.completed");
+    const events = eventKinds(zombie, "run.lost", "worker.lapsed", "run.completed");
     const run = await zombie.start(long, undefined);
     await cluster.world.settle();
     const heir = await cluster.engine({ workflows: [long] });
@@ -354,7 +357,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(events).not.toContain("run.completed");
   });
 
-  it("of a run that ends its workers is given up: it fails with code POISONED, and others are not harmed", async () => {
+  it("a run that crashes its workers claimsMax times fails with POISONED, and other runs continue", async () => {
     const cluster = await create(onTestFinished);
     let deaths = 0;
     let current: Engine;
@@ -384,7 +387,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await cluster.result(client.run(good.id))).toBe("fine");
   });
 
-  it("of a run that ends its workers does not count against the runs that were claimed with it", async () => {
+  it("runs claimed together with a poisoned run do not fail", async () => {
     const cluster = await create(onTestFinished);
     let current: Engine;
     const poison = workflow("poison", async (ctx) =>
@@ -407,7 +410,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     for (const run of good) expect(await cluster.result(client.run(run.id))).toBe("fine");
   });
 
-  it("counts claims from the last progress on: a run that gets further each time is not poisoned", async () => {
+  it("a run that makes progress before each crash is not poisoned", async () => {
     const cluster = await create(onTestFinished);
     let current: Engine;
     const slowly = workflow("slowly", async (ctx) => {
@@ -432,7 +435,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("through");
   });
 
-  it("of a run whose workflow no worker has is left alone", async () => {
+  it("a run stays pending while no worker has its workflow", async () => {
     const cluster = await create(onTestFinished);
     const client = await cluster.engine();
     const run = await client.start(quick, 1);
@@ -442,7 +445,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
     expect(await client.get(run.id)).toMatchObject({ claims: 0, owner: null });
   });
 
-  it("is spread over workers by their concurrency", async () => {
+  it("each worker executes at most `concurrency` runs", async () => {
     const cluster = await create(onTestFinished);
     let working = 0;
     let most = 0;
@@ -472,7 +475,7 @@ describe.each(TEST_STORES)("owning runs, on the store $name", ({ create }) => {
 });
 
 describe.each(TEST_STORES)("shutting down, on the store $name", ({ create }) => {
-  it("lets work end, commits it, and gives the rest back for others to take at once", async () => {
+  it("shutdown waits for running steps, commits their results, and releases the runs", async () => {
     const cluster = await create(onTestFinished);
     const bodies: Array<(value: string) => void> = [];
     const two = workflow("two", async (ctx) => [
@@ -496,7 +499,7 @@ describe.each(TEST_STORES)("shutting down, on the store $name", ({ create }) => 
     expect(bodies).toHaveLength(1);
   });
 
-  it("waits no longer than it was told, and aborts what is under way", async () => {
+  it("shutdown aborts steps that still run after drainMs, and releases their runs", async () => {
     const cluster = await create(onTestFinished);
     const reasons: unknown[] = [];
     let calls = 0;
@@ -508,7 +511,7 @@ describe.each(TEST_STORES)("shutting down, on the store $name", ({ create }) => 
       }),
     );
     const first = await cluster.engine({ workflows: [hangs] });
-    const events = told(first, "run.released");
+    const events = eventKinds(first, "run.released");
     const run = await first.start(hangs, undefined);
     await cluster.world.settle();
     const stopping = first.shutdown({ drainMs: 5_000 });
@@ -520,7 +523,7 @@ describe.each(TEST_STORES)("shutting down, on the store $name", ({ create }) => 
     expect(await cluster.result(second.run(run.id))).toBe("second");
   });
 
-  it("takes no new work, and says so to those who ask", async () => {
+  it("every call rejects with ENGINE_STOPPED after shutdown", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -540,10 +543,10 @@ describe.each(TEST_STORES)("shutting down, on the store $name", ({ create }) => 
 });
 
 describe.each(TEST_STORES)("recover, on the store $name", ({ create }) => {
-  it("does now what happens by itself, and counts", async () => {
+  it("recover frees and claims the runs of an expired worker at once, and returns the counts", async () => {
     const cluster = await create(onTestFinished);
     const hangs = workflow("hangs", async (ctx) => ctx.step("work", () => new Promise(() => {})));
-    // It begins before the other, so nothing tells it when the other's lease is over.
+    // It starts before the other worker, so it does not know when that worker's lease expires.
     const heir = await cluster.engine({ workflows: [hangs, waits], poll: "1 hour", lease: "1 hour" });
     const dead = await cluster.engine({ workflows: [hangs, waits] });
     for (let n = 0; n < 3; n += 1) await dead.start(hangs, undefined);

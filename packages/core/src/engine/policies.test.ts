@@ -12,43 +12,43 @@ const asleep = workflow("asleep", async (ctx) => {
   return "done";
 });
 
-/** What an engine has warned of, as `limit percent`. */
+/** The warnings of an engine, as `limit percent`. */
 function warnings(engine: Engine): string[] {
-  const told: string[] = [];
+  const emitted: string[] = [];
   engine.on("run.warning", ({ limit, percent }: EngineEvent & { kind: "run.warning" }) =>
-    told.push(`${limit} ${percent}`),
+    emitted.push(`${limit} ${percent}`),
   );
-  return told;
+  return emitted;
 }
 
 describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
-  it("fail a run that takes too long, after a warning at 50 % and at 80 %, once each", async () => {
+  it("a run fails at its maxRunDuration, after one warning at 50 % and one at 80 %", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [asleep], maxRunDuration: "100 s" });
-    const told = warnings(engine);
+    const emitted = warnings(engine);
     const run = await engine.start(asleep, undefined);
     await cluster.world.advance("49 s");
-    expect(told).toEqual([]);
+    expect(emitted).toEqual([]);
     await cluster.world.advance("1 s");
-    expect(told).toEqual(["maxRunDuration 50"]);
+    expect(emitted).toEqual(["maxRunDuration 50"]);
     await cluster.world.advance("30 s");
-    expect(told).toEqual(["maxRunDuration 50", "maxRunDuration 80"]);
+    expect(emitted).toEqual(["maxRunDuration 50", "maxRunDuration 80"]);
     await cluster.world.advance(19_999);
     expect(await run.status()).toBe("suspended");
     await cluster.world.advance(1);
     const error = await cluster.failure(run);
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RUN_DURATION_EXCEEDED" } });
     expect(error.message).toContain("exceeded its maxRunDuration of 1m 40s");
-    expect(told).toHaveLength(2);
-    expect(cluster.log.filter(({ level }) => level === "warn").map(({ text }) => text)).toEqual([
-      "a run has used 50 % of its maxRunDuration",
-      "a run has used 80 % of its maxRunDuration",
+    expect(emitted).toHaveLength(2);
+    expect(cluster.log.filter(({ level }) => level === "warn")).toMatchObject([
+      { text: "run is close to a limit", fields: { run: run.id, limit: "maxRunDuration", percent: 50 } },
+      { text: "run is close to a limit", fields: { run: run.id, limit: "maxRunDuration", percent: 80 } },
     ]);
   });
 
-  it("are the workflow's own where it has some, and can be taken away by it", async () => {
+  it("a workflow can override the limits of the engine, or remove them", async () => {
     const cluster = await open();
     const short = workflow("short", { maxRunDuration: "10 s" }, asleep.run);
     const free = workflow("free", { maxRunDuration: false }, asleep.run);
@@ -63,7 +63,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await cluster.finish(runs[2] ?? expect.unreachable())).toBe("done");
   });
 
-  it("fail a run that is suspended too long; what brings it further begins anew, what does not does not", async () => {
+  it("maxSuspendDuration fails a suspended run, and only progress restarts it", async () => {
     const cluster = await open();
     const patient = workflow("patient", { maxSuspendDuration: "10 s" }, async (ctx) => {
       await ctx.sleep("9 s");
@@ -72,7 +72,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
       await ctx.listenN("second", 2);
     });
     const engine = await cluster.engine({ workflows: [patient] });
-    const told = warnings(engine);
+    const emitted = warnings(engine);
     const run = await engine.start(patient, undefined);
     await cluster.world.advance("17 s");
     await run.send("first", null);
@@ -82,10 +82,10 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await run.status()).toBe("suspended");
     await cluster.world.advance(1);
     expect(await cluster.failure(run)).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
-    expect(told).toEqual(["maxSuspendDuration 50", "maxSuspendDuration 80"]);
+    expect(emitted).toEqual(["maxSuspendDuration 50", "maxSuspendDuration 80"]);
   });
 
-  it("do not count a step that works as a suspension, nor a pause", async () => {
+  it("running steps and pauses do not count as suspension", async () => {
     const cluster = await open();
     let end: () => void = () => undefined;
     const slow = workflow("slow", { maxSuspendDuration: "10 s" }, async (ctx) => {
@@ -105,22 +105,22 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     await cluster.result(run);
   });
 
-  it("fail a run whose journal grows too long, with the warnings before it", async () => {
+  it("a run fails when its journal exceeds maxJournalRecords, after the warnings", async () => {
     const cluster = await open();
     const chatty = workflow("chatty", { maxJournalRecords: 10 }, async (ctx, steps: number) => {
       for (let index = 0; index < steps; index += 1) await ctx.step("say", () => index);
       return steps;
     });
     const engine = await cluster.engine({ workflows: [chatty] });
-    const told = warnings(engine);
+    const emitted = warnings(engine);
     expect(await cluster.result(await engine.start(chatty, 10))).toBe(10);
-    expect(told).toEqual(["maxJournalRecords 50", "maxJournalRecords 80"]);
+    expect(emitted).toEqual(["maxJournalRecords 50", "maxJournalRecords 80"]);
     const run = await engine.start(chatty, 1_000);
     expect(await cluster.failure(run)).toMatchObject({ cause: { code: "JOURNAL_RECORDS_EXCEEDED" } });
     expect((await run.journal()).filter(({ kind }) => kind === "step").length).toBeLessThanOrEqual(11);
   });
 
-  it("of the journal end a run that never comes to rest, and count nothing that a loop has dropped", async () => {
+  it("maxJournalRecords ends a run that never suspends, and does not count records removed by a loop", async () => {
     const cluster = await open();
     const endless = workflow("endless", { maxJournalRecords: 50 }, async (ctx) => {
       for (;;) await ctx.emit("news", 1);
@@ -141,7 +141,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await cluster.result(await engine.start(loops, undefined))).toBe(200);
   });
 
-  it("reach runs that nobody holds in memory, and runs whose worker has died", async () => {
+  it("limits apply to runs that are not in memory, and to runs whose worker crashed", async () => {
     const cluster = await open();
     const workflows = [workflow("asleep", { maxSuspendDuration: "20 s" }, asleep.run)];
     const [limited = asleep] = workflows;
@@ -156,15 +156,15 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     cluster.crash(engine);
     await cluster.world.advance("30 s");
     const heir = await cluster.engine({ workflows });
-    const told = warnings(heir);
+    const emitted = warnings(heir);
     await cluster.world.advance("6 s");
     expect(await cluster.failure(client.run(orphan.id))).toMatchObject({
       cause: { code: "SUSPEND_DURATION_EXCEEDED" },
     });
-    expect(told).toEqual([]);
+    expect(emitted).toEqual([]);
   });
 
-  it("end a run that awaits something of its own", async () => {
+  it("maxRunDuration ends a run that awaits a promise which is not from ctx", async () => {
     const cluster = await open();
     const hung = workflow("hung", { maxRunDuration: "10 s" }, async () => await new Promise(() => undefined));
     const engine = await cluster.engine({ workflows: [hung] });
@@ -173,7 +173,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await cluster.failure(run)).toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
   });
 
-  it("abort the step that is under way and undo what was done, once, over a crash at each commit", async () => {
+  it("a run that exceeds a limit is compensated once, whichever commit the worker crashes at", async () => {
     let undone = 0;
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await open();
@@ -191,7 +191,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
       await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { code: "RUN_DURATION_EXCEEDED" } });
       const kinds = (await run.journal()).map(({ kind }) => kind);
       const count = (kind: string) => kinds.filter((each) => each === kind).length;
-      // Its time may be up before the step is recorded: then there is nothing to undo.
+      // The limit may pass before the step is recorded. Then there is nothing to roll back.
       expect([count("rollback"), new Set(done).size]).toEqual([count("step"), count("step")]);
       expect(count("warning")).toBeLessThanOrEqual(2);
       undone += count("rollback");
@@ -201,12 +201,12 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(undone).toBeGreaterThan(crashes / 2);
   });
 
-  it("hold no more for a run that undoes what it did, however long that takes", async () => {
+  it("limits do not apply during compensation", async () => {
     const cluster = await open();
-    let tries = 0;
+    let attempts = 0;
     const undo = (): void => {
-      tries += 1;
-      if (tries < 4) throw new Error("not yet");
+      attempts += 1;
+      if (attempts < 4) throw new Error("not yet");
     };
     const retry = { maxAttempts: 5, initialMs: 60_000, factor: 1, jitter: 0 };
     const limits = { maxRunDuration: "30 s", maxSuspendDuration: "20 s", maxJournalRecords: 3 } as const;
@@ -225,10 +225,10 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     const heir = await cluster.takeOver(engine, { workflows: [saga] });
     await cluster.world.advance("3 min");
     expect(await cluster.failure(heir.run(run.id))).toMatchObject({ cause: { code: "SUSPEND_DURATION_EXCEEDED" } });
-    expect(tries).toBe(4);
+    expect(attempts).toBe(4);
   });
 
-  it("warn once, whoever works on the run", async () => {
+  it("each warning is emitted once, even after a takeover", async () => {
     const cluster = await open();
     const pair = workflow("pair", { maxRunDuration: "60 s" }, async (ctx) => {
       await ctx.listenN("go", 2);
@@ -255,7 +255,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     ]);
   });
 
-  it("count from a run's begin: not its delay, and anew for each generation", async () => {
+  it("maxRunDuration does not count the delay, and restarts with each generation", async () => {
     const cluster = await open();
     const again = workflow("again", { maxRunDuration: "10 s" }, async (ctx, left: number): Promise<string> => {
       await ctx.sleep("6 s");
@@ -267,7 +267,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("done");
   });
 
-  it("give a run that is retried its time again", async () => {
+  it("a retried run gets its full limits again", async () => {
     const cluster = await open();
     const limits = { maxRunDuration: "60 s", maxSuspendDuration: "50 s" } as const;
     const limited = workflow("asleep", limits, asleep.run);
@@ -282,7 +282,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("done");
   });
 
-  it("hold for programs that are data, whose warnings the snapshot knows of", async () => {
+  it("limits apply to programs with snapshots, and a snapshot remembers the warnings", async () => {
     const cluster = await open();
     const ticking = programWorkflow(
       "ticking",
@@ -328,7 +328,7 @@ describe.each(TEST_STORES)("limits of runs on $name", ({ create }) => {
   });
 });
 
-it("limits that can't be are refused", async () => {
+it("invalid limits are rejected", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const refused = { code: "OPTION_INVALID" };
   await expect(cluster.engine({ maxRunDuration: 0 })).rejects.toMatchObject(refused);

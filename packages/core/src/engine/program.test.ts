@@ -3,20 +3,20 @@ import { type Completion, type ProgramFactory, programWorkflow, type StepCommand
 import { DEFAULT_RETRY, resolveRetry } from "../model/retry.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** State of the small machine below: all of it is JSON. */
+/** The state of the program below. */
 interface Tally {
   readonly next: number;
   readonly sum: number;
 }
 
 interface Watched {
-  /** States it was started from. */
+  /** The snapshot of each start. Null if there was none. */
   readonly starts: Array<Tally | null>;
   readonly bodies: number[];
   readonly delivered: number[];
 }
 
-/** Adds up what `steps` steps give, one after the other; a program that is data, kept every third step. */
+/** Adds the results of `steps` sequential steps. Writes a snapshot every third step. */
 function tallyProgram(watched: Watched, work: (n: number) => unknown): ProgramFactory {
   return (host) => {
     let steps = 0;
@@ -74,13 +74,13 @@ function watching(): Watched {
 }
 
 for (const kind of TEST_STORES) {
-  describe(`a program that is data, on the store '${kind.name}'`, () => {
+  describe(`programs with snapshots, on the store '${kind.name}'`, () => {
     const closers: Array<() => Promise<void>> = [];
     afterEach(async () => {
       for (const close of closers.splice(0)) await close();
     });
 
-    it("is rewound to before its snapshot: it is fed its journal from the beginning, and keeps snapshots again", async () => {
+    it("a program rewound to before its snapshot is replayed from the start, and writes snapshots again", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
       const tally = programWorkflow<number, number>(
@@ -100,7 +100,7 @@ for (const kind of TEST_STORES) {
       expect(watched.bodies).toEqual([5, 6, 7, 8, 8]);
     });
 
-    it("runs on the same kernel as code", async () => {
+    it("a program writes the same journal as code", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
       const tally = programWorkflow<number, number>(
@@ -115,7 +115,7 @@ for (const kind of TEST_STORES) {
       );
     });
 
-    it("goes on from its last snapshot and gets only the records after it", async () => {
+    it("a program resumes from its last snapshot and receives only the later records", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const before = watching();
       const stuck = new Promise<never>(() => undefined);
@@ -140,7 +140,7 @@ for (const kind of TEST_STORES) {
       expect(after.bodies).toEqual([9, 10]);
     });
 
-    it("counts its limit from the rewind, though the record of it lies before the snapshot", async () => {
+    it("maxRunDuration counts from a rewind, even if the rewind is before the snapshot", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       let held: Array<() => void> = [];
       const work = (n: number): unknown => (n <= 3 ? n : new Promise<number>((resolve) => held.push(() => resolve(n))));
@@ -158,26 +158,26 @@ for (const kind of TEST_STORES) {
       expect(await cluster.finish(heir.run("r"))).toBe(10);
     });
 
-    it("keeps the count of tries of an open step over a crash", async () => {
+    it("a step keeps its attempt count after a crash", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const watched = watching();
-      let tries = 0;
+      let calls = 0;
       const tally = programWorkflow<number, number>(
         "tally",
         tallyProgram(watched, (n) => {
           if (n !== 4) return n;
-          tries += 1;
-          throw new Error(`try ${tries}`);
+          calls += 1;
+          throw new Error(`try ${calls}`);
         }),
       );
       const dead = await cluster.engine({ workflows: [tally] });
       await dead.start(tally, 5, { id: "t" });
       await cluster.world.advance("1 s");
-      expect(tries).toBe(2);
+      expect(calls).toBe(2);
       const heir = await cluster.takeOver(dead, { workflows: [tally] });
       await cluster.world.advance("1 minute");
       expect(await heir.run("t").status()).toBe("failed");
-      expect(tries).toBe(4);
+      expect(calls).toBe(4);
       expect(
         (await heir.run("t").journal()).filter((record) => record.location === "add-4").map(({ attempts }) => attempts),
       ).toEqual([1, 2, 3, 4]);

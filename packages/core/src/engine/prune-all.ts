@@ -7,23 +7,23 @@ import { type PruneOptions, type PruneReport, resolveRetention } from "./retenti
 const BATCH = 200;
 const BATCH_MAX = 10_000;
 
-/** Removes all that is older than it is kept, a bounded number of rows at a time, with a turn of the event loop between. */
+/** Prunes in batches until nothing is left to remove. Yields one event-loop turn between batches. */
 export async function pruneAll(
   config: Pick<EngineConfig, "store" | "retention" | "eventRetentionMs" | "world">,
   options: PruneOptions,
-  reaching: <T>(call: () => Promise<T>) => Promise<T>,
+  withRetry: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<PruneReport> {
   const { store, world } = config;
   const batch = options.batch ?? BATCH;
   if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX)
-    throw new PawlError("OPTION_INVALID", `batch is ${batch}; it has to be a whole number from 1 to ${BATCH_MAX}`);
+    throw new PawlError("OPTION_INVALID", `batch must be an integer from 1 to ${BATCH_MAX}; got ${batch}`);
   const retention =
     options.retention === undefined ? config.retention : resolveRetention(options.retention, config.eventRetentionMs);
   let sum: Pruned = NOTHING_PRUNED;
   for (let done = false; !done && options.signal?.aborted !== true; ) {
-    const round = await reaching(() => pruneOnce(store, retention, batch));
-    sum = added(sum, round);
-    done = round.done;
+    const pruned = await withRetry(() => pruneOnce(store, retention, batch));
+    sum = added(sum, pruned);
+    done = pruned.done;
     options.onProgress?.(reportOf(sum));
     await new Promise<void>((resolve) => world.eventLoop.afterTurn(resolve));
   }

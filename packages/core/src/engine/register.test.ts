@@ -3,7 +3,7 @@ import { childPost, messagePost, type ProgramFactory, programWorkflow, topicPost
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 for (const kind of TEST_STORES) {
-  describe(`workflows that an engine hears of later, on the store '${kind.name}'`, () => {
+  describe(`register, on the store '${kind.name}'`, () => {
     const closers: Array<() => Promise<void>> = [];
     afterEach(async () => {
       for (const close of closers.splice(0)) await close();
@@ -11,7 +11,7 @@ for (const kind of TEST_STORES) {
 
     const greet = workflow("greet", async (ctx, name: string) => await ctx.step("say", () => `hello ${name}`));
 
-    it("are worked on from then on, by an engine that knew none", async () => {
+    it("an engine without workflows executes a workflow registered later", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const engine = await cluster.engine();
       const run = await engine.start(greet, "ann");
@@ -22,7 +22,7 @@ for (const kind of TEST_STORES) {
       expect(await cluster.result(await engine.start(greet, "bob"))).toBe("hello bob");
     });
 
-    it("are worked on beside others, and a name and version that is known keeps its code", async () => {
+    it("a registered workflow runs beside others, and an existing name and version keeps its code", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const engine = await cluster.engine({ workflows: [greet] });
       const other = workflow("other", async (_ctx, n: number) => n + 1);
@@ -32,7 +32,7 @@ for (const kind of TEST_STORES) {
       expect(await cluster.result(await engine.start(greet, "ann"))).toBe("hello ann");
     });
 
-    it("are taken over by a worker that knows them after a crash", async () => {
+    it("a run of a registered workflow is taken over after a crash by a worker that has the workflow", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const engine = await cluster.engine();
       await engine.register(workflow("greet", async () => await new Promise<string>(() => undefined)));
@@ -43,27 +43,27 @@ for (const kind of TEST_STORES) {
     });
   });
 
-  describe(`what a program posts, on the store '${kind.name}'`, () => {
+  describe(`posts of programs, on the store '${kind.name}'`, () => {
     const closers: Array<() => Promise<void>> = [];
     afterEach(async () => {
       for (const close of closers.splice(0)) await close();
     });
 
-    it("reaches a child, another run and a topic, in the run's own commit", async () => {
+    it("posts of a program reach a child, another run and a topic in the commit of the run", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const child = workflow("child", async (_ctx, n: number) => n * 2);
       const listener = workflow("listener", async (ctx) => [await ctx.listen("hi"), await ctx.awaitEvent("news")]);
       const poster: ProgramFactory = (host) => {
-        const told = { issuedAt: 0, value: undefined, detail: null, settle: () => undefined } as const;
+        const rest = { issuedAt: 0, value: undefined, detail: null, settle: () => undefined } as const;
         return {
           start() {
             const message = messagePost(host, "tell", { to: "l", name: "hi", value: 1 });
-            host.issue({ kind: "post", record: "send", location: "tell", post: message, ...told });
+            host.issue({ kind: "post", record: "send", location: "tell", post: message, ...rest });
             const event = { topic: "news", value: 2, deliver: "all", consume: "one", expireAfter: "1 h" } as const;
             const post = topicPost(host, "emit", event);
-            host.issue({ kind: "post", record: "emit", location: "emit", post, ...told });
+            host.issue({ kind: "post", record: "emit", location: "emit", post, ...rest });
             const start = childPost(host, "kid", { workflow: child, input: 21 });
-            host.issue({ kind: "post", record: "spawn", location: "kid", post: start, ...told });
+            host.issue({ kind: "post", record: "spawn", location: "kid", post: start, ...rest });
             host.issue({
               kind: "wait",
               record: "child",
@@ -82,13 +82,13 @@ for (const kind of TEST_STORES) {
       };
       const posting = programWorkflow<null, unknown>("posting", poster);
       const engine = await cluster.engine({ workflows: [child, listener, posting] });
-      const heard = await engine.start(listener, undefined, { id: "l" });
+      const target = await engine.start(listener, undefined, { id: "l" });
       const run = await engine.start(posting, null);
       expect(await cluster.result(run)).toBe(42);
-      expect(await cluster.result(heard)).toMatchObject([{ value: 1 }, { value: 2 }]);
+      expect(await cluster.result(target)).toMatchObject([{ value: 1 }, { value: 2 }]);
     });
 
-    it("ends when it is closed by its own location, and nothing beside it", async () => {
+    it("closing a location ends its command and no other", async () => {
       const cluster = await kind.create((close) => closers.push(close));
       const closing: ProgramFactory = (host) => {
         const wait = (location: string, settle: (value: unknown) => void): void =>

@@ -4,7 +4,7 @@ import { crashEverywhere } from "../testing/crash-everywhere.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) => {
-  it("of Promise.all over steps, sleeps and children gives what it gave, each step once unless its record was lost", async () => {
+  it("replay of Promise.all over steps and sleeps returns the same results, whichever commit the process crashes at", async () => {
     const make = () => {
       const ran: string[] = [];
       const body = (name: string) => (): string => {
@@ -38,7 +38,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("of Promise.race keeps its winner, and what comes after it", async () => {
+  it("replay of Promise.race returns the same winner", async () => {
     const make = () => {
       const ran: string[] = [];
       const race = workflow("race", async (ctx) => {
@@ -63,7 +63,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     );
   });
 
-  it("of Promise.allSettled gives failures and values alike", async () => {
+  it("replay of Promise.allSettled returns the same values and failures", async () => {
     const make = () => {
       const ran: string[] = [];
       const settled = workflow("settled", async (ctx) => {
@@ -96,7 +96,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     );
   });
 
-  it("of hand-written concurrency is as it happened: a queue of three workers over ten items", async () => {
+  it("replay of three concurrent workers over ten items executes each item once", async () => {
     const make = () => {
       const ran: string[] = [];
       const pool = workflow("pool", async (ctx) => {
@@ -129,7 +129,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(outputs.size).toBe(1);
   });
 
-  it("delivers a message in the middle of it all exactly once", async () => {
+  it("messages are received exactly once, whichever commit the process crashes at", async () => {
     const make = () => {
       const ran: string[] = [];
       const mixed = workflow("mixed", async (ctx) => {
@@ -159,7 +159,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     );
   });
 
-  it("gives the same time, random numbers and uuids, and logs nothing twice", async () => {
+  it("replay returns the same time, random numbers and uuids, and logs nothing twice", async () => {
     const cluster = await create(onTestFinished);
     const seen: unknown[][] = [];
     const drawn = workflow("drawn", async (ctx) => {
@@ -191,7 +191,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(lines[0]).toMatchObject({ level: "info", fields: { run: run.id, n: 1 } });
   });
 
-  it("gives other random numbers to other runs and to other generations", async () => {
+  it("each run and each generation has different random numbers", async () => {
     const cluster = await create(onTestFinished);
     const draws = workflow("draws", async (ctx, got: number[]): Promise<unknown> => {
       const next = [...got, ctx.random()];
@@ -203,7 +203,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(new Set(outputs.flat()).size).toBe(6);
   });
 
-  it("gives objects that are the same as in the first execution", async () => {
+  it("replay returns the same values as the first execution", async () => {
     const cluster = await create(onTestFinished);
     const value = {
       date: new Date(0),
@@ -244,7 +244,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  it.runIf(staysHot)("of a long run that is hot costs nothing: a wake-up replays no step", async () => {
+  it.runIf(staysHot)("a hot run resumes without replay", async () => {
     const cluster = await create(onTestFinished);
     let passes = 0;
     const long = workflow("long", async (ctx: Ctx) => {
@@ -262,7 +262,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(await cluster.result(run)).toBe(1);
   });
 
-  it("happens when a run was forgotten for want of room, and gives the same", async () => {
+  it("a run evicted because of hotRuns is replayed with the same result", async () => {
     const cluster = await create(onTestFinished);
     const passes = new Map<string, number>();
     const waits = workflow("waits", async (ctx, n: number) => {
@@ -282,7 +282,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect([...passes.values()]).toEqual([2, 2, 2, 2, 1, 1]);
   });
 
-  it.runIf(staysHot)("happens when runs were forgotten because they hold too many bytes", async () => {
+  it.runIf(staysHot)("runs evicted because of hotBytes are replayed", async () => {
     const cluster = await create(onTestFinished);
     let passes = 0;
     const heavy = workflow("heavy", async (ctx) => {
@@ -299,7 +299,7 @@ describe.each(TEST_STORES)("replay, on the store $name", ({ create, staysHot }) 
     expect(passes).toBe(6);
   });
 
-  it("happens when sleeping runs were forgotten for want of room", async () => {
+  it("sleeping runs evicted because of hotRuns end at their time", async () => {
     const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx, n: number) => {
       await ctx.sleep(`${n + 1} s`);

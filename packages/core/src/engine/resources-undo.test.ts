@@ -3,7 +3,7 @@ import { type Ctx, workflow } from "../index.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** A resource that is there at once the first time, and later only when it is let. */
+/** A resource whose first acquire succeeds at once. Later acquires wait for `let`. */
 function slowAgain() {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -22,8 +22,8 @@ function undoable(ctx: Ctx, undone: Set<string>): Promise<string> {
   return ctx.step("done", () => ctx.runId, { rollback: (runId) => void undone.add(runId) });
 }
 
-describe.each(TEST_STORES)("a run with a resource that undoes what it did, on the store $name", ({ create }) => {
-  it("hears of the end of what undoes its child, whatever commit a process dies at", async () => {
+describe.each(TEST_STORES)("compensation with resources, on the store $name", ({ create }) => {
+  it("a compensating run waits for its child's compensation, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const undone = new Set<string>();
@@ -51,7 +51,7 @@ describe.each(TEST_STORES)("a run with a resource that undoes what it did, on th
     expect(crashes).toBeGreaterThan(10);
   });
 
-  it("is cancelled with its parent though the resource is being acquired, whatever commit a process dies at", async () => {
+  it("a child is cancelled with its parent while it acquires a resource, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const undone = new Set<string>();

@@ -3,68 +3,68 @@ import { CriticalError, checkReplay, type EngineEvent, workflow } from "../index
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** Things that are acquired and released, and a list of what happened. */
+/** Numbered resources, and a log of their acquires and releases. */
 function depot() {
-  const told: string[] = [];
+  const trace: string[] = [];
   const counts = new Map<string, number>();
   const open = new Set<string>();
   return {
-    told,
+    trace,
     open,
     how: (name: string) => ({
       acquire: () => {
         const count = (counts.get(name) ?? 0) + 1;
         counts.set(name, count);
         open.add(`${name}${count}`);
-        told.push(`+${name}${count}`);
+        trace.push(`+${name}${count}`);
         return `${name}${count}`;
       },
       release: (value: string) => {
         open.delete(value);
-        told.push(`-${value}`);
+        trace.push(`-${value}`);
       },
     }),
   };
 }
 
 describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
-  it("is acquired before it is given, held while the run works, and released last first when the run completes", async () => {
+  it("resources are held while the run executes, and released in reverse order when it completes", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const two = workflow("two", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
       const b = await ctx.resource("b", { ...how("b"), acquire: async () => how("b").acquire() });
-      await ctx.step("use", () => told.push(`use ${a.value} ${b.value}`));
+      await ctx.step("use", () => trace.push(`use ${a.value} ${b.value}`));
       return a.name;
     });
     const engine = await cluster.engine({ workflows: [two] });
     const run = await engine.start(two, undefined);
     expect(await cluster.result(run)).toBe("a");
-    expect(told).toEqual(["+a1", "+b1", "use a1 b1", "-b1", "-a1"]);
+    expect(trace).toEqual(["+a1", "+b1", "use a1 b1", "-b1", "-a1"]);
     expect((await run.journal()).map(({ location }) => location)).toEqual(["use"]);
   });
 
-  it("is released when the run fails", async () => {
+  it("resources are released when the run fails", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const bad = workflow("bad", async (ctx) => {
       await ctx.resource("a", how("a"));
       throw new Error("no");
     });
     const engine = await cluster.engine({ workflows: [bad] });
     expect(await cluster.failure(await engine.start(bad, undefined))).toMatchObject({ cause: { message: "no" } });
-    expect(told).toEqual(["+a1", "-a1"]);
+    expect(trace).toEqual(["+a1", "-a1"]);
   });
 
-  it("is released while the run is suspended and acquired again before it goes on, in a hot session", async () => {
+  it("a resource is released while a hot run is suspended, and acquired again before it resumes", async () => {
     const cluster = await create(onTestFinished);
-    const { told, open, how } = depot();
+    const { trace, open, how } = depot();
     const waits = workflow("waits", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
       const b = await ctx.resource("b", how("b"));
-      await ctx.step("one", () => told.push(`one ${a.value}`));
+      await ctx.step("one", () => trace.push(`one ${a.value}`));
       const { value } = await ctx.listen<string>("go");
-      await ctx.step("two", () => told.push(`two ${a.value} ${b.value} ${value}`));
+      await ctx.step("two", () => trace.push(`two ${a.value} ${b.value} ${value}`));
     });
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -74,15 +74,15 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     await run.send("go", "x");
     await cluster.result(run);
     const again = ["+a2", "+b2", "two a2 b2 x", "-b2", "-a2"];
-    expect(told).toEqual(["+a1", "+b1", "one a1", "-b1", "-a1", ...again]);
+    expect(trace).toEqual(["+a1", "+b1", "one a1", "-b1", "-a1", ...again]);
   });
 
-  it("is acquired fresh by another worker, whose replay runs no step again", async () => {
+  it("another worker acquires its own resource, and its replay executes no step", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const waits = workflow("waits", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
-      await ctx.step("one", () => told.push(`one ${a.value}`));
+      await ctx.step("one", () => trace.push(`one ${a.value}`));
       await ctx.sleep("1 minute");
       return ctx.step("two", () => a.value);
     });
@@ -91,10 +91,10 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     await cluster.world.settle();
     const second = await cluster.takeOver(first, { workflows: [waits] });
     expect(await cluster.finish(second.run(run.id))).toBe("a2");
-    expect(told).toEqual(["+a1", "one a1", "-a1", "+a2", "-a2"]);
+    expect(trace).toEqual(["+a1", "one a1", "-a1", "+a2", "-a2"]);
   });
 
-  it("never stays open behind a run, at whichever commit a worker dies, and changes nothing of the run's order", async () => {
+  it("no resource stays acquired and the order of the run stays the same, whichever commit the worker crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const doomedDepot = depot();
@@ -126,12 +126,12 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("is released when the run is cancelled, paused or lost", async () => {
+  it("resources are released when the run is cancelled, paused or lost", async () => {
     const cluster = await create(onTestFinished);
-    const { told, open, how } = depot();
+    const { trace, open, how } = depot();
     const busy = workflow("busy", async (ctx) => {
       const a = await ctx.resource("a", how("a"));
-      await ctx.step("use", () => new Promise(() => told.push(`use ${a.value}`)));
+      await ctx.step("use", () => new Promise(() => trace.push(`use ${a.value}`)));
     });
     const engine = await cluster.engine({ workflows: [busy] });
     const cancelled = await engine.start(busy, undefined);
@@ -144,20 +144,20 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect([...open]).toEqual([]);
   });
 
-  it("is released at each continueAs and acquired by the next generation", async () => {
+  it("a resource is released at each continueAs and acquired by the next generation", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const again = workflow("again", async (ctx, n: number): Promise<number> => {
       const a = await ctx.resource("a", how("a"));
-      await ctx.step("use", () => told.push(`use ${a.value}`));
+      await ctx.step("use", () => trace.push(`use ${a.value}`));
       return n === 0 ? 0 : await ctx.continueAs(n - 1);
     });
     const engine = await cluster.engine({ workflows: [again] });
     expect(await cluster.result(await engine.start(again, 1))).toBe(0);
-    expect(told).toEqual(["+a1", "use a1", "-a1", "+a2", "use a2", "-a2"]);
+    expect(trace).toEqual(["+a1", "use a1", "-a1", "+a2", "use a2", "-a2"]);
   });
 
-  it("whose acquire fails is tried again by its policy, while the program waits", async () => {
+  it("a failed acquire is retried according to its policy", async () => {
     const cluster = await create(onTestFinished);
     const at: number[] = [];
     const start = cluster.world.now();
@@ -177,9 +177,9 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect(at).toEqual([0, 1_000, 4_000]);
   });
 
-  it("that can't be acquired fails the run with a code and releases the others, wherever in the journal it was asked for", async () => {
+  it("a run fails with RESOURCE_UNAVAILABLE if a resource cannot be acquired, and releases the others", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     let broken = false;
     const needs = workflow("needs", async (ctx) => {
       await ctx.resource("a", how("a"));
@@ -191,7 +191,7 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
       });
       await ctx.step("use", () => b.value);
       await ctx.sleep("1 minute");
-      await ctx.step("again", () => told.push(b.value));
+      await ctx.step("again", () => trace.push(b.value));
     });
     const first = await cluster.engine({ workflows: [needs] });
     const run = await first.start(needs, undefined);
@@ -202,12 +202,12 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     const error = await cluster.failure(second.run(run.id));
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { code: "RESOURCE_UNAVAILABLE" } });
     expect((error.cause as Error).message).toContain(`resource b of run ${run.id}`);
-    expect(told).toEqual(["+a1", "-a1", "+a2", "-a2"]);
+    expect(trace).toEqual(["+a1", "-a1", "+a2", "-a2"]);
   });
 
-  it("whose release fails is logged and told, and harms neither the run nor the resources before it", async () => {
+  it("a failed release is logged and emitted, and affects neither the run nor other resources", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const messy = workflow("messy", async (ctx) => {
       await ctx.resource("a", how("a"));
       await ctx.resource("b", {
@@ -223,27 +223,27 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     engine.on("resource.releaseFailed", (event) => events.push(event));
     const run = await engine.start(messy, undefined);
     expect(await cluster.result(run)).toBe("done");
-    expect(told).toEqual(["+a1", "-a1"]);
+    expect(trace).toEqual(["+a1", "-a1"]);
     expect(events).toMatchObject([{ runId: run.id, workflow: "messy", resource: "b", error: { message: "stuck" } }]);
     expect(cluster.log).toMatchObject([{ level: "error", text: "resource release failed" }]);
   });
 
-  it("without a release disposes of itself, if it can", async () => {
+  it("a disposable resource without a release function is disposed", async () => {
     const cluster = await create(onTestFinished);
-    const told: string[] = [];
+    const trace: string[] = [];
     const uses = workflow("uses", async (ctx) => {
       await ctx.resource("plain", { acquire: () => 7 });
-      await ctx.resource("sync", { acquire: () => ({ [Symbol.dispose]: () => told.push("sync") }) });
-      await ctx.resource("async", { acquire: () => ({ [Symbol.asyncDispose]: async () => told.push("async") }) });
+      await ctx.resource("sync", { acquire: () => ({ [Symbol.dispose]: () => trace.push("sync") }) });
+      await ctx.resource("async", { acquire: () => ({ [Symbol.asyncDispose]: async () => trace.push("async") }) });
     });
     const engine = await cluster.engine({ workflows: [uses] });
     await cluster.result(await engine.start(uses, undefined));
-    expect(told).toEqual(["async", "sync"]);
+    expect(trace).toEqual(["async", "sync"]);
   });
 
-  it("that is acquired too late is released at once, and the one who waits is told", async () => {
+  it("a resource acquired after the run was cancelled is released at once", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     let go: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -266,12 +266,12 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     expect((signal as AbortSignal | null)?.aborted).toBe(true);
     go();
     await cluster.world.settle();
-    expect(told).toEqual(["+a1", "-a1"]);
+    expect(trace).toEqual(["+a1", "-a1"]);
   });
 
-  it("is released before a shutdown is over", async () => {
+  it("shutdown waits for the release of resources", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     let go: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -284,7 +284,7 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
           how("a").release(value);
         },
       });
-      await ctx.step("use", () => new Promise(() => told.push(`use ${a.value}`)));
+      await ctx.step("use", () => new Promise(() => trace.push(`use ${a.value}`)));
     });
     const engine = await cluster.engine({ workflows: [busy] });
     await engine.start(busy, undefined);
@@ -298,12 +298,12 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     go();
     await cluster.world.settle();
     await stopped;
-    expect(told).toEqual(["+a1", "use a1", "-a1"]);
+    expect(trace).toEqual(["+a1", "use a1", "-a1"]);
   });
 
-  it("is neither acquired nor in the way when a replay is checked", async () => {
+  it("checkReplay acquires no resource, and an added resource is no finding", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     const plain = workflow("flow", async (ctx) => {
       await ctx.step("one", () => 1);
       await ctx.listen("go");
@@ -319,12 +319,12 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
     const asked = checkReplay({ store: cluster.connect(), workflows: [withResource], world: cluster.world });
     await cluster.world.settle();
     expect(await asked).toMatchObject({ findings: [] });
-    expect(told).toEqual([]);
+    expect(trace).toEqual([]);
   });
 
-  it("is held while what a run did is undone, and what can't be acquired has it undone too", async () => {
+  it("resources are held during compensation, and a failed acquire compensates the run", async () => {
     const cluster = await create(onTestFinished);
-    const { told, how } = depot();
+    const { trace, how } = depot();
     let broken = false;
     const saga = workflow("saga", async (ctx, ends: boolean) => {
       const a = await ctx.resource("a", how("a"));
@@ -333,23 +333,23 @@ describe.each(TEST_STORES)("a resource, on the store $name", ({ create }) => {
           if (broken) throw new CriticalError("gone");
         },
       });
-      await ctx.step("book", () => a.value, { rollback: (value) => void told.push(`undo ${value} with ${a.value}`) });
+      await ctx.step("book", () => a.value, { rollback: (value) => void trace.push(`undo ${value} with ${a.value}`) });
       if (ends) throw new Error("no");
       await ctx.listen("go");
     });
     const engine = await cluster.engine({ workflows: [saga], hotRuns: 1 });
     await cluster.failure(await engine.start(saga, true));
-    expect(told.splice(0)).toEqual(["+a1", "undo a1 with a1", "-a1"]);
+    expect(trace.splice(0)).toEqual(["+a1", "undo a1 with a1", "-a1"]);
     const run = await engine.start(saga, false);
     await cluster.world.settle();
     broken = true;
     await run.send("go", null);
     await cluster.world.settle();
     expect(await cluster.failure(run)).toMatchObject({ cause: { code: "RESOURCE_UNAVAILABLE" } });
-    expect(told).toEqual(["+a2", "-a2", "+a3", "undo a2 with a3", "-a3"]);
+    expect(trace).toEqual(["+a2", "-a2", "+a3", "undo a2 with a3", "-a3"]);
   });
 
-  it("refuses a name that can't be one", async () => {
+  it("ctx.resource rejects an invalid name", async () => {
     const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => ctx.resource("", { acquire: () => 1 }));
     const engine = await cluster.engine({ workflows: [odd] });

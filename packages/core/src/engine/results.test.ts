@@ -3,7 +3,7 @@ import { workflow } from "../index.ts";
 import type { Store } from "../store/store.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** A store whose hints are lost: other processes' commits are found by polling alone. */
+/** A store without hints: commits of other processes are found only by polling. */
 function withoutHints(store: Store): Store {
   return new Proxy(store, {
     get(target, key) {
@@ -14,8 +14,8 @@ function withoutHints(store: Store): Store {
   });
 }
 
-describe.each(TEST_STORES)("results of runs that others work on, on the store $name", ({ create }) => {
-  it("are all heard of by polling, however many are waited for", async () => {
+describe.each(TEST_STORES)("results of remote runs, on the store $name", ({ create }) => {
+  it("polling finds the results of 250 awaited runs, although one poll reads 100", async () => {
     const cluster = await create(onTestFinished);
     const double = workflow("double", async (_ctx, n: number) => 2 * n);
     const client = await cluster.engine({ through: withoutHints });

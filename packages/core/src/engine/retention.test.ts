@@ -15,7 +15,7 @@ const job = workflow("job", async (ctx, input: "completed" | "failed" | "cancell
 describe.each(TEST_STORES)("retention on $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
-  it("removes runs by their status, each after its own time, and no run that is open", async () => {
+  it("ended runs are removed after the retention of their status, and open runs are kept", async () => {
     const cluster = await open();
     const retention = { completed: "2 min", failed: "6 min", cancelled: "4 min" } as const;
     const engine = await cluster.engine({ workflows: [job], retention });
@@ -37,7 +37,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
     expect(await engine.run("open").status()).toBe("completed");
   });
 
-  it("keeps everything unless it was asked for", async () => {
+  it("without retention nothing is removed", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [job] });
     await engine.start(job, "completed", { id: "r" });
@@ -46,7 +46,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
     expect(await engine.prune()).toEqual({ runs: 0, deadLetters: 0, entries: 0, expired: 0 });
   });
 
-  it("goes on soon when there is more than one batch", async () => {
+  it("the next batch follows soon if one batch does not remove everything", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [job], retention: { completed: "1 minute" } });
     await Promise.all(Array.from({ length: 450 }, () => engine.start(job, "completed")));
@@ -57,7 +57,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
     expect(await left()).toBe(0);
   });
 
-  it("removes dead letters after their time", async () => {
+  it("dead letters are removed after their retention", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [job], retention: { deadLetters: "2 min" } });
     const run = await engine.start(job, "open");
@@ -70,7 +70,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
     expect((await engine.deadLetters.list()).items).toHaveLength(0);
   });
 
-  it("by hand removes all there is, in batches, tells of each, and can be ended between two", async () => {
+  it("prune removes everything in batches, reports each, and can be aborted between two", async () => {
     const cluster = await open();
     const engine = await cluster.engine({ workflows: [job] });
     await Promise.all(Array.from({ length: 25 }, () => engine.start(job, "completed")));
@@ -89,7 +89,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
     expect((await engine.list()).items.map(({ id }) => id)).toEqual(["open"]);
   });
 
-  it("keeps what a run that is open may have to undo: its children, and theirs", async () => {
+  it("ended descendants of an open run are kept, because it may have to compensate them", async () => {
     const cluster = await open();
     const leaf = workflow("leaf", async () => "leaf");
     const middle = workflow("middle", async (ctx) => await ctx.child(leaf, undefined));
@@ -107,7 +107,7 @@ describe.each(TEST_STORES)("retention on $name", ({ create }) => {
   });
 });
 
-it("a backlog that lasts is worked on by one loop, not by more and more", async () => {
+it("a lasting backlog is pruned by a single loop", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   let prunes = 0;
   const through = (store: Store): Store =>
@@ -123,7 +123,7 @@ it("a backlog that lasts is worked on by one loop, not by more and more", async 
   expect(prunes).toBeLessThanOrEqual(1 + (4 * 60_000) / 200);
 });
 
-it("a retention that can't be is refused", async () => {
+it("an invalid retention is rejected", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const refused = { code: "OPTION_INVALID" };
   await expect(cluster.engine({ retention: { completed: -1 } })).rejects.toMatchObject({ code: "DURATION_INVALID" });

@@ -2,7 +2,7 @@ import { type Duration, parseDuration } from "../model/duration.ts";
 import { PawlError } from "../model/errors.ts";
 import type { Retention } from "../worker/retention-loop.ts";
 
-/** How long what is over is kept. What is not named is kept for ever. */
+/** How long ended runs, by status, and dead letters are kept. Default for each: forever. */
 export interface RetentionOptions {
   readonly completed?: Duration;
   readonly failed?: Duration;
@@ -10,34 +10,34 @@ export interface RetentionOptions {
   readonly deadLetters?: Duration;
 }
 
-/** What `engine.prune` has removed. */
+/** The number of rows that `engine.prune` removed. */
 export interface PruneReport {
   readonly runs: number;
   readonly deadLetters: number;
-  /** Ids of messages and events that were received long ago. */
+  /** Ids of received messages and events, which were kept to detect duplicates. */
   readonly entries: number;
-  /** Events whose time was over; they are dead letters. */
+  /** Expired events. They became dead letters. */
   readonly expired: number;
 }
 
 export interface PruneOptions {
-  /** In place of the engine's. */
+  /** Default: the `retention` of the engine. */
   readonly retention?: RetentionOptions;
-  /** Rows of a kind that one commit removes. Default 200. */
+  /** The maximum number of rows of each kind that one commit removes. Default 200. */
   readonly batch?: number;
-  /** Called after each batch with what was removed so far. */
+  /** Called after each batch with the totals so far. */
   readonly onProgress?: (report: PruneReport) => void;
-  /** Ends it after the batch that is under way. */
+  /** Stops after the current batch. */
   readonly signal?: AbortSignal;
 }
 
 const KINDS = ["completed", "failed", "cancelled", "deadLetters"] as const;
 
-/** `receivedMs` is how long the ids of what was received are known. */
+/** `receivedMs` is how long the ids of received messages and events are kept. */
 export function resolveRetention(options: RetentionOptions, receivedMs: number): Retention {
   for (const kind of Object.keys(options)) {
     if (!KINDS.includes(kind as (typeof KINDS)[number]))
-      throw new PawlError("OPTION_INVALID", `retention has no ${kind}; it knows ${KINDS.join(", ")}`);
+      throw new PawlError("OPTION_INVALID", `unknown retention key "${kind}"; use ${KINDS.join(", ")}`);
   }
   const ms = (kind: (typeof KINDS)[number]): number | null => {
     const duration = options[kind];

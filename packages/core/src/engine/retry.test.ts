@@ -3,7 +3,7 @@ import { workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
-  it("lets a run go on from the step whose tries were used up; what was done before is not done again", async () => {
+  it("retry continues from the failed step, and does not execute earlier steps again", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     let broken = true;
@@ -22,12 +22,12 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     expect(await engine.retry("r", { id: "again", by: "ann", why: "it is back" })).toMatchObject({ records: 3 });
     expect(await cluster.finish(engine.run("r"))).toBe(6);
     expect(ran).toEqual(["reserve", "charge", "charge", "charge", "charge", "ship"]);
-    // The same act again changes nothing, although the run has ended since.
+    // A repeated retry with the same id changes nothing, although the run has ended since.
     expect(await engine.retry("r", { id: "again" })).toMatchObject({ records: 3 });
     expect(await engine.run("r").status()).toBe("completed");
   });
 
-  it("of a run whose own code failed goes on from its last record, with the code that is there", async () => {
+  it("retry after a failure in workflow code continues from the last record, with the current code", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const code = (isFixed: boolean) =>
@@ -46,7 +46,7 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     expect(ran).toEqual(["reserve"]);
   });
 
-  it("starts a child that failed anew, and waits for that one", async () => {
+  it("retry starts a failed child again and waits for the new one", async () => {
     const cluster = await create(onTestFinished);
     let broken = true;
     const child = workflow("child", async (ctx) => {
@@ -62,7 +62,7 @@ describe.each(TEST_STORES)("engine.retry, on the store $name", ({ create }) => {
     expect(await cluster.finish(engine.run("r"))).toBe("worked");
   });
 
-  it("refuses a run that has not failed, one that is not there, and one that has undone its steps", async () => {
+  it("retry rejects a run that has not failed, a missing run and a compensated run", async () => {
     const cluster = await create(onTestFinished);
     const fine = workflow("fine", async () => 1);
     const undone = workflow("undone", async (ctx) => {

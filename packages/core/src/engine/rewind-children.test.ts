@@ -2,13 +2,13 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { CriticalError, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(TEST_STORES)("a rewind of a run whose children were removed, on the store $name", ({ create }) => {
-  it("is refused where the run would wait for the end of one that is gone, and goes to a place before it", async () => {
+describe.each(TEST_STORES)("rewinding a run with removed children, on the store $name", ({ create }) => {
+  it("a rewind is rejected if the run would wait for a removed child, and accepted to before its start", async () => {
     const cluster = await create(onTestFinished);
     const slow = workflow("slow", (ctx) => ctx.sleep("1 year"));
     const quick = workflow("quick", async () => 1);
     const parent = workflow("parent", async (ctx) => {
-      // It is open, so the parent stays.
+      // Retention keeps the parent while this child is open.
       await ctx.startChild(slow, undefined, { onParentClose: "abandon" });
       return await ctx.child(quick, undefined);
     });
@@ -29,8 +29,8 @@ describe.each(TEST_STORES)("a rewind of a run whose children were removed, on th
   });
 });
 
-describe.each(TEST_STORES)("a rewind of a run that has ended, on the store $name", ({ create }) => {
-  it("is refused while a child that is cancelled with it has not ended, whose end could be missed", async () => {
+describe.each(TEST_STORES)("rewinding an ended run, on the store $name", ({ create }) => {
+  it("a rewind of an ended run is rejected while a child is still being cancelled", async () => {
     const cluster = await create(onTestFinished);
     const undone: Array<() => void> = [];
     const kid = workflow("kid", async (ctx) => {

@@ -15,7 +15,7 @@ function threeSteps() {
 }
 
 describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
-  it("runs a completed run again from a location, and the journal says who did it and why", async () => {
+  it("a rewind runs a completed run again from a location, and records who did it and why", async () => {
     const cluster = await create(onTestFinished);
     const { three } = threeSteps();
     const engine = await cluster.engine({ workflows: [three] });
@@ -33,7 +33,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     });
   });
 
-  it("begins anew at 0, and takes a seq as well as a location", async () => {
+  it("a rewind accepts a location or a seq, and 0 for the start", async () => {
     const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
     const engine = await cluster.engine({ workflows: [three] });
@@ -47,7 +47,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(ran).toHaveLength(7);
   });
 
-  it("takes a run from whoever works on it: what its step brings is dropped", async () => {
+  it("a rewind fences the current worker and discards the result of its step", async () => {
     const cluster = await create(onTestFinished);
     const bodies: Array<(value: string) => void> = [];
     const aborted: string[] = [];
@@ -70,7 +70,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await cluster.finish(run)).toBe("second");
   });
 
-  it("keeps what was claimed since, when the store's answer is late", async () => {
+  it("a late reply to a rewind does not discard a session that was opened since", async () => {
     const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
     let answer: () => void = () => undefined;
@@ -97,7 +97,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(ran.join("")).toBe("abcc");
   });
 
-  it("holds a run that changes each time it was read", async () => {
+  it("a rewind succeeds although the run commits after each read", async () => {
     const cluster = await create(onTestFinished);
     const bodies: Array<() => void> = [];
     const busy = workflow("busy", async (ctx) => {
@@ -127,7 +127,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(locations).toEqual(["s0", "~", "s1", "s2", "s3", "s4", "s5"]);
   });
 
-  it("counts time from the rewind: what sleeps or times out after it begins then", async () => {
+  it("sleeps and timeouts after a rewind count from the time of the rewind", async () => {
     const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx) => {
       await ctx.step("a", () => 1);
@@ -149,7 +149,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(second).toBeGreaterThan(first);
   });
 
-  it("lets a run go on that took too long: its time begins with the rewind", async () => {
+  it("maxRunDuration counts from the rewind", async () => {
     const cluster = await create(onTestFinished);
     let naps = 30;
     const long = workflow("long", { maxRunDuration: "10 s" }, async (ctx) => {
@@ -168,7 +168,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("rested");
   });
 
-  it("gives back the messages of what is dropped, before those that came later; or drops them", async () => {
+  it("a rewind returns received messages to the inbox, ahead of newer ones, or drops them", async () => {
     const cluster = await create(onTestFinished);
     const reads = workflow("reads", async (ctx) => {
       const got: unknown[] = [];
@@ -191,7 +191,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual([1, 4, 5, "other"]);
   });
 
-  it("is never older than the acts before it, wherever the clock has gone", async () => {
+  it("record times never decrease, even if the clock goes back between two rewinds", async () => {
     const cluster = await create(onTestFinished);
     const { three } = threeSteps();
     const engine = await cluster.engine({ workflows: [three] });
@@ -205,7 +205,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(times).toEqual([...times].sort((left, right) => left - right));
   });
 
-  it("of a run that undoes what it did waits for its end; then no step that was undone stays", async () => {
+  it("a compensating run cannot be rewound, and after its end only to before its rolled-back steps", async () => {
     const cluster = await create(onTestFinished);
     let undo: (() => void) | null = null;
     let isBroken = true;
@@ -229,7 +229,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ status: "completed", undo: expect.any(String) });
   });
 
-  it("refuses what it can't do, and changes nothing", async () => {
+  it("a rewind rejects missing records and runs, and changes nothing", async () => {
     const cluster = await create(onTestFinished);
     const { three } = threeSteps();
     const engine = await cluster.engine({ workflows: [three] });
@@ -244,7 +244,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(await cluster.dump()).toBe(before);
   });
 
-  it("is done once under one id, also when other acts came between; the same id for another act is refused", async () => {
+  it("a rewind with the same id is done once, and its id is rejected for another rewind", async () => {
     const cluster = await create(onTestFinished);
     const { three, ran } = threeSteps();
     const engine = await cluster.engine({ workflows: [three] });
@@ -262,7 +262,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(acts.map(({ value }) => (value as { id: string }).id)).toEqual(["once", "between"]);
   });
 
-  it("answers what was done, when the same was asked for elsewhere and was faster", async () => {
+  it("a rewind returns the result of a concurrent rewind with the same id", async () => {
     const cluster = await create(onTestFinished);
     const waiting = workflow("waiting", async (ctx) => {
       await ctx.step("a", () => 1);
@@ -288,7 +288,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
     expect(done).toMatchObject({ records: 2 });
   });
 
-  it("is there as a whole or not at all, wherever its engine ends, and the run comes to its end", async () => {
+  it("a rewind is applied as a whole or not at all, whichever commit the engine crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const { three, ran } = threeSteps();
@@ -296,7 +296,7 @@ describe.each(TEST_STORES)("rewinding, on the store $name", ({ create }) => {
       const client = await cluster.engine();
       await client.start(three, undefined, { id: "r" });
       await cluster.world.advance("2 s");
-      // The call of an engine that has crashed is never answered.
+      // A call of a crashed engine never settles.
       void engine.rewind("r", "b", { id: "x" }).catch(() => undefined);
       await cluster.world.advance("2 s");
       if (!cluster.crashed(engine)) return false;
@@ -322,7 +322,7 @@ describe.each(TEST_STORES)("rewinding a run with children, on the store $name", 
     return [await early.result(), await late.result(), late.runId];
   });
 
-  it("cancels those that were started after the place and starts others; those before it are told of again", async () => {
+  it("a rewind cancels children started after the record, and delivers the ends of earlier children again", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [parent, child] });
     const run = await engine.start(parent, undefined, { id: "p" });
@@ -340,7 +340,7 @@ describe.each(TEST_STORES)("rewinding a run with children, on the store $name", 
     expect(await cluster.result(run)).toEqual(["early 1", "late 3", again[0]]);
   });
 
-  it("takes the end of the child that it started for that of no other: neither a cancelled nor a detached one", async () => {
+  it("a rewound run ignores the ends of its cancelled and detached children", async () => {
     for (const children of ["cancel", "detach"] as const) {
       const cluster = await create(onTestFinished);
       const engine = await cluster.engine({ workflows: [parent, child] });
@@ -359,7 +359,7 @@ describe.each(TEST_STORES)("rewinding a run with children, on the store $name", 
     }
   });
 
-  it("sends again what it sends after the place: its messages have ids of their own", async () => {
+  it("a rewound run sends its messages again, with new ids", async () => {
     const cluster = await create(onTestFinished);
     const sink = workflow("sink", async (ctx) => (await ctx.listenN("m", 2)).messages.map(({ value }) => value));
     const sends = workflow("sends", async (ctx) => {
@@ -395,7 +395,7 @@ describe.each(TEST_STORES)("rewinding into a loop, on the store $name", ({ creat
     });
 
   it.each([{ commitInterval: 1 }, { commitInterval: 2 }, { commitInterval: 20 }])(
-    "runs the whole round again and those after it, with the state it had: %j",
+    "a rewind into a loop repeats the whole iteration and the later ones, with the same state: %j",
     async (history) => {
       const cluster = await create(onTestFinished);
       const ran: string[] = [];
@@ -417,7 +417,7 @@ describe.each(TEST_STORES)("rewinding into a loop, on the store $name", ({ creat
     },
   );
 
-  it("refuses a round whose state was dropped, and takes one after it", async () => {
+  it("a rewind to an iteration without a stored state is rejected, and a later iteration is accepted", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const flow = rounds(ran, { commitInterval: 4, historyEvery: 4, historyKeep: 5 }, 21);
@@ -428,7 +428,7 @@ describe.each(TEST_STORES)("rewinding into a loop, on the store $name", ({ creat
     await expect(run.rewind("loop/~1/x")).rejects.toMatchObject({ code: "RECORD_NOT_FOUND" });
     expect(kept).not.toContain("~1");
     expect(kept).toContain("~18");
-    await expect(run.rewind("loop/~18/x")).rejects.toThrow(/the state that the loop loop had/);
+    await expect(run.rewind("loop/~18/x")).rejects.toThrow(/loop loop has removed that iteration/);
     ran.length = 0;
     await run.rewind("loop/~21/x");
     await run.send("go", null);
@@ -436,7 +436,7 @@ describe.each(TEST_STORES)("rewinding into a loop, on the store $name", ({ creat
     expect(ran).toEqual(["x21", "y21"]);
   });
 
-  it("works while the loop sleeps", async () => {
+  it("a rewind into a loop works while the loop sleeps", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const sleepy = workflow("sleepy", async (ctx) =>

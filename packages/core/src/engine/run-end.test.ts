@@ -2,15 +2,15 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type RunHandle, workflow } from "../index.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-describe.each(TEST_STORES)("a run that ends with branches open, on the store $name", ({ create }) => {
-  it("ends at once when its race is decided; the loser's body is aborted, and what it brings is dropped", async () => {
+describe.each(TEST_STORES)("run ends with open branches, on the store $name", ({ create }) => {
+  it("a run ends as soon as its race is decided: the loser's step is aborted and its result discarded", async () => {
     const cluster = await create(onTestFinished);
-    const heard: string[] = [];
+    const aborts: string[] = [];
     const bodies: Array<(error: Error) => void> = [];
     const race = workflow("race", async (ctx) =>
       Promise.race([
         ctx.step("slow", ({ signal }) => {
-          signal.addEventListener("abort", () => heard.push("aborted"));
+          signal.addEventListener("abort", () => aborts.push("aborted"));
           return new Promise<string>((_, reject) => bodies.push(reject));
         }),
         ctx.sleep("1 s").then(() => "timeout"),
@@ -20,13 +20,13 @@ describe.each(TEST_STORES)("a run that ends with branches open, on the store $na
     const run = await engine.start(race, undefined);
     await cluster.world.advance("1 s");
     expect(await cluster.result(run)).toBe("timeout");
-    expect(heard).toEqual(["aborted"]);
+    expect(aborts).toEqual(["aborted"]);
     bodies[0]!(new Error("late"));
     await cluster.world.settle();
     expect((await run.journal()).map((record) => record.location)).toEqual(["sleep"]);
   });
 
-  it("starts no step of a branch that lost", async () => {
+  it("no step of a losing branch starts", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const race = workflow("race", async (ctx) => {
@@ -45,7 +45,7 @@ describe.each(TEST_STORES)("a run that ends with branches open, on the store $na
     expect(await engine.get(run.id)).toMatchObject({ wait: null, wakeAt: null });
   });
 
-  it("that fails in one branch fails at once, with that failure", async () => {
+  it("a run fails as soon as one branch fails, with that failure", async () => {
     const cluster = await create(onTestFinished);
     const fails = workflow("fails", async (ctx) => {
       await Promise.all([
@@ -61,7 +61,7 @@ describe.each(TEST_STORES)("a run that ends with branches open, on the store $na
 });
 
 describe.each(TEST_STORES)("many runs, on the store $name", ({ create }) => {
-  it("are not starved by one that loops without a wait", async () => {
+  it("a run that loops without a wait does not starve other runs", async () => {
     const cluster = await create(onTestFinished);
     const order: string[] = [];
     const loop = workflow("loop", async (ctx) => {
@@ -76,7 +76,7 @@ describe.each(TEST_STORES)("many runs, on the store $name", ({ create }) => {
     expect(order.indexOf("loop")).toBe(10);
   });
 
-  it("share commits: two hundred runs of one step cost far fewer than two hundred commits", async () => {
+  it("two hundred runs share far fewer than two hundred commits", async () => {
     const cluster = await create(onTestFinished);
     const quick = workflow("quick", async (ctx, n: number) => ctx.step("once", () => n));
     const engine = await cluster.engine({ workflows: [quick] });
@@ -86,11 +86,11 @@ describe.each(TEST_STORES)("many runs, on the store $name", ({ create }) => {
     expect(cluster.commits(engine)).toBeLessThanOrEqual(6);
   });
 
-  it("all hear of one event", async () => {
+  it("one event reaches all waiting runs", async () => {
     const cluster = await create(onTestFinished);
-    const hears = workflow("hears", async (ctx) => (await ctx.awaitEvent("e")).value);
-    const engine = await cluster.engine({ workflows: [hears], hotRuns: 50 });
-    const runs = await Promise.all(Array.from({ length: 300 }, () => engine.start(hears, undefined)));
+    const waits = workflow("waits", async (ctx) => (await ctx.awaitEvent("e")).value);
+    const engine = await cluster.engine({ workflows: [waits], hotRuns: 50 });
+    const runs = await Promise.all(Array.from({ length: 300 }, () => engine.start(waits, undefined)));
     await cluster.world.settle();
     expect(await engine.emit("e", 1, { consume: "all" })).toEqual({ kind: "delivered", runs: 300 });
     await cluster.world.advance("3 s");
@@ -113,10 +113,10 @@ describe.each(TEST_STORES)("many runs, on the store $name", ({ create }) => {
   });
 });
 
-describe.each(TEST_STORES)("a run that waits, on the store $name", ({ create }) => {
+describe.each(TEST_STORES)("waiting runs, on the store $name", ({ create }) => {
   const waits = workflow("waits", async (ctx) => (await ctx.listen("go")).value);
 
-  it("gets a message that was sent after its worker died and before anybody knew", async () => {
+  it("a run receives a message sent after its worker crashed, before the lease expired", async () => {
     const cluster = await create(onTestFinished);
     const first = await cluster.engine({ workflows: [waits] });
     const run = await first.start(waits, undefined);
@@ -128,7 +128,7 @@ describe.each(TEST_STORES)("a run that waits, on the store $name", ({ create }) 
     expect(await cluster.result(second.run(run.id))).toBe(1);
   });
 
-  it("gets a message after its worker was stopped beyond its lease", async () => {
+  it("a run receives a message after its worker was stopped for longer than its lease", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ workflows: [waits] });
     const run = await engine.start(waits, undefined);
@@ -140,7 +140,7 @@ describe.each(TEST_STORES)("a run that waits, on the store $name", ({ create }) 
     expect(await cluster.result(run)).toBe(1);
   });
 
-  it("gets a message sent through another process than its worker's", async () => {
+  it("a run receives a message sent by another process", async () => {
     const cluster = await create(onTestFinished);
     const worker = await cluster.engine({ workflows: [waits] });
     const client = await cluster.engine();
@@ -151,7 +151,7 @@ describe.each(TEST_STORES)("a run that waits, on the store $name", ({ create }) 
     expect(await cluster.result(run)).toBe(1);
   });
 
-  it("in a back-off keeps its count of tries over a pause, and over being forgotten for want of room", async () => {
+  it("a step between retries keeps its attempt count after a pause and after eviction", async () => {
     const cluster = await create(onTestFinished);
     const attempts: Record<string, number[]> = { a: [], b: [] };
     const flaky = workflow("flaky", async (ctx, name: string) =>

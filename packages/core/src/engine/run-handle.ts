@@ -7,38 +7,38 @@ import type { RewindOptions, Rewound } from "../operator/action.ts";
 import type { SendOptions } from "../workflow/ctx.ts";
 import type { MessageType } from "../workflow/messages.ts";
 
-/** What a session of a run would begin with. */
+/** The part of a run's history that replay reads. */
 export interface SinceSnapshot {
-  /** What the run's program has kept, after the record `seq`; null: nothing. */
+  /** The program's state after the record `seq`. Null if the program has written none. */
   readonly snapshot: { readonly seq: number; readonly at: number; readonly state: unknown } | null;
-  /** The records after it; all of them if there is none. */
+  /** The records after the snapshot, or all records if there is none. */
   readonly records: readonly RecordView[];
 }
 
-/** One run, by id. */
+/** Refers to one run by its id. */
 export interface RunHandle<Output = unknown> {
   readonly id: string;
-  /** Resolves with the output; rejects with code `RUN_FAILED` or `RUN_CANCELLED` and the failure as cause. */
+  /** Resolves with the output. Rejects with `RUN_FAILED` or `RUN_CANCELLED`, with the failure as `cause`. */
   result(): Promise<Output>;
   status(): Promise<Status>;
   send<Value>(message: string | MessageType<Value>, value: Value, options?: SendOptions): Promise<SendOutcome>;
-  /** False: it had ended before. */
+  /** False if the run had ended or was compensating already. */
   cancel(reason?: string): Promise<boolean>;
   pause(reason?: string): Promise<void>;
   resume(): Promise<void>;
-  /** Drops the record there and all later ones, and lets the run go on; 0 is the beginning. */
+  /** Drops the record at a location or seq and all later records. The run continues from there. 0 is the start of the run. */
   rewind(at: string | number, options?: RewindOptions): Promise<Rewound>;
-  /** Lets it go on from what made it fail. */
+  /** Continues a failed run from the record that made it fail. */
   retry(options?: RewindOptions): Promise<Rewound>;
-  /** Its records, oldest first. */
+  /** All records, oldest first. */
   journal(): Promise<readonly RecordView[]>;
-  /** Its newest snapshot and the records after it, read at one moment: enough to know where a run is, however long it has gone on. */
+  /** The newest snapshot and the records after it, from one read. Its cost does not grow with the length of the history. */
   sinceSnapshot(): Promise<SinceSnapshot>;
-  /** Its records as they are committed, from the first on; ends when the run does. */
+  /** Yields all records from the first on, and new ones as they are committed. Ends when the run has ended. */
   watch(): AsyncIterable<RecordView>;
 }
 
-/** What a handle does with its run. */
+/** The implementation behind the methods of a handle. */
 export interface RunCalls {
   readonly result: (runId: string) => Promise<unknown>;
   readonly status: (runId: string) => Promise<Status>;
@@ -58,7 +58,7 @@ export interface RunCalls {
   readonly watch: (runId: string) => AsyncIterable<RecordView>;
 }
 
-/** A class, since there is one for each run that is started. */
+/** A class, not an object of closures, because every started run has a handle. */
 export class Handle<Output> implements RunHandle<Output> {
   readonly id: string;
   readonly #calls: RunCalls;
@@ -116,9 +116,9 @@ export class Handle<Output> implements RunHandle<Output> {
 /** A run with its values decoded. */
 export type RunSummary = Omit<Run, "input" | "outcome"> & {
   readonly input: unknown;
-  /** Of a completed run. */
+  /** Undefined unless the run is completed. */
   readonly output: unknown;
-  /** Of a failed or cancelled run; of a paused one, why it is. */
+  /** The failure of a failed or cancelled run, or the reason of a pause. */
   readonly error: Error | null;
 };
 

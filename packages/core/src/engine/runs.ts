@@ -20,7 +20,7 @@ import {
   type SinceSnapshot,
 } from "./run-handle.ts";
 
-/** What handles are asked for and others do. */
+/** Calls of a handle that the engine executes. */
 type Controls = Pick<RunCalls, "send" | "cancel" | "pause" | "resume" | "rewind" | "retry">;
 
 export interface RunsParts extends Controls {
@@ -29,27 +29,27 @@ export interface RunsParts extends Controls {
   readonly clock: Clock;
   readonly pollMs: number;
   readonly hub: EventHub;
-  /** Whether this process hears of the run's end by itself. */
+  /** Whether this process executes the run, and so reports its end through `ended`. */
   readonly isLocal: (runId: string) => boolean;
-  /** Makes a call until it reaches the store. */
+  /** Repeats a store call according to `storageRetryPolicy`. */
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
-/** Told of a run's end, or with null that it is time to look whether it ended elsewhere. */
+/** Called with the end of a run, or with null to read whether the run has ended in another process. */
 type OnRunEnd = (end: RunEnd | null) => void;
 
-/** How many runs are looked at in a poll, for which there was no hint: so many reads keep the loop busy for a few ms. */
-const POLL_LOOK_MAX = 100;
+/** The maximum number of runs that are read per poll. 100 reads keep the event loop busy for a few ms. */
+const POLL_RUNS_MAX = 100;
 const PAGE_MAX = 1_000;
 const JOURNAL_PAGE = 500;
 
-/** Runs as callers see them: handles, reads, and waiting for ends wherever they happen. */
+/** Handles, reads of runs, and waiters for the ends of runs, in this process or in another. */
 export class Runs {
   readonly #parts: RunsParts;
   readonly #calls: RunCalls;
-  readonly #waiting = new Map<string, SmallSet<OnRunEnd>>();
-  /** Ends the looks that are under way, when it is closed. */
-  readonly #checks = new Set<() => void>();
+  readonly #waiters = new Map<string, SmallSet<OnRunEnd>>();
+  /** Each aborts a read in progress. `close` calls them, because the store may never reply. */
+  readonly #aborts = new Set<() => void>();
   #unwatch: (() => void) | null = null;
   #cancelPoll: (() => void) | null = null;
   #closed: PawlError | null = null;
@@ -65,45 +65,45 @@ export class Runs {
       watch: (runId) => this.#watchRun(runId),
     };
     parts.hub.on("engine.broken", ({ error }) => {
-      this.close(new PawlError("ENGINE_BROKEN", `the engine has stopped: ${String(error)}`, { cause: error }));
+      this.close(new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error }));
     });
   }
 
-  /** Begins to hear of what other processes do. */
+  /** Starts to receive hints and to poll, for runs that end in other processes. */
   watch(): void {
     this.#unwatch = this.#parts.store.watch((hint) => {
-      const runIds = concerned(hint);
+      const runIds = hintedRuns(hint);
       if (runIds === null) this.#checkAll(Number.POSITIVE_INFINITY);
       else for (const runId of runIds) this.#checkRun(runId);
     });
     const poll = (): void => {
       const { clock, pollMs } = this.#parts;
       this.#cancelPoll = clock.wakeAt(clock.now() + pollMs, () => {
-        this.#checkAll(POLL_LOOK_MAX);
+        this.#checkAll(POLL_RUNS_MAX);
         poll();
       });
     };
     poll();
   }
 
-  /** Those who wait for an end are told why it won't be heard of here. */
+  /** Rejects all waiters with `why`. */
   close(why: PawlError): void {
     this.#closed ??= why;
     this.#unwatch?.();
     this.#cancelPoll?.();
-    for (const [runId, waiting] of this.#waiting) {
-      this.#waiting.delete(runId);
-      for (const hear of membersOf(waiting)) hear(null);
+    for (const [runId, waiters] of this.#waiters) {
+      this.#waiters.delete(runId);
+      for (const onEnd of membersOf(waiters)) onEnd(null);
     }
-    for (const giveUp of this.#checks) giveUp();
+    for (const abort of this.#aborts) abort();
   }
 
-  /** A run has ended by this process's hand. */
+  /** This process committed the end of a run. */
   ended(runId: string, end: RunEnd): void {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined) return;
-    this.#waiting.delete(runId);
-    for (const hear of membersOf(waiting)) hear(end);
+    const waiters = this.#waiters.get(runId);
+    if (waiters === undefined) return;
+    this.#waiters.delete(runId);
+    for (const onEnd of membersOf(waiters)) onEnd(end);
   }
 
   handle<Output>(id: string): RunHandle<Output> {
@@ -118,13 +118,13 @@ export class Runs {
   async list(query: Partial<ListQuery>): Promise<Page<RunSummary>> {
     const limit = query.limit ?? 100;
     if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_MAX) {
-      throw new PawlError("OPTION_INVALID", `limit is ${limit}; it has to be a whole number from 1 to ${PAGE_MAX}`);
+      throw new PawlError("OPTION_INVALID", `limit must be an integer from 1 to ${PAGE_MAX}; got ${limit}`);
     }
     const page = await this.#read((reader) => reader.list({ ...query, limit }));
     return { items: page.items.map((run) => this.#summary(run)), cursor: page.cursor };
   }
 
-  /** Of a run that ends here, as most do, in one promise: many wait for long. */
+  /** A result of a local run needs one promise. This saves memory when many callers wait for long. */
   #result(runId: string): Promise<unknown> {
     if (!this.#parts.isLocal(runId)) return this.#readResult(runId);
     return new Promise((resolve, reject) => {
@@ -142,49 +142,50 @@ export class Runs {
 
   async #readResult(runId: string): Promise<unknown> {
     for (;;) {
-      const heard = this.#nextEnd(runId);
+      const localEnd = this.#nextEnd(runId);
       const run = this.#parts.isLocal(runId) ? null : await this.#existingUnlessClosed(runId);
-      const end = run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await heard;
+      const end =
+        run !== null && isTerminal(run.status) ? { status: run.status, outcome: run.outcome } : await localEnd;
       if (end !== null) return this.#output(runId, end);
       if (this.#closed !== null) throw this.#closed;
     }
   }
 
-  /** Null: it was closed before the store has answered, which it may never do. */
+  /** Null if `close` was called before the store replied. */
   #existingUnlessClosed(runId: string): Promise<Run | null> {
     return new Promise((resolve, reject) => {
-      const giveUp = (): void => resolve(null);
-      this.#checks.add(giveUp);
+      const abort = (): void => resolve(null);
+      this.#aborts.add(abort);
       void this.#existing(runId)
         .then(resolve, reject)
-        .finally(() => this.#checks.delete(giveUp));
+        .finally(() => this.#aborts.delete(abort));
     });
   }
 
-  /** Resolves when the run ends by this process's hand; with null when it is time to look whether it ended elsewhere. */
+  /** Resolves with the end of a local run, or with null to read whether the run has ended in another process. */
   #nextEnd(runId: string): Promise<RunEnd | null> {
     return new Promise((resolve) => this.#addWaiter(runId, resolve));
   }
 
-  #addWaiter(runId: string, hear: OnRunEnd): void {
-    this.#waiting.set(runId, withMember(this.#waiting.get(runId) ?? null, hear));
+  #addWaiter(runId: string, onEnd: OnRunEnd): void {
+    this.#waiters.set(runId, withMember(this.#waiters.get(runId) ?? null, onEnd));
   }
 
-  /** Those who are told wait behind the others from then on, so each has its turn. */
+  /** Waiters that still wait after the check move to the end of the map, so every run is checked in turn. */
   #checkAll(runsMax: number): void {
     let left = runsMax;
-    for (const runId of this.#waiting.keys()) {
+    for (const runId of this.#waiters.keys()) {
       if (left === 0) return;
       if (this.#checkRun(runId)) left -= 1;
     }
   }
 
-  /** True: those who wait for the run's end look whether it ended elsewhere. */
+  /** Makes the waiters of a run read it. False if the run has none or is local. */
   #checkRun(runId: string): boolean {
-    const waiting = this.#waiting.get(runId);
-    if (waiting === undefined || this.#parts.isLocal(runId)) return false;
-    this.#waiting.delete(runId);
-    for (const hear of membersOf(waiting)) hear(null);
+    const waiters = this.#waiters.get(runId);
+    if (waiters === undefined || this.#parts.isLocal(runId)) return false;
+    this.#waiters.delete(runId);
+    for (const onEnd of membersOf(waiters)) onEnd(null);
     return true;
   }
 
@@ -196,8 +197,8 @@ export class Runs {
     const how = end.status === "failed" ? "failed" : "was cancelled";
     const why = cause === undefined ? "" : `: ${cause.message}`;
     const failed = rollbackFailures(cause).map(({ step }) => step);
-    const left = failed.length === 0 ? "" : `; what these steps did could not be undone: ${failed.join(", ")}`;
-    throw new PawlError(code, `run ${runId} ${how}${why}${left}`, { cause });
+    const rollbacks = failed.length === 0 ? "" : `; rollbacks failed for these steps: ${failed.join(", ")}`;
+    throw new PawlError(code, `run ${runId} ${how}${why}${rollbacks}`, { cause });
   }
 
   async #existing(runId: string): Promise<Run> {
@@ -218,8 +219,8 @@ export class Runs {
   }
 
   async #sinceSnapshot(runId: string): Promise<SinceSnapshot> {
-    const { store, codec, withRetry: reaching } = this.#parts;
-    const loaded = await reaching(() => store.load(runId));
+    const { store, codec, withRetry } = this.#parts;
+    const loaded = await withRetry(() => store.load(runId));
     if (loaded === null) throw runNotFound(runId);
     const records = Array.from(loaded.records, (record) => this.#record(record));
     if (loaded.snapshot === null) return { snapshot: null, records };
@@ -244,7 +245,7 @@ export class Runs {
     }
   }
 
-  /** Resolves when the run has a new record or an end by this process's hand, or when it is time to look elsewhere. */
+  /** Resolves when this process committed a record or the end of the run, or when it is time to read the run. */
   #nextChange(runId: string): Promise<void> {
     return new Promise((resolve) => {
       const off = this.#parts.hub.on("record", (event) => {
@@ -259,8 +260,8 @@ export class Runs {
   }
 
   #read<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-    const { store, withRetry: reaching } = this.#parts;
-    return reaching(() => read(store.reader));
+    const { store, withRetry } = this.#parts;
+    return withRetry(() => read(store.reader));
   }
 
   #summary(run: Run): RunSummary {
@@ -273,10 +274,10 @@ export class Runs {
 }
 
 export function runNotFound(runId: string): PawlError {
-  return new PawlError("RUN_NOT_FOUND", `there is no run ${runId}; check the id, or whether retention has removed it`);
+  return new PawlError("RUN_NOT_FOUND", `run ${runId} not found; check the id, or whether retention has removed it`);
 }
 
-/** The runs that a hint is about; null: all, where the store does not say which have ended. */
-function concerned({ runIds, ended }: Hint): readonly string[] | null {
+/** The runs that a hint names. Null means any run: the store does not name ended runs. */
+function hintedRuns({ runIds, ended }: Hint): readonly string[] | null {
   return runIds === null || ended === undefined ? null : [...runIds, ...ended];
 }

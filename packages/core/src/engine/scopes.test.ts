@@ -5,7 +5,7 @@ import { TEST_STORES } from "../testing/test-stores.ts";
 
 type Code = (ctx: Ctx) => Promise<unknown>;
 
-/** Runs `before` until it rests, then goes on with `after`: code that was changed under a run. */
+/** Runs `before` until it is suspended, then resumes it with the changed code `after`. */
 async function deploy(cluster: TestCluster, before: Code, after: Code): Promise<unknown> {
   const old = workflow("changing", before);
   const engine = await cluster.engine({ workflows: [old] });
@@ -17,24 +17,24 @@ async function deploy(cluster: TestCluster, before: Code, after: Code): Promise<
 }
 
 describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
-  it("gives a failure as a value that says what it came from", async () => {
+  it("try returns a failure as a value with its kind and location", async () => {
     const cluster = await create(onTestFinished);
     const fail = (message: string) => (): never => {
       throw new Error(message);
     };
     const child = workflow("child", async (ctx) => await ctx.step("s", fail("no"), { retry: false }));
     const trying = workflow("trying", async (ctx) => {
-      const told = (result: { ok: boolean; failure?: { source: string; scope: string; error: Error } }): string =>
+      const described = (result: { ok: boolean; failure?: { source: string; scope: string; error: Error } }): string =>
         result.failure === undefined
           ? "ok"
           : `${result.failure.source} in ${result.failure.scope}: ${result.failure.error.message}`;
       return [
-        told(await ctx.try("a", (c) => c.step("s", () => 1))),
-        told(await ctx.try("b", (c) => c.step("s", fail("no"), { retry: false }))),
-        told(await ctx.try("c", (c) => c.join("j", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
-        told(await ctx.try("d", (c) => c.race("r", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
-        told(await ctx.try("e", fail("mine"))),
-        told(await ctx.try("f", (c) => c.child(child, undefined))),
+        described(await ctx.try("a", (c) => c.step("s", () => 1))),
+        described(await ctx.try("b", (c) => c.step("s", fail("no"), { retry: false }))),
+        described(await ctx.try("c", (c) => c.join("j", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
+        described(await ctx.try("d", (c) => c.race("r", { x: (d) => d.step("s", fail("no"), { retry: false }) }))),
+        described(await ctx.try("e", fail("mine"))),
+        described(await ctx.try("f", (c) => c.child(child, undefined))),
       ];
     });
     const engine = await cluster.engine({ workflows: [trying, child] });
@@ -48,7 +48,7 @@ describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("lets a RollbackError pass", async () => {
+  it("try does not catch a RollbackError", async () => {
     const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       await ctx.try("a", () => {
@@ -60,7 +60,7 @@ describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
     await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { name: "RollbackError", message: "undo" } });
   });
 
-  it("catches a RollbackError when told to, and only what it is told to", async () => {
+  it("try catches exactly the kinds in its catch option, even RollbackError", async () => {
     const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       const undo = async (): Promise<never> => {
@@ -75,7 +75,7 @@ describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
     await expect(cluster.finish(run)).rejects.toMatchObject({ cause: { message: "mine" } });
   });
 
-  it("keeps names of a scope apart from those outside, slashes and all", async () => {
+  it("names inside a scope do not collide with names outside, even if they contain slashes", async () => {
     const cluster = await create(onTestFinished);
     const scoped = workflow("scoped", async (ctx) => {
       const inside = await ctx.try("a", (c) => c.step("b", () => "inside"));
@@ -89,7 +89,7 @@ describe.each(TEST_STORES)("ctx.try, on the store $name", ({ create }) => {
 });
 
 describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) => {
-  it("is the first for a run that went past the place and left no record in its scope", async () => {
+  it("getVersion returns 1 for a run that passed it in a scope without records", async () => {
     const cluster = await create(onTestFinished);
     const rest: Code = async (ctx) => {
       await ctx.step("s", () => 1);
@@ -114,7 +114,7 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
     return "old";
   };
 
-  it("a run that comes there first goes by the latest, and stays with it", async () => {
+  it("getVersion returns the latest version to a new run, and the same after a deploy", async () => {
     const cluster = await create(onTestFinished);
     const at =
       (latest: number): Code =>
@@ -126,7 +126,7 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
     expect(await deploy(cluster, at(2), at(3))).toBe(2);
   });
 
-  it("a run that has passed the place before goes by the first", async () => {
+  it("getVersion returns 1 to a run that passed it with older code", async () => {
     const cluster = await create(onTestFinished);
     expect(
       await deploy(cluster, old, async (ctx) => {
@@ -140,7 +140,7 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
     ).toEqual([1, 5]);
   });
 
-  it("each round of a loop goes by its own", async () => {
+  it("getVersion is decided for each iteration of a loop", async () => {
     const cluster = await create(onTestFinished);
     const rounds =
       (latest: number | null): Code =>
@@ -161,7 +161,7 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
     expect(await deploy(cluster, rounds(null), rounds(7))).toEqual([1, 1, 1, 7, 7]);
   });
 
-  it("a record of another kind at the place is a divergence", async () => {
+  it("a record of another kind at the location of getVersion is a divergence", async () => {
     const cluster = await create(onTestFinished);
     const before: Code = async (ctx) => {
       await ctx.step("v", () => 1);
@@ -175,7 +175,7 @@ describe.each(TEST_STORES)("ctx.getVersion, on the store $name", ({ create }) =>
     expect(JSON.stringify(cluster.log)).toMatch(/at v: the journal has step/);
   });
 
-  it("code that has gone back behind the run's version is told so", async () => {
+  it("getVersion rejects code that is older than the run's version", async () => {
     const cluster = await create(onTestFinished);
     const at =
       (latest: number): Code =>
@@ -205,7 +205,7 @@ describe.each(TEST_STORES)("ctx.removed, on the store $name", ({ create }) => {
     ["version", "version", (ctx) => ctx.getVersion("x", 2)],
   ];
 
-  it.each(kinds)("a run goes past a %s that the code does not ask for any more", async (_name, kind, code) => {
+  it.each(kinds)("ctx.removed skips a %s", async (_name, kind, code) => {
     const cluster = await create(onTestFinished);
     const result = await deploy(
       cluster,
@@ -224,7 +224,7 @@ describe.each(TEST_STORES)("ctx.removed, on the store $name", ({ create }) => {
     expect(result).toBe("y");
   });
 
-  it.each(kinds)("a run goes past a %s inside a scope, too", async (_name, kind, code) => {
+  it.each(kinds)("ctx.removed skips a %s inside a scope", async (_name, kind, code) => {
     const cluster = await create(onTestFinished);
     const result = await deploy(
       cluster,
@@ -247,7 +247,7 @@ describe.each(TEST_STORES)("ctx.removed, on the store $name", ({ create }) => {
     expect(result).toBe("y");
   });
 
-  it("of another kind is no help", async () => {
+  it("ctx.removed with another kind is a divergence", async () => {
     const cluster = await create(onTestFinished);
     const before: Code = async (ctx) => {
       await ctx.step("x", () => 1);

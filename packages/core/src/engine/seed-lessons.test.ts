@@ -4,9 +4,9 @@ import { atEachCommit } from "../testing/at-each-commit.ts";
 import { intercepted } from "../testing/intercepted.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** What engines before this one got wrong, each as one test. */
-describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
-  it("1. Memoise every terminal outcome: undefined, null, a failure and a timeout are replayed, never run again", async () => {
+/** Known mistakes of workflow engines, one test each. */
+describe.each(TEST_STORES)("known mistakes of workflow engines, on the store $name", ({ create }) => {
+  it("every outcome is replayed and never executed again: undefined, null, a failure and a timeout", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const seen: unknown[] = [];
@@ -19,7 +19,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
       });
       const failed = await ctx.tryStep("critical", () => {
         note("critical");
-        // A second time it would succeed: the outcome must not flip.
+        // A second execution would succeed and change the outcome.
         if (ran.filter((name) => name === "critical").length === 1) throw new CriticalError("once");
         return "flipped";
       });
@@ -50,7 +50,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect((seen.at(-1) as unknown[])[0]).toBeUndefined();
   });
 
-  it("2. Persist the attempt before running a body; cap crashes too: a body that ends its process is given up", async () => {
+  it("a step body that crashes its process is executed a bounded number of times", async () => {
     const cluster = await create(onTestFinished);
     let current: Engine;
     let bodies = 0;
@@ -69,11 +69,11 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
       await cluster.world.advance("8 s");
     }
     expect((await cluster.failure(run)).cause).toMatchObject({ code: "POISONED" });
-    // The claim that got as far as `fine` made progress; those after it count.
+    // The first claim made progress with `fine`, so only the four claims after it count.
     expect(bodies).toBe(5);
   });
 
-  it("3. Suspension without exceptions that user code can swallow: no catch, finally or allSettled sees one", async () => {
+  it("no catch, finally or allSettled in user code sees a suspension", async () => {
     const cluster = await create(onTestFinished);
     const seen: string[] = [];
     const wary = workflow("wary", async (ctx) => {
@@ -111,7 +111,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect([...seen].sort()).toEqual(["event", "listen", "retry", "select", "sleep"].map((name) => `finally ${name}`));
   });
 
-  it("4. One writer per workflow: two engines never append to one run, heartbeats keep long steps, terminal is final", async () => {
+  it("two engines never append to one run, heartbeats protect a long step, and an ended run stays ended", async () => {
     const cluster = await create(onTestFinished);
     let cut = false;
     const bodies: Array<(value: string) => void> = [];
@@ -144,7 +144,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect(await second.cancel(run.id)).toBe(false);
   });
 
-  it("5. Deliver = one transaction: a message received is recorded and gone in the same commit, whatever commit is lost", async () => {
+  it("a received message is recorded and leaves the inbox in one commit, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const receiver = workflow("receiver", async (ctx) => {
@@ -170,11 +170,11 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThanOrEqual(6);
   });
 
-  it("6. Timers: the deadline is persisted, never early by any clock, a stale one does nothing, and a due scan destroys nothing", async () => {
+  it("deadlines are stored, never fire early, do not affect later waits, and survive a crash", async () => {
     const cluster = await create(onTestFinished);
     const waits = workflow("waits", async (ctx) => {
       const first = await ctx.listen("m", { timeout: "10 s" });
-      // The timer of the first wait comes while the second is open.
+      // The deadline of the first wait passes while the second is open.
       const second = await ctx.listen("m", { timeout: "1 minute" });
       return [first.timedOut, second.timedOut];
     });
@@ -194,7 +194,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     const sleeper = await cluster.engine({ workflows: [long], poll: "10 days", lease: "60 days" });
     const run = await sleeper.start(long, undefined);
     await cluster.world.settle();
-    // The process dies right after it has asked what is due, before it wrote anything.
+    // Both workers crash before the deadline.
     cluster.crash(engine);
     cluster.crash(sleeper);
     await cluster.world.leap(30 * 86_400_000 - 60_000);
@@ -205,9 +205,9 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect(await cluster.finish(heir.run(run.id))).toBe("awake");
   });
 
-  it("7. Events: buffered before the wait, FIFO, targeted before broadcast, dead letters that wake, timeouts that are no payload", async () => {
+  it("messages and events sent before the wait are received in order, and a replayed dead letter wakes the run", async () => {
     const cluster = await create(onTestFinished);
-    const hears = workflow("hears", async (ctx) => {
+    const receives = workflow("receives", async (ctx) => {
       await ctx.sleep("1 s");
       const got: unknown[] = [];
       for (let i = 0; i < 4; i += 1) {
@@ -216,8 +216,8 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
       }
       return got;
     });
-    const engine = await cluster.engine({ workflows: [hears], maxPendingEventsPerType: 2 });
-    const run = await engine.start(hears, undefined);
+    const engine = await cluster.engine({ workflows: [receives], maxPendingEventsPerType: 2 });
+    const run = await engine.start(receives, undefined);
     for (const n of [1, 2, 3]) await engine.emit("x", `event ${n}`);
     await run.send("x", "message");
     await cluster.world.advance("2 s");
@@ -233,7 +233,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("8. join/race: branches go on by themselves, the winner returns at once, and nothing is decided twice", async () => {
+  it("parallel branches progress independently, and a race returns its winner at once", async () => {
     const cluster = await create(onTestFinished);
     const start = cluster.world.now();
     const at: Record<string, number> = {};
@@ -262,7 +262,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("timeout");
   });
 
-  it("9. Loops: bounded history, resumed from persisted state, nested loops resume in the middle", async () => {
+  it("a run that continues as itself keeps a bounded journal and resumes in the middle, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const ran: string[] = [];
@@ -288,7 +288,7 @@ describe.each(TEST_STORES)("lessons, on the store $name", ({ create }) => {
     expect(crashes).toBeGreaterThanOrEqual(12);
   });
 
-  it("11. Versioning: a change is found at the root, too, stops the run, harms nothing, and a fit version goes on", async () => {
+  it("a renamed first step pauses the run without changes, and compatible code resumes it", async () => {
     const cluster = await create(onTestFinished);
     const named = (name: string) =>
       workflow("versioned", async (ctx) => {

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
 describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
-  it("ends at its time, not a millisecond before", async () => {
+  it("a sleep ends at its time, not a millisecond before", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
@@ -26,7 +26,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe(90_000);
   });
 
-  it("of 0, or until a time that is past, is over at once", async () => {
+  it("a sleep of 0 or until a past time ends at once", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       const before = ctx.now();
@@ -39,7 +39,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(await engine.start(nap, undefined))).toBe(0);
   });
 
-  it("until a time ends at that time, given as a Date or as epoch ms", async () => {
+  it("sleepUntil accepts a Date and epoch ms", async () => {
     const cluster = await create(onTestFinished);
     const start = cluster.world.now();
     const nap = workflow("nap", async (ctx) => {
@@ -57,9 +57,9 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
 
   it.each([
     ["25 days", 25],
-    ["49.7 days, where 32 bits of ms end", 49.72],
+    ["49.7 days (more than 2^32 ms)", 49.72],
     ["10 years", 3_650],
-  ])("of %s neither ends early nor is forgotten", async (_, days) => {
+  ])("a sleep of %s ends at its time", async (_, days) => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep(`${days} days`);
@@ -74,7 +74,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toBe("awake");
   });
 
-  it("goes on from where it was in a process that has died, and does not begin anew", async () => {
+  it("a sleep keeps its end time after a crash", async () => {
     const cluster = await create(onTestFinished);
     const start = cluster.world.now();
     const nap = workflow("nap", async (ctx) => {
@@ -89,7 +89,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(second.run(run.id))).toBe(start + 60_000);
   });
 
-  it("that ends while no worker is there ends when one comes", async () => {
+  it("a sleep that is due while no worker runs ends when a worker starts", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("1 minute");
@@ -104,7 +104,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(second.run(run.id))).toBe("awake");
   });
 
-  it("is not disturbed by a clock that steps back, and ends soon after one that steps forward", async () => {
+  it("a clock that steps back does not end a sleep, and one that steps forward ends it soon", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => {
       await ctx.sleep("50 s");
@@ -121,7 +121,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(back)).toBe("awake");
   });
 
-  it("in many branches at once ends in the order of the times, with one wait in the row", async () => {
+  it("parallel sleeps end in the order of their times", async () => {
     const cluster = await create(onTestFinished);
     const naps = workflow("naps", async (ctx) => {
       const order: number[] = [];
@@ -142,7 +142,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual([10, 20, 30]);
   });
 
-  it("is refused for what is no duration or time, at the call, and the run goes on", async () => {
+  it("sleep rejects an invalid duration or time, and the run continues", async () => {
     const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) => {
       const codes: string[] = [];
@@ -160,7 +160,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(await cluster.result(run)).toEqual(Array.from({ length: 11 }, () => "DURATION_INVALID"));
   });
 
-  it("is no error that user code could catch: neither catch nor finally sees the suspension", async () => {
+  it("user code sees a suspension neither in catch nor in finally", async () => {
     const cluster = await create(onTestFinished);
     const seen: string[] = [];
     const wary = workflow("wary", async (ctx) => {
@@ -183,7 +183,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(seen).toEqual(["after", "finally"]);
   });
 
-  /** A store whose clock is elsewhere: what is taken for its time is ahead of it. What it was asked stands in `calls`. */
+  /** A store with a remote clock: its estimated time is 3 s ahead. `calls` receives the names of the called methods. */
   const ahead =
     (calls: string[], more: (store: Store) => Partial<Store> = () => ({})) =>
     (store: Store): Store => ({
@@ -210,7 +210,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     throw new Error("it sleeps on");
   };
 
-  it("is not ended early by a worker whose idea of the time is ahead: the store's clock decides", async () => {
+  it("a worker whose estimate of the store's time is ahead does not end a sleep early", async () => {
     const cluster = await create(onTestFinished);
     await cluster.engine({ workflows: [nap], through: ahead([]) });
     const client = await cluster.engine();
@@ -219,7 +219,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(ended).toBeLessThanOrEqual(11_000);
   });
 
-  it("is not ended early either where the store can be asked for the time", async () => {
+  it("a worker whose estimate is ahead does not end a sleep early if the store has readClock", async () => {
     const cluster = await create(onTestFinished);
     const through = ahead([], (store) => ({ readClock: async () => store.now() }));
     await cluster.engine({ workflows: [nap], through });
@@ -229,7 +229,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(ended).toBeLessThanOrEqual(11_000);
   });
 
-  it("ends in the commit of what comes after it where the store has said that it is time, and many ask once", async () => {
+  it("runs that sleep until the same time share one readClock call and need no separate commit", async () => {
     const cluster = await create(onTestFinished);
     const calls: string[] = [];
     let asked = 0;
@@ -248,7 +248,7 @@ describe.each(TEST_STORES)("sleeping, on the store $name", ({ create }) => {
     expect(asked).toBe(1);
   });
 
-  it("ends where the store does not say what time it is, or can't be asked", async () => {
+  it("a sleep ends even if readClock fails or never replies", async () => {
     const cluster = await create(onTestFinished);
     const silent: Partial<Store> = { readClock: () => new Promise(() => undefined) };
     const failing: Partial<Store> = {

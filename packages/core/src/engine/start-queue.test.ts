@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { type Intercept, intercepted } from "../testing/intercepted.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
-/** A store that four runs keep busy. */
+/** A store with `busyMax` 4: four active runs keep it busy. */
 const narrow = (store: Store): Store => narrowBy(4, store);
 const narrowBy = (busyMax: number, store: Store, intercept: Intercept = (_, proceed) => proceed()): Store => ({
   ...intercepted(store, intercept),
@@ -13,8 +13,8 @@ const narrowBy = (busyMax: number, store: Store, intercept: Intercept = (_, proc
 
 const RUNS = 20;
 
-describe.each(TEST_STORES)("many runs that are started at once, on the store $name", ({ create }) => {
-  /** Runs of so many steps, and what became of them in the order in which it did. */
+describe.each(TEST_STORES)("start queue, on the store $name", ({ create }) => {
+  /** Starts runs with `steps` steps each. `seen` receives their starts, steps and ends in order. */
   const burst = async (steps: number, through = narrow) => {
     const cluster = await create(onTestFinished);
     const seen: string[] = [];
@@ -30,7 +30,7 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     return { cluster, seen, work, engine, start, count };
   };
 
-  it("begin in the order in which they were started, and the first end before the last begin", async () => {
+  it("queued runs start in FIFO order, and the first end before the last start", async () => {
     const { cluster, seen, start, count } = await burst(5);
     const runs = await start(0);
     expect(count("begin")).toBeLessThan(RUNS);
@@ -41,30 +41,30 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     expect(count("work")).toBe(5 * RUNS);
   });
 
-  it("begin even when those before them never come to an end", async () => {
+  it("long runs do not block the queued runs behind them", async () => {
     const { cluster, seen, start } = await burst(300);
     await start(0);
     await cluster.world.settle();
     expect(seen.indexOf(`begin ${RUNS - 1}`)).toBeLessThan(seen.indexOf("end 0"));
   });
 
-  it("begin all, when their bodies take long", async () => {
+  it("all queued runs start if step bodies take long", async () => {
     const cluster = await create(onTestFinished);
-    let begun = 0;
+    let started = 0;
     const slow = workflow("slow", async (ctx) => {
       await ctx.step("quick", () => undefined);
       await ctx.step("slow", () => {
-        begun += 1;
+        started += 1;
         return new Promise(() => undefined);
       });
     });
     const engine = await cluster.engine({ workflows: [slow], through: narrow });
     await Promise.all(Array.from({ length: RUNS }, () => engine.start(slow, undefined)));
     await cluster.world.settle();
-    expect(begun).toBe(RUNS);
+    expect(started).toBe(RUNS);
   });
 
-  it("give their results to those who asked before they began", async () => {
+  it("result() of a queued run needs no read of the store", async () => {
     let reads = 0;
     const { cluster, start } = await burst(2, (store) =>
       narrowBy(4, store, ({ method }, proceed) => {
@@ -77,34 +77,34 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     expect([(await results).length, reads]).toEqual([RUNS, 0]);
   });
 
-  it("are not read when their worker hears that it holds them", async () => {
+  it("a heartbeat that lists queued runs as owned does not load them", async () => {
     let loads = 0;
-    let beats = 0;
+    let heartbeats = 0;
     let commits: Promise<void> | null = null;
-    let letGo = (): void => undefined;
+    let proceedWithCommits = (): void => undefined;
     const { cluster, start, count } = await burst(2, (store) =>
       narrowBy(4, store, async ({ method }, proceed) => {
         if (method === "load") loads += 1;
-        if (method === "heartbeat") beats += 1;
+        if (method === "heartbeat") heartbeats += 1;
         if (method === "commit") await commits;
         return proceed();
       }),
     );
     await start(0);
     commits = new Promise((resolve) => {
-      letGo = resolve;
+      proceedWithCommits = resolve;
     });
-    beats = 0;
+    heartbeats = 0;
     await cluster.world.advance("10 s");
-    const begun = count("begin");
-    letGo();
+    const started = count("begin");
+    proceedWithCommits();
     await cluster.world.settle();
-    expect(beats).toBeGreaterThan(0);
-    expect(begun).toBeLessThan(RUNS);
+    expect(heartbeats).toBeGreaterThan(0);
+    expect(started).toBeLessThan(RUNS);
     expect([count("end"), loads]).toEqual([RUNS, 0]);
   });
 
-  it("don't begin when they were cancelled before", async () => {
+  it("a queued run that is cancelled does not start", async () => {
     const { cluster, seen, engine, start } = await burst(2);
     const runs = await start(0);
     expect(await engine.cancel(`run-${RUNS - 1}`)).toBe(true);
@@ -116,7 +116,7 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     ]);
   });
 
-  it("get what is sent to them before they begin", async () => {
+  it("a queued run receives messages sent before its start", async () => {
     const cluster = await create(onTestFinished);
     const greeted = workflow("greeted", async (ctx) => (await ctx.listen("hello")).value);
     const engine = await cluster.engine({ workflows: [greeted], through: narrow });
@@ -125,7 +125,7 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     expect(await Promise.all(runs.map((run) => cluster.result(run)))).toEqual(runs.map((_, n) => n));
   });
 
-  it("are all done when the engine is shut down with time for it", async () => {
+  it("shutdown executes all queued runs within drainMs", async () => {
     const { cluster, start, count, engine } = await burst(1, (store) => narrowBy(1, store));
     await start(0);
     const stopped = engine.shutdown();
@@ -134,7 +134,7 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
     expect(count("end")).toBe(RUNS);
   });
 
-  it("don't begin in an engine that has stopped before it could write a wrong state", async () => {
+  it("no queued run starts after engine.broken", async () => {
     let isBroken = false;
     const { cluster, start, count, engine } = await burst(2, (store) =>
       narrowBy(4, store, async ({ method }, proceed) => {
@@ -142,23 +142,23 @@ describe.each(TEST_STORES)("many runs that are started at once, on the store $na
         return isBroken && method === "commit" ? ({ answers: [], wakes: [] } as typeof answer) : answer;
       }),
     );
-    let begun = 0;
+    let started = 0;
     engine.on("engine.broken", () => {
-      begun = count("begin");
+      started = count("begin");
     });
     await start(0);
     isBroken = true;
     await cluster.world.settle();
     await cluster.world.advance("1 min");
-    expect(begun).toBeGreaterThan(0);
-    expect(count("begin")).toBe(begun);
+    expect(started).toBeGreaterThan(0);
+    expect(count("begin")).toBe(started);
   });
 
-  it("are done by others, once, when the engine is shut down before they begin", async () => {
+  it("another worker executes queued runs once after a shutdown without drain", async () => {
     const { cluster, start, count, engine, work } = await burst(2);
     await start(0);
-    const begun = count("begin");
-    expect(begun).toBeLessThan(RUNS);
+    const started = count("begin");
+    expect(started).toBeLessThan(RUNS);
     const stopped = engine.shutdown({ drainMs: 0 });
     await cluster.world.advance("1 s");
     await stopped;

@@ -3,7 +3,7 @@ import { CriticalError, type EngineEvent, type PawlError, workflow } from "../in
 import { TEST_STORES } from "../testing/test-stores.ts";
 
 describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
-  it("runs its body once and gives what it returned, awaited or not", async () => {
+  it("a step runs its body once and returns its value, sync or async", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const steps = workflow("steps", async (ctx) => [
@@ -17,7 +17,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(calls).toBe(2);
   });
 
-  it("is not run again after a crash when its completion was committed", async () => {
+  it("a committed step does not run again after a crash", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const note = (name: string, value: string): string => {
@@ -39,7 +39,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(ran).toEqual(["a", "b"]);
   });
 
-  it("is tried again after a failure, with waits that grow, and holds no slot while it waits", async () => {
+  it("a failed step is retried with growing delays, and holds no slot meanwhile", async () => {
     const cluster = await create(onTestFinished);
     const at: number[] = [];
     const flaky = workflow("flaky", async (ctx) =>
@@ -64,15 +64,15 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(at.map((time) => time - at[0]!)).toEqual([0, 1_000, 4_000, 13_000]);
   });
 
-  it("fails for good when its tries are used up, with what the last one threw", async () => {
+  it("a step fails with its last error when its attempts are exhausted", async () => {
     const cluster = await create(onTestFinished);
-    let tries = 0;
+    let attempts = 0;
     const doomed = workflow("doomed", async (ctx) =>
       ctx.step(
         "call",
         () => {
-          tries += 1;
-          throw Object.assign(new TypeError(`try ${tries}`), { code: "E_NO", details: { status: 500 } });
+          attempts += 1;
+          throw Object.assign(new TypeError(`try ${attempts}`), { code: "E_NO", details: { status: 500 } });
         },
         { retry: { maxAttempts: 3, initialMs: 10 } },
       ),
@@ -84,18 +84,18 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(error).toMatchObject({ code: "RUN_FAILED", cause: { name: "TypeError", message: "try 3", code: "E_NO" } });
     expect(error.cause).toBeInstanceOf(TypeError);
     expect((error.cause as { details?: unknown }).details).toEqual({ status: 500 });
-    expect(tries).toBe(3);
+    expect(attempts).toBe(3);
   });
 
-  it("goes on counting tries and waiting where it was when the process dies in a back-off", async () => {
+  it("a step keeps its attempt count and its delay when the process crashes between two attempts", async () => {
     const cluster = await create(onTestFinished);
-    const tries: Array<{ readonly attempt: number; readonly at: number }> = [];
+    const attempts: Array<{ readonly attempt: number; readonly at: number }> = [];
     const start = cluster.world.now();
     const flaky = workflow("flaky", async (ctx) =>
       ctx.step(
         "call",
         ({ attempt }) => {
-          tries.push({ attempt, at: cluster.world.now() - start });
+          attempts.push({ attempt, at: cluster.world.now() - start });
           if (attempt < 3) throw new Error("no");
           return attempt;
         },
@@ -107,18 +107,18 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     await cluster.world.advance("30 s");
     const second = await cluster.takeOver(first, { workflows: [flaky] });
     await cluster.world.advance("23 s");
-    expect(tries).toHaveLength(1);
+    expect(attempts).toHaveLength(1);
     await cluster.world.advance("10 s");
-    expect(tries).toHaveLength(2);
+    expect(attempts).toHaveLength(2);
     const third = await cluster.takeOver(second, { workflows: [flaky] });
     await cluster.world.advance("1 minute");
     expect(await cluster.result(third.run(run.id))).toBe(3);
-    expect(tries.map((one) => one.attempt)).toEqual([1, 2, 3]);
-    expect(tries[1]!.at).toBe(60_000);
-    expect(tries[2]!.at - tries[1]!.at).toBe(60_000);
+    expect(attempts.map((one) => one.attempt)).toEqual([1, 2, 3]);
+    expect(attempts[1]!.at).toBe(60_000);
+    expect(attempts[2]!.at - attempts[1]!.at).toBe(60_000);
   });
 
-  it("runs the body again that was under way when the process died, as the same try", async () => {
+  it("a step body that was running at a crash runs again as the same attempt", async () => {
     const cluster = await create(onTestFinished);
     const attempts: number[] = [];
     const keys = new Set<string>();
@@ -138,7 +138,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(keys.size).toBe(1);
   });
 
-  it("is given the same idempotency key at every try, its own or the one asked for", async () => {
+  it("the idempotency key is the same for every attempt, whether default or custom", async () => {
     const cluster = await create(onTestFinished);
     const seen: Record<string, Set<string>> = { own: new Set(), given: new Set(), again: new Set() };
     const keyed = workflow("keyed", async (ctx) => {
@@ -161,31 +161,31 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect([...seen.given!]).toEqual(["key-1"]);
   });
 
-  it("is tried once with retry false, and by the workflow's policy when it says nothing", async () => {
+  it("a step runs once with retry false, and follows the workflow's policy by default", async () => {
     const cluster = await create(onTestFinished);
-    const tries = { once: 0, workflow: 0 };
+    const attempts = { once: 0, workflow: 0 };
     const both = workflow("both", { retry: { maxAttempts: 5, initialMs: 1 } }, async (ctx) => {
       const once = await ctx.tryStep("once", () => fail("once"), { retry: false });
       const five = await ctx.tryStep("five", () => fail("workflow"));
       return [once.ok, five.ok];
     });
-    const fail = (which: keyof typeof tries): never => {
-      tries[which] += 1;
+    const fail = (which: keyof typeof attempts): never => {
+      attempts[which] += 1;
       throw new Error("no");
     };
     const engine = await cluster.engine({ workflows: [both] });
     const run = await engine.start(both, undefined);
     await cluster.world.advance("1 s");
     expect(await cluster.result(run)).toEqual([false, false]);
-    expect(tries).toEqual({ once: 1, workflow: 5 });
+    expect(attempts).toEqual({ once: 1, workflow: 5 });
   });
 
-  it("is not tried again when shouldRetry says so, or throws, or the error is critical", async () => {
+  it("a step is not retried if shouldRetry returns false or throws, or the error is critical", async () => {
     const cluster = await create(onTestFinished);
-    const tries: string[] = [];
+    const attempts: string[] = [];
     const picky = workflow("picky", async (ctx) => {
       const failing = (name: string, error: () => Error) => () => {
-        tries.push(name);
+        attempts.push(name);
         throw error();
       };
       const retry = { maxAttempts: 4, initialMs: 1 };
@@ -219,10 +219,10 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     const run = await engine.start(picky, undefined);
     await cluster.world.advance("1 s");
     expect(await cluster.result(run)).toEqual(["exhausted", "exhausted", "critical"]);
-    expect(tries).toEqual(["refused", "refused", "threw", "critical"]);
+    expect(attempts).toEqual(["refused", "refused", "threw", "critical"]);
   });
 
-  it("that takes longer than its timeout is aborted through its signal and fails at once", async () => {
+  it("a step that exceeds its timeout is aborted through its signal and fails at once", async () => {
     const cluster = await create(onTestFinished);
     const reasons: unknown[] = [];
     const slow = workflow("slow", async (ctx) => {
@@ -251,7 +251,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(reasons[0]).toMatchObject({ code: "STEP_TIMEOUT" });
   });
 
-  it("is tried again after a timeout with retryOnTimeout, and what the first try brings late counts for nothing", async () => {
+  it("retryOnTimeout retries a step after a timeout, and the late result of the first attempt is discarded", async () => {
     const cluster = await create(onTestFinished);
     const late: Array<(value: string) => void> = [];
     const slow = workflow("slow", async (ctx) =>
@@ -279,7 +279,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     ]);
   });
 
-  it("that is ephemeral is written with what comes next, and runs again when a crash comes first", async () => {
+  it("an ephemeral step is committed with the next record, and runs again if a crash comes first", async () => {
     const cluster = await create(onTestFinished);
     const ran: string[] = [];
     const cheap = workflow("cheap", async (ctx) => {
@@ -300,7 +300,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect((await second.run(run.id).journal()).map((record) => record.location)).toEqual(["a", "b"]);
   });
 
-  it("ends as a failure that is not retried when what it returned can't be kept", async () => {
+  it("a step whose value cannot be stored fails without a retry", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const bad = workflow("bad", async (ctx) =>
@@ -317,7 +317,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(calls).toBe(1);
   });
 
-  it("named twice is two places in the journal", async () => {
+  it("two steps of the same name have different locations", async () => {
     const cluster = await create(onTestFinished);
     const loop = workflow("loop", async (ctx) => {
       const all: number[] = [];
@@ -330,7 +330,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect((await run.journal()).map((record) => record.location)).toEqual(["round", "round#2", "round#3"]);
   });
 
-  it("starts no body before the record before it is durable", async () => {
+  it("a step body starts only after the previous record is durable", async () => {
     const cluster = await create(onTestFinished);
     const committed: string[] = [];
     const seen: string[][] = [];
@@ -344,7 +344,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(seen).toEqual([["a"]]);
   });
 
-  it("with tryStep gives its value or why it failed, the same after a crash", async () => {
+  it("tryStep returns the value or the failure, and the same after a crash", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const seen: unknown[] = [];
@@ -374,7 +374,7 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  it("is told of when it is tried again and when it fails for good, once each, whatever is replayed", async () => {
+  it("the record event is emitted once for each retry and for the final failure, even after a takeover", async () => {
     const cluster = await create(onTestFinished);
     const failing = workflow("failing", async (ctx) => {
       const result = await ctx.tryStep("s", () => Promise.reject(new Error("no")), { retry: { maxAttempts: 2 } });
@@ -382,23 +382,27 @@ describe.each(TEST_STORES)("a step, on the store $name", ({ create }) => {
       return result.ok;
     });
     const engine = await cluster.engine({ workflows: [failing] });
-    const told: string[] = [];
-    const tell = (event: EngineEvent): void => {
+    const seen: string[] = [];
+    const note = (event: EngineEvent): void => {
       if (event.kind !== "record") return;
       const { kind, outcome, attempts } = event.record;
-      told.push(`${kind} ${outcome} after ${attempts} tries`);
+      seen.push(`${kind} ${outcome} after ${attempts} attempts`);
     };
-    engine.on("record", tell);
+    engine.on("record", note);
     await engine.start(failing, undefined, { id: "r" });
     await cluster.world.advance("10 s");
     const heir = await cluster.takeOver(engine, { workflows: [failing] });
-    heir.on("record", tell);
+    heir.on("record", note);
     await heir.run("r").send("go", 1);
     expect(await cluster.finish(heir.run("r"))).toBe(false);
-    expect(told).toEqual(["retry failed after 1 tries", "step failed after 2 tries", "listen ok after 0 tries"]);
+    expect(seen).toEqual([
+      "retry failed after 1 attempts",
+      "step failed after 2 attempts",
+      "listen ok after 0 attempts",
+    ]);
   });
 
-  it("refuses options and names that make no sense, at the call", async () => {
+  it("ctx.step rejects invalid options and names at the call", async () => {
     const cluster = await create(onTestFinished);
     const codes: unknown[] = [];
     const wrong = workflow("wrong", async (ctx) => {

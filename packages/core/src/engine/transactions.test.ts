@@ -12,13 +12,13 @@ const TRANSACTIONAL = TEST_STORES.filter(({ transactions }) => transactions === 
 
 const read = workflow("read", async (ctx) => ctx.transaction("lines", (tx: Tx) => ledger.lines(tx)));
 
-/** What transactions have left behind. */
+/** The committed lines of the ledger. */
 async function lines(cluster: TestCluster, engine: Engine): Promise<string[]> {
   return await cluster.result(await engine.start(read, undefined));
 }
 
 describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) => {
-  it("gives what its body returned, and keeps what its body wrote", async () => {
+  it("a transaction returns the value of its function and commits its writes", async () => {
     const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx, name: string) => {
       const first = await ctx.transaction("one", (tx: Tx, { attempt }) => {
@@ -41,7 +41,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     ]);
   });
 
-  it("is undone as a step is, with what it returned, when the run fails and when it is cancelled; whatever crashes", async () => {
+  it("a transaction is rolled back by its rollback when the run fails or is cancelled, whichever commit the process crashes at", async () => {
     const booking = (undone: string[]) =>
       workflow("booking", async (ctx, fails: boolean) => {
         await ctx.transaction(
@@ -78,7 +78,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     }
   });
 
-  it("fails in a scope as a step does", async () => {
+  it("try returns the failure of a transaction like that of a step", async () => {
     const cluster = await create(onTestFinished);
     const trying = workflow("trying", async (ctx) => {
       const result = await ctx.try("scope", (c) =>
@@ -96,7 +96,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(await cluster.result(await engine.start(trying, undefined))).toBe("step");
   });
 
-  it("happens exactly once, at whichever commit the process dies", async () => {
+  it("a transaction is committed exactly once, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await create(onTestFinished);
       const book = workflow("book", async (ctx) => {
@@ -125,7 +125,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(crashes).toBeGreaterThanOrEqual(8);
   });
 
-  it("takes back what its body wrote when it throws, and tries again as any step", async () => {
+  it("a transaction that throws is rolled back and retried like a step", async () => {
     const cluster = await create(onTestFinished);
     const flaky = workflow("flaky", async (ctx) =>
       ctx.transaction(
@@ -147,7 +147,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect((await run.journal()).map(({ kind }) => kind)).toEqual(["retry", "retry", "transaction"]);
   });
 
-  it("fails for good with what its last try threw", async () => {
+  it("a transaction fails with its last error when its attempts are exhausted", async () => {
     const cluster = await create(onTestFinished);
     const doomed = workflow("doomed", async (ctx) =>
       ctx.transaction(
@@ -165,7 +165,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(await lines(cluster, engine)).toEqual([]);
   });
 
-  it("refuses a body that waits, rolls it back, and tries it once", async () => {
+  it("a transaction with an async function is rolled back and fails with TX_ASYNC, without a retry", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const late: unknown[] = [];
@@ -189,7 +189,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(await lines(cluster, engine)).toEqual([]);
   });
 
-  it("takes back what its body wrote when its value can't be kept", async () => {
+  it("a transaction whose value cannot be stored is rolled back", async () => {
     const cluster = await create(onTestFinished);
     const odd = workflow("odd", async (ctx) =>
       ctx.transaction("book", (tx: Tx) => {
@@ -204,7 +204,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(await lines(cluster, engine)).toEqual([]);
   });
 
-  it("shares a commit with transactions of other runs, and one that throws harms none of them", async () => {
+  it("transactions of several runs share a commit, and one that throws does not affect the others", async () => {
     const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx, n: number) =>
       ctx.transaction(
@@ -228,7 +228,7 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
     expect(await lines(cluster, engine)).toEqual([1, 2, 4, 5, 7, 8].map((n) => `line ${n}`));
   });
 
-  it("is not seen by a run that was cancelled before", async () => {
+  it("a transaction of a cancelled run writes nothing", async () => {
     const cluster = await create(onTestFinished);
     const book = workflow("book", async (ctx) => {
       await ctx.listen("go");
@@ -247,11 +247,11 @@ describe.each(TRANSACTIONAL)("a transaction, on the store $name", ({ create }) =
 });
 
 describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "redis"))(
-  "what is asked of the engine inside a transaction, on the store $name",
+  "engine calls inside a transaction, on the store $name",
   ({ create }) => {
     const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));
 
-    it("happens with it, once, at whichever commit the process dies", async () => {
+    it("start, send and emit inside a transaction take effect once, whichever commit the process crashes at", async () => {
       const crashes = await atEachCommit(async (crashAt) => {
         const cluster = await create(onTestFinished);
         let engine: Engine | null = null;
@@ -283,7 +283,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
       expect(crashes).toBeGreaterThanOrEqual(2);
     });
 
-    it("never happens when the body throws, and what can't be done takes the transaction with it", async () => {
+    it("a start inside a transaction that throws has no effect, and a failed start rolls the transaction back", async () => {
       const cluster = await create(onTestFinished);
       let engine: Engine | null = null;
       const asked: Array<Promise<unknown>> = [];
@@ -312,7 +312,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
       expect([await engine.get("g-false"), await engine.get("g-true")]).toEqual([null, null]);
     });
 
-    it("is refused when its tx is none", async () => {
+    it("start rejects a tx that is not a transaction", async () => {
       const cluster = await create(onTestFinished);
       const engine = await cluster.engine({ workflows: [greet] });
       const nothing = {} as Tx;
@@ -323,7 +323,7 @@ describe.each(TEST_STORES.filter(({ name }) => name !== "postgres" && name !== "
   },
 );
 
-/** A store that runs code which may wait, as one over a network does: with a tx of its own, and beside other commits. */
+/** A store with `transactions: "apart"`: async transactions run with their own tx, in parallel with other commits. */
 function apart(store: Store): Store {
   return {
     ...intercepted(store, (_call, proceed) => proceed()),
@@ -341,70 +341,67 @@ function apart(store: Store): Store {
   };
 }
 
-describe.each(TRANSACTIONAL)(
-  "a transaction that waits, where the store runs such apart, on the store $name",
-  ({ create }) => {
-    it("keeps no other run from going on, and its own from nothing but being written", async () => {
-      const cluster = await create(onTestFinished);
-      let go: (value: string) => void = () => undefined;
-      const gate = new Promise<string>((resolve) => {
-        go = resolve;
-      });
-      const slow = workflow("slow", async (ctx) =>
-        Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
-      );
-      const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
-      const engine = await cluster.engine({ workflows: [slow, other], through: apart });
-      const run = await engine.start(slow, undefined);
-      await cluster.world.settle();
-      expect(await cluster.result(await engine.start(other, undefined))).toBe("done");
-      expect(await run.status()).toBe("running");
-      go("slow");
-      expect(await cluster.result(run)).toEqual(["slow", "quick"]);
+describe.each(TRANSACTIONAL)("async transactions, on the store $name", ({ create }) => {
+  it("an async transaction does not block other runs or parallel steps of its run", async () => {
+    const cluster = await create(onTestFinished);
+    let go: (value: string) => void = () => undefined;
+    const gate = new Promise<string>((resolve) => {
+      go = resolve;
     });
+    const slow = workflow("slow", async (ctx) =>
+      Promise.all([ctx.transaction("wait", async () => gate), ctx.step("beside", () => "quick")]),
+    );
+    const other = workflow("other", async (ctx) => ctx.step("a", () => "done"));
+    const engine = await cluster.engine({ workflows: [slow, other], through: apart });
+    const run = await engine.start(slow, undefined);
+    await cluster.world.settle();
+    expect(await cluster.result(await engine.start(other, undefined))).toBe("done");
+    expect(await run.status()).toBe("running");
+    go("slow");
+    expect(await cluster.result(run)).toEqual(["slow", "quick"]);
+  });
 
-    it("is tried again when it rejects", async () => {
-      const cluster = await create(onTestFinished);
-      const flaky = workflow("flaky", async (ctx) =>
-        ctx.transaction("wait", async (_tx, { attempt }) => {
-          await Promise.resolve();
-          if (attempt === 1) throw new Error("no");
-          return attempt;
-        }),
-      );
-      const engine = await cluster.engine({ workflows: [flaky], through: apart });
-      expect(await cluster.finish(await engine.start(flaky, undefined))).toBe(2);
-    });
+  it("an async transaction that rejects is retried", async () => {
+    const cluster = await create(onTestFinished);
+    const flaky = workflow("flaky", async (ctx) =>
+      ctx.transaction("wait", async (_tx, { attempt }) => {
+        await Promise.resolve();
+        if (attempt === 1) throw new Error("no");
+        return attempt;
+      }),
+    );
+    const engine = await cluster.engine({ workflows: [flaky], through: apart });
+    expect(await cluster.finish(await engine.start(flaky, undefined))).toBe(2);
+  });
 
-    it("is waited for when the engine shuts down, and its run is given back after it", async () => {
-      const cluster = await create(onTestFinished);
-      let go: () => void = () => undefined;
-      const gate = new Promise<void>((resolve) => {
-        go = resolve;
-      });
-      const slow = workflow("slow", async (ctx) => {
-        await ctx.transaction("wait", async () => gate);
-        return ctx.step("after", () => "done");
-      });
-      const engine = await cluster.engine({ workflows: [slow], through: apart });
-      const run = await engine.start(slow, undefined);
-      await cluster.world.settle();
-      const stopped = engine.shutdown({ drainMs: 1_000 });
-      await cluster.world.advance("2 s");
-      go();
-      await cluster.world.advance("10 s");
-      await stopped;
-      const heir = await cluster.engine({ workflows: [slow], through: apart });
-      expect(await cluster.finish(heir.run(run.id))).toBe("done");
-      expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
+  it("shutdown waits for an async transaction, then releases its run", async () => {
+    const cluster = await create(onTestFinished);
+    let go: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
     });
-  },
-);
+    const slow = workflow("slow", async (ctx) => {
+      await ctx.transaction("wait", async () => gate);
+      return ctx.step("after", () => "done");
+    });
+    const engine = await cluster.engine({ workflows: [slow], through: apart });
+    const run = await engine.start(slow, undefined);
+    await cluster.world.settle();
+    const stopped = engine.shutdown({ drainMs: 1_000 });
+    await cluster.world.advance("2 s");
+    go();
+    await cluster.world.advance("10 s");
+    await stopped;
+    const heir = await cluster.engine({ workflows: [slow], through: apart });
+    expect(await cluster.finish(heir.run(run.id))).toBe("done");
+    expect((await heir.run(run.id).journal()).map(({ location }) => location)).toEqual(["wait", "after"]);
+  });
+});
 
 describe.each(TEST_STORES.filter(({ transactions }) => transactions === "none"))(
-  "where the store $name has no transactions",
+  "transactions on the store $name, which has none",
   ({ create }) => {
-    it("one fails with a code, its body is not called, and the run goes on", async () => {
+    it("a transaction fails with TX_UNSUPPORTED, its function is not called, and the run continues", async () => {
       const cluster = await create(onTestFinished);
       const bodies: string[] = [];
       const careful = workflow("careful", async (ctx) => {
@@ -419,18 +416,18 @@ describe.each(TEST_STORES.filter(({ transactions }) => transactions === "none"))
 );
 
 describe.each(TEST_STORES)("the store $name", ({ create, transactions }) => {
-  it("says how it has transactions", async () => {
+  it("the store declares its kind of transactions", async () => {
     const cluster = await create(onTestFinished);
     await cluster.engine();
     expect(cluster.connect().transactions).toBe(transactions === "none" ? "batched" : transactions);
   });
 });
 
-/** The memory store loses no answer, and keeps the record itself, which a second call would change. */
+/** Without the memory store: its replies are never lost, and a second call would change its stored record. */
 const UNSURE = TRANSACTIONAL.filter(({ name }) => name !== "memory");
 
-describe.each(UNSURE)("a transaction whose commit was answered to nobody, on the store $name", ({ create }) => {
-  it("gives what is in the journal where its body was called again before the commit of the first call was seen", async () => {
+describe.each(UNSURE)("a transaction whose commit reply was lost, on the store $name", ({ create }) => {
+  it("a transaction returns the recorded value, even if its function was called again after a lost commit reply", async () => {
     const cluster = await create(onTestFinished);
     let calls = 0;
     const late = (store: Store): Store => {

@@ -3,7 +3,7 @@ import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 import { workflow } from "../workflow/workflow.ts";
 
-/** The same workflow in two versions; each says which it is, before and after a wait. */
+/** A workflow in two versions. Each returns its version, before and after a wait. */
 function versions() {
   const make = (version: number) =>
     workflow("order", { version }, async (ctx, input: string) => {
@@ -17,7 +17,7 @@ function versions() {
 describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
   const open = () => create(onTestFinished);
 
-  it("live side by side: each run stays on the version that it was started with", async () => {
+  it("versions exist side by side: each run keeps the version it was started with", async () => {
     const cluster = await open();
     const { one, two } = versions();
     const engine = await cluster.engine({ workflows: [one, two] });
@@ -32,7 +32,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
     ]);
   });
 
-  it("are kept over a crash at each commit", async () => {
+  it("a run keeps its version, whichever commit the process crashes at", async () => {
     const crashes = await atEachCommit(async (crashAt) => {
       const cluster = await open();
       const { one, two } = versions();
@@ -48,7 +48,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
     expect(crashes).toBeGreaterThan(2);
   });
 
-  it("that no worker knows wait, and go on where they are known", async () => {
+  it("a run of a version that no worker has waits until a worker has it", async () => {
     const cluster = await open();
     const { one, two } = versions();
     const first = await cluster.engine({ workflows: [one] });
@@ -67,7 +67,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
     expect(await cluster.finish(third.run(started.id))).toBe("c1 1");
   });
 
-  it("of children and of continuations are those of the workflow that was given", async () => {
+  it("children and continuations get the version of the given workflow", async () => {
     const cluster = await open();
     const { one, two } = versions();
     const parent = workflow("parent", async (ctx) => {
@@ -86,7 +86,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
     expect(await engine.get(run.id)).toMatchObject({ version: 2, generation: 3 });
   });
 
-  it("that a run is continued as go on elsewhere when they are not known here", async () => {
+  it("a run continued as a version that this worker lacks continues on another worker", async () => {
     const cluster = await open();
     const next = workflow("counter", { version: 2 }, async (ctx, input: number) =>
       ctx.step("tell", () => `two ${input}`),
@@ -100,7 +100,7 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
     expect(await cluster.finish(run)).toBe("two 1");
   });
 
-  it("do not matter to who starts the same run again: it is the one that exists", async () => {
+  it("a start with the same id and another version returns the existing run", async () => {
     const cluster = await open();
     const { one, two } = versions();
     const engine = await cluster.engine({ workflows: [one, two] });
@@ -111,13 +111,13 @@ describe.each(TEST_STORES)("workflow versions on $name", ({ create }) => {
   });
 });
 
-it("two workflows of one name and version are refused, and so is a version that is no whole number above 0", async () => {
+it("duplicate workflows and invalid versions are rejected", async () => {
   const cluster = await (TEST_STORES[0] ?? expect.unreachable()).create(onTestFinished);
   const { one, two } = versions();
   const twin = workflow("order", { version: 2 }, async () => "");
   await expect(cluster.engine({ workflows: [one, two, twin] })).rejects.toMatchObject({
     code: "WORKFLOW_DUPLICATE",
-    message: expect.stringContaining("order and have version 2"),
+    message: expect.stringContaining("duplicate workflow order version 2"),
   });
   for (const version of [0, -1, 1.5, Number.NaN, 2 ** 60]) {
     expect(() => workflow("order", { version }, async () => "")).toThrow("must be a positive integer");

@@ -8,44 +8,44 @@ import type { Log } from "../runtime/log.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 
-/** What can be asked for inside a transaction. */
+/** Ops that can be part of a transaction. */
 export type EnlistedOp = Extract<Op, { kind: "start" | "send" | "emit" }>;
 
-/** For a call that may be a part of the caller's own transaction. */
+/** Options of a call that can be part of the caller's transaction. */
 export interface WithinTx {
   /**
-   * A transaction on the store's own database, as `ctx.transaction` gives it or open on a connection of yours. What is asked for
-   * happens when it commits, and never if it does not.
+   * A transaction on the store's database: the `tx` of `ctx.transaction`, or a connection of yours with an open transaction. The call
+   * takes effect when the transaction commits.
    */
   readonly tx?: EngineTx;
 }
 
 /**
- * Has an op done inside a transaction. Where the transaction is one of `ctx.transaction`, it is done with the commit, and the
- * outcome tells no more than that it is on its way.
+ * Submits an op inside a transaction. In a `ctx.transaction` the op is applied at the commit, so the outcome only states that it was
+ * queued or started.
  */
 export async function submitWithin<O extends EnlistedOp>(
   { store, log }: { readonly store: Store; readonly log: Log },
   tx: EngineTx,
   build: () => O,
 ): Promise<OutcomeOf<O>> {
-  const session = scopeOf(tx);
+  const scope = scopeOf(tx);
   try {
     const op = build();
-    return (await (session === null ? apply(store, tx, op) : enlist(session, log, op, store.now()))) as OutcomeOf<O>;
+    return (await (scope === null ? apply(store, tx, op) : enlist(scope, log, op, store.now()))) as OutcomeOf<O>;
   } catch (error) {
-    // The body can't wait to hear of it: its transaction is not to be.
-    session?.fail(error);
+    // The transaction function may not await this call, so the error must roll the transaction back.
+    scope?.fail(error);
     throw error;
   }
 }
 
-function enlist(session: TransactionScope, log: Log, op: EnlistedOp, now: number): OutcomeOf<EnlistedOp> {
+function enlist(scope: TransactionScope, log: Log, op: EnlistedOp, now: number): OutcomeOf<EnlistedOp> {
   const decision = decide(null, op, now);
   if (decision.kind === "outcome") return decision.outcome as OutcomeOf<EnlistedOp>;
-  void session.enlist(decision.transition).then((answer) => {
+  void scope.enlist(decision.transition).then((answer) => {
     if (answer.kind === "refused")
-      log("warn", `${op.kind} inside a transaction was refused`, { reason: answer.reason });
+      log("warn", "op inside a transaction was refused", { op: op.kind, reason: answer.reason });
   });
   if (op.kind === "start") return { kind: "started" };
   const queued: SendOutcome & EmitOutcome = { kind: "queued", id: op.post.id };
@@ -58,19 +58,19 @@ async function apply(store: Store, tx: EngineTx, op: EnlistedOp): Promise<Outcom
   if (store.commitWithin === undefined) {
     throw new PawlError(
       "TX_UNSUPPORTED",
-      `the store can't take part in a transaction of yours; ${op.kind} was not done`,
+      `this store does not support the tx option; ${op.kind} was not done; call it without tx`,
     );
   }
   try {
     const { answers } = await store.commitWithin(tx, [decision.transition]);
     const [answer] = answers;
-    if (answer === undefined) throw new Error("a commit answers each of its transitions");
+    if (answer === undefined) throw new Error("commitWithin returned no answer");
     const conclusion = conclude(op, answer, false);
-    if (conclusion.kind === "again") throw new Error(`op ${op.kind} can't be asked again`);
+    if (conclusion.kind === "again") throw new Error(`op ${op.kind} cannot be decided again inside a transaction`);
     return conclusion.outcome as OutcomeOf<EnlistedOp>;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    const why = `the transaction can't write, so ${op.kind} was not done: ${error.message}`;
-    throw new PawlError("TX_INVALID", `${why}. Begin it with BEGIN IMMEDIATE`, { cause: error });
+    const why = `the transaction cannot write: ${error.message}; ${op.kind} was not done`;
+    throw new PawlError("TX_INVALID", `${why}; start the transaction with BEGIN IMMEDIATE`, { cause: error });
   }
 }

@@ -48,7 +48,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect([await run.getState(), await run.getOutput()]).toEqual(["completed", output]);
   });
 
-  it("that failed says why, and undoes what it did", async () => {
+  it("a failed run throws its error and undoes its completed steps", async () => {
     const undone: string[] = [];
     const booking = workflow("booking", async (ctx) => {
       await ctx.step("hotel", () => "h-1", { rollback: (id) => undone.push(id) });
@@ -58,7 +58,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect([state, error?.message, output, undone]).toEqual(["failed", "no flight", undefined, ["h-1"]]);
   });
 
-  it("that has ended gives the same again, and runs nothing", async () => {
+  it("an ended run returns its recorded result and executes nothing", async () => {
     const driver = memoryDriver();
     let runs = 0;
     const once = workflow("once", (ctx) => ctx.step("count", () => ++runs));
@@ -117,7 +117,7 @@ describe.each(["yield", "live"] as const)("a workflow in a host, %s", (mode) => 
     expect((await first.result).state).toBe("completed");
   });
 
-  it("of another name is refused, and changes nothing", async () => {
+  it("a run of another workflow is rejected and not changed", async () => {
     const driver = memoryDriver();
     await runWorkflow("run", greet, "ann", driver, { mode }).result;
     const before = driver.entries();

@@ -20,7 +20,7 @@ describe.each(kinds)("text and bytes %s", (_name, { fromBase64, toBase64, utf8Le
     expect(fromBase64(toBase64(large))?.length).toBe(large.length);
   });
 
-  test("that are no base64 are refused", () => {
+  test("text that is not base64 is rejected", () => {
     for (const text of ["a", "ab", "a===", "@@@@", "YQ", "YR==", "YQ==\n"]) expect(fromBase64(text), text).toBeNull();
   });
 });

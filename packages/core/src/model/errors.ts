@@ -215,7 +215,7 @@ export const ERRORS = {
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    means: "A value is larger than `payloadBytesMax`.",
+    means: "A value is larger than `payloadBytesMax`, or one operation, such as a fork, holds more than a commit can.",
     fix: "Store it elsewhere and pass a reference, or raise the limit.",
   },
   PAYLOAD_CORRUPT: {

@@ -243,7 +243,7 @@ describe("an error made from a failure", () => {
     ]);
   });
 
-  test("that holds itself keeps name and message where it does", () => {
+  test("a failure with itself as its cause keeps name and message at that place", () => {
     const error = toError(toFailure(holdsItself())) as Error & { self: Error; other: Error & { back: Error } };
     expect(error.self).toMatchObject({ name: "Error", message: "me" });
     deepStrictEqual(Object.keys(error.self), []);
@@ -274,7 +274,7 @@ test("a brief failure is small, whatever the failure is", () => {
   deepStrictEqual(briefFailure({ name: "E", message: "m", code: 5 }), { name: "E", message: "m", code: 5 });
 });
 
-test("what is not a failure is not taken for one", () => {
+test("a value that is not a failure is not decoded as one", () => {
   for (const value of [null, undefined, 1, "x", {}, { name: "E" }, { name: "E", message: "m", stack: 1 }]) {
     expect(isFailure(value)).toBe(false);
   }

@@ -21,7 +21,7 @@ describe("a segment", () => {
     ["100%", "100%25"],
     ["%2F", "%252F"],
     ["ä 💥", "ä 💥"],
-  ])("of %j is %j", (text, segment) => {
+  ])("the segment of name %j is %j", (text, segment) => {
     expect(nameSegment(text)).toBe(segment);
     expect(segmentName(segment)).toBe(text);
   });
@@ -68,7 +68,7 @@ describe("locations", () => {
     }
   });
 
-  test("of one scope are all different, whatever the names are", () => {
+  test("locations in one scope are all different, whatever their names are", () => {
     fc.assert(
       fc.property(fc.array(name, { maxLength: 30 }), (names) => {
         const scope = scopeAt("");

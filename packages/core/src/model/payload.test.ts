@@ -271,12 +271,12 @@ describe("the codec hook", () => {
     ["no string", 5],
     ["a text with NUL", "a\0b"],
     ["a text with half a surrogate pair", "a\ud800"],
-  ])("that returns %s is refused", (_, packed) => {
+  ])("a codec hook that returns %s is rejected", (_, packed) => {
     const broken = createCodec({ encode: () => packed as string, decode: (text) => text }, UNLIMITED);
     expect(() => broken.encode(1, "input of r1")).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 
-  test("that throws is heard", () => {
+  test("an error thrown by a codec hook reaches the caller", () => {
     const broken = createCodec({ encode: () => expect.unreachable("no key"), decode: (text) => text }, UNLIMITED);
     expect(() => broken.encode(1, "value")).toThrow("no key");
   });
@@ -343,7 +343,7 @@ describe("limits", () => {
     ]);
   });
 
-  test("what a hook makes is measured, not what it gets", () => {
+  test("the size limit applies to the output of a codec hook, not to its input", () => {
     const shrinking = createCodec({ encode: () => "x", decode: () => "1" }, { ...UNLIMITED, bytesMax: 10 });
     expect(shrinking.encode("a".repeat(1_000), "value")).toBe("x");
   });

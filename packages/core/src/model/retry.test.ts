@@ -17,7 +17,7 @@ describe("retry options", () => {
     });
   });
 
-  test("of false are one try", () => {
+  test("retry: false allows one attempt", () => {
     expect(resolveRetry(false, DEFAULT_RETRY).maxAttempts).toBe(1);
   });
 
@@ -67,7 +67,7 @@ describe("retry options", () => {
     );
   });
 
-  test("with a wait that is no duration are refused as that", () => {
+  test("a retry delay that is not a duration is rejected as an invalid duration", () => {
     for (const options of [{ initialMs: -1 }, { maxMs: "soon" }, { maxMs: Number.NaN }]) {
       expect(() => resolveRetry(options, DEFAULT_RETRY)).toThrow(expect.objectContaining({ code: "DURATION_INVALID" }));
     }

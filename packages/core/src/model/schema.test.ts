@@ -58,7 +58,7 @@ describe("a value that does not fit", () => {
     );
   });
 
-  test("with many issues has ten of them listed", () => {
+  test("an error with many issues lists ten of them", () => {
     const many = issues(...Array.from({ length: 25 }, (_, index) => ({ message: `m${index}` })));
     expect(() => checkSchema(many, 1, "input")).toThrow(/\$: m9; and 15 more$/);
   });
@@ -69,7 +69,7 @@ describe("a value that does not fit", () => {
 });
 
 describe("a schema", () => {
-  test("that is asynchronous is refused, and its late answer harms nobody", async () => {
+  test("an asynchronous schema is rejected, and its late answer is ignored", async () => {
     const slow = z.string().refine(async () => true);
     for (const schema of [
       slow,
@@ -86,7 +86,7 @@ describe("a schema", () => {
     await new Promise(setImmediate);
   });
 
-  test("that throws refuses the value and says why", () => {
+  test("a schema that throws rejects the value with its reason", () => {
     const broken = schemaOf(() => {
       throw new TypeError("broken");
     });
@@ -95,13 +95,13 @@ describe("a schema", () => {
     );
   });
 
-  test.each([null, undefined, {}, 5, "x", { "~standard": {} }])("that is %j is none", (schema) => {
+  test.each([null, undefined, {}, 5, "x", { "~standard": {} }])("a schema of %j is rejected", (schema) => {
     expect(() => checkSchema(schema as unknown as StandardSchema, 1, "input")).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );
   });
 
-  test.each([undefined, null, 5, {}])("that answers %j is none", (answer) => {
+  test.each([undefined, null, 5, {}])("a schema that answers %j is rejected", (answer) => {
     expect(() =>
       checkSchema(
         schemaOf(() => answer),

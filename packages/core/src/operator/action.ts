@@ -13,63 +13,65 @@ import type { Undo } from "../model/run.ts";
 import type { JournalChange, Post } from "../model/transition.ts";
 import type { Loaded } from "../store/store.ts";
 
-/** Who did it and why, for the journal; and an id that makes doing it again harmless. */
 export interface ActOptions {
+  /** Identifies the action: a repeated call with the same id changes nothing and returns the same result. Default: a new id. */
   readonly id?: string;
+  /** Who acts. Stored in the journal. */
   readonly by?: string;
+  /** The reason. Stored in the journal. */
   readonly why?: string;
 }
 
 export interface RewindOptions extends ActOptions {
-  /** What becomes of children that were started in what is dropped. Default `cancel`. */
+  /** Whether children started by dropped records are cancelled or keep running. Default `cancel`. */
   readonly children?: "cancel" | "detach";
-  /** What becomes of messages and events that were received in what is dropped. Default `redeliver`. */
+  /** Whether messages and events received by dropped records return to the inbox. Default `redeliver`. */
   readonly messages?: "redeliver" | "drop";
 }
 
-/** What a rewind did. */
+/** The result of a rewind or retry. */
 export interface Rewound {
-  /** How many records were dropped. */
+  /** The number of dropped records. */
   readonly records: number;
-  /** The children that were started in what was dropped. */
+  /** Ids of the children that the dropped records started. */
   readonly children: readonly string[];
-  /** How many messages and events lie in the inbox again. */
+  /** The number of messages and events that were returned to the inbox. */
   readonly messages: number;
 }
 
-/** What is written of an act: what was asked for, and what came of it. */
-export interface ActNote<Result> extends OperatorAction {
+/** The payload of an operator record: the request and its result. */
+interface ActionNote<Result> extends OperatorAction {
   readonly result: Result;
 }
 
-/** What is to be made of a run that was read. */
+/** The change that an operator action makes to a loaded run. */
 export interface Planned<Result> {
   readonly change: Omit<JournalChange, "seen">;
   readonly posts: readonly Post[];
   readonly version: number | null;
   readonly undo: Undo;
   readonly result: Result;
-  /** The run begins again, with this. */
+  /** Starts the run again as a new generation. */
   readonly restart?: NonNullable<RewriteOp["restart"]>;
 }
 
-export function actId(options: ActOptions, fresh: () => string): string {
-  return options.id === undefined ? fresh() : checkName(options.id, "id of the act");
+export function actionId(options: ActOptions, fresh: () => string): string {
+  return options.id === undefined ? fresh() : checkName(options.id, "id of the operator action");
 }
 
-export function noteAct<Result>(
+export function actionRecord<Result>(
   codec: Codec,
   kind: OperatorActionKind,
   { id, target, result }: { readonly id: string; readonly target: string; readonly result: Result },
   options: ActOptions,
   at: number,
 ): NewRecord {
-  const note: ActNote<Result> = { id, by: options.by ?? null, why: options.why ?? null, target, result };
-  return operatorRecord(kind, codec.encode(note, `act ${kind}`), { startedAt: at, at });
+  const note: ActionNote<Result> = { id, by: options.by ?? null, why: options.why ?? null, target, result };
+  return operatorRecord(kind, codec.encode(note, `result of the ${kind}`), { startedAt: at, at });
 }
 
-/** What came of this very act, if it was done before. The same id for another act is a mistake. */
-export function actBefore<Result>(
+/** The result of the action with this id if the journal has it, otherwise null. Throws if the id belongs to another action. */
+export function earlierResult<Result>(
   codec: Codec,
   records: readonly JournalRecord[],
   { id, kind, target }: { readonly id: string; readonly kind: OperatorActionKind; readonly target: string },
@@ -77,12 +79,12 @@ export function actBefore<Result>(
   for (const record of records) {
     const done = operatorActionOf(record);
     if (done === null || done === "origin") continue;
-    const note = codec.decode(record.payload) as ActNote<Result>;
+    const note = codec.decode(record.payload) as ActionNote<Result>;
     if (note.id !== id) continue;
     if (done === kind && note.target === target) return note.result;
     throw new PawlError(
       "OPTION_INVALID",
-      `the id ${id} belongs to another act: ${done} of ${note.target} at record ${record.seq}; nothing was done`,
+      `id ${id} belongs to another operator action: ${done} of ${note.target} at record ${record.seq}; use another id`,
     );
   }
   return null;
@@ -92,7 +94,7 @@ export function withoutSeq({ seq: _, ...record }: JournalRecord): NewRecord {
   return record;
 }
 
-/** A run with all of its records, for who changes or copies a history. */
+/** A run with all of its records. */
 export interface WholeRun extends Omit<Loaded, "acts"> {
   readonly records: readonly JournalRecord[];
 }

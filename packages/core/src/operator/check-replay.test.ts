@@ -10,7 +10,7 @@ interface Change {
   readonly name: string;
   readonly was: Code;
   readonly becomes: Code;
-  /** What happens to the run before the change; then it has come to rest. */
+  /** Sends the run what it needs before the change. The run is suspended afterwards. */
   readonly drive?: (run: RunHandle, engine: Engine) => Promise<void>;
 }
 
@@ -74,7 +74,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "record", location: "a", recorded: /^step at a$/, asked: /^step at b$/ },
   },
   {
-    name: "a step is put before one that was done",
+    name: "a step is inserted before a recorded one",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -85,7 +85,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^step at between$/ },
   },
   {
-    name: "another kind of operation has the name of a step",
+    name: "a step becomes another kind of operation with the same name",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -95,7 +95,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "record", location: "b", recorded: /^step at b$/, asked: /^sleep at b$/ },
   },
   {
-    name: "the code comes to its end before what was done",
+    name: "the code ends before the last recorded step",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -115,14 +115,14 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "record", location: "ship", recorded: /^join of .*label/, asked: /^join of .*mail.* at ship$/ },
   },
   {
-    name: "a step inside a loop is renamed: the round that it is in is named",
+    name: "a step of a loop iteration is renamed",
     was: loops("x"),
     becomes: loops("y"),
     drive: rounds,
     finds: { kind: "record", location: "loop/~4/x", recorded: /^step at loop\/~4\/x$/, asked: /^step at loop\/~4\/y$/ },
   },
   {
-    name: "a step that was tried and is to be tried again is gone",
+    name: "a step between two attempts is removed",
     was: async (ctx) => {
       await ctx.step("a", () => 1);
       await ctx.step("flaky", () => Promise.reject(new Error("no")), { retry: { initialMs: "1 hour" } });
@@ -146,7 +146,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "record", location: "first", recorded: /^spawn at first$/, asked: /^spawn at second$/ },
   },
   {
-    name: "the code comes to its end where the run waits",
+    name: "the code ends while the run waits",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -155,7 +155,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "wait", location: "go", recorded: /^listen at go for message go$/, asked: /^its end$/ },
   },
   {
-    name: "the code fails where the run waits",
+    name: "the code fails while the run waits",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -165,7 +165,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^its end: it fails with not any more$/ },
   },
   {
-    name: "another message is waited for at the same location",
+    name: "a wait receives another message at the same location",
     was: async (ctx) => ctx.listen("yes", { name: "answer" }),
     becomes: async (ctx) => ctx.listen("ok", { name: "answer" }),
     finds: {
@@ -176,13 +176,13 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     },
   },
   {
-    name: "an arm is taken out of a select that the run waits in",
+    name: "an arm is removed from an open select",
     was: async (ctx) => ctx.select({ yes: { message: "yes" }, no: { message: "no" } }),
     becomes: async (ctx) => ctx.select({ yes: { message: "yes" } }),
     finds: { kind: "wait", location: "select", recorded: /message no/, asked: /^select at select for message yes$/ },
   },
   {
-    name: "a step comes before what the run waits for",
+    name: "a step is inserted before an open wait",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -193,7 +193,7 @@ const INCOMPATIBLE: readonly Incompatible[] = [
     finds: { kind: "wait", location: "go", recorded: /^listen at go/, asked: /^step at sudden$/ },
   },
   {
-    name: "the code awaits something that is not ctx's",
+    name: "the code awaits a promise that is not from ctx",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -205,9 +205,9 @@ const INCOMPATIBLE: readonly Incompatible[] = [
 ];
 
 const COMPATIBLE: readonly Change[] = [
-  { name: "nothing", was: waits, becomes: waits },
+  { name: "an unchanged workflow", was: waits, becomes: waits },
   {
-    name: "what a step does, and how it is tried",
+    name: "a changed step body and retry policy",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => "another value", { retry: false });
@@ -216,7 +216,7 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "what comes after the wait",
+    name: "changed code after the wait",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -227,12 +227,12 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "how long is slept, and when a wait times out",
+    name: "a changed sleep duration and wait timeout",
     was: async (ctx) => Promise.all([ctx.sleep("1 day"), ctx.listen("go", { timeout: "2 days" })]),
     becomes: async (ctx) => Promise.all([ctx.sleep("9 days"), ctx.listen("go")]),
   },
   {
-    name: "a step that runs with a version of its own",
+    name: "a step added behind getVersion",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -242,7 +242,7 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "a step that is said to be removed",
+    name: "a step declared as removed",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -251,7 +251,7 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "code that is put into functions, and what lies on a way that was not taken",
+    name: "code moved into functions, and a changed branch that did not run",
     was: waits,
     becomes: async (ctx) => {
       const both = async (): Promise<void> => {
@@ -263,7 +263,7 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "a message that is sent and a version that is asked before the wait",
+    name: "a sent message and a getVersion call added before the wait",
     was: waits,
     becomes: async (ctx) => {
       await ctx.step("a", () => 1);
@@ -274,13 +274,13 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "something that is waited for beside the wait, and an arm of a select",
+    name: "a wait added in parallel, and an arm added to a select",
     was: async (ctx) => Promise.race([ctx.select({ yes: { message: "yes" } })]),
     becomes: async (ctx) =>
       Promise.race([ctx.select({ yes: { message: "yes" }, no: { message: "no" } }), ctx.listen("x")]),
   },
   {
-    name: "what a loop does after the wait of its round",
+    name: "changed code after the wait of a loop iteration",
     was: loops("x"),
     becomes: async (ctx) => {
       await ctx.loop({
@@ -298,7 +298,7 @@ const COMPATIBLE: readonly Change[] = [
     drive: rounds,
   },
   {
-    name: "how a failed step is dealt with",
+    name: "changed handling of a failed step",
     was: async (ctx) => {
       await ctx.step("a", () => Promise.reject(new Error("no")), { retry: false }).catch(() => undefined);
       await ctx.listen("go");
@@ -310,7 +310,7 @@ const COMPATIBLE: readonly Change[] = [
     },
   },
   {
-    name: "a step whose body is under way",
+    name: "a changed step whose body is running",
     was: async (ctx) => ctx.step("slow", () => new Promise(() => undefined)),
     becomes: async (ctx) => ctx.step("slow", () => "quick"),
   },
@@ -325,8 +325,8 @@ async function suspendedRun(cluster: TestCluster, { was, drive }: Change): Promi
   await cluster.world.advance("2 s");
 }
 
-/** Tries the code on a store that can only be read. */
-async function tryOut(cluster: TestCluster, becomes: Code) {
+/** Checks the code, and that the check only reads from the store. */
+async function checkCode(cluster: TestCluster, becomes: Code) {
   const asked = new Set<string>();
   const store = intercepted(cluster.connect(), async (call, proceed) => {
     asked.add(call.method);
@@ -340,12 +340,12 @@ async function tryOut(cluster: TestCluster, becomes: Code) {
   return report;
 }
 
-describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create }) => {
-  it.each(INCOMPATIBLE)("names the place: $name", async (change) => {
+describe.each(TEST_STORES)("checkReplay, on the store $name", ({ create }) => {
+  it.each(INCOMPATIBLE)("checkReplay reports a finding when $name", async (change) => {
     const cluster = await create(onTestFinished);
     await suspendedRun(cluster, change);
     const before = await cluster.dump();
-    const { ok, checked, findings } = await tryOut(cluster, change.becomes);
+    const { ok, checked, findings } = await checkCode(cluster, change.becomes);
     expect({ ok, checked, findings: findings.length }).toEqual({ ok: false, checked: 1, findings: 1 });
     const { recorded, asked, ...exactly } = change.finds;
     expect(findings[0]).toMatchObject({ runId: "r", workflow: "flow", ...exactly });
@@ -354,16 +354,16 @@ describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create })
     expect(await cluster.dump()).toBe(before);
   });
 
-  it.each(COMPATIBLE)("passes: $name", async (change) => {
+  it.each(COMPATIBLE)("checkReplay accepts $name", async (change) => {
     const cluster = await create(onTestFinished);
     await suspendedRun(cluster, change);
     const before = await cluster.dump();
-    const { ok, checked, findings } = await tryOut(cluster, change.becomes);
+    const { ok, checked, findings } = await checkCode(cluster, change.becomes);
     expect({ ok, checked, findings }).toEqual({ ok: true, checked: 1, findings: [] });
     expect(await cluster.dump()).toBe(before);
   });
 
-  it("has no effect: no body runs, and nothing is logged", async () => {
+  it("checkReplay executes no step body and logs nothing", async () => {
     const cluster = await create(onTestFinished);
     const effects: string[] = [];
     const flow = workflow("flow", async (ctx) => {
@@ -384,7 +384,7 @@ describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create })
     expect(cluster.log.length).toBe(lines);
   });
 
-  it("acquires no resource: what holds its place can be read and called", async () => {
+  it("checkReplay acquires no resource; code can read and call the stand-in", async () => {
     const cluster = await create(onTestFinished);
     const did: string[] = [];
     const flow = workflow("flow", async (ctx) => {
@@ -408,7 +408,7 @@ describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create })
     expect(did).toHaveLength(3);
   });
 
-  it("tells of its progress, keeps no more findings than asked for, and takes a sample that is always the same", async () => {
+  it("checkReplay reports progress, keeps at most findingsMax findings, and samples the same runs each time", async () => {
     const cluster = await create(onTestFinished);
     const flow = workflow("flow", waits);
     const engine = await cluster.engine({ workflows: [flow, noop] });
@@ -438,7 +438,7 @@ describe.each(TEST_STORES)("checking a replay, on the store $name", ({ create })
     await expect(check({ sample: 0 })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 
-  it("says which versions lack their code, and counts runs of workflows that were not given", async () => {
+  it("checkReplay reports versions without code, and counts runs of other workflows", async () => {
     const cluster = await create(onTestFinished);
     const one = workflow("flow", { version: 1 }, waits);
     const other = workflow("other", waits);

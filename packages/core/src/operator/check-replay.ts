@@ -6,56 +6,56 @@ import type { Run, Status } from "../model/run.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Reader, Store } from "../store/store.ts";
-import { findIn, type ReplayFinding } from "./replay-finding.ts";
+import { checkRun, type ReplayFinding } from "./replay-finding.ts";
 
 /** Runs that have not ended. */
 const OPEN: readonly Status[] = ["pending", "running", "suspended", "paused", "compensating"];
-/** Runs are read a page at a time, and one journal at a time. */
+/** Runs read from the store per query. Journals are read one at a time. */
 const PAGE_RUNS = 50;
 const FINDINGS_MAX = 1_000;
 
 export interface CheckReplayOptions extends Pick<EngineOptions, "codec" | "world"> {
-  /** The code that is to be deployed. Runs of other workflows are counted, not checked. */
+  /** The code to check. Runs of other workflows are counted, not checked. */
   readonly workflows: NonNullable<EngineOptions["workflows"]>;
-  /** Is opened and closed; nothing of it is changed. */
+  /** Opened for the check, only read, and closed afterwards. */
   readonly store: Store;
-  /** The store is in use by an engine of this process: it is neither opened nor closed. */
+  /** Set it if an engine of this process uses the store: the store is then neither opened nor closed. */
   readonly keepOpen?: boolean;
-  /** The share of the runs that is checked, above 0 and at most 1: always the same ones. Default 1: all. */
+  /** The share of runs to check, above 0 and at most 1. The same runs are selected each time. Default 1. */
   readonly sample?: number;
-  /** How many runs are checked at most. Default: all. */
+  /** The maximum number of runs to check. Default: unlimited. */
   readonly limit?: number;
-  /** Findings beyond it are counted, not kept. Default 1,000. */
+  /** The maximum number of findings in the report. Further findings are only counted. Default 1,000. */
   readonly findingsMax?: number;
   /** Called after each run. */
   readonly onProgress?: (progress: CheckProgress) => void;
-  /** Called with each finding, also with those that are not kept. */
+  /** Called with each finding, even beyond `findingsMax`. */
   readonly onFinding?: (finding: ReplayFinding) => void;
 }
 
 export interface CheckProgress {
   readonly checked: number;
-  /** Open runs there were when the check began. */
+  /** Open runs at the start of the check. */
   readonly open: number;
   readonly findings: number;
 }
 
 export interface ReplayReport {
-  /** Whether every run that was checked goes on with this code. */
+  /** Whether every checked run can continue with this code. */
   readonly ok: boolean;
   readonly checked: number;
-  /** Open runs there were when the check began. */
+  /** Open runs at the start of the check. */
   readonly open: number;
-  /** How many there were; `findings` holds at most `findingsMax` of them. */
+  /** The number of all findings. `findings` contains at most `findingsMax` of them. */
   readonly findingCount: number;
   readonly findings: readonly ReplayFinding[];
-  /** Open runs of workflows that were not given, by name. */
+  /** The number of open runs of each workflow that is not in `workflows`, by workflow name. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
 /**
- * Replays the open runs of a store against code that is to be deployed, without any effect: no step runs, nothing is written,
- * `ctx.log` is silent. Names each run that would not go on, with the location, what is recorded there and what the code asks for.
+ * Replays the open runs of a store against new code, without effects: no step runs, nothing is written, and `ctx.log` logs nothing.
+ * Reports each run that could not continue, with the location, the record there and the operation that the code requests.
  *
  * ```ts
  * const report = await checkReplay({ store: sqliteStore("app.db"), workflows: [order] });
@@ -65,7 +65,7 @@ export interface ReplayReport {
 export async function checkReplay(options: CheckReplayOptions): Promise<ReplayReport> {
   const { store, workflows, sample = 1, limit = Number.POSITIVE_INFINITY } = options;
   if (!(sample > 0 && sample <= 1))
-    throw new PawlError("OPTION_INVALID", `sample is ${sample}; it has to be above 0 and at most 1`);
+    throw new PawlError("OPTION_INVALID", `sample must be above 0 and at most 1; got ${sample}`);
   const config = resolveConfig({ ...options, log: () => undefined });
   const { clock } = config.world;
   if (options.keepOpen !== true) await store.open({ now: () => clock.now(), every: () => () => undefined });
@@ -74,28 +74,28 @@ export async function checkReplay(options: CheckReplayOptions): Promise<ReplayRe
     const codec = plainCodec(options);
     const programs = new ProgramRegistry(workflows, { ...config, codec });
     const known = new Set(workflows.map(({ name }) => name));
-    const check = new Check(options, await store.reader.count({ status: OPEN }));
+    const findings = new Findings(options, await store.reader.count({ status: OPEN }));
     for await (const run of openRuns(store.reader)) {
-      if (!known.has(run.workflow)) check.unknown(run.workflow);
+      if (!known.has(run.workflow)) findings.addUnknown(run.workflow);
       else if (isSampled(run.id, sample)) {
-        if (check.checked >= limit) break;
-        const world = {
+        if (findings.checked >= limit) break;
+        const services = {
           codec,
           eventLoop: config.world.eventLoop,
           random: config.world.random,
           watched: rejections.watched,
         };
-        check.found(await findIn({ store, programs, world }, run));
+        findings.add(await checkRun({ store, programs, services }, run));
       }
     }
-    return check.report();
+    return findings.report();
   } finally {
     rejections.stop();
     if (options.keepOpen !== true) await store.close();
   }
 }
 
-/** Values are read as the engine wrote them; how large they may be is not for a check to say. */
+/** A codec without size limits: a check also reads payloads that were written with a higher limit. */
 function plainCodec({ codec }: Pick<CheckReplayOptions, "codec">): Codec {
   const bytesMax = Number.MAX_SAFE_INTEGER;
   return createCodec(codec ?? null, { bytesMax, warnBytes: bytesMax, onLarge: () => undefined });
@@ -113,14 +113,14 @@ async function* openRuns(reader: Reader): AsyncGenerator<Run> {
   }
 }
 
-const HASHES = 2 ** 32;
+const HASH_COUNT = 2 ** 32;
 
 function isSampled(runId: string, sample: number): boolean {
-  return sample === 1 || (hash32(runId) >>> 0) / HASHES < sample;
+  return sample === 1 || (hash32(runId) >>> 0) / HASH_COUNT < sample;
 }
 
-/** What a check has come to. */
-class Check {
+/** Collects the findings of a check and reports progress. */
+class Findings {
   readonly #options: CheckReplayOptions;
   readonly #open: number;
   readonly #findings: ReplayFinding[] = [];
@@ -133,11 +133,12 @@ class Check {
     this.#open = open;
   }
 
-  unknown(workflow: string): void {
+  addUnknown(workflow: string): void {
     this.#unknown.set(workflow, (this.#unknown.get(workflow) ?? 0) + 1);
   }
 
-  found(finding: ReplayFinding | null): void {
+  /** Counts a checked run. `finding` is null if the run can continue. */
+  add(finding: ReplayFinding | null): void {
     const { onFinding, onProgress, findingsMax = FINDINGS_MAX } = this.#options;
     this.checked += 1;
     if (finding !== null) {

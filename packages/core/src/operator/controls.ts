@@ -12,13 +12,13 @@ import type { Worker } from "../worker/worker.ts";
 export interface ControlParts {
   readonly config: EngineConfig;
   readonly codec: Codec;
-  readonly news: EventPublisher;
+  readonly publisher: EventPublisher;
   readonly worker: Worker;
   readonly runs: Runs;
   readonly submit: <O extends Op>(op: O) => Promise<OutcomeOf<O>>;
 }
 
-/** Stops runs, holds them and lets them go on, from outside. */
+/** Cancels, pauses and resumes runs from outside. */
 export class Controls {
   readonly #parts: ControlParts;
 
@@ -27,39 +27,40 @@ export class Controls {
   }
 
   async cancel(runId: string, reason?: string): Promise<boolean> {
-    const { runs, news } = this.#parts;
+    const { runs, publisher } = this.#parts;
     const error = new PawlError("RUN_CANCELLED", reason ?? `run ${runId} was cancelled`);
     const { answer, outcome } = await this.#control(runId, "cancel", error);
     if (answer === "compensating") {
-      await this.#withRun(runId, "run.compensating", (run) => news.compensating(run, outcome));
+      await this.#withRun(runId, "run.compensating", (run) => publisher.compensating(run, outcome));
       return true;
     }
     if (answer !== "done") return false;
     runs.ended(runId, { status: "cancelled", outcome });
-    await this.#withRun(runId, "run.cancelled", (run) => news.ended(run, { status: "cancelled", outcome }));
+    await this.#withRun(runId, "run.cancelled", (run) => publisher.ended(run, { status: "cancelled", outcome }));
     return true;
   }
 
   async pause(runId: string, reason?: string): Promise<void> {
     const error = new PawlError("RUN_PAUSED", reason ?? `run ${runId} was paused`);
     const { answer, outcome } = await this.#control(runId, "pause", error);
-    if (answer !== "done") throw new PawlError("RUN_ENDED", `run ${runId} has ended; it can't be paused`);
-    await this.#withRun(runId, "run.paused", (run) => this.#parts.news.paused(run, outcome));
+    if (answer !== "done") throw new PawlError("RUN_ENDED", `run ${runId} has ended and cannot be paused`);
+    await this.#withRun(runId, "run.paused", (run) => this.#parts.publisher.paused(run, outcome));
   }
 
   async resume(runId: string): Promise<void> {
-    const { submit, news, worker } = this.#parts;
+    const { submit, publisher, worker } = this.#parts;
     const id = checkTarget(runId);
     const outcome = await submit({ kind: "resume", runId: id, opId: this.#opId() });
     if (outcome.kind === "notFound") throw runNotFound(id);
     if (outcome.kind === "ended")
-      throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status}; it can't be resumed`);
-    if (outcome.kind === "refused") throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}, not paused`);
-    await this.#withRun(id, "run.resumed", (run) => news.plain("run.resumed", run));
+      throw new PawlError("RUN_ENDED", `run ${id} is ${outcome.status} and cannot be resumed`);
+    if (outcome.kind === "refused")
+      throw new PawlError("RUN_NOT_PAUSED", `run ${id} is ${outcome.status}; only a paused run can be resumed`);
+    await this.#withRun(id, "run.resumed", (run) => publisher.plain("run.resumed", run));
     worker.requestPoll();
   }
 
-  /** Takes a run over. The owner is fenced by it; where that is this process, it lets go at once. */
+  /** Takes a run over, which fences its owner. If this worker is the owner, its session is discarded at once. */
   async #control(
     runId: string,
     kind: "cancel" | "pause",
@@ -68,18 +69,18 @@ export class Controls {
     const { submit, codec, worker } = this.#parts;
     const id = checkTarget(runId);
     const reason = failurePayload(codec, error, "reason");
-    const letGo = worker.capture(id);
+    const discard = worker.capture(id);
     const answer = await submit({ kind, runId: id, opId: this.#opId(), reason });
     if (answer.kind === "notFound") throw runNotFound(id);
-    if (answer.kind === "done" || answer.kind === "compensating") letGo(error);
+    if (answer.kind === "done" || answer.kind === "compensating") discard(error);
     return { answer: answer.kind, outcome: reason };
   }
 
-  /** Reads the run for those who listen, if somebody does. */
-  async #withRun(runId: string, kind: EngineEventKind, tell: (run: Run) => void): Promise<void> {
-    const { news, config } = this.#parts;
-    const run = news.hasListener(kind) ? await config.store.reader.get(runId) : null;
-    if (run !== null) tell(run);
+  /** Publishes an event about a run. Reads the run only if the event has a listener. */
+  async #withRun(runId: string, kind: EngineEventKind, publish: (run: Run) => void): Promise<void> {
+    const { publisher, config } = this.#parts;
+    const run = publisher.hasListener(kind) ? await config.store.reader.get(runId) : null;
+    if (run !== null) publish(run);
   }
 
   #opId(): string {

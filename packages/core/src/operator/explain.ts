@@ -5,21 +5,22 @@ import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type OpenWait, type Run, type Status, type TerminalStatus } from "../model/run.ts";
 import type { Reader, Store, WorkerRow } from "../store/store.ts";
 
-/** How far back the last tries of a step, and the children that are waited for, are looked for. */
+/** The newest records that are searched for the last attempt of a step. */
 const RECORDS_MAX = 50;
+/** The newest children that are searched for awaited ones. */
 const CHILDREN_MAX = 500;
 
-/** What there is to know of a run. */
+/** The rows that an explanation is made from. */
 interface Facts {
   readonly run: Run;
   readonly workers: readonly WorkerRow[];
-  /** The newest first. */
+  /** Newest first. */
   readonly records: readonly JournalRecord[];
   readonly error: Error | null;
   readonly now: number;
 }
 
-/** Null: there is no such run. */
+/** Returns null if the run does not exist. */
 export async function explainRun(store: Store, codec: Codec, runId: string): Promise<Explanation | null> {
   const { reader } = store;
   const run = await reader.get(runId);
@@ -34,7 +35,7 @@ export async function explainRun(store: Store, codec: Codec, runId: string): Pro
   const facts: Facts = { run, workers, records, error, now: store.now() };
   const why = whyOf(facts, (record) => toError(codec.decode(record.payload) as Failure));
   const [last] = records;
-  const told = {
+  const explanation = {
     runId,
     workflow: run.workflow,
     version: run.version,
@@ -44,12 +45,12 @@ export async function explainRun(store: Store, codec: Codec, runId: string): Pro
     waits,
     waitsCount: isTerminal(run.status) ? 0 : (run.wait?.openCount ?? 0),
     owner: ownerOf(facts),
-    workers: { live: live(facts).length, knowing: live(facts).filter((worker) => knows(worker, run)).length },
+    workers: { live: live(facts).length, knowing: live(facts).filter((worker) => hasWorkflow(worker, run)).length },
     nextDueAt: run.wakeAt,
     lastRecord: last === undefined ? null : lastRecord(last),
     at: facts.now,
   };
-  return { ...told, sentence: sentenceOf(told) };
+  return { ...explanation, sentence: sentenceOf(explanation) };
 }
 
 function whyOf(facts: Facts, errorOf: (record: JournalRecord) => Error): Why {
@@ -69,10 +70,10 @@ function whyOf(facts: Facts, errorOf: (record: JournalRecord) => Error): Why {
   if (owner === null && dueAt !== null) return unclaimed(facts, dueAt);
   if (run.status === "pending") return { kind: "delayed", until: run.wakeAt ?? now };
   if (run.status === "running" || run.wait === null) return { kind: "working" };
-  return dueAt !== null ? { kind: "ready", dueAt } : resting(facts, run.wait.open, errorOf);
+  return dueAt !== null ? { kind: "ready", dueAt } : suspended(facts, run.wait.open, errorOf);
 }
 
-/** Due, and nobody has it. */
+/** The run is due and has no owner. */
 function unclaimed(facts: Facts, dueAt: number): Why {
   const { run } = facts;
   const known = live(facts).flatMap(({ workflows }) => workflows.filter(({ name }) => name === run.workflow));
@@ -81,7 +82,7 @@ function unclaimed(facts: Facts, dueAt: number): Why {
   return { kind: "noWorker", dueAt, versions };
 }
 
-function resting({ records }: Facts, open: readonly OpenWait[], errorOf: (record: JournalRecord) => Error): Why {
+function suspended({ records }: Facts, open: readonly OpenWait[], errorOf: (record: JournalRecord) => Error): Why {
   const [next] = [...open].sort((left, right) => (left.until ?? 0) - (right.until ?? 0));
   if (next === undefined || open.some(({ kind }) => kind !== "retry")) return { kind: "waiting" };
   const { location, until } = next;
@@ -117,7 +118,7 @@ function live({ workers, now }: Facts): readonly WorkerRow[] {
   return workers.filter(({ expiresAt }) => expiresAt > now);
 }
 
-function knows({ workflows }: WorkerRow, run: Run): boolean {
+function hasWorkflow({ workflows }: WorkerRow, run: Run): boolean {
   return workflows.some(({ name, version }) => name === run.workflow && version === run.version);
 }
 
@@ -143,7 +144,7 @@ async function waitsOf(reader: Reader, { id, wait }: Run): Promise<readonly Wait
   });
 }
 
-/** The newest child at each location: one that was started there before may have been left behind by a rewind. */
+/** The newest child at each location. A rewind may have left older children at the same location. */
 async function childrenAt(
   reader: Reader,
   runId: string,
@@ -160,77 +161,89 @@ async function childrenAt(
   return found;
 }
 
-/** How many waits a sentence names before it counts the rest. */
+/** The number of waits that a sentence names. It counts the others. */
 const NAMED_MAX = 3;
 
-/** What a run's explanation says to people. */
-export function sentenceOf(told: Omit<Explanation, "sentence">): string {
-  return `run ${told.runId} of ${told.workflow} v${told.version} ${predicate(told)}`;
+type Unworded = Omit<Explanation, "sentence">;
+
+function sentenceOf(explanation: Unworded): string {
+  const { runId, workflow, version } = explanation;
+  return `run ${runId} of ${workflow} v${version} ${predicate(explanation)}`;
 }
 
-function predicate(told: Omit<Explanation, "sentence">): string {
-  const { why, status, at, owner } = told;
+function predicate(explanation: Unworded): string {
+  const { why, runId, status, at, owner } = explanation;
   switch (why.kind) {
     case "ended":
-    case "poisoned":
-      return `${status === "cancelled" ? "was cancelled" : status}${since(told)}${reason(why.error)}`;
+    case "poisoned": {
+      const ended = status === "cancelled" ? "was cancelled" : status;
+      return `${ended}${elapsed(explanation, "ago")}${reason(runId, why.error)}`;
+    }
     case "diverged":
+      return withoutRun(runId, why.error.message);
     case "paused":
-      return `is paused${reason(why.error)}`;
+      return `is paused${reason(runId, why.error)}`;
     case "delayed":
-      return `is pending: it begins in ${durationText(why.until - at)}`;
+      return `is pending; it starts in ${durationText(why.until - at)}`;
     case "noWorker":
-      return `is ${status} and due${since(told)}, but ${nobodyKnows(told, why.versions)}`;
+      return `has been due${elapsed(explanation, "for")}; ${noWorkerText(explanation, why.versions)}`;
     case "waitsForRoom":
-      return `is ${status} and due${since(told)}: it waits for a worker with room${suspicion(why.claims)}`;
+      return `has been due${elapsed(explanation, "for")}, waiting for a worker with a free slot${suspectText(why.claims)}`;
     case "ownerGone":
-      return `is ${status}, but its worker ${why.owner} is silent: another takes it over when the lease is over`;
+      return `is ${status}; worker ${why.owner} stopped sending heartbeats and its lease expired; another worker takes over`;
     case "working":
-      return `is ${status}: worker ${owner?.id} works on it${lastly(told)}`;
+      return `is ${status} on worker ${owner?.id}; ${lastRecordText(explanation)}`;
     case "ready":
-      return `is ${status}: something has come for it, and worker ${owner?.id} goes on with it`;
+      return `is ${status} and ready; worker ${owner?.id} is about to resume it`;
     case "backingOff": {
-      const tries = why.attempts === null ? "" : ` ${why.attempts} ${why.attempts === 1 ? "time" : "times"}`;
-      const next = why.until === null ? "" : `; the next try is in ${durationText(Math.max(0, why.until - at))}`;
-      return `is ${status}: ${why.location} failed${tries}${bracketed(why.error)}${next}`;
+      const attempt = why.attempts === null ? "next attempt" : `attempt ${why.attempts + 1}`;
+      const next = why.until === null ? "" : ` in ${durationText(Math.max(0, why.until - at))}`;
+      const error = why.error === null ? "" : `; last error: ${why.error.message}`;
+      return `is retrying ${why.location}: ${attempt}${next}${error}`;
     }
     case "waiting":
-      return `is ${status}${since(told, "for")}: it waits for ${waitsText(told)}`;
+      return `has been ${status}${elapsed(explanation, "for")}, waiting for ${waitsText(explanation)}`;
   }
 }
 
-function since({ since: from, at }: Omit<Explanation, "sentence">, form: "ago" | "for" = "ago"): string {
-  if (from === null) return "";
-  const text = durationText(Math.max(0, at - from));
+function elapsed({ since, at }: Unworded, form: "ago" | "for"): string {
+  if (since === null) return "";
+  const text = durationText(Math.max(0, at - since));
   return form === "for" ? ` for ${text}` : ` ${text} ago`;
 }
 
-function reason(error: Error | null): string {
-  return error === null ? "" : `: ${error.message}`;
+function reason(runId: string, error: Error | null): string {
+  const text = error === null ? "" : withoutRun(runId, error.message);
+  // The default reasons of `cancel` and `pause` repeat the status.
+  return text === "" || text === "was cancelled" || text === "was paused" ? "" : `: ${text}`;
 }
 
-function bracketed(error: Error | null): string {
-  return error === null ? "" : ` (${error.message})`;
+/** Error messages of the engine start with the run, which the sentence already names. */
+function withoutRun(runId: string, message: string): string {
+  const run = `run ${runId} `;
+  return message.startsWith(run) ? message.slice(run.length) : message;
 }
 
-function nobodyKnows(told: Omit<Explanation, "sentence">, versions: readonly number[]): string {
-  if (told.workers.live === 0) return "no worker is alive";
-  const what = `no live worker knows ${told.workflow} v${told.version}`;
-  return versions.length === 0 ? what : `${what}, only ${versions.map((version) => `v${version}`).join(", ")}`;
+function noWorkerText({ workers, workflow, version }: Unworded, versions: readonly number[]): string {
+  if (workers.live === 0) return "no worker is alive";
+  const text = `no live worker has ${workflow} v${version}`;
+  return versions.length === 0 ? text : `${text} (workers have ${versions.map((other) => `v${other}`).join(", ")})`;
 }
 
-function suspicion(claims: number): string {
-  return claims < 2 ? "" : `; it was claimed ${claims} times without progress, so it is worked on beside no other such`;
+function suspectText(claims: number): string {
+  if (claims < 2) return "";
+  return `; claimed ${claims} times without progress, so a worker executes it only while it has no other such run`;
 }
 
-function lastly({ lastRecord, at }: Omit<Explanation, "sentence">): string {
-  if (lastRecord === null) return "; it has no record yet";
-  return `; its last record is ${lastRecord.kind} at ${lastRecord.location}, ${durationText(Math.max(0, at - lastRecord.at))} ago`;
+function lastRecordText({ lastRecord, at }: Unworded): string {
+  if (lastRecord === null) return "it has no record yet";
+  const { kind, location } = lastRecord;
+  return `its last record is ${kind} at ${location}, ${durationText(Math.max(0, at - lastRecord.at))} ago`;
 }
 
-function waitsText(told: Omit<Explanation, "sentence">): string {
-  const named = told.waits.slice(0, NAMED_MAX).map((wait) => waitText(wait, told.at));
-  const rest = told.waitsCount - named.length;
+function waitsText({ waits, waitsCount, at }: Unworded): string {
+  const named = waits.slice(0, NAMED_MAX).map((wait) => waitText(wait, at));
+  const rest = waitsCount - named.length;
   if (named.length === 0) return "something";
   return rest === 0 ? named.join(" and ") : `${named.join(", ")} and ${rest} more`;
 }
@@ -238,24 +251,27 @@ function waitsText(told: Omit<Explanation, "sentence">): string {
 function waitText({ location, kind, until, messages, topics, children }: WaitingFor, at: number): string {
   const left = until === null ? null : durationText(Math.max(0, until - at));
   const things = [
-    ...messages.map((name) => `message ${name}`),
-    ...topics.map((name) => `an event on ${name}`),
+    ...messages.map((name) => `message "${name}"`),
+    ...topics.map((name) => `an event on topic "${name}"`),
     ...children.map(
       ({ runId, location: place, status }) => `child ${runId ?? place}${status === null ? "" : ` (${status})`}`,
     ),
   ];
-  if (things.length > 0) return `${things.join(" or ")} at ${location}${left === null ? "" : `, at most ${left} more`}`;
-  const what = kind === "retry" ? "the next try of" : "the end of";
+  if (things.length > 0) {
+    const where = [...messages, ...topics].includes(location) ? "" : ` at ${location}`;
+    return `${things.join(" or ")}${where}${left === null ? "" : ` (timeout in ${left})`}`;
+  }
+  const what = kind === "retry" ? "the next attempt of" : "the end of";
   return `${what} ${location}${left === null ? "" : ` in ${left}`}`;
 }
 
-/** One thing that a run waits for. */
+/** An open wait of a run. */
 export interface WaitingFor {
   readonly location: string;
-  /** The kind of the record that will end it; `retry`: the next try of the step there. */
+  /** The kind of the record that ends the wait. `retry` means the next attempt of the step at `location`. */
   readonly kind: string;
   readonly since: number | null;
-  /** Its deadline, epoch ms. */
+  /** The deadline, epoch ms. Null if the wait has none. */
   readonly until: number | null;
   readonly messages: readonly string[];
   readonly topics: readonly string[];
@@ -264,31 +280,31 @@ export interface WaitingFor {
 
 export interface ChildWaitedFor {
   readonly location: string;
-  /** Null where the child was not found among the newest children. */
+  /** Null if the child is not among the newest 500 children of the run. */
   readonly runId: string | null;
   readonly status: Status | null;
 }
 
-/** Why a run is where it is. */
+/** The reason a run is in its state. */
 export type Why =
   | { readonly kind: "ended"; readonly status: TerminalStatus; readonly error: Error | null }
-  /** It ended its workers again and again without making progress. */
+  /** The run failed because it crashed its workers `claimsMax` times without progress. */
   | { readonly kind: "poisoned"; readonly error: Error }
-  /** Its code does not fit its journal; it goes on when fixed code is deployed and it is resumed. */
+  /** The code does not match the journal. Deploy compatible code and resume the run. */
   | { readonly kind: "diverged"; readonly error: Error }
   | { readonly kind: "paused"; readonly error: Error | null }
-  /** It was started with a delay. */
+  /** The run was started with a delay. */
   | { readonly kind: "delayed"; readonly until: number }
-  /** It is due, and no worker that lives knows its workflow in its version; `versions` are those that are known. */
+  /** The run is due, but no live worker has its workflow in its version. `versions` are the versions that live workers have. */
   | { readonly kind: "noWorker"; readonly dueAt: number; readonly versions: readonly number[] }
-  /** It is due, and is taken when a worker has room. After claims without progress it is worked on beside no other such. */
+  /** The run is due and waits for a free slot. After claims without progress, a worker executes it beside no other such run. */
   | { readonly kind: "waitsForRoom"; readonly dueAt: number; readonly claims: number }
-  /** Its worker is silent for longer than its lease: another takes the run over. */
+  /** The lease of the run's worker has expired. Another worker takes the run over. */
   | { readonly kind: "ownerGone"; readonly owner: string; readonly silentSince: number | null }
   | { readonly kind: "working" }
-  /** Something has come, or a deadline: its worker is about to go on. */
+  /** A message, event, child end or deadline has arrived. The run's worker is about to resume it. */
   | { readonly kind: "ready"; readonly dueAt: number }
-  /** A step failed and is tried again. */
+  /** A step failed and waits for its next attempt. */
   | {
       readonly kind: "backingOff";
       readonly location: string;
@@ -298,24 +314,25 @@ export type Why =
     }
   | { readonly kind: "waiting" };
 
-/** Where a run is and why, as it was at `at`. */
+/** The state of a run at `at`, and the reason for it. */
 export interface Explanation {
   readonly runId: string;
   readonly workflow: string;
   readonly version: number;
   readonly status: Status;
   readonly why: Why;
-  /** The same for people, in one line. */
+  /** `why` as a sentence for operators. */
   readonly sentence: string;
-  /** When it ended, came to rest, or became due, by `why`; null where nothing says so. */
+  /** When the run ended, was suspended or became due, depending on `why`. Null for a working or paused run. */
   readonly since: number | null;
-  /** At most 20; `waitsCount` says how many there are. */
+  /** At most 20 of the open waits. */
   readonly waits: readonly WaitingFor[];
+  /** The number of all open waits. */
   readonly waitsCount: number;
   readonly owner: { readonly id: string; readonly isAlive: boolean; readonly expiresAt: number | null } | null;
-  /** Workers that live, and how many of them know the run's workflow in its version. */
+  /** The number of live workers, and of those that have the run's workflow in its version. */
   readonly workers: { readonly live: number; readonly knowing: number };
-  /** When a worker looks at it next if nothing comes before. */
+  /** When the run is due next if nothing arrives earlier, epoch ms. Null if it only waits for something to arrive. */
   readonly nextDueAt: number | null;
   readonly lastRecord: Pick<JournalRecord, "seq" | "location" | "kind" | "outcome" | "at"> | null;
   readonly at: number;

@@ -9,19 +9,20 @@ import type { RunHistory } from "../model/transition.ts";
 import { workflowKey } from "../model/workflow-ref.ts";
 import { cutBefore } from "../rules/cut-journal.ts";
 import type { OriginOf } from "../runner/operator-records.ts";
-import { type ActOptions, actId, noteAct, type WholeRun, withoutSeq } from "./action.ts";
+import { type ActOptions, actionId, actionRecord, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
-import { actAt, awaitedChildren, cutOf, endsOf, undoAfter } from "./rewind.ts";
+import { actionTime, awaitedChildren, cutOf, endsOf, undoAfter } from "./rewind.ts";
 
 export interface ForkOptions extends Omit<ActOptions, "id"> {
-  /** The id of the run that is made. Forking again with the same id, run and place gives the run that exists. Default: a fresh one. */
+  /** The id of the new run. A repeated call with the same id, run and record returns the existing fork. Default: a new id. */
   readonly id?: string;
-  /** In place of the input that the run had. */
+  /** The input of the new run. Default: the input of the forked run. */
   readonly input?: unknown;
-  /** What steps and waits that stay are to have given instead, by location. */
+  /** New results of kept steps and waits, by location. */
   readonly patch?: Readonly<Record<string, unknown>>;
+  /** Default: the tags of the forked run. */
   readonly tags?: readonly string[];
-  /** Whether a child that has not ended keeps the fork from being made: its end is told to its own parent alone. Default `refuse`. */
+  /** Whether an open child makes the fork fail. The end of a child is delivered only to its parent, never to a fork. Default `refuse`. */
   readonly openChildren?: "refuse" | "ignore";
 }
 
@@ -30,7 +31,7 @@ export interface Forked {
   readonly history: RunHistory;
 }
 
-/** A run that begins with the history of another, up to a place in it. */
+/** Builds a run whose journal starts with a copy of another run's journal, up to `at`. Null copies all of it. */
 export async function forkedRun(
   { config, codec }: ControlParts,
   { run, records }: WholeRun,
@@ -42,16 +43,19 @@ export async function forkedRun(
   const target = `${run.id} at ${at ?? "its end"}`;
   const cut = at === null ? cutBefore(records, records.length, null) : cutOf(run.id, records, at);
   if (cut.kind !== "cut")
-    throw new PawlError("STEP_UNDONE", `run ${run.id} was undone; fork it at a place before that`);
+    throw new PawlError(
+      "STEP_UNDONE",
+      `cannot fork run ${run.id} at its end: it was compensated; fork it at an earlier record`,
+    );
   const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
   const [child] = open;
   if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
   const result = { records: cut.kept.length };
-  const fork = { id: actId({}, () => id), target, result };
+  const fork = { id: actionId({}, () => id), target, result };
   const { by, why } = options;
   const note = { ...(by === undefined ? {} : { by }), ...(why === undefined ? {} : { why }) };
   const patched = patchedRecords(codec, run.id, cut.kept, options.patch ?? {});
-  const act = noteAct(codec, "fork", fork, note, actAt(cut.kept, now));
+  const action = actionRecord(codec, "fork", fork, note, actionTime(cut.kept, now));
   return {
     run: {
       id,
@@ -65,7 +69,7 @@ export async function forkedRun(
       owner: null,
       startAt: now,
     },
-    history: { records: [...withOrigin(codec, run, patched), act], inbox: ends, undo: undoAfter(run, cut) },
+    history: { records: [...withOrigin(codec, run, patched), action], inbox: ends, undo: undoAfter(run, cut) },
   };
 }
 
@@ -78,7 +82,7 @@ function checkedInput(
   return schema === undefined ? input : checkSchema(schema, input, `input of ${name}`);
 }
 
-/** What the history was made by, so that it is replayed the same. The history of a fork has it from the first run on. */
+/** Adds the `origin` record, which replay needs for the seed and the start time. A fork of a fork keeps the first origin. */
 function withOrigin(codec: Codec, run: Run, records: readonly NewRecord[]): readonly NewRecord[] {
   const [first] = records;
   if (first !== undefined && operatorActionOf(first) === "origin") return records;
@@ -103,7 +107,7 @@ function patchedRecords(
   if (missing === undefined) return records;
   throw new PawlError(
     "RECORD_NOT_FOUND",
-    `run ${runId} has no record at ${missing} that stays; the patch does not fit`,
+    `cannot patch "${missing}": the kept part of run ${runId} has no record there; remove it from patch`,
   );
 }
 
@@ -116,7 +120,7 @@ function patchedRecord(codec: Codec, runId: string, record: JournalRecord, value
     return { ...rest, payload: codec.encode({ ...had, value }, what) };
   throw new PawlError(
     "OPTION_INVALID",
-    `run ${runId}: ${record.kind} at ${record.location} can't be patched; steps and what was received can`,
+    `cannot patch "${record.location}" of run ${runId}: it is a ${record.kind} record; only steps and received messages and events can be patched`,
   );
 }
 
@@ -127,6 +131,6 @@ function isReceived(value: unknown): value is { readonly value: unknown; readonl
 function childOpen(runId: string, child: string): PawlError {
   return new PawlError(
     "CHILD_OPEN",
-    `run ${runId} can't be forked there: its child ${child} has not ended, and its end is told to ${runId} alone`,
+    `cannot fork run ${runId} there: its child ${child} is still open, and the fork would not receive its end; wait until it has ended, or pass openChildren: "ignore"`,
   );
 }

@@ -9,9 +9,9 @@ import type { Cut } from "../rules/cut-journal.ts";
 import { failurePayload } from "../runner/failure-payload.ts";
 import {
   type ActOptions,
-  actBefore,
-  actId,
-  noteAct,
+  actionId,
+  actionRecord,
+  earlierResult,
   type Planned,
   type RewindOptions,
   type Rewound,
@@ -23,12 +23,12 @@ import { type ForkOptions, forkedRun } from "./fork.ts";
 import { type LocationMap, type MigrateOptions, type Migration, planMigration } from "./migrate.ts";
 import { planRestart, type RestartOptions } from "./restart.ts";
 import {
-  actAt,
+  actionTime,
   awaitedChildren,
   cancelPosts,
   cutOf,
   endsOf,
-  keptActs,
+  keptActions,
   messagesIn,
   retryCut,
   seenOf,
@@ -36,12 +36,12 @@ import {
   undoAfter,
 } from "./rewind.ts";
 
-/** How often a run that has changed meanwhile is read again. From the second time on it is held. */
-const TRIES_MAX = 5;
-/** How long nobody has a run that is about to be changed. */
+/** How often an action is attempted on a run that keeps changing. From the second attempt on, the run is held first. */
+const ATTEMPTS_MAX = 5;
+/** How long no worker can claim a held run. */
 const HOLD_MS = 2_000;
 
-/** Moves runs through their own history. */
+/** Operator actions that change the journal of a run: rewind, retry, migrate, restart. And fork, which copies it. */
 export class History {
   readonly #parts: ControlParts;
 
@@ -59,22 +59,22 @@ export class History {
     return await this.act(runId, { kind: "retry", target: "failure" }, options, (loaded, id) => {
       const { run, records } = loaded;
       if (run.status !== "failed")
-        throw new PawlError("RUN_NOT_FAILED", `run ${run.id} is ${run.status}; only a failed run is retried`);
+        throw new PawlError("RUN_NOT_FAILED", `run ${run.id} is ${run.status}; only a failed run can be retried`);
       const cut = retryCut(this.#parts.codec, run, records);
       return this.#planCut("retry", loaded, cut, { id, target: "failure" }, options);
     });
   }
 
   async fork<Output>(runId: string, at: string | number | null, options: ForkOptions): Promise<RunHandle<Output>> {
-    const { submit, worker, news, runs } = this.#parts;
+    const { submit, worker, publisher, runs } = this.#parts;
     const loaded = await this.#load(checkTarget(runId));
     const { run, history } = await forkedRun(this.#parts, loaded, at, options);
     const outcome = await submit({ kind: "start", run, history });
     if (outcome.kind === "exists") {
-      const what = `run ${run.id} exists, and is no fork of ${runId} at ${at ?? "its end"}`;
-      throw new PawlError("RUN_EXISTS", `${what}; nothing was started`);
+      const which = `it is not this fork of ${runId} at ${at ?? "its end"}`;
+      throw new PawlError("RUN_EXISTS", `run ${run.id} already exists, and ${which}; use another id`);
     }
-    news.plain("run.started", run);
+    publisher.plain("run.started", run);
     worker.requestPoll();
     return runs.handle<Output>(run.id);
   }
@@ -96,7 +96,10 @@ export class History {
     );
   }
 
-  /** Changes the journal of a run as `plan` says, under what was read of it; done again under the same id it answers as before. */
+  /**
+   * Loads a run, lets `plan` compute the change, and submits it. The store refuses the change if the run has changed since the load;
+   * then it is planned again. A repeated call with the same id returns the result of the first.
+   */
   async act<Result>(
     runId: string,
     { kind, target }: { readonly kind: OperatorActionKind; readonly target: string },
@@ -105,32 +108,29 @@ export class History {
   ): Promise<Result> {
     const { submit, codec, config, worker } = this.#parts;
     const run = checkTarget(runId);
-    const id = actId(options, () => config.world.random.id(config.store.now()));
-    for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
+    const id = actionId(options, () => config.world.random.id(config.store.now()));
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       if (attempt > 1) await this.#hold(run);
       const loaded = await this.#load(run);
-      const before = actBefore<Result>(codec, loaded.records, { id, kind, target });
+      const before = earlierResult<Result>(codec, loaded.records, { id, kind, target });
       if (before !== null) return before;
       if (loaded.run.undo === "underWay" && !isTerminal(loaded.run.status))
-        throw new PawlError("RUN_UNDOING", `run ${run} undoes what it has done; ${kind} it when it has ended`);
+        throw new PawlError("RUN_UNDOING", `run ${run} is compensating; ${kind} it after it has ended`);
       const { change, posts, version, undo, result, restart } = await plan(loaded, id);
       const journal = { ...change, seen: seenOf(loaded) };
       const { epoch } = loaded.run;
-      // Each call is an op of its own: one that another call under the same id was faster than reads what that one did.
+      // Not the action's id: if a concurrent call with that id wins, this one must be refused and read the winner's result.
       const opId = config.world.random.id(config.store.now());
-      const letGo = worker.capture(run);
+      const discard = worker.capture(run);
       const op = { kind: "rewrite", runId: run, opId, epoch, journal, version, undo, posts } as const;
       const outcome = await submit(restart === undefined ? op : { ...op, restart });
       if (outcome.kind === "notFound") throw runNotFound(run);
       if (outcome.kind === "done") {
-        this.#reopened(loaded.run, kind, letGo);
+        this.#reopened(loaded.run, kind, discard);
         return result;
       }
     }
-    throw new PawlError(
-      "RUN_BUSY",
-      `run ${run} changed each time before the ${kind}; pause it first. Nothing was done`,
-    );
+    throw new PawlError("RUN_BUSY", `${kind} of run ${run} failed: the run kept changing; pause it and try again`);
   }
 
   async #planCut(
@@ -145,18 +145,15 @@ export class History {
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
     const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
-    // Whoever has ended is told nothing: the end of a child that is being cancelled with it could come before this is written.
-    const closing = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
-    if (closing !== undefined) throw childOpen(kind, run.id, closing.id);
+    // An ended run receives nothing. If a child that is being cancelled ended before this commit, its end would be lost.
+    const openChild = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
+    if (openChild !== undefined) throw childOpen(kind, run.id, openChild.id);
     const dropped = cut.dropped.filter((record) => record.kind !== "operator").length;
     const result: Rewound = { records: dropped, children, messages: messages.length };
-    const reason = new PawlError(
-      "RUN_CANCELLED",
-      `the parent ${run.id} was rewound to a place before this run was started`,
-    );
-    const acts = keptActs(cut);
-    const act = noteAct(codec, kind, { id, target, result }, options, actAt([...cut.kept, ...acts], now));
-    const add: readonly NewRecord[] = [...acts, act];
+    const reason = new PawlError("RUN_CANCELLED", `parent run ${run.id} was rewound to before this run was started`);
+    const earlier = keptActions(cut);
+    const at = actionTime([...cut.kept, ...earlier], now);
+    const add: readonly NewRecord[] = [...earlier, actionRecord(codec, kind, { id, target, result }, options, at)];
     return {
       change: { cutAfter: cut.kept.at(-1)?.seq ?? run.baseSeq, add, restore: [...ends, ...messages] },
       posts:
@@ -174,20 +171,20 @@ export class History {
     return wholeRun(loaded);
   }
 
-  /** A run that works without a pause changes faster than it can be read. */
+  /** Takes the run over and keeps it from being claimed for HOLD_MS, so that it does not change between load and commit. */
   async #hold(runId: string): Promise<void> {
     const { submit, worker, config } = this.#parts;
     const opId = config.world.random.id(config.store.now());
-    const letGo = worker.capture(runId);
+    const discard = worker.capture(runId);
     await submit({ kind: "hold", runId, opId, forMs: HOLD_MS });
-    letGo(new PawlError("OWNERSHIP_LOST", `the history of run ${runId} is about to be changed`));
+    discard(new PawlError("OWNERSHIP_LOST", `an operator is changing the history of run ${runId}`));
   }
 
-  #reopened(run: Run, kind: OperatorActionKind, letGo: (reason: Error) => void): void {
-    const { worker, news } = this.#parts;
+  #reopened(run: Run, kind: OperatorActionKind, discard: (reason: Error) => void): void {
+    const { worker, publisher } = this.#parts;
     const done = kind === "migrate" ? "migrated" : kind === "retry" ? "retried" : "rewound";
-    letGo(new PawlError("OWNERSHIP_LOST", `run ${run.id} was ${done}: what this step brings is dropped`));
-    news.plain("run.reopened", run);
+    discard(new PawlError("OWNERSHIP_LOST", `run ${run.id} was ${done}; the result of this step is discarded`));
+    publisher.plain("run.reopened", run);
     worker.requestPoll();
   }
 }
@@ -195,11 +192,11 @@ export class History {
 function childOpen(kind: OperatorActionKind, runId: string, child: string): PawlError {
   return new PawlError(
     "CHILD_OPEN",
-    `run ${runId} has ended, and its child ${child} is about to: ${kind} the run when the child has ended. Nothing was done`,
+    `cannot ${kind} run ${runId}: its child ${child} is still being cancelled; try again when it has ended`,
   );
 }
 
 function checkVersion(version: number): void {
   if (Number.isSafeInteger(version) && version >= 1) return;
-  throw new PawlError("OPTION_INVALID", `version is ${String(version)}; it has to be a whole number from 1 on`);
+  throw new PawlError("OPTION_INVALID", `version must be a positive integer; got ${String(version)}`);
 }

@@ -15,7 +15,7 @@ const record = (seq: number, location: string, over: Partial<RecordView> = {}): 
   ...over,
 });
 
-it("the same journal has nothing that parts, whatever the times, tries and acts of operators", () => {
+it("diff ignores times, retries and operator records", () => {
   const a = [record(1, "a"), record(2, "b")];
   const b = [
     record(1, "~", { kind: "operator" }),
@@ -28,7 +28,7 @@ it("the same journal has nothing that parts, whatever the times, tries and acts 
   expect(diff([], [])).toEqual({ ...same, common: 0 });
 });
 
-it("tells where journals part, what has another value or outcome, and what only one of them has", () => {
+it("diff returns the first difference, the changed records, and the records of only one journal", () => {
   const a = [record(1, "a"), record(2, "b", { value: 1 }), record(3, "c"), record(4, "e")];
   const failed = { outcome: "failed", value: undefined, error: new Error("no") } as const;
   const b = [record(1, "a"), record(2, "b", { value: 2 }), record(3, "d"), record(4, "e", failed)];
@@ -39,7 +39,7 @@ it("tells where journals part, what has another value or outcome, and what only 
   expect(found.onlyB.map(({ location }) => location)).toEqual(["d"]);
 });
 
-it("values are compared as data, and ids of children are not", () => {
+it("diff compares values as data, and ignores ids of children", () => {
   const value = { when: new Date(5), tags: new Set(["x"]), big: 7n };
   const a = [record(1, "a", { value }), record(2, "kid", { kind: "spawn", value: "p//kid", detail: "p//kid" })];
   const b = [

@@ -3,32 +3,33 @@ import type { JournalRecord } from "../model/record.ts";
 import { isTerminal, type Run } from "../model/run.ts";
 import { ProgramRegistry } from "../runner/program-registry.ts";
 import { trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
-import { type ActOptions, noteAct, type Planned, type WholeRun, withoutSeq } from "./action.ts";
+import { type ActOptions, actionRecord, type Planned, type WholeRun, withoutSeq } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
-import { type ReplayFinding, tryOut } from "./replay-finding.ts";
-import { actAt, awaitedChildren, endsOf } from "./rewind.ts";
+import { checkLoaded, type ReplayFinding } from "./replay-finding.ts";
+import { actionTime, awaitedChildren, endsOf } from "./rewind.ts";
 
-/** Where records lie in the code that a run is moved to, by where they lie; null: they are not needed there. */
+/** The location of each record in the target version, by its location in the journal. Null drops the record. */
 export type LocationMap = Readonly<Record<string, string | null>>;
 
 export interface MigrateOptions extends ActOptions {
-  /** Tries it out and changes nothing. */
+  /** Checks whether the run can be migrated, and changes nothing. */
   readonly dryRun?: boolean;
 }
 
 export interface Migration {
   readonly from: number;
   readonly to: number;
-  /** How many records have another location, and how many were dropped. */
+  /** The number of records with a new location. */
   readonly moved: number;
+  /** The number of dropped records. */
   readonly dropped: number;
-  /** Why the run would not go on with that version; null: it does. */
+  /** Why the run could not continue in the target version. Null if it can. */
   readonly finding: ReplayFinding | null;
-  /** False: it was tried out only. */
+  /** False after a dry run. */
   readonly done: boolean;
 }
 
-/** What a migration would make of a run that was read. The version's code is fed what the journal would be. */
+/** Maps the journal to the target version, and replays it against that version's code without effects. */
 export async function planMigration(
   parts: ControlParts,
   loaded: WholeRun,
@@ -42,23 +43,35 @@ export async function planMigration(
 ): Promise<Planned<Migration>> {
   const { codec, config } = parts;
   const { run } = loaded;
-  if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status}; it can't be migrated`);
+  if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be migrated`);
   const records = loaded.records.flatMap((record) => mapped(map, record));
   const { ends, open } = await endsOf(config.store.reader, renamedChildren(map, loaded.records));
   const [child] = open;
   if (child !== undefined)
-    throw new PawlError("CHILD_OPEN", `run ${run.id}: the child ${child} is open, so its location can't be another`);
-  const finding = await tried(parts, { ...loaded, snapshot: null, run: movedRun(run, version, map), records });
+    throw new PawlError(
+      "CHILD_OPEN",
+      `cannot migrate run ${run.id}: the map moves the location of child ${child.id}, which is still open; wait until it has ended`,
+    );
+  const finding = await checkMapped(parts, { ...loaded, snapshot: null, run: movedRun(run, version, map), records });
   const moved = records.filter(({ seq, location }) =>
     loaded.records.some((r) => r.seq === seq && r.location !== location),
   );
   const counts = { moved: moved.length, dropped: loaded.records.length - records.length };
   const result: Migration = { from: run.version, to: version, ...counts, finding, done: options.dryRun !== true };
   if (finding !== null && result.done)
-    throw new PawlError("HISTORY_DIVERGED", `${finding.message}. The run was not migrated; map what lies elsewhere`);
-  const act = noteAct(codec, "migrate", { id, target, result }, options, actAt(records, config.store.now()));
+    throw new PawlError(
+      "HISTORY_DIVERGED",
+      `${finding.message}; the run was not migrated; map the locations that changed`,
+    );
+  const action = actionRecord(
+    codec,
+    "migrate",
+    { id, target, result },
+    options,
+    actionTime(records, config.store.now()),
+  );
   return {
-    change: { cutAfter: run.baseSeq, add: [...records.map(withoutSeq), act], restore: ends },
+    change: { cutAfter: run.baseSeq, add: [...records.map(withoutSeq), action], restore: ends },
     posts: [],
     version,
     undo: run.undo,
@@ -66,15 +79,18 @@ export async function planMigration(
   };
 }
 
-async function tried({ config, codec }: ControlParts, loaded: WholeRun): Promise<ReplayFinding | null> {
+async function checkMapped({ config, codec }: ControlParts, loaded: WholeRun): Promise<ReplayFinding | null> {
   const programs = new ProgramRegistry(config.workflows.values(), { ...config, codec, log: () => undefined });
   const { run } = loaded;
   if (programs.of(run) === null)
-    throw new PawlError("WORKFLOW_UNKNOWN", `this engine has no code for ${run.workflow} in version ${run.version}`);
+    throw new PawlError(
+      "WORKFLOW_UNKNOWN",
+      `this engine has no workflow ${run.workflow} version ${run.version}; register it`,
+    );
   const rejections = trackUnhandledRejections(() => undefined);
   try {
     const { eventLoop, random } = config.world;
-    return await tryOut(loaded, programs, { codec, eventLoop: eventLoop, random, watched: rejections.watched });
+    return await checkLoaded(loaded, programs, { codec, eventLoop, random, watched: rejections.watched });
   } finally {
     rejections.stop();
   }
@@ -86,7 +102,7 @@ function mapped(map: LocationMap, record: JournalRecord): readonly JournalRecord
   return location === null ? [] : [{ ...record, location }];
 }
 
-/** What is said of a location holds for all that lies under it; the longest that fits counts. */
+/** An entry of the map applies to its location and to all locations below it. The longest matching entry is used. */
 function mapLocation(map: LocationMap, location: string): string | null {
   for (let end = location.length; end > 0; end = location.lastIndexOf("/", end - 1)) {
     const path = location.slice(0, end);
@@ -97,7 +113,7 @@ function mapLocation(map: LocationMap, location: string): string | null {
   return location;
 }
 
-/** Children whose end the run waits for, where it will wait for it. */
+/** Awaited children whose location changes, with their new location. */
 function renamedChildren(map: LocationMap, records: readonly JournalRecord[]): ReturnType<typeof awaitedChildren> {
   return awaitedChildren(records).flatMap(({ location, child }) => {
     const to = mapLocation(map, location);
@@ -105,7 +121,7 @@ function renamedChildren(map: LocationMap, records: readonly JournalRecord[]): R
   });
 }
 
-/** The run as it would be: what it waits for lies elsewhere too. */
+/** The run in the target version, with its open waits at their new locations. */
 function movedRun(run: Run, version: number, map: LocationMap): Run {
   if (run.wait === null) return { ...run, version };
   const open = run.wait.open.flatMap((wait) => {

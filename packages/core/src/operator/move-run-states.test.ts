@@ -7,7 +7,7 @@ import { workflow } from "../workflow/workflow.ts";
 
 const SELDOM = { poll: "30 days", lease: "90 days" } as const;
 
-/** Adds up what `steps` steps give, a day after each other; kept every third step. */
+/** Adds the results of `steps` steps, one per day. Writes a snapshot every third step. */
 function tally(starts: unknown[]): ProgramFactory {
   return (host) => {
     let steps = 0;
@@ -46,7 +46,7 @@ function tally(starts: unknown[]): ProgramFactory {
   };
 }
 
-/** Rounds of which the journal keeps the last. */
+/** A loop whose journal keeps only the last iteration. */
 const rounds = workflow("rounds", async (ctx, count: number) => {
   await ctx.step("begin", () => "begun");
   return await ctx.loop<number, number>({
@@ -62,16 +62,16 @@ const rounds = workflow("rounds", async (ctx, count: number) => {
   });
 });
 
-async function told(cluster: TestCluster, engine: Awaited<ReturnType<TestCluster["engine"]>>): Promise<unknown> {
+async function result(cluster: TestCluster, engine: Awaited<ReturnType<TestCluster["engine"]>>): Promise<unknown> {
   await cluster.world.settle();
   await cluster.world.advance("20 days");
   const { status, output } = (await engine.get("r")) ?? {};
   return { status, output, journal: await engine.run("r").journal() };
 }
 
-describe.each(TEST_STORE_PAIRS)("a run that is moved from $from.name to $to.name", ({ from, to }) => {
-  it("takes the state of a program that is data along, and needs no record before it", async () => {
-    const begun = async (starts: unknown[]): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
+describe.each(TEST_STORE_PAIRS)("moving runs from $from.name to $to.name", ({ from, to }) => {
+  it("a moved run resumes from its snapshot, without the records before it", async () => {
+    const startRun = async (starts: unknown[]): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
       const cluster = await from.create(onTestFinished);
       const flow = programWorkflow<number, number>("tally", tally(starts));
       const engine = await cluster.engine({ ...SELDOM, workflows: [flow] });
@@ -79,9 +79,9 @@ describe.each(TEST_STORE_PAIRS)("a run that is moved from $from.name to $to.name
       await cluster.world.advance("4 days");
       return [cluster, engine];
     };
-    const stayed = await told(...(await begun([])));
+    const stayed = await result(...(await startRun([])));
     expect(stayed).toMatchObject({ status: "completed", output: 36 });
-    const [cluster] = await begun([]);
+    const [cluster] = await startRun([]);
     const text = JSON.stringify(await exportRun(cluster.connect(), "r", { clock: cluster.world.clock }));
     const starts: unknown[] = [];
     const other = await to.create(onTestFinished);
@@ -92,21 +92,21 @@ describe.each(TEST_STORE_PAIRS)("a run that is moved from $from.name to $to.name
     });
     await importRun(other.connect(), text, { clock: other.world.clock });
     await elsewhere.recover();
-    expect(await told(other, elsewhere)).toEqual(stayed);
+    expect(await result(other, elsewhere)).toEqual(stayed);
     expect(starts).toEqual([{ next: 4, sum: 6 }]);
   });
 
-  it("keeps the numbers of its records, where a loop has dropped some", async () => {
-    const begun = async (): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
+  it("a moved run keeps the seqs of its records, even if a loop has removed some", async () => {
+    const startRun = async (): Promise<[TestCluster, Awaited<ReturnType<TestCluster["engine"]>>]> => {
       const cluster = await from.create(onTestFinished);
       const engine = await cluster.engine({ ...SELDOM, workflows: [rounds] });
       await engine.start(rounds, 12, { id: "r" });
       await cluster.world.advance("5 days");
       return [cluster, engine];
     };
-    const stayed = await told(...(await begun()));
+    const stayed = await result(...(await startRun()));
     expect(stayed).toMatchObject({ status: "completed", output: 12 });
-    const [cluster] = await begun();
+    const [cluster] = await startRun();
     const exported = await exportRun(cluster.connect(), "r", { clock: cluster.world.clock });
     const seqs = exported.runs[0]?.records.map(({ seq }) => seq) ?? [];
     expect(seqs.length).toBeLessThan(seqs.at(-1) ?? 0);
@@ -115,11 +115,11 @@ describe.each(TEST_STORE_PAIRS)("a run that is moved from $from.name to $to.name
     const elsewhere = await other.engine({ ...SELDOM, workflows: [rounds] });
     await importRun(other.connect(), JSON.stringify(exported), { clock: other.world.clock });
     await elsewhere.recover();
-    expect(await told(other, elsewhere)).toEqual(stayed);
+    expect(await result(other, elsewhere)).toEqual(stayed);
   });
 });
 
-describe.each(TEST_STORES)("a run that was exported from $name", ({ create }) => {
+describe.each(TEST_STORES)("endExported, on the store $name", ({ create }) => {
   const bill = workflow("bill", async (ctx) => ctx.sleep("10 days"));
   const undone: string[] = [];
   const order = workflow("order", async (ctx) => {
@@ -129,7 +129,7 @@ describe.each(TEST_STORES)("a run that was exported from $name", ({ create }) =>
     await child.result();
   });
 
-  it("is ended there: cancelled, undoing nothing, with an empty inbox and no dead letter; once", async () => {
+  it("endExported cancels the exported runs once, without rollbacks and without dead letters", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ ...SELDOM, workflows: [order, bill] });
     await engine.start(order, undefined, { id: "o" });
@@ -148,7 +148,7 @@ describe.each(TEST_STORES)("a run that was exported from $name", ({ create }) =>
     expect((await engine.deadLetters.list()).items).toEqual([]);
   });
 
-  it("is not ended when something has happened to it since", async () => {
+  it("endExported rejects a run that changed after its export", async () => {
     const cluster = await create(onTestFinished);
     const engine = await cluster.engine({ ...SELDOM, workflows: [order, bill] });
     await engine.start(order, undefined, { id: "o" });

@@ -7,7 +7,7 @@ import { exportRun, importRun } from "./move-run.ts";
 import type { RunExport } from "./run-export.ts";
 
 const KEPT = { keepOpen: true } as const;
-/** Time passes by days here, and nobody but the test does anything. */
+/** The tests advance time by days. Without polls and heartbeats, only the test acts. */
 const SELDOM = { poll: "30 days", lease: "90 days" } as const;
 
 const child = workflow("bill", async (ctx, cents: number) => {
@@ -15,7 +15,7 @@ const child = workflow("bill", async (ctx, cents: number) => {
   return await ctx.step("print", () => `${cents} cents`);
 });
 
-/** Something of everything, with long waits between. */
+/** Uses each kind of operation, with long waits between them. */
 const order = workflow("order", async (ctx, input: { readonly cents: number; readonly since: Date }) => {
   const first = await ctx.step("charge", () => ({ at: ctx.now(), id: ctx.uuid() }), { rollback: () => undefined });
   const bill = await ctx.startChild(child, input.cents);
@@ -32,7 +32,7 @@ const order = workflow("order", async (ctx, input: { readonly cents: number; rea
 
 const INPUT = { cents: 499, since: new Date(0) };
 
-/** Lets what is to come happen, and gives the run as it is then. */
+/** Lets the run end, and returns it with its journal. */
 async function finished(cluster: TestCluster, engine: Awaited<ReturnType<TestCluster["engine"]>>): Promise<unknown> {
   await cluster.world.settle();
   await engine.send("o-1", "approve", { by: "ann" }, { id: "m-1" });
@@ -46,23 +46,23 @@ async function finished(cluster: TestCluster, engine: Awaited<ReturnType<TestClu
   return { status, output, createdAt, startedAt, endedAt, tags, generation, journal, below };
 }
 
-async function begun(cluster: TestCluster): Promise<Awaited<ReturnType<TestCluster["engine"]>>> {
+async function startOrder(cluster: TestCluster): Promise<Awaited<ReturnType<TestCluster["engine"]>>> {
   const engine = await cluster.engine({ ...SELDOM, workflows: [order, child] });
   await engine.start(order, INPUT, { id: "o-1", tags: ["vip"] });
   await cluster.world.advance("10 minutes");
   return engine;
 }
 
-describe("a run that is moved in the middle of its life", () => {
+describe("moving an open run", () => {
   it.each(TEST_STORE_PAIRS)(
-    "from $from.name ends on $to.name as one that stayed",
+    "a run moved from $from.name to $to.name ends like a run that was not moved",
     async ({ from: home, to: abroad }) => {
       const staying = await home.create(onTestFinished);
-      const stayed = await finished(staying, await begun(staying));
+      const stayed = await finished(staying, await startOrder(staying));
       expect(stayed).toMatchObject({ status: "completed", output: { price: { value: 12 } } });
 
       const from = await home.create(onTestFinished);
-      await begun(from);
+      await startOrder(from);
       const store = from.connect();
       const text = JSON.stringify(await exportRun(store, "o-1", { clock: from.world.clock }));
 
@@ -79,7 +79,7 @@ describe("a run that is moved in the middle of its life", () => {
 });
 
 describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ create }) => {
-  it("keeps the status of runs that do not go on: ended, failed, cancelled, paused, not begun", async () => {
+  it("an imported run keeps its status if it is completed, failed, cancelled, paused or delayed", async () => {
     const cluster = await create(onTestFinished);
     const flow = workflow("flow", async (ctx, how: string) => {
       if (how === "fail") throw new Error("no");
@@ -114,7 +114,7 @@ describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ cre
     expect(await heir.run("later").status()).toBe("completed");
   });
 
-  it("goes on with a later generation, in the middle of undoing, and with what lies in the inbox", async () => {
+  it("an imported run keeps its generation, its compensation and its inbox", async () => {
     const undone: string[] = [];
     const rounds = workflow("rounds", async (ctx, round: number) => {
       await ctx.step("take", () => round, { rollback: (value) => void undone.push(`take ${value}`) });
@@ -144,7 +144,7 @@ describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ cre
     expect((await heir.get("r"))?.generation).toBe(2);
   });
 
-  it("changes nothing when it is done again, or when another run has the id", async () => {
+  it("a repeated import, or an import onto another run's id, changes nothing", async () => {
     const cluster = await create(onTestFinished);
     const nap = workflow("nap", async (ctx) => ctx.sleep("1 day"));
     const engine = await cluster.engine({ ...SELDOM, workflows: [nap] });
@@ -169,7 +169,7 @@ describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ cre
     });
   });
 
-  it("reads values that a codec has changed, and writes them with another", async () => {
+  it("an import encodes the exported values with the codec of the target store", async () => {
     const hook = (key: number): CodecHook => {
       const changed = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte) => byte ^ key));
       return {
@@ -197,7 +197,7 @@ describe.each(TEST_STORES)("exporting and importing, on the store $name", ({ cre
   });
 });
 
-describe("what claims to be an exported run", () => {
+describe("invalid exports", () => {
   const good: RunExport = {
     format: "pawl.run",
     version: 1,
@@ -217,24 +217,24 @@ describe("what claims to be an exported run", () => {
     value: 1,
   };
   const bad: ReadonlyArray<readonly [string, unknown]> = [
-    ["no JSON", "{"],
+    ["invalid JSON", "{"],
     ["null", null],
     ["another format", { ...good, format: "pawl.process" }],
     ["a later version", { ...good, version: 2 }],
     ["no runs", { ...good, runs: [] }],
-    ["a run that is none", { ...good, runs: [7] }],
-    ["a strange status", { ...good, runs: [{ ...run, status: "lost" }] }],
-    ["a strange undo", { ...good, runs: [{ ...run, undo: "all" }] }],
-    ["a number that is none", { ...good, runs: [{ ...run, baseSeq: "0" }] }],
+    ["a run that is not an object", { ...good, runs: [7] }],
+    ["an unknown status", { ...good, runs: [{ ...run, status: "lost" }] }],
+    ["an unknown undo state", { ...good, runs: [{ ...run, undo: "all" }] }],
+    ["a text instead of a number", { ...good, runs: [{ ...run, baseSeq: "0" }] }],
     ["no journal", { ...good, runs: [{ ...run, records: null }] }],
     ["records out of order", { ...good, runs: [{ ...run, records: [RECORD, RECORD] }] }],
-    ["a snapshot of a record that is not there", { ...good, runs: [{ ...run, snapshot: { seq: 7 } }] }],
-    ["a record that is none", { ...good, runs: [{ ...run, records: [{ seq: 1 }] }] }],
-    ["an entry that is none", { ...good, runs: [{ ...run, inbox: [{}] }] }],
+    ["a snapshot of a missing record", { ...good, runs: [{ ...run, snapshot: { seq: 7 } }] }],
+    ["an incomplete record", { ...good, runs: [{ ...run, records: [{ seq: 1 }] }] }],
+    ["an incomplete inbox entry", { ...good, runs: [{ ...run, inbox: [{}] }] }],
     ["no workflow", { ...good, runs: [{ ...run, workflow: 1 }] }],
   ];
 
-  it.each(bad)("is refused: %s", async (_, exported) => {
+  it.each(bad)("importRun rejects an export with: %s", async (_, exported) => {
     const [kind] = TEST_STORES;
     const cluster = await kind?.create(onTestFinished);
     await cluster?.engine(SELDOM);
@@ -243,7 +243,7 @@ describe("what claims to be an exported run", () => {
     await expect(importRun(store, exported as RunExport, KEPT)).rejects.toMatchObject({ code: "EXPORT_INVALID" });
   });
 
-  it("is refused where an id can't be one", async () => {
+  it("importRun rejects an export with an invalid run id", async () => {
     const [kind] = TEST_STORES;
     const cluster = await kind?.create(onTestFinished);
     await cluster?.engine(SELDOM);

@@ -14,29 +14,30 @@ import { awaitedChildren, endsOf } from "./rewind.ts";
 import { type ExportedRun, exportedRun, exportValues, type RunExport, readExport, type Values } from "./run-export.ts";
 
 export interface MoveOptions {
-  /** The one that the engines on this store have. */
+  /** The codec of the engines on this store. */
   readonly codec?: CodecHook;
-  /** The store is in use by an engine of this process: it is neither opened nor closed. */
+  /** Set it if an engine of this process uses the store: the store is then neither opened nor closed. */
   readonly keepOpen?: boolean;
+  /** Default: the system clock. */
   readonly clock?: Clock;
 }
 
-/** What an import brought in. */
 export interface ImportReport {
-  /** The run that was exported; those that it started came with it. */
+  /** The id of the exported run. */
   readonly runId: string;
+  /** Ids of the imported runs: the exported run and its descendants, without `known`. */
   readonly imported: readonly string[];
-  /** Runs that had been imported before. */
+  /** Ids of runs that the store already had. */
   readonly known: readonly string[];
 }
 
 const PAGE_RUNS = 100;
-/** A family of more is no single piece of work any more. */
+/** The maximum number of runs in one export. */
 const RUNS_MAX = 10_000;
 
 /**
- * A run, in whatever state, with those that it started, as data for `JSON.stringify`. Nothing of it is changed: a run that is to
- * go on elsewhere alone is paused first, and ended by `endExported` when it is there.
+ * Exports a run in any state, with its descendants, as data for `JSON.stringify`. Changes nothing. To move a run to another store,
+ * pause it before the export and call `endExported` after the import.
  *
  * ```ts
  * const text = JSON.stringify(await exportRun(sqliteStore("app.db"), "order-1"));
@@ -54,7 +55,7 @@ export async function exportRun(store: Store, runId: string, options: MoveOption
       if (runs.length >= RUNS_MAX)
         throw new PawlError(
           "OPTION_INVALID",
-          `run ${runId} has more than ${RUNS_MAX} runs below it; export them apart`,
+          `run ${runId} has more than ${RUNS_MAX} descendants; export its children separately`,
         );
       const whole = wholeRun(loaded);
       runs.push(exportedRun(values, whole, await inboxOf(store.reader, whole)));
@@ -64,7 +65,7 @@ export async function exportRun(store: Store, runId: string, options: MoveOption
   });
 }
 
-/** What lies there, and the ends of children that came while the family was read. */
+/** The inbox, plus ends of children that were delivered after the run was loaded. */
 async function inboxOf(
   reader: Reader,
   { run, records, inbox }: WholeRun,
@@ -87,8 +88,8 @@ async function childrenOf(reader: Reader, runId: string): Promise<readonly strin
 }
 
 /**
- * Takes exported runs in, as they were. One that had not ended goes on where a worker knows its workflow; one that was paused
- * stays so until it is resumed. Importing the same again changes nothing.
+ * Imports exported runs in the state they had. An open run resumes on a worker that has its workflow. A paused run stays paused.
+ * A repeated import changes nothing.
  */
 export async function importRun(
   store: Store,
@@ -110,7 +111,7 @@ export async function importRun(
 async function isKnown(reader: Reader, { id, startId }: ExportedRun): Promise<boolean> {
   const run: Run | null = await reader.get(id);
   if (run !== null && run.startId !== startId)
-    throw new PawlError("RUN_EXISTS", `run ${id} exists, and is another than the exported one; nothing was imported`);
+    throw new PawlError("RUN_EXISTS", `the store has a different run with id ${id}; nothing was imported`);
   return run !== null;
 }
 
@@ -141,13 +142,13 @@ function snapshotOf(values: Values, { id, snapshot }: ExportedRun): readonly Tra
   return [{ kind: "documents", documents: [{ put }] }];
 }
 
-/** What becomes of a run that does not go on by itself. */
+/** The state of an ended or paused run. Null for other runs: they resume when a worker claims them. */
 function stateOf(values: Values, { status, outcome, endedAt }: ExportedRun, now: number): RunState | null {
   if (status === "paused") return { status, reason: values.in(outcome) };
   return isTerminal(status) ? { status, outcome: values.in(outcome), at: endedAt ?? now } : null;
 }
 
-/** Calls with the store open; one that is in use is left as it is. */
+/** Opens the store for the call, unless `keepOpen` is set. */
 export async function withStore<Value>(store: Store, options: MoveOptions, call: () => Promise<Value>): Promise<Value> {
   if (options.keepOpen === true) return await call();
   const clock = options.clock ?? systemClock();
@@ -160,9 +161,10 @@ export async function withStore<Value>(store: Store, options: MoveOptions, call:
 }
 
 /**
- * Ends runs where they were exported from, when they are where they go on: they are `cancelled`, with code `RUN_MOVED`; nothing is
- * undone, and what lay in their inboxes is not sent on. One that has gone on since it was exported is refused with code `RUN_GOES_ON`:
- * pause a run before it is exported. Gives the ids of those that were open. Doing it again changes nothing.
+ * Ends exported runs in the store they were exported from, after they were imported elsewhere. They become `cancelled`, with code
+ * `RUN_MOVED`. No step is rolled back, and no dead letters are written for their inboxes. If a run has changed since the export, the
+ * call rejects with `RUN_GOES_ON`, so pause a run before you export it. Returns the ids of the runs that were open. A repeated call
+ * changes nothing.
  *
  * ```ts
  * await engine.pause("order-1");
@@ -178,7 +180,7 @@ export async function endExported(
 ): Promise<readonly string[]> {
   const { runs } = readExport(exported);
   const { codec = null } = options;
-  const moved = new PawlError("RUN_MOVED", "the run was moved to another store, where it goes on");
+  const moved = new PawlError("RUN_MOVED", "the run was moved to another store and continues there");
   const outcome = exportValues(codec).in(toFailure(moved));
   return await withStore(store, options, async () => {
     const ends: Array<{ readonly id: string; readonly transitions: readonly Transition[] }> = [];
@@ -191,7 +193,7 @@ export async function endExported(
     if (ends.length === 0) return [];
     const { answers } = await store.commit(ends.flatMap(({ transitions }) => transitions));
     if (answers.some(({ kind }) => kind === "refused"))
-      throw goesOn(ends.map(({ id }) => id).join(", "), "one of them was at work meanwhile; try it again");
+      throw changed(`one of ${ends.map(({ id }) => id).join(", ")} changed during the call`);
     return ends.map(({ id }) => id);
   });
 }
@@ -200,21 +202,26 @@ function newestSeq({ records, baseSeq }: ExportedRun): number {
   return records.at(-1)?.seq ?? baseSeq;
 }
 
-/** What was exported is all that there is of the run. */
-function checkUnchanged(exported: ExportedRun, { run, records, inbox }: Loaded, family: readonly ExportedRun[]): void {
+/** Throws if the run in the store has changed since the export. */
+function checkUnchanged(exported: ExportedRun, { run, records, inbox }: Loaded, all: readonly ExportedRun[]): void {
   const { id, startId, status, parent } = exported;
-  if (run.startId !== startId) throw new PawlError("RUN_EXISTS", `run ${id} is another than the exported one`);
-  if (parent !== null && !family.some((other) => other.id === parent.runId))
-    throw new PawlError("OPTION_INVALID", `run ${id} is awaited by run ${parent.runId}, which is not in the export`);
-  if (run.status !== status) throw goesOn(`run ${id}`, `it was ${status} then, and is ${run.status}`);
-  if (records.length > 0) throw goesOn(`run ${id}`, `its journal has ${records.length} records more`);
+  if (run.startId !== startId)
+    throw new PawlError("RUN_EXISTS", `the store has a different run with id ${id}; nothing was ended`);
+  if (parent !== null && !all.some((other) => other.id === parent.runId))
+    throw new PawlError(
+      "OPTION_INVALID",
+      `parent ${parent.runId} of run ${id} is not in the export; export the parent`,
+    );
+  if (run.status !== status) throw changed(`run ${id} was ${status} when it was exported and is ${run.status}`);
+  if (records.length > 0) throw changed(`the journal of run ${id} has ${records.length} new records`);
   const known = new Set(exported.inbox.map((entry) => entry.id));
-  if (inbox.some((entry) => !known.has(entry.id))) throw goesOn(`run ${id}`, "something has come for it");
-  // What lies there is taken out before the end: only a pause keeps the run from taking it first.
+  if (inbox.some((entry) => !known.has(entry.id))) throw changed(`the inbox of run ${id} has new entries`);
+  // `endOf` empties the inbox before it ends the run. Unless the run is paused, its owner could receive an entry first.
   if (inbox.length > 0 && run.status !== "paused")
-    throw goesOn(`run ${id}`, "it is not paused, and something lies in its inbox");
+    throw changed(`run ${id} is not paused and has messages in its inbox`);
 }
 
+/** Empties the inbox, so that the end of the run writes no dead letters, and ends the run. */
 function endOf({ run, inbox }: Loaded, seq: number, outcome: string | null, at: number): readonly Transition[] {
   const { id: runId, epoch, turn, startId, status, inboxLast } = run;
   const end: Transition = {
@@ -231,6 +238,6 @@ function endOf({ run, inbox }: Loaded, seq: number, outcome: string | null, at: 
   return [take, end];
 }
 
-function goesOn(who: string, why: string): PawlError {
-  return new PawlError("RUN_GOES_ON", `${who}: ${why}. Nothing was ended: pause it, export it and import it again`);
+function changed(what: string): PawlError {
+  return new PawlError("RUN_GOES_ON", `${what}; nothing was ended; pause the run, then export and import it again`);
 }

@@ -3,24 +3,24 @@ import type { Reader } from "../store/store.ts";
 import type { Worker } from "../worker/worker.ts";
 
 export interface RecoveryReport {
-  /** Runs of dead workers that were freed. */
+  /** Runs freed from workers whose lease expired. */
   readonly freed: number;
-  /** Runs that this worker has claimed. */
+  /** Runs that this worker claimed. */
   readonly claimed: number;
   /** Runs of this worker that were due. */
   readonly due: number;
-  /** What there is in the store. */
+  /** Open runs in the store, by status. */
   readonly open: Readonly<
     Record<Extract<Status, "pending" | "running" | "suspended" | "paused" | "compensating">, number>
   >;
 }
 
 export async function recoverNow(worker: Worker, reader: Reader): Promise<RecoveryReport> {
-  const round = await worker.recover();
+  const counts = await worker.recover();
   const [pending = 0, running = 0, suspended = 0, paused = 0, compensating = 0] = await Promise.all(
     (["pending", "running", "suspended", "paused", "compensating"] as const).map((status) =>
       reader.count({ status: [status] }),
     ),
   );
-  return { ...round, open: { pending, running, suspended, paused, compensating } };
+  return { ...counts, open: { pending, running, suspended, paused, compensating } };
 }

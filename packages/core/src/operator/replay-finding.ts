@@ -8,46 +8,48 @@ import { describe, describeOpen } from "../runner/replay.ts";
 import type { Loaded, Store } from "../store/store.ts";
 import type { Arm, Command } from "../workflow/command.ts";
 
-/** A run that does not go on with the code that was tried, or goes on otherwise than it waits for. */
+/** A run that could not continue with the checked code, or would wait for something else. */
 export interface ReplayFinding {
   readonly runId: string;
   readonly workflow: string;
   readonly version: number;
   /**
-   * `record`: the journal holds what the code does not ask for; the run would be paused, code `HISTORY_DIVERGED`.
-   * `wait`: the run waits for something that the code does not ask for.
-   * `standstill`: the code asks for nothing and has not come to its end.
-   * `version`: this version of the workflow is not among the code.
-   * `unreadable`: the input or a record can't be read.
+   * - `record`: the code does not request the operation of a record. The run would be paused with `HISTORY_DIVERGED`.
+   * - `wait`: the code does not request a wait that the run has open.
+   * - `standstill`: the code has not ended and requests nothing.
+   * - `version`: no given workflow has this name and version.
+   * - `unreadable`: the input or a record cannot be decoded.
    */
   readonly kind: "record" | "wait" | "standstill" | "version" | "unreadable";
-  /** Empty where the finding is about the run as a whole. */
+  /** Empty if the finding concerns the run as a whole. */
   readonly location: string;
-  /** The record, where it is about one. */
+  /** The seq of the record. Null if the finding does not concern a record. */
   readonly seq: number | null;
+  /** The recorded operation. */
   readonly recorded: string;
+  /** The operation that the code requests. */
   readonly asked: string;
   readonly message: string;
 }
 
-type What = Omit<ReplayFinding, "runId" | "workflow" | "version" | "message">;
+type Mismatch = Omit<ReplayFinding, "runId" | "workflow" | "version" | "message">;
 
-export interface FindingParts {
+export interface CheckParts {
   readonly store: Pick<Store, "load">;
   readonly programs: ProgramRegistry;
-  readonly world: DryRunServices;
+  readonly services: DryRunServices;
 }
 
-/** What becomes of a run with this code; null: it goes on, or it has ended meanwhile. */
-export async function findIn({ store, programs, world }: FindingParts, run: Run): Promise<ReplayFinding | null> {
+/** Loads a run and replays it. Null if the run can continue with this code, or has been removed since it was listed. */
+export async function checkRun({ store, programs, services }: CheckParts, run: Run): Promise<ReplayFinding | null> {
   const loaded = await store.load(run.id);
-  return loaded === null ? null : await tryOut(loaded, programs, world);
+  return loaded === null ? null : await checkLoaded(loaded, programs, services);
 }
 
-export async function tryOut(
+export async function checkLoaded(
   loaded: Loaded,
   programs: ProgramRegistry,
-  world: DryRunServices,
+  services: DryRunServices,
 ): Promise<ReplayFinding | null> {
   const { run } = loaded;
   const program = programs.of(run);
@@ -56,27 +58,27 @@ export async function tryOut(
     return finding(run, { kind: "version", location: "", seq: null, recorded, asked: "no code for this version" });
   }
   try {
-    // A session that is at work writes its row later than its records.
-    const standing = { ...run, wait: waitSinceProgress(run, loaded.records) };
-    const what = judge(standing, await dryRun(world, loaded, program));
-    return what === null ? null : finding(run, what);
+    // A working session commits records before it updates its row, so the wait in the row may be outdated.
+    const current = { ...run, wait: waitSinceProgress(run, loaded.records) };
+    const mismatch = mismatchOf(current, await dryRun(services, loaded, program));
+    return mismatch === null ? null : finding(run, mismatch);
   } catch (error) {
     const asked = error instanceof PawlError ? `${error.code}: ${error.message}` : String(error);
-    return finding(run, { kind: "unreadable", location: "", seq: null, recorded: "what can't be read", asked });
+    return finding(run, { kind: "unreadable", location: "", seq: null, recorded: "an unreadable journal", asked });
   }
 }
 
-function judge(run: Run, rehearsed: DryRunResult): What | null {
-  switch (rehearsed.kind) {
+function mismatchOf(run: Run, result: DryRunResult): Mismatch | null {
+  switch (result.kind) {
     case "diverged":
-      return { kind: "record", ...rehearsed.divergence };
+      return { kind: "record", ...result.divergence };
     case "compensating":
       return null;
     case "ended":
-      return missed(run, new Map(), rehearsed.ending.kind === "failed" ? failing(rehearsed.ending.error) : "its end");
+      return missingWait(run, new Map(), result.ending.kind === "failed" ? failing(result.ending.error) : "its end");
     case "open": {
-      const { open } = rehearsed;
-      if (open.size > 0) return missed(run, open, describeOpen(open));
+      const { open } = result;
+      if (open.size > 0) return missingWait(run, open, describeOpen(open));
       const recorded = run.wait?.open[0] === undefined ? "the end of the journal" : described(run.wait.open[0]);
       const location = run.wait?.open[0]?.location ?? "";
       return { kind: "standstill", location, seq: null, recorded, asked: "nothing" };
@@ -84,8 +86,8 @@ function judge(run: Run, rehearsed: DryRunResult): What | null {
   }
 }
 
-/** The first thing that the run waits for and the code does not. */
-function missed(run: Run, open: Pick<OpenCommandView, "get">, asked: string): What | null {
+/** The first open wait of the run that the code does not request. */
+function missingWait(run: Run, open: Pick<OpenCommandView, "get">, asked: string): Mismatch | null {
   for (const wait of run.wait?.open ?? []) {
     const command = open.get(wait.location);
     const what = { kind: "wait", location: wait.location, seq: null, recorded: described(wait) } as const;
@@ -95,7 +97,7 @@ function missed(run: Run, open: Pick<OpenCommandView, "get">, asked: string): Wh
   return null;
 }
 
-/** A deadline may be another: it is the code's to say. */
+/** Deadlines are not compared: new code may change them. */
 function isSame(wait: OpenWait, command: Command): boolean {
   if (wait.kind === "retry") return command.kind === "step";
   if (command.record !== wait.kind) return false;
@@ -132,9 +134,10 @@ function failing(error: unknown): string {
   return `its end: it fails with ${error instanceof Error ? error.message : String(error)}`;
 }
 
-function finding({ id, workflow, version }: Run, what: What): ReplayFinding {
-  const where = what.location === "" ? "" : `at ${what.location} `;
-  const seq = what.seq === null ? "" : ` (record ${what.seq})`;
-  const message = `run ${id} of ${workflow}: ${where}the run has ${what.recorded}${seq}, the code asks for ${what.asked}`;
-  return { runId: id, workflow, version, ...what, message };
+function finding({ id, workflow, version }: Run, mismatch: Mismatch): ReplayFinding {
+  const { location, recorded, asked } = mismatch;
+  const where = location === "" ? "" : `at ${location} `;
+  const seq = mismatch.seq === null ? "" : ` (record ${mismatch.seq})`;
+  const message = `run ${id} of ${workflow}: ${where}the run has ${recorded}${seq}, the code requests ${asked}`;
+  return { runId: id, workflow, version, ...mismatch, message };
 }

@@ -1,11 +1,11 @@
 import { type RecordView, type RunSummary, recordView, runSummary } from "../engine/run-handle.ts";
 import { PawlError } from "../model/errors.ts";
 import { isTerminal } from "../model/run.ts";
-import { type ActOptions, noteAct, type Planned, type WholeRun } from "./action.ts";
+import { type ActOptions, actionRecord, type Planned, type WholeRun } from "./action.ts";
 import type { ControlParts } from "./controls.ts";
-import { actAt } from "./rewind.ts";
+import { actionTime } from "./rewind.ts";
 
-/** A run as it was read, whole. */
+/** A run with all of its records, decoded. */
 export interface ReadRun {
   readonly run: RunSummary;
   readonly records: readonly RecordView[];
@@ -13,8 +13,8 @@ export interface ReadRun {
 
 export interface RestartOptions<Result> extends ActOptions {
   /**
-   * What the run begins again with, made of what it is; and what the caller is told of it. It is called again if the run has
-   * changed meanwhile. If it throws, nothing is done.
+   * Computes the new input from the run, and the result of the `restart` call. Called again if the run has changed before the
+   * commit. If it throws, nothing changes.
    */
   readonly plan: (read: ReadRun) => RestartPlan<Result> | Promise<RestartPlan<Result>>;
 }
@@ -24,25 +24,34 @@ export interface RestartPlan<Result> {
   readonly result: Result;
 }
 
-/** The run as a fresh generation, in another version: of its journal only the record of this act stays. */
+/** Starts a new generation of the run in another version. Its journal contains only the record of this action. */
 export async function planRestart<Result>(
   { codec, config }: ControlParts,
   { run, records }: WholeRun,
   { version, id, target }: { readonly version: number; readonly id: string; readonly target: string },
   options: RestartOptions<Result>,
 ): Promise<Planned<Result>> {
-  if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status}; it can't begin again`);
+  if (isTerminal(run.status))
+    throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be restarted`);
   if (run.undo !== "none") {
-    const text = `run ${run.id} has done what it may have to undo, and would not know of it if it began again`;
-    throw new PawlError("RUN_UNDOABLE", text);
+    throw new PawlError(
+      "RUN_UNDOABLE",
+      `cannot restart run ${run.id}: it has completed steps with rollbacks, which a restart would forget; migrate it, or cancel it first`,
+    );
   }
   const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
   const { input, result } = await options.plan(read);
-  const act = noteAct(codec, "migrate", { id, target, result }, options, actAt(records, config.store.now()));
+  const action = actionRecord(
+    codec,
+    "migrate",
+    { id, target, result },
+    options,
+    actionTime(records, config.store.now()),
+  );
   const payload = codec.encode(input, `input of run ${run.id}`);
   const baseSeq = records.at(-1)?.seq ?? run.baseSeq;
   return {
-    change: { cutAfter: null, add: [act], restore: [] },
+    change: { cutAfter: null, add: [action], restore: [] },
     posts: [],
     version: null,
     undo: run.undo,

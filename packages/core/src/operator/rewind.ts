@@ -11,10 +11,10 @@ import { withoutSeq } from "./action.ts";
 
 type Entry = Omit<InboxEntry, "n">;
 
-/** The cut, or why there is none, as the caller is told it. */
+/** Cuts a journal before the record at a location or seq. Throws if that is not allowed. */
 export function cutOf(runId: string, records: readonly JournalRecord[], at: string | number): Cut {
   if (typeof at !== "string" && !(Number.isSafeInteger(at) && at >= 0)) {
-    throw new PawlError("OPTION_INVALID", `run ${runId}: ${String(at)} is neither a location nor the seq of a record`);
+    throw new PawlError("OPTION_INVALID", `at must be a location or a seq of run ${runId}; got ${String(at)}`);
   }
   return orThrow(runId, at, cutAt(records, at));
 }
@@ -24,26 +24,26 @@ function orThrow(runId: string, at: string | number, cut: Cut | CutRefusal): Cut
     case "cut":
       return cut;
     case "nothingThere":
-      throw new PawlError("RECORD_NOT_FOUND", `run ${runId} has no record at ${at}; nothing was changed`);
+      throw new PawlError("RECORD_NOT_FOUND", `run ${runId} has no record at ${at}; choose one from its journal`);
     case "trimmed":
       throw new PawlError(
         "RECORD_NOT_FOUND",
-        `run ${runId}: the state that the loop ${cut.loop} had at ${at} was dropped; go to a later round, or to ${cut.loop} itself`,
+        `run ${runId} cannot continue from ${at}: loop ${cut.loop} has removed that iteration; choose a later one or ${cut.loop}`,
       );
     case "undone":
       throw new PawlError(
         "STEP_UNDONE",
-        `run ${runId}: ${cut.location} was undone and would be taken as done; go to ${cut.location} or before it`,
+        `run ${runId} cannot continue from ${at}: step ${cut.location} was rolled back; choose it or an earlier record`,
       );
     case "stopped":
       throw new PawlError(
         "STEP_UNDONE",
-        `run ${runId} was stopped at record ${cut.seq} to undo what it had done; go to a place before that`,
+        `run ${runId} cannot continue from ${at}: it was compensated from record ${cut.seq} on; choose an earlier record`,
       );
   }
 }
 
-/** Where a failed run is tried again: at what made it fail, if that is in its journal; else it goes on from its last record. */
+/** Cuts before the record that made the run fail. If the journal has no such record, nothing is dropped. */
 export function retryCut(codec: Codec, run: Run, records: readonly JournalRecord[]): Cut {
   const index = failingIndex(codec, run, records);
   return orThrow(run.id, records[index]?.location ?? "its end", cutBefore(records, index, null));
@@ -54,9 +54,9 @@ function failingIndex(codec: Codec, run: Run, records: readonly JournalRecord[])
   if (failure === null) return records.length;
   const text = textOf(failure);
   const isBranches = failure.code === "JOIN_FAILED" || failure.code === "RACE_FAILED";
-  const begun = isBranches ? records.findLastIndex(({ kind }) => kind === "join" || kind === "race") : -1;
+  const startIndex = isBranches ? records.findLastIndex(({ kind }) => kind === "join" || kind === "race") : -1;
   const failing = records.flatMap((record, index) => {
-    if (record.outcome !== "failed" || record.kind === "retry" || index < begun) return [];
+    if (record.outcome !== "failed" || record.kind === "retry" || index < startIndex) return [];
     const { message } = codec.decode(record.payload) as Failure;
     return message !== "" && text.includes(message) ? [index] : [];
   });
@@ -64,7 +64,7 @@ function failingIndex(codec: Codec, run: Run, records: readonly JournalRecord[])
   if (index === undefined) return records.length;
   const child = records[index];
   if (child?.kind !== "child") return index;
-  // A child that has failed is started again, not waited for again.
+  // The cut is before the start of a failed child, so that the child is started again.
   return records.findIndex(({ kind, location }) => kind === "spawn" && `${location}/result` === child.location);
 }
 
@@ -72,7 +72,7 @@ function textOf(failure: Failure): string {
   return failure.cause === undefined ? failure.message : `${failure.message}\n${textOf(failure.cause)}`;
 }
 
-/** The children that were started in these records. */
+/** Ids of the children that these records started. */
 export function startedIn(records: readonly JournalRecord[]): readonly string[] {
   return records.flatMap(({ kind, detail }) => (kind === "spawn" && detail !== null ? [detail] : []));
 }
@@ -81,12 +81,12 @@ export function cancelPosts(children: readonly string[], id: string, reason: Pay
   return children.map((to) => ({ kind: "cancel", to, id: `rewind:${id}`, reason, at }));
 }
 
-/** Acts that were done before stay known. */
-export function keptActs(cut: Cut): readonly NewRecord[] {
+/** Dropped operator records. They are added again after the cut, so the journal keeps every operator action. */
+export function keptActions(cut: Cut): readonly NewRecord[] {
   return cut.dropped.filter(({ kind }) => kind === "operator").map(withoutSeq);
 }
 
-/** What the run has to undo after the cut. Which of the steps that stay can be undone is known when they are replayed. */
+/** The undo state after the cut. "some" is an upper bound: replay determines which kept steps have rollbacks. */
 export function undoAfter({ undo }: Run, { kept }: Cut): Undo {
   return undo === "none" || kept.every(({ kind }) => kind === "operator") ? "none" : "some";
 }
@@ -95,15 +95,15 @@ export function messagesIn(codec: Codec, records: readonly JournalRecord[]): rea
   return records.flatMap((record) => receivedEntries(codec, record));
 }
 
-/** Children whose start stays, and whose end the run has not heard of in what stays. */
+/** Children that the kept records start, but whose end they do not contain. */
 export function awaitedChildren(kept: readonly JournalRecord[]): ReadonlyArray<{ location: string; child: string }> {
-  const heard = new Set(kept.filter(({ kind }) => kind === "child").map(({ location }) => location));
+  const received = new Set(kept.filter(({ kind }) => kind === "child").map(({ location }) => location));
   return kept.flatMap(({ kind, location, detail }) =>
-    kind === "spawn" && detail !== null && !heard.has(`${location}/result`) ? [{ location, child: detail }] : [],
+    kind === "spawn" && detail !== null && !received.has(`${location}/result`) ? [{ location, child: detail }] : [],
   );
 }
 
-/** The ends of those children, as far as they have ended: a run hears of each once, so it has to be told again. */
+/** Inbox entries for the children that have ended, because each end is delivered only once. And the children that are still open. */
 export async function endsOf(
   reader: Reader,
   children: ReadonlyArray<{ readonly location: string; readonly child: string }>,
@@ -115,7 +115,7 @@ export async function endsOf(
     if (run === null)
       throw new PawlError(
         "CHILD_GONE",
-        `the child ${child} is gone, and its end would be waited for. Nothing was done`,
+        `child ${child} was removed by retention, and the run would wait for its end; choose a record before it was started`,
       );
     if (!isTerminal(run.status)) {
       open.push(run);
@@ -129,8 +129,8 @@ export async function endsOf(
   return { ends, open };
 }
 
-/** The time of an act: never before the record that it follows. */
-export function actAt(before: ReadonlyArray<Pick<JournalRecord, "at">>, now: number): number {
+/** The time of an operator record. Never before the record that it follows. */
+export function actionTime(before: ReadonlyArray<Pick<JournalRecord, "at">>, now: number): number {
   return Math.max(now, before.at(-1)?.at ?? 0);
 }
 
@@ -145,12 +145,12 @@ interface Item {
   readonly value: unknown;
   readonly id: string;
   readonly sentAt: number;
-  /** In records of selects, which do not say it else. */
+  /** `kind` and `name` are set only in `select` records. */
   readonly kind?: InboxEntry["kind"];
   readonly name?: string;
 }
 
-/** The messages and events that a record received, as they lay in the inbox. What becomes of them at the run's end is not kept. */
+/** The inbox entries that a record received. Records do not store `onTargetTerminated`, so it becomes "discard". */
 export function receivedEntries(codec: Codec, record: JournalRecord): ReadonlyArray<Omit<InboxEntry, "n">> {
   if (record.outcome !== "ok") return [];
   if (record.kind !== "listen" && record.kind !== "event" && record.kind !== "select") return [];
@@ -161,7 +161,7 @@ export function receivedEntries(codec: Codec, record: JournalRecord): ReadonlyAr
     const kind = record.kind === "select" ? item?.kind : record.kind === "event" ? "event" : "message";
     if (typeof item?.id !== "string" || typeof name !== "string") return [];
     if ((kind !== "message" && kind !== "event") || typeof item.sentAt !== "number") return [];
-    const text = codec.encode(item.value, `what ${record.location} received`);
+    const text = codec.encode(item.value, `value received at ${record.location}`);
     return [{ kind, id: item.id, name, value: text, status: null, at: item.sentAt, onTargetTerminated: "discard" }];
   });
 }

@@ -6,16 +6,16 @@ import type { JournalRecord } from "../model/record.ts";
 import { type Parent, type Payload, STATUSES, type Status, type Undo } from "../model/run.ts";
 import type { WholeRun } from "./action.ts";
 
-/** Runs as portable data: JSON that every store can take in, and that can be kept in a repository. */
+/** Runs as JSON data. Every store can import it. */
 export interface RunExport {
   readonly format: "pawl.run";
   readonly version: 1;
   readonly exportedAt: number;
-  /** The run that was asked for, then those that it started, and theirs. */
+  /** The exported run first, then its descendants. */
   readonly runs: readonly ExportedRun[];
 }
 
-/** A run with its journal and its inbox. A value that is left out is `undefined`. */
+/** A run with its journal and its inbox. An absent `input`, `outcome` or `value` means `undefined`. */
 export interface ExportedRun {
   readonly id: string;
   readonly workflow: string;
@@ -27,7 +27,7 @@ export interface ExportedRun {
   readonly parent: Parent | null;
   readonly startId: string;
   readonly createdAt: number;
-  /** When a run that has not begun is to begin. */
+  /** The start time of a pending run. Null otherwise. */
   readonly startAt: number | null;
   readonly startedAt: number | null;
   readonly endedAt: number | null;
@@ -36,7 +36,7 @@ export interface ExportedRun {
   readonly undo: Undo;
   readonly records: readonly ExportedRecord[];
   readonly inbox: readonly ExportedEntry[];
-  /** The state of a program that is data, after the record with this seq; the records before it are there, too. */
+  /** The state of the program after the record with this seq. `records` also contains the earlier records. */
   readonly snapshot?: ExportedSnapshot;
 }
 
@@ -48,7 +48,7 @@ export interface ExportedSnapshot {
 export type ExportedRecord = Omit<JournalRecord, "payload"> & { readonly value?: unknown };
 export type ExportedEntry = Omit<InboxEntry, "n" | "value"> & { readonly value?: unknown };
 
-/** Payloads to the JSON of an export, and back. */
+/** Converts payloads to values of an export, and back. */
 export interface Values {
   out(payload: Payload): { readonly value?: unknown };
   in(value: unknown): Payload;
@@ -56,7 +56,7 @@ export interface Values {
 
 const BYTES_MAX = Number.MAX_SAFE_INTEGER;
 
-/** What the hook has made of a text is undone in an export: whoever has it can read it. */
+/** An export contains decoded values: with an encrypting codec hook, the export is plain text. */
 export function exportValues(hook: CodecHook | null): Values {
   const limits = { bytesMax: BYTES_MAX, warnBytes: BYTES_MAX, onLarge: () => undefined };
   const plain = createCodec(null, limits);
@@ -99,23 +99,22 @@ function withoutNumber(entry: Omit<InboxEntry, "n" | "value">): ExportedEntry {
   return { kind, id, name, status, at, onTargetTerminated };
 }
 
-/** Reads what claims to be an export. Refuses what can't have been one; records are checked when they are replayed. */
+/** Parses and checks an export. Checks the shape of records, not their content: replay does that. */
 export function readExport(given: unknown): RunExport {
-  const data = typeof given === "string" ? parsed(given) : given;
-  const told = data as Partial<RunExport> | null;
-  if (typeof told !== "object" || told === null || told.format !== "pawl.run")
-    throw invalid("it is no exported run: its format is not pawl.run");
-  if (told.version !== 1) throw invalid(`its version is ${String(told.version)}; this engine reads version 1`);
-  if (!Array.isArray(told.runs) || told.runs.length === 0) throw invalid("it holds no runs");
-  for (const run of told.runs as readonly unknown[]) checkRun(run);
-  return told as RunExport;
+  const data = (typeof given === "string" ? parsed(given) : given) as Partial<RunExport> | null;
+  if (typeof data !== "object" || data === null || data.format !== "pawl.run")
+    throw invalid('the value is not an exported run: its format is not "pawl.run"');
+  if (data.version !== 1) throw invalid(`the export has version ${String(data.version)}; this release reads version 1`);
+  if (!Array.isArray(data.runs) || data.runs.length === 0) throw invalid("the export contains no runs");
+  for (const run of data.runs as readonly unknown[]) checkRun(run);
+  return data as RunExport;
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw new PawlError("EXPORT_INVALID", `it is no JSON: ${String(cause)}. Nothing was imported`, { cause });
+    throw invalid(`the export is not valid JSON: ${String(cause)}`, { cause });
   }
 }
 
@@ -123,16 +122,20 @@ const NUMBERS = ["version", "createdAt", "generation", "baseSeq"] as const;
 const UNDOS: readonly unknown[] = ["none", "some", "underWay"] satisfies readonly Undo[];
 
 function checkRun(given: unknown): void {
-  if (typeof given !== "object" || given === null) throw invalid("one of its runs is none");
+  if (typeof given !== "object" || given === null) throw invalid("an entry of runs is not an object");
   const run = given as Record<string, unknown>;
   const id = checkTarget(run.id);
-  if (typeof run.workflow !== "string" || typeof run.startId !== "string") throw invalid(`run ${id} has no workflow`);
-  if (!(STATUSES as readonly unknown[]).includes(run.status)) throw invalid(`run ${id} has no status`);
-  if (!UNDOS.includes(run.undo)) throw invalid(`run ${id} does not say what there is to undo`);
+  if (typeof run.workflow !== "string" || typeof run.startId !== "string")
+    throw invalid(`run ${id} has no workflow or no startId`);
+  if (!(STATUSES as readonly unknown[]).includes(run.status))
+    throw invalid(`run ${id} has unknown status ${String(run.status)}`);
+  if (!UNDOS.includes(run.undo))
+    throw invalid(`undo of run ${id} must be one of ${UNDOS.join(", ")}; got ${String(run.undo)}`);
   for (const name of NUMBERS)
-    if (!Number.isSafeInteger(run[name])) throw invalid(`${name} of run ${id} is ${String(run[name])}`);
+    if (!Number.isSafeInteger(run[name]))
+      throw invalid(`${name} of run ${id} must be an integer; got ${String(run[name])}`);
   for (const name of ["records", "inbox", "tags"] as const)
-    if (!Array.isArray(run[name])) throw invalid(`${name} of run ${id} is no list`);
+    if (!Array.isArray(run[name])) throw invalid(`${name} of run ${id} is not an array`);
   for (const record of run.records as readonly unknown[]) checkRecord(id, record);
   checkSeqs(id, run as unknown as ExportedRun);
   for (const entry of run.inbox as readonly unknown[]) checkEntry(id, entry);
@@ -142,29 +145,29 @@ function checkRecord(runId: string, given: unknown): void {
   const { seq, location, kind, outcome, attempts, startedAt, at } = (given ?? {}) as Partial<ExportedRecord>;
   const texts = [location, kind, outcome].every((text) => typeof text === "string");
   const numbers = [seq, attempts, startedAt, at].every((number) => Number.isFinite(number));
-  if (!texts || !numbers) throw invalid(`a record of run ${runId} can't be read`);
+  if (!texts || !numbers) throw invalid(`a record of run ${runId} has missing or invalid fields`);
 }
 
-/** They grow; a loop may have dropped some between them. */
+/** Seqs increase. Gaps are allowed, because loops remove records. */
 function checkSeqs(runId: string, { baseSeq, records, snapshot }: ExportedRun): void {
   let last = baseSeq;
   for (const { seq } of records) {
     if (!Number.isSafeInteger(seq) || seq <= last)
-      throw invalid(`a record of run ${runId} has seq ${seq} after ${last}`);
+      throw invalid(`the records of run ${runId} are not in order: seq ${seq} follows ${last}`);
     last = seq;
   }
   if (snapshot === undefined) return;
   const seq: unknown = snapshot?.seq;
   if (!Number.isSafeInteger(seq) || (seq as number) < baseSeq || (seq as number) > last)
-    throw invalid(`the snapshot of run ${runId} is of record ${String(seq)}, which it does not hold`);
+    throw invalid(`the snapshot of run ${runId} refers to record ${String(seq)}, which is not in the export`);
 }
 
 function checkEntry(runId: string, given: unknown): void {
   const { kind, id, name, at, onTargetTerminated } = (given ?? {}) as Partial<ExportedEntry>;
   const texts = [kind, id, name, onTargetTerminated].every((text) => typeof text === "string");
-  if (!texts || !Number.isFinite(at)) throw invalid(`what lies in the inbox of run ${runId} can't be read`);
+  if (!texts || !Number.isFinite(at)) throw invalid(`an inbox entry of run ${runId} has missing or invalid fields`);
 }
 
-function invalid(why: string): PawlError {
-  return new PawlError("EXPORT_INVALID", `${why}. Nothing was imported`);
+function invalid(why: string, options?: ErrorOptions): PawlError {
+  return new PawlError("EXPORT_INVALID", `${why}; nothing was changed`, options);
 }

@@ -110,7 +110,7 @@ export class Compensation {
   #step(
     command: Pick<
       StepCommand,
-      "record" | "location" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout"
+      "record" | "location" | "body" | "retry" | "shouldRetry" | "timeoutMs" | "retryOnTimeout" | "context"
     >,
     settle: (completion: Completion) => void,
   ): StepCommand {

@@ -1,5 +1,6 @@
 import { compensateRecord, type Outcome, type Stop, UNDOABLE } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
+import { FifoQueue } from "../runtime/fifo-queue.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import type { SessionStateListener } from "./session-ports.ts";
@@ -31,7 +32,7 @@ export class Completions {
   readonly #listener: Pick<SessionStateListener, "onAdded">;
   /** The next completion. Usually there is only one, so the queue is allocated late. */
   #next: Completed | null = null;
-  #queue: Completed[] | null = null;
+  #queue: FifoQueue<Completed> | null = null;
   /** Completions that arrive while nothing may be recorded. Null if they are recorded at once. */
   #buffered: Array<() => void> | null = null;
   #mustBeDurableSeq: number;
@@ -44,7 +45,7 @@ export class Completions {
   }
 
   get size(): number {
-    return this.#next === null ? 0 : 1 + (this.#queue?.length ?? 0);
+    return this.#next === null ? 0 : 1 + (this.#queue?.size ?? 0);
   }
 
   /** The newest record that must be durable before a step body starts. */
@@ -59,7 +60,7 @@ export class Completions {
 
   take(): Completed | null {
     const next = this.#next;
-    this.#next = this.#queue?.shift() ?? null;
+    this.#next = this.#queue?.take() ?? null;
     return next;
   }
 
@@ -151,7 +152,7 @@ export class Completions {
     if (this.#next === null) {
       this.#next = completed;
     } else {
-      this.#queue ??= [];
+      this.#queue ??= new FifoQueue();
       this.#queue.push(completed);
     }
   }

@@ -1,5 +1,7 @@
 import { childEndId, type InboxEntry } from "../model/inbox.ts";
 import { type OpenWait, WAIT_OPEN_MAX, type Wait, type WaitArm } from "../model/run.ts";
+import { assert } from "../runtime/assert.ts";
+import { FifoQueue } from "../runtime/fifo-queue.ts";
 import type { Arm, WaitCommand } from "../workflow/command.ts";
 import type { LastProgress } from "./limits.ts";
 
@@ -9,19 +11,25 @@ export interface Match {
   readonly entries: readonly InboxEntry[];
 }
 
-/** Open waits, also by what they wait for, in the order of issue. */
+/**
+ * Open waits, also by what they wait for, in the order of issue. The first wait of a queue is open. A later one may have ended: it is
+ * dropped when it becomes the first, or when the queue is swept.
+ */
 interface Several {
   readonly open: Set<WaitCommand>;
-  readonly queues: Map<string, WaitCommand[]>;
+  readonly queues: Map<string, FifoQueue<WaitCommand>>;
 }
 
 const NONE: readonly WaitCommand[] = [];
+/** A queue with fewer waits is not swept. */
+const SWEEP_MIN = 64;
 
 /**
  * The open waits of one run and its unreceived inbox entries.
  *
  * 1. Entries of one name go, oldest first, to the waits for that name in the order of issue.
- * 2. The cost of a match does not depend on the number of open waits, or of entries with other names.
+ * 2. The cost of a match depends only on the number of entries that the wait receives: not on the other entries of the inbox, and
+ *    not on the number of open waits.
  *
  * Most runs have one wait at a time, which needs no maps.
  */
@@ -30,7 +38,7 @@ export class OpenWaits {
   /** All waits, from the second concurrent one until none is left. */
   #several: Several | null = null;
   /** Unreceived entries by key, oldest first. */
-  #entries: Map<string, InboxEntry[]> | null = null;
+  #entries: Map<string, FifoQueue<InboxEntry>> | null = null;
   /** Keys whose waits or entries have changed. Null if none. */
   #touched: Set<string> | null = null;
   #changes = 0;
@@ -80,9 +88,7 @@ export class OpenWaits {
     for (const entry of entries) {
       const key = entryKey(entry);
       this.#entries ??= new Map();
-      const list = this.#entries.get(key);
-      if (list === undefined) this.#entries.set(key, [entry]);
-      else list.push(entry);
+      pushTo(this.#entries, key, entry);
       this.#touch(key);
     }
   }
@@ -127,12 +133,18 @@ export class OpenWaits {
    * `countMin`.
    */
   entriesFor(wait: WaitCommand, countMin: number): readonly InboxEntry[] | null {
-    const found: InboxEntry[] = [];
+    const queues: FifoQueue<InboxEntry>[] = [];
+    let count = 0;
     for (const arm of wait.arms) {
       const key = armKey(arm);
-      if (this.#first(key) === wait) found.push(...(this.#entries?.get(key)?.slice(0, wait.count) ?? []));
+      const queue = this.#first(key) === wait ? this.#entries?.get(key) : undefined;
+      if (queue === undefined) continue;
+      queues.push(queue);
+      count += queue.size;
     }
-    if (found.length < countMin) return null;
+    // Nothing is copied for a wait that needs more entries than there are.
+    if (count < countMin) return null;
+    const found = queues.flatMap((queue) => queue.oldest(wait.count));
     return found.sort((a, b) => a.n - b.n).slice(0, wait.count);
   }
 
@@ -141,7 +153,7 @@ export class OpenWaits {
   }
 
   #first(key: string): WaitCommand | null {
-    if (this.#several !== null) return this.#several.queues.get(key)?.[0] ?? null;
+    if (this.#several !== null) return this.#several.queues.get(key)?.first ?? null;
     return this.#only?.arms.some((arm) => armKey(arm) === key) ? this.#only : null;
   }
 
@@ -150,11 +162,13 @@ export class OpenWaits {
     this.#touched.add(key);
   }
 
+  /** Drops a received entry, which is the oldest with its key. */
   #drop(entry: InboxEntry): void {
     const key = entryKey(entry);
-    const rest = (this.#entries?.get(key) ?? []).filter((other) => other !== entry);
-    if (rest.length === 0) this.#entries?.delete(key);
-    else this.#entries?.set(key, rest);
+    const queue = this.#entries?.get(key);
+    const oldest = queue?.take();
+    assert(oldest === entry, `entry ${entry.n} is received before the older entries of its name`);
+    if (queue?.size === 0) this.#entries?.delete(key);
     if (this.#entries?.size === 0) this.#entries = null;
   }
 }
@@ -170,8 +184,9 @@ function enqueue({ open, queues }: Several, wait: WaitCommand): void {
   for (const arm of wait.arms) {
     const key = armKey(arm);
     const queue = queues.get(key);
-    if (queue === undefined) queues.set(key, [wait]);
-    else queue.push(wait);
+    // At least half of a swept queue had ended, so sweeps cost no more than the waits that they drop.
+    if (queue !== undefined && queue.size > Math.max(SWEEP_MIN, 2 * open.size)) queues.set(key, swept(queue, open));
+    pushTo(queues, key, wait);
   }
 }
 
@@ -179,10 +194,26 @@ function dequeue({ open, queues }: Several, wait: WaitCommand): void {
   open.delete(wait);
   for (const arm of wait.arms) {
     const key = armKey(arm);
-    const queue = (queues.get(key) ?? []).filter((other) => other !== wait);
-    if (queue.length === 0) queues.delete(key);
-    else queues.set(key, queue);
+    const queue = queues.get(key);
+    if (queue === undefined) continue;
+    while (queue.first !== undefined && !open.has(queue.first)) queue.take();
+    if (queue.size === 0) queues.delete(key);
   }
+}
+
+function swept(queue: FifoQueue<WaitCommand>, open: ReadonlySet<WaitCommand>): FifoQueue<WaitCommand> {
+  const kept = new FifoQueue<WaitCommand>();
+  for (const wait of queue.oldest(queue.size)) if (open.has(wait)) kept.push(wait);
+  return kept;
+}
+
+function pushTo<Item>(queues: Map<string, FifoQueue<Item>>, key: string, item: Item): void {
+  let queue = queues.get(key);
+  if (queue === undefined) {
+    queue = new FifoQueue();
+    queues.set(key, queue);
+  }
+  queue.push(item);
 }
 
 function openWait({ location, record, issuedAt, until, arms }: WaitCommand): OpenWait {

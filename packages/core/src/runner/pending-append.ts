@@ -2,6 +2,7 @@ import type { AppendOp } from "../model/op.ts";
 import type { JournalRecord, SeqRange } from "../model/record.ts";
 import type { Undo } from "../model/run.ts";
 import { type DocumentChange, emptyAppend, NO_ITEMS, type Post, type RunState } from "../model/transition.ts";
+import { documentBytes, postBytes } from "../model/transition-size.ts";
 import type { LoopRecords } from "./loop-records.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 
@@ -11,7 +12,15 @@ export type RecordDraft = { -readonly [Key in keyof JournalRecord]: JournalRecor
 /** The op under construction. Run and epoch are set when it is taken. */
 type OpDraft = { -readonly [Field in keyof AppendOp]: AppendOp[Field] };
 
-/** Collects what the next commit adds to the run, as one op. Assigns seq and time to records. */
+/** An op of more bytes gets no further record. Stores bound the size of one statement. */
+const OP_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Collects what the next commits add to the run, usually as one op. Assigns seq and time to records.
+ *
+ * 1. Ops are taken in the order in which they were filled. Each holds whole records: a record, its post, its trim, its consumed
+ *    entries and its undo state are in the same op.
+ */
 export class PendingAppend {
   readonly #now: () => number;
   readonly #listener: Pick<SessionStateListener, "onFilled">;
@@ -21,6 +30,13 @@ export class PendingAppend {
   #lastAt: number;
   /** Null if there is nothing to append, to save memory in hot runs. */
   #op: OpDraft | null = null;
+  /** Full ops that were not taken yet, oldest first. */
+  #full: OpDraft[] | null = null;
+  #isSplit = false;
+  /** The bytes of the op under construction up to its newest record. */
+  #bytes = 0;
+  /** The bytes of posts and documents since then. They stay with the next record. */
+  #ahead = 0;
   /** The document changes of the op, by document. */
   #documents: Map<string, DocumentChange> | null = null;
   /** The undo state of the row once the op is committed. */
@@ -48,7 +64,7 @@ export class PendingAppend {
   }
 
   get holdsRecords(): boolean {
-    return this.#op !== null && this.#op.records.length > 0;
+    return this.#full !== null || (this.#op !== null && this.#op.records.length > 0);
   }
 
   get seq(): number {
@@ -72,8 +88,10 @@ export class PendingAppend {
     this.#count += 1;
     record.seq = this.#seq;
     record.at = this.#lastAt;
-    const op = this.#draft();
+    const op = this.#draftWithRoom();
     op.records = withItem(op.records, record);
+    this.#bytes += this.#ahead + (record.payload?.length ?? 0);
+    this.#ahead = 0;
     this.#loopRecords.note(record);
     return record;
   }
@@ -89,25 +107,27 @@ export class PendingAppend {
   /** Deletes records with this append. */
   trim(ranges: readonly SeqRange[]): void {
     if (ranges.length === 0) return;
-    const op = this.#draft();
+    const op = this.#draftWithRoom();
     op.trim = [...op.trim, ...ranges];
     for (const { from, to } of ranges) this.#count -= to - from + 1;
   }
 
   consumeEntry(entry: number): void {
-    const op = this.#draft();
+    const op = this.#draftWithRoom();
     op.taken = withItem(op.taken, entry);
   }
 
   post(post: Post): void {
-    const op = this.#draft();
+    const op = this.#draftWithRoom();
     op.posts = withItem(op.posts, post);
+    this.#ahead += postBytes(post);
   }
 
   /** A put replaces an earlier put of the same document. Other changes keep their order. */
   document(change: DocumentChange): void {
     this.#draft();
     this.#documents ??= new Map();
+    this.#ahead += documentBytes(change);
     this.#documents.set("put" in change ? documentKey(change.put) : String(this.#documents.size), change);
   }
 
@@ -138,19 +158,56 @@ export class PendingAppend {
     this.#listener.onFilled();
   }
 
-  /** Returns the collected op. Null if there is nothing to append. */
+  /** Whether the op that was taken last is followed by another, which has to be requested when the first is durable. */
+  get isSplit(): boolean {
+    return this.#isSplit;
+  }
+
+  /** Returns the oldest collected op. Null if there is nothing to append. */
   takeOp(runId: string, epoch: number): AppendOp | null {
     this.#commitRequested = false;
+    const full = this.#takeFull();
+    this.#isSplit = full !== null;
+    const op = full ?? this.#takeDraft();
+    if (op === null) return null;
+    op.runId = runId;
+    op.epoch = epoch;
+    return op;
+  }
+
+  #takeFull(): OpDraft | null {
+    const op = this.#full?.shift() ?? null;
+    if (this.#full?.length === 0) this.#full = null;
+    return op;
+  }
+
+  #takeDraft(): OpDraft | null {
     const op = this.#op;
     if (op === null) return null;
     const documents = this.#documents;
     if (op.records.length === 0 && op.state === null && documents === null) return null;
     this.#op = null;
+    this.#bytes = 0;
     this.#documents = null;
-    op.runId = runId;
-    op.epoch = epoch;
     if (documents !== null) op.documents = [...documents.values()];
     return op;
+  }
+
+  /** Starts another op if this one is full. Only what precedes a record, and the record itself, may be the first of an op. */
+  #draftWithRoom(): OpDraft {
+    if (this.#bytes >= OP_BYTES) this.#startAnother();
+    return this.#draft();
+  }
+
+  /** The newest state of the row goes with the newest op. */
+  #startAnother(): void {
+    const state = this.#op?.state ?? null;
+    const op = this.#takeDraft();
+    if (op === null) return;
+    op.state = null;
+    this.#full ??= [];
+    this.#full.push(op);
+    if (state !== null) this.#draft().state = state;
   }
 
   #draft(): OpDraft {

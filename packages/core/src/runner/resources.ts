@@ -2,9 +2,11 @@ import { PawlError } from "../model/errors.ts";
 import { toError, toFailure } from "../model/failure.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { RunFacts } from "../model/run.ts";
+import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Resource, ResourceRequest } from "../workflow/resource-options.ts";
 import type { ResourceReleases } from "./resource-releases.ts";
 import type { SessionServices } from "./session-ports.ts";
+import { abortIn } from "./step-attempt.ts";
 
 interface HeldResource {
   readonly request: ResourceRequest;
@@ -74,7 +76,8 @@ export class Resources {
   releaseAll(): void {
     if (this.#all.length === 0) return;
     this.#wanted = false;
-    this.#controller?.abort(new PawlError("RUN_CANCELLED", `run ${this.#run.id} no longer needs the resource`));
+    const reason = new PawlError("RUN_CANCELLED", `run ${this.#run.id} no longer needs the resource`);
+    if (this.#controller !== null) abortIn(EMPTY_CONTEXT, this.#controller, reason);
     this.#endPause?.();
     this.#work();
   }
@@ -108,7 +111,9 @@ export class Resources {
       try {
         const controller = new AbortController();
         this.#controller = controller;
-        held.current = { value: await this.#call(() => request.acquire({ attempt, signal: controller.signal })) };
+        held.current = {
+          value: await this.#call(request, () => request.acquire({ attempt, signal: controller.signal })),
+        };
         return;
       } catch (error) {
         if (!this.#wanted) return;
@@ -125,7 +130,7 @@ export class Resources {
   async #release(held: HeldResource, releases: ResourceReleases): Promise<void> {
     const value = held.current?.value;
     try {
-      await this.#call(() => held.request.release(value));
+      await this.#call(held.request, () => held.request.release(value));
     } catch (error) {
       releases.failed(this.#run, held.request.name, error);
     }
@@ -143,15 +148,16 @@ export class Resources {
   }
 
   /** Calls user code so that its unhandled rejections are attributed to the run. */
-  #call(call: () => unknown): Promise<unknown> {
+  #call({ context }: ResourceRequest, call: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#services.rejections.watched(this.#run.id, () => {
+      const settle = (): void => {
         try {
           resolve(call());
         } catch (error) {
           reject(error);
         }
-      });
+      };
+      this.#services.rejections.watched(this.#run.id, settle, context);
     });
   }
 

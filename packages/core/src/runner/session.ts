@@ -2,6 +2,7 @@ import type { InboxEntry } from "../model/inbox.ts";
 import type { AppendOp, Outcomes } from "../model/op.ts";
 import { factsOf, type Payload, type Run, type RunFacts } from "../model/run.ts";
 import type { RunState } from "../model/transition.ts";
+import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Loaded } from "../store/store.ts";
 import type { ProgramFactory } from "../workflow/program.ts";
 import { EARLY_MS, ExclusiveAppends, RELOAD_MS } from "./exclusive-append.ts";
@@ -10,7 +11,7 @@ import { discardedError, endState, pausedState } from "./run-end.ts";
 import type { DriverOwner, RunSession, SessionServices, SessionStateListener } from "./session-ports.ts";
 import { createSessionState, type SessionState } from "./session-state.ts";
 import { readSnapshot } from "./snapshot.ts";
-import type { AttemptResult, StepAttempt } from "./step-attempt.ts";
+import { type AttemptResult, abortIn, type StepAttempt } from "./step-attempt.ts";
 import { StoredState } from "./stored-state.ts";
 import { completionOfWait } from "./wait-completion.ts";
 
@@ -219,6 +220,7 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
     const op = this.#sent;
     this.#sent = null;
     if (op !== null) this.#services.events.onCommitted(this, op);
+    if (this.#state.pending.isSplit) this.#state.pending.requestCommit();
     if (this.#phase === "ended") {
       if (op?.state !== this.endState) return;
       this.#unwatched?.();
@@ -342,6 +344,6 @@ export class Session implements RunSession, SessionStateListener, DriverOwner {
   #abort(reason: Error): void {
     this.#exclusive.unwatchDeadlines();
     this.#state.steps.abort(reason);
-    this.#controller?.abort(reason);
+    if (this.#controller !== null) abortIn(EMPTY_CONTEXT, this.#controller, reason);
   }
 }

@@ -1,4 +1,5 @@
 import type { Payload } from "../model/run.ts";
+import { type AsyncContext, EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Completion, StepCommand, StepInfo } from "../workflow/command.ts";
 
 /** One execution of a step body. A result that arrives after `abort` is discarded. */
@@ -63,7 +64,7 @@ export class StepAttempt implements StepInfo {
   abort(reason: Error): void {
     if (!this.#finish()) return;
     this.#aborted = reason;
-    this.#controller?.abort(reason);
+    if (this.#controller !== null) abortIn(this.step.context, this.#controller, reason);
   }
 
   #finish(): boolean {
@@ -89,6 +90,11 @@ export type AttemptResult =
 export interface StepAttemptListener {
   attemptSucceeded(attempt: StepAttempt, value: unknown): void;
   attemptFailed(attempt: StepAttempt, error: unknown): void;
+}
+
+/** Aborts the signal so that its listeners, which are user code, run in the given context, by default the empty one. */
+export function abortIn(context: AsyncContext = EMPTY_CONTEXT, controller: AbortController, reason: Error): void {
+  context.runInAsyncScope(() => controller.abort(reason));
 }
 
 export function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -4,6 +4,7 @@ import { type Failure, toError, toFailure } from "../model/failure.ts";
 import { UNDOABLE } from "../model/record.ts";
 import { retryDelayMs } from "../model/retry.ts";
 import type { Payload } from "../model/run.ts";
+import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
 import type { StepFailure } from "../workflow/ctx.ts";
 import { failurePayload } from "./failure-payload.ts";
@@ -32,6 +33,7 @@ interface ScheduledStep {
  * 1. A body starts only when every record up to the seq it was scheduled for is durable.
  * 2. No body starts while the ownership of the run is unknown.
  * 3. The result of an aborted attempt is discarded.
+ * 4. A body runs in the asynchronous context of the call that requested the step, or in the empty one.
  */
 export class StepRunner implements StepAttemptListener {
   readonly #services: SessionServices;
@@ -141,7 +143,8 @@ export class StepRunner implements StepAttemptListener {
     const attempt = new StepAttempt(this.#runId, step, this.#services.time.now());
     this.#attempts = withMember(this.#attempts, attempt);
     if (step.timeoutMs !== null) this.#limit(attempt, step.timeoutMs);
-    if (step.transact === undefined) this.#services.rejections.watched(this.#runId, () => attempt.run(this));
+    if (step.transact === undefined)
+      this.#services.rejections.watched(this.#runId, () => attempt.run(this), step.context);
     else this.#listener.onTransaction(attempt);
   }
 
@@ -182,9 +185,10 @@ export class StepRunner implements StepAttemptListener {
   }
 
   #shouldRetry(step: StepCommand, error: Error, count: number): boolean {
-    if (step.shouldRetry === null) return true;
+    const { shouldRetry, context = EMPTY_CONTEXT } = step;
+    if (shouldRetry === null) return true;
     try {
-      return step.shouldRetry(error, count);
+      return context.runInAsyncScope(() => shouldRetry(error, count));
     } catch (thrown) {
       this.#services.log("warn", "shouldRetry threw; step will not be retried", {
         run: this.#runId,

@@ -113,9 +113,10 @@ export class TransactionAppend {
     const { step } = sent.attempt;
     sent.calls += 1;
     let value: unknown;
-    this.#rejections.watched(sent.attempt.runId, () => {
+    const call = (): void => {
       value = step.transact?.(tx, sent.attempt);
-    });
+    };
+    this.#rejections.watched(sent.attempt.runId, call, step.context);
     if (isThenable(value)) return Promise.resolve(value).then((result) => this.#complete(sent, result));
     this.#complete(sent, value);
   }

@@ -1,4 +1,4 @@
-/** States what must be true. A failed one stops the worker before a wrong state is written. */
+/** Thrown by `assert`. It stops the worker before an invalid state is written. */
 export class AssertionFailed extends Error {
   override readonly name = "AssertionFailed";
 }

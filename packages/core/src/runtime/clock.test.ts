@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { systemClock } from "./clock.ts";
 
 const DAY_MS = 86_400_000;
-const HOP_MS_MAX = 2 ** 31 - 1;
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
-describe("the machine's clock", () => {
+describe("the system clock", () => {
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_704_067_200_000 });
   });
@@ -19,7 +19,7 @@ describe("the machine's clock", () => {
     ["25 days, where setTimeout fires at once", 25 * DAY_MS],
     ["49.7 days, where 32 bits end", Math.ceil(49.72 * DAY_MS)],
     ["10 years", 3_650 * DAY_MS],
-  ])("wakes at its time, once, and not before: %s", (_, ms) => {
+  ])("a wake-up is called once, at its time and not before: %s", (_, ms) => {
     const delays: number[] = [];
     const real = globalThis.setTimeout;
     const spied = vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, delay: number) => {
@@ -39,13 +39,13 @@ describe("the machine's clock", () => {
     expect(woken).toHaveLength(1);
     expect(woken[0]).toBeGreaterThanOrEqual(due);
     expect(woken[0]).toBeLessThanOrEqual(due + 1);
-    expect(Math.max(...delays)).toBeLessThanOrEqual(HOP_MS_MAX);
-    // One that is over makes no other: even one of 0 ms would be late by one.
+    expect(Math.max(...delays)).toBeLessThanOrEqual(TIMEOUT_MS_MAX);
+    // No further timeout is set after the last one: even a delay of 0 ms would be late by 1 ms.
     expect(delays).toHaveLength(Math.max(1, Math.ceil(ms / 2 ** 30)));
     spied.mockRestore();
   });
 
-  it("wakes for a time that is past as soon as it can", () => {
+  it("a wake-up for a past time is called as soon as possible", () => {
     const clock = systemClock();
     let woken = 0;
     clock.wakeAt(clock.now() - DAY_MS, () => {
@@ -56,7 +56,7 @@ describe("the machine's clock", () => {
     expect(woken).toBe(1);
   });
 
-  it("does not wake what was cancelled, also between two hops", () => {
+  it("a cancelled wake-up is not called, even if it is cancelled between two timeouts", () => {
     const clock = systemClock();
     let woken = 0;
     const soon = clock.wakeAt(clock.now() + 10, () => {
@@ -73,7 +73,7 @@ describe("the machine's clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("goes on waiting when the clock was set back, and wakes when it was set forward and the hop ends", () => {
+  it("a wake-up waits longer when the clock is set back, and is called after the clock is set forward", () => {
     const clock = systemClock();
     const woken: number[] = [];
     const at = clock.now() + 60_000;

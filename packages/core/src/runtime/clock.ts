@@ -2,16 +2,16 @@
 export interface Clock {
   /** Epoch ms. */
   now(): number;
-  /** Calls back once, at or after `at`; the returned function cancels. */
+  /** Calls back once, at or after `at`. The returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
-  /** Ms since some moment, by a clock that nobody sets. Left out: there is none. */
+  /** Monotonic ms since an arbitrary moment. Omitted if the platform has no monotonic clock. */
   ticks?(): number;
 }
 
-/** Longest single hop of a timer: `setTimeout` fires at once above 2^31 - 1 ms. */
-const HOP_MS_MAX = 2 ** 30;
+/** The longest delay passed to `setTimeout`, which fires at once above 2^31 - 1 ms. */
+const DELAY_MS_MAX = 2 ** 30;
 
-/** The machine's clock. Long waits are made of hops, and a hop that comes early goes on waiting. */
+/** The system clock. A long wait uses several timeouts. A timeout that fires before `at` is set again. */
 export function systemClock(): Clock {
   return {
     now: () => Date.now(),
@@ -19,9 +19,9 @@ export function systemClock(): Clock {
     wakeAt(at, callback) {
       let timer: NodeJS.Timeout;
       const arm = (leftMs: number): void => {
-        timer = setTimeout(ring, Math.min(leftMs, HOP_MS_MAX));
+        timer = setTimeout(onTimeout, Math.min(leftMs, DELAY_MS_MAX));
       };
-      const ring = (): void => {
+      const onTimeout = (): void => {
         const leftMs = at - Date.now();
         if (leftMs > 0) arm(leftMs);
         else callback();
@@ -32,7 +32,7 @@ export function systemClock(): Clock {
   };
 }
 
-/** Waits for work, but not longer than this; the work goes on. */
+/** Waits for `work`, but at most `ms`. The work itself is not cancelled. */
 export function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve, reject) => {
     const cancel = clock.wakeAt(clock.now() + ms, resolve);

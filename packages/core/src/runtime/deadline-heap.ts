@@ -1,16 +1,16 @@
-/** Below this many things a heap is not looked through for settled ones. */
+/** A heap with fewer items is never swept. */
 const SWEEP_MIN = 64;
 
 /**
- * Things with a time, earliest first: a binary heap. A thing that is settled before its time is dropped when it surfaces, or
- * when the heap has doubled since it was last looked through: so the heap is bounded by what is open.
+ * A binary heap of items by time, earliest first. An item that is closed before its time is dropped when it reaches the top, or by a
+ * sweep when the heap has doubled since the last sweep. So the size of the heap is bounded by the number of open items.
  */
-export class DeadlineHeap<Thing> {
-  readonly #isOpen: (thing: Thing, at: number) => boolean;
-  #heap: Array<{ readonly at: number; readonly thing: Thing }> = [];
+export class DeadlineHeap<Item> {
+  readonly #isOpen: (item: Item, at: number) => boolean;
+  #heap: Array<{ readonly at: number; readonly item: Item }> = [];
   #sweepAt = SWEEP_MIN;
 
-  constructor(isOpen: (thing: Thing, at: number) => boolean) {
+  constructor(isOpen: (item: Item, at: number) => boolean) {
     this.#isOpen = isOpen;
   }
 
@@ -18,36 +18,36 @@ export class DeadlineHeap<Thing> {
     return this.#heap.length;
   }
 
-  add(at: number, thing: Thing): void {
+  add(at: number, item: Item): void {
     if (this.#heap.length >= this.#sweepAt) this.#sweep();
-    this.#heap.push({ at, thing });
+    this.#heap.push({ at, item });
     this.#rise(this.#heap.length - 1);
   }
 
-  /** The earliest time among open things; null if there is none. */
+  /** The earliest time of an open item. Null if there is none. */
   earliest(): number | null {
     for (;;) {
       const first = this.#heap[0];
       if (first === undefined) return null;
-      if (this.#isOpen(first.thing, first.at)) return first.at;
+      if (this.#isOpen(first.item, first.at)) return first.at;
       this.#pop();
     }
   }
 
-  /** Takes the earliest open thing whose time has come; null if there is none. */
-  takeDue(now: number): Thing | null {
+  /** Removes and returns the earliest open item that is due. Null if there is none. */
+  takeDue(now: number): Item | null {
     const at = this.earliest();
     return at === null || at > now ? null : this.#pop();
   }
 
   #sweep(): void {
-    const open = this.#heap.filter(({ thing, at }) => this.#isOpen(thing, at));
+    const open = this.#heap.filter(({ item, at }) => this.#isOpen(item, at));
     // A sorted array is a heap.
     this.#heap = open.sort((a, b) => a.at - b.at);
     this.#sweepAt = Math.max(SWEEP_MIN, 2 * open.length);
   }
 
-  #pop(): Thing | null {
+  #pop(): Item | null {
     const heap = this.#heap;
     const first = heap[0];
     const last = heap.pop();
@@ -56,7 +56,7 @@ export class DeadlineHeap<Thing> {
       heap[0] = last;
       this.#sink();
     }
-    return first.thing;
+    return first.item;
   }
 
   #rise(from: number): void {

@@ -3,22 +3,22 @@ import { VirtualClock } from "../testing/virtual-world.ts";
 import { dueTimersFirst, type EventLoop } from "./event-loop.ts";
 import { TimerQueue } from "./timer-queue.ts";
 
-/** Turns that end when they are told to. */
+/** An event loop whose turn ends when the test calls `end`. */
 function manualTurns(): EventLoop & { end(): void } {
-  let asked: Array<() => void> = [];
+  let waiting: Array<() => void> = [];
   return {
     whenIdle: (callback) => callback(),
-    afterTurn: (callback) => asked.push(callback),
+    afterTurn: (callback) => waiting.push(callback),
     end() {
-      const callbacks = asked;
-      asked = [];
+      const callbacks = waiting;
+      waiting = [];
       for (const callback of callbacks) callback();
     },
   };
 }
 
-describe("the end of a turn, where deadlines go first", () => {
-  it("comes as ever when nothing is due", () => {
+describe("dueTimersFirst", () => {
+  it("a turn ends without delay when no timer is due", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
@@ -29,7 +29,7 @@ describe("the end of a turn, where deadlines go first", () => {
     expect(called).toEqual(["end"]);
   });
 
-  it("is put off by a turn when something is due, and no further", () => {
+  it("the end of a turn is delayed by one turn when a timer is due", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
@@ -46,7 +46,7 @@ describe("the end of a turn, where deadlines go first", () => {
     expect(called).toEqual(["deadline 10", "end", "deadline 20"]);
   });
 
-  it("brings nothing of an timers that was cleared", () => {
+  it("the end of a turn calls no timer of a cleared queue", () => {
     const called: string[] = [];
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);

@@ -1,20 +1,21 @@
-import { builtinModule, nodeProcess } from "./platform.ts";
+import { EMPTY_CONTEXT } from "./async-context.ts";
+import { nodeProcess } from "./platform.ts";
 import type { TimerQueue } from "./timer-queue.ts";
 
-/** How work is spread over the event loop. */
+/** The two moments of the event loop at which the engine schedules work. */
 export interface EventLoop {
-  /** Calls back when all promise continuations that are under way have come to rest, before any I/O. */
+  /** Calls back when no promise continuation is left to run, before any I/O. */
   whenIdle(callback: () => void): void;
-  /** Calls back at the end of this turn of the event loop, after whatever else became ready in it. */
+  /** Calls back at the end of this event-loop turn, after all callbacks that became ready in it. */
   afterTurn(callback: () => void): void;
 }
 
-/** Resolves at the end of this turn of the event loop. */
+/** Resolves at the end of this event-loop turn. */
 export function turnEnd(eventLoop: EventLoop): Promise<void> {
   return new Promise((resolve) => eventLoop.afterTurn(resolve));
 }
 
-/** The eventLoop of the platform that this is: Node's, or a browser's. */
+/** The event loop of the current platform: Node or a browser. */
 export function systemEventLoop(): EventLoop {
   return typeof nodeProcess?.nextTick === "function" && typeof setImmediate === "function"
     ? nodeEventLoop()
@@ -22,8 +23,8 @@ export function systemEventLoop(): EventLoop {
 }
 
 /**
- * The loop of a browser or a worker. A task runs when the microtask queue is empty: that is rest. Tasks by messages come at once,
- * where timers are held back.
+ * The event loop of a browser or a web worker. A task runs only when the microtask queue is empty, so each task is an idle moment. Tasks are
+ * created by messages, because browsers delay timers.
  */
 export function taskEventLoop(): EventLoop {
   const waiting: Array<() => void> = [];
@@ -31,7 +32,7 @@ export function taskEventLoop(): EventLoop {
   const post = (): void => port2.postMessage(null);
   (port1 as unknown as { onmessage: () => void }).onmessage = () => {
     const callback = waiting.shift();
-    // One message at a time: some platforms hand out several in one task.
+    // One message at a time, because some platforms deliver several in one task.
     if (waiting.length > 0) post();
     callback?.();
   };
@@ -39,79 +40,81 @@ export function taskEventLoop(): EventLoop {
     waiting.push(callback);
     if (waiting.length === 1) post();
   };
-  // The end of the turn lies after whatever had asked for rest before it, and what came of that.
+  // Two tasks, so that the turn ends after all earlier `whenIdle` callbacks and the continuations they started.
   return { whenIdle: later, afterTurn: (callback) => later(() => later(callback)) };
 }
 
-/** Cheaper than `queueMicrotask`, which makes a resource for each call. */
+/** Cheaper than `queueMicrotask`, which creates an async resource for each call. */
 const RESOLVED = Promise.resolve();
 
-/** How many are called at one rest: the code that the first sets in motion need not wait until the last was called. */
-const AT_ONCE = 16;
+/** How many callbacks are called at one idle moment. The code that the first ones resume does not wait for all the others. */
+const CALLBACKS_MAX = 16;
 
 /**
- * Node's loop. A tick that is asked for inside a microtask runs when the microtask queue is empty: that is rest, for all who
- * asked before it. The end of the turn is the check phase. A replay asks for rest at every record, mostly alone: who asks
- * when nobody waits has a place of its own. The others stand in line, and who asks meanwhile makes the next line.
+ * The event loop of Node. A tick requested inside a microtask runs when the microtask queue is empty, so that tick is the idle moment. The
+ * end of the turn is the check phase.
+ *
+ * A replay waits for an idle moment at every record, mostly as the only waiter, so a callback that finds no other waiting is stored in a
+ * variable. Further callbacks form a queue. Callbacks that arrive while a queue is being called form the next queue.
  */
 export function nodeEventLoop(platformSettle: Settle | null = nodeSettle()): EventLoop {
   const { nextTick } = process;
-  /** Undefined: it is not known yet whether the platform's settles. */
+  /** Undefined until `platformSettle` was tested. */
   let settle: Settle | null | undefined;
   let first: (() => void) | null = null;
-  let line: Array<() => void> = [];
-  let asked: Array<() => void> = [];
-  /** The place in the line of who is called next. */
+  let queue: Array<() => void> = [];
+  let nextQueue: Array<() => void> = [];
+  /** Index in `queue` of the next callback. */
   let next = 0;
-  /** Whether a tick is asked for, or at work. */
-  let isComing = false;
-  const hasWaiting = (): boolean => first !== null || next < line.length || asked.length > 0;
+  /** Whether a tick is requested or running. */
+  let isScheduled = false;
+  const hasWaiting = (): boolean => first !== null || next < queue.length || nextQueue.length > 0;
   const callNext = (): void => {
     const callback = first;
     first = null;
-    if (next === line.length) {
-      if (asked.length === 0) {
+    if (next === queue.length) {
+      if (nextQueue.length === 0) {
         callback?.();
         return;
       }
-      line = asked;
-      asked = [];
+      queue = nextQueue;
+      nextQueue = [];
       next = 0;
     }
-    const end = Math.min(line.length, next + (callback === null ? AT_ONCE : AT_ONCE - 1));
+    const end = Math.min(queue.length, next + (callback === null ? CALLBACKS_MAX : CALLBACKS_MAX - 1));
     callback?.();
     while (next < end) {
       next += 1;
-      line[next - 1]?.();
+      queue[next - 1]?.();
     }
   };
-  /** Where what was set in motion can be brought to rest from here, one tick serves all who ask: a tick each takes twice as long. */
+  /** If continuations can be run to their end from here, one tick serves all waiting callbacks. A tick for each takes twice as long. */
   const callAll = (): void => {
     if (settle === undefined) settle = platformSettle !== null && settles(platformSettle) ? platformSettle : null;
     callNext();
     if (settle === null) return;
     for (settle(); hasWaiting(); settle()) callNext();
   };
-  const rest = withoutContext(() => {
+  const onTick = withoutContext(() => {
     try {
       callAll();
     } finally {
-      isComing = false;
-      // One that throws keeps none of the others from it.
-      if (hasWaiting()) come();
+      isScheduled = false;
+      // When a callback throws, the others are still called.
+      if (hasWaiting()) schedule();
     }
   });
-  const tick = (): void => nextTick(rest);
-  const come = (): void => {
-    if (isComing) return;
-    isComing = true;
+  const tick = (): void => nextTick(onTick);
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
     void RESOLVED.then(tick);
   };
   return {
     whenIdle(callback) {
-      if (hasWaiting()) asked.push(callback);
+      if (hasWaiting()) nextQueue.push(callback);
       else first = callback;
-      come();
+      schedule();
     },
     afterTurn(callback) {
       setImmediate(callback);
@@ -119,27 +122,27 @@ export function nodeEventLoop(platformSettle: Settle | null = nodeSettle()): Eve
   };
 }
 
-/** The call, made for none of the runs that asked for it: rejections come to light in it that are somebody else's. */
+/**
+ * Runs `call` outside the async context of any run. Unhandled rejections are reported inside the call, and must not be attributed to the run
+ * that scheduled it.
+ */
 function withoutContext(call: () => void): () => void {
-  const hooks = builtinModule<typeof import("node:async_hooks")>("node:async_hooks");
-  if (hooks === null) return call;
-  const scope = new hooks.AsyncResource("pawl rest");
-  return () => scope.runInAsyncScope(call);
+  return () => EMPTY_CONTEXT.runInAsyncScope(call);
 }
 
 /**
- * Runs all ticks and promise continuations that are under way, and whatever comes of them: so it ends when nobody asks for a tick any
- * more. To be called in a tick, or outside of all of them.
+ * Runs all pending ticks and promise continuations, including those that they create. Returns when none is left. Must not be called from a
+ * promise continuation.
  */
 export type Settle = () => void;
 
-/** Node's own, which it calls between timers. It has a name and no documentation, so who uses it looks whether it `settles`. */
+/** Node's own function, which it calls between timers. It is undocumented, so callers first test it with `settles`. */
 export function nodeSettle(): Settle | null {
   const { _tickCallback: settle } = (nodeProcess ?? {}) as { readonly _tickCallback?: unknown };
   return typeof settle === "function" ? (settle as Settle) : null;
 }
 
-/** Whether it does what it should. To be called in a tick. */
+/** Whether `settle` runs pending continuations to their end. Must be called in a tick. */
 export function settles(settle: Settle): boolean {
   let hasSettled = false;
   const chain = async (): Promise<void> => {
@@ -154,8 +157,8 @@ export function settles(settle: Settle): boolean {
 }
 
 /**
- * Turns whose end is put off, once, when deadlines have come meanwhile: what waits for them goes on before whoever waits for
- * the end of the turn keeps the loop busy, as a commit does.
+ * Delays the end of a turn by one turn when timers are due. Runs that wait for these timers resume before a callback of `afterTurn`, such as
+ * a commit, keeps the event loop busy.
  */
 export function dueTimersFirst(eventLoop: EventLoop, timers: TimerQueue): EventLoop {
   return {

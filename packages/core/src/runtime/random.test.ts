@@ -5,10 +5,10 @@ const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]
 const NOW = 1_704_067_200_000;
 
 describe.each([
-  ["the machine's", systemRandom],
-  ["a seeded", () => seededRandom(42)],
+  ["system", systemRandom],
+  ["seeded", () => seededRandom(42)],
 ] as ReadonlyArray<readonly [string, () => Random]>)("%s randomness", (_, create) => {
-  it("gives numbers in [0, 1), spread evenly", () => {
+  it("next returns evenly distributed numbers in [0, 1)", () => {
     const random = create();
     const tenths = Array.from({ length: 10 }, () => 0);
     for (let i = 0; i < 20_000; i += 1) {
@@ -19,7 +19,7 @@ describe.each([
     for (const count of tenths) expect(Math.abs(count - 2_000)).toBeLessThan(300);
   });
 
-  it("gives ids that are UUIDs of version 7, unique, and sorted by time", () => {
+  it("ids are unique UUIDs of version 7, sorted by time", () => {
     const random = create();
     const ids = Array.from({ length: 5_000 }, (_id, n) => random.id(NOW + n));
     for (const id of ids) expect(id).toMatch(UUID_7);
@@ -27,7 +27,7 @@ describe.each([
     expect([...ids].sort()).toEqual(ids);
   });
 
-  it("gives unique ids within one millisecond, and for odd times", () => {
+  it("ids are unique within one millisecond, and valid for negative, fractional and large times", () => {
     const random = create();
     expect(new Set(Array.from({ length: 5_000 }, () => random.id(NOW))).size).toBe(5_000);
     for (const now of [0, -1, 0.5, 2 ** 47]) expect(random.id(now)).toMatch(UUID_7);
@@ -35,7 +35,7 @@ describe.each([
 });
 
 describe("a seed", () => {
-  it("gives the same numbers and ids again, another seed others", () => {
+  it("the same seed repeats numbers and ids, and another seed gives different ones", () => {
     const draw = (seed: number): unknown[] => {
       const random = seededRandom(seed);
       return [random.next(), random.id(NOW), random.next()];
@@ -44,7 +44,7 @@ describe("a seed", () => {
     expect(draw(7)).not.toEqual(draw(8));
   });
 
-  it("may be any number", () => {
+  it("a seed can be any number", () => {
     for (const seed of [0, -1, 2 ** 32, 2 ** 53, 0.5, Number.NaN]) {
       const next = seededSequence(seed);
       expect(new Set([next(), next(), next()]).size).toBe(3);

@@ -1,17 +1,17 @@
-/** Randomness and ids, as the engine sees them. */
+/** The source of randomness and ids. */
 export interface Random {
   /** In [0, 1). */
   next(): number;
-  /** An id that is unique and sorts by time of creation. */
+  /** A unique id. Ids sort by creation time. */
   id(now: number): string;
 }
 
-/** The machine's randomness; ids are UUIDs of version 7. */
+/** Uses `Math.random`. Ids are UUIDs of version 7. */
 export function systemRandom(): Random {
   return { next: () => Math.random(), id: (now) => uuid7(now, () => Math.random()) };
 }
 
-/** A repeatable sequence: the same seed gives the same numbers and ids. */
+/** The same seed gives the same numbers and ids. */
 export function seededRandom(seed: number): Random {
   const next = seededSequence(seed);
   return { next, id: (now) => uuid7(now, next) };
@@ -30,11 +30,11 @@ export function seededSequence(seed: number): () => number {
 
 const DIGITS = Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
-/** The characters of the last id. The next begins with the same time, if it is of the same millisecond. */
+/** The characters of the last id. Ids of the same millisecond share the time part. */
 const characters: number[] = Array.from("00000000-0000-7000-8000-000000000000", (character) => character.charCodeAt(0));
 let timeOfLast = 0;
 
-/** Written into one place, because every start and every message has one: what is made of it is a text without parts. */
+/** Reuses one array for speed, because every start and every message needs an id. Builds a flat string, not a concatenation. */
 function uuid7(now: number, next: () => number): string {
   if (now !== timeOfLast) writeTime(now);
   writeByte(14, 0x70 | (byte(next) & 0x0f));

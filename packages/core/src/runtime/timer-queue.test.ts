@@ -3,7 +3,7 @@ import { VirtualClock } from "../testing/virtual-world.ts";
 import type { Clock } from "./clock.ts";
 import { TimerQueue } from "./timer-queue.ts";
 
-/** Counts what is armed. */
+/** Counts the armed timers. */
 function counted(clock: VirtualClock): { readonly clock: Clock; armed: number; most: number } {
   const state = {
     armed: 0,
@@ -40,8 +40,8 @@ function runTo(clock: VirtualClock, at: number): void {
   clock.set(at);
 }
 
-describe("an agenda", () => {
-  it("calls at each time, in order, with one timer armed at a time", () => {
+describe("a timer queue", () => {
+  it("timers are called in order of time, with one timer of the clock armed", () => {
     const clock = new VirtualClock(0);
     const count = counted(clock);
     const timers = new TimerQueue(count.clock, 1);
@@ -53,7 +53,7 @@ describe("an agenda", () => {
     expect(count.armed).toBe(0);
   });
 
-  it("calls nothing early, and what lies within the resolution together", () => {
+  it("a timer is never called early, and at most the resolution late", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 50);
     const called: number[] = [];
@@ -63,7 +63,7 @@ describe("an agenda", () => {
     expect(called).toHaveLength(5);
   });
 
-  it("does not call what was cancelled, whenever that was", () => {
+  it("a cancelled timer is not called", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
@@ -77,7 +77,7 @@ describe("an agenda", () => {
     expect(called).toEqual(["other", "last"]);
   });
 
-  it("calls all for one time once, but for those that were cancelled", () => {
+  it("all timers of one time are called once, except cancelled ones", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
@@ -88,7 +88,7 @@ describe("an agenda", () => {
     expect(called).toEqual(Array.from({ length: 500 }, (_, n) => n).filter((n) => n % 3 !== 0));
   });
 
-  it("calls what is asked for when all else for that time was cancelled, or called", () => {
+  it("a timer is called when all other timers of its time were cancelled or called before", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
@@ -105,7 +105,7 @@ describe("an agenda", () => {
     expect(called).toEqual(["early", "first", "second", "third"]);
   });
 
-  it("takes what is asked for while it calls", () => {
+  it("a timer can be set by the callback of another", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
@@ -119,7 +119,7 @@ describe("an agenda", () => {
     expect(called).toEqual([7, 10, 20, 30]);
   });
 
-  it("calls what came due while the clock leapt, in order", () => {
+  it("timers that are due after a jump of the clock are called in order", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: number[] = [];
@@ -129,7 +129,7 @@ describe("an agenda", () => {
     expect(called).toEqual([10, 20, 30]);
   });
 
-  it("one that throws keeps none of the others from its time", () => {
+  it("a callback that throws does not prevent other timers from being called", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: string[] = [];
@@ -144,7 +144,7 @@ describe("an agenda", () => {
     expect(called).toEqual(["first", "last"]);
   });
 
-  it("calls nothing any more when it is cleared", () => {
+  it("no timer is called after clear", () => {
     const clock = new VirtualClock(0);
     const timers = new TimerQueue(clock, 1);
     const called: number[] = [];

@@ -2,34 +2,24 @@ import type { Clock } from "./clock.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 
 interface Timer {
-  /** Null once it was called or cancelled: nothing that it held is kept until its time. */
+  /** Null after it was called or cancelled, so that the closure can be collected before the time of its group. */
   callback: (() => void) | null;
 }
 
-/** Appointments for one time that were made one after the other: many runs that sleep until then are one thing to look for. */
+/** Consecutive timers for the same time. Many runs that sleep until that time take one entry in the heap. */
 interface Group {
   readonly at: number;
   readonly timers: Timer[];
-  /** How many are neither called nor cancelled. */
+  /** How many timers are neither called nor cancelled. */
   open: number;
 }
 
-/** What is cancelled is kept as long as its group has others. */
+/** Maximum number of timers in a group. A cancelled timer stays in memory until its whole group is done. */
 const GROUP_MAX = 64;
 
-function callAll(group: Group): void {
-  for (const appointment of group.timers) {
-    const { callback } = appointment;
-    if (callback === null) continue;
-    appointment.callback = null;
-    group.open -= 1;
-    callback();
-  }
-}
-
 /**
- * Many wake-ups on one timer of the clock: the earliest is armed. Times are rounded up to whole multiples of
- * `resolutionMs`, so that wake-ups that lie close together come together.
+ * Multiplexes many timers onto one timer of the clock, which is armed for the earliest. Times are rounded up to multiples of
+ * `resolutionMs`, so that timers close together fire together.
  */
 export class TimerQueue implements Clock {
   readonly #clock: Clock;
@@ -49,43 +39,43 @@ export class TimerQueue implements Clock {
   }
 
   wakeAt(at: number, callback: () => void): () => void {
-    const appointment: Timer = { callback };
+    const timer: Timer = { callback };
     const group = this.#groupAt(Math.ceil(at / this.#resolutionMs) * this.#resolutionMs);
-    group.timers.push(appointment);
+    group.timers.push(timer);
     this.#arm();
     return () => {
-      if (appointment.callback === null) return;
-      appointment.callback = null;
+      if (timer.callback === null) return;
+      timer.callback = null;
       group.open -= 1;
     };
   }
 
-  /** Calls what is due without waiting for the timer; says whether anything was. */
+  /** Calls all due timers at once. Returns whether there were any. */
   catchUp(): boolean {
     if (this.#armedAt === Number.NEGATIVE_INFINITY) return false;
     const now = this.#clock.now();
     let called = false;
     for (let due = this.#deadlines.takeDue(now); due !== null; due = this.#deadlines.takeDue(now)) {
-      // Nothing joins it any more.
+      // The group was removed from the heap, so no further timer may join it.
       if (due === this.#latest) this.#latest = null;
       called = true;
       try {
         callAll(due);
       } finally {
-        // One that throws keeps none of the others from its time.
+        // When a callback throws, the other timers of its group are still called.
         if (due.open > 0) this.#deadlines.add(due.at, due);
       }
     }
     return called;
   }
 
-  /** Nothing is called any more. */
+  /** Stops permanently: no timer is called afterwards. */
   clear(): void {
     this.#disarm?.();
     this.#armedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The group that one more appointment is in. One in which none is open any more may be looked for no more. */
+  /** Returns the group for one more timer. A group without open timers may have left the heap, and is not reused. */
   #groupAt(at: number): Group {
     const latest = this.#latest;
     if (latest?.at === at && latest.open > 0 && latest.timers.length < GROUP_MAX) {
@@ -118,17 +108,27 @@ export class TimerQueue implements Clock {
   }
 }
 
-/** Wake-ups by another clock than the one that is armed: a time there is as far away here. */
+function callAll(group: Group): void {
+  for (const timer of group.timers) {
+    const { callback } = timer;
+    if (callback === null) continue;
+    timer.callback = null;
+    group.open -= 1;
+    callback();
+  }
+}
+
+/** Turns a time on another clock, read by `now`, into a delay on `clock`. */
 export function wakeBy(clock: Clock, now: () => number): Clock["wakeAt"] {
   return (at, callback) => clock.wakeAt(clock.now() + Math.max(0, at - now()), callback);
 }
 
 interface Alarm {
-  /** Calls back when the time has come; the returned function cancels. */
+  /** Calls back at `at`. The returned function cancels. */
   wakeAt(at: number, callback: () => void): () => void;
 }
 
-/** One wake-up at a time: setting another takes the place of the one before. */
+/** One timer at a time. Setting another replaces it. */
 export class SingleTimer {
   readonly #alarm: Alarm;
   readonly #sleeper: { wake(): void };

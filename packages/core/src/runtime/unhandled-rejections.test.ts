@@ -6,12 +6,12 @@ type Listener = (...args: unknown[]) => void;
 const EVENTS = ["unhandledRejection", "uncaughtException"] as const;
 
 const removed: Array<readonly [(typeof EVENTS)[number], Listener]> = [];
-let told: unknown[] = [];
-/** Once each: with `--unhandled-rejections=strict` a rejection comes as an exception by itself, too. */
+let reported: unknown[] = [];
+/** A set, because with `--unhandled-rejections=strict` a rejection is also raised as an exception. */
 let uncaught = new Set<unknown>();
 let rejections: UnhandledRejections;
 
-// The test runner listens, too, and would take the rejections for its own.
+// The test runner has listeners too, and would report the rejections as failures.
 beforeEach(() => {
   for (const event of EVENTS) {
     for (const listener of process.listeners(event as "exit")) {
@@ -19,9 +19,9 @@ beforeEach(() => {
       process.off(event, listener as Listener);
     }
   }
-  [told, uncaught] = [[], new Set()];
+  [reported, uncaught] = [[], new Set()];
   process.on("uncaughtException", (error) => uncaught.add(error.message));
-  rejections = trackUnhandledRejections((runId, error) => told.push([runId, (error as Error).message]));
+  rejections = trackUnhandledRejections((runId, error) => reported.push([runId, (error as Error).message]));
 });
 
 afterEach(() => {
@@ -32,65 +32,65 @@ afterEach(() => {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-async function stray(message: string): Promise<void> {
+async function rejectLater(message: string): Promise<void> {
   await turn();
   throw new Error(message);
 }
 
-describe("a rejection that nobody handles", () => {
-  it("in code that is watched is told of with its run, also when it comes eventLoop later", async () => {
-    rejections.watched("a", () => void stray("of a"));
-    rejections.watched("b", () => void stray("of b"));
+describe("an unhandled rejection", () => {
+  it("an unhandled rejection of watched code is reported with its run, even if it happens turns later", async () => {
+    rejections.watched("a", () => void rejectLater("of a"));
+    rejections.watched("b", () => void rejectLater("of b"));
     await turn();
     await turn();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["a", "of a"],
       ["b", "of b"],
     ]);
   });
 
-  it("from elsewhere goes its usual way", async () => {
-    void stray("of nobody");
+  it("an unhandled rejection outside of runs becomes an uncaught exception", async () => {
+    void rejectLater("of no run");
     await turn();
     await turn();
-    expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);
+    expect([reported, [...uncaught]]).toEqual([[], ["of no run"]]);
   });
 
-  it("of what was made before anything was watched is nobody's, also where it comes to light in the rest that a run asked for", async () => {
+  it("a promise created before any run belongs to no run, even if it is rejected in a whenIdle callback of a run", async () => {
     const eventLoop = nodeEventLoop();
     let reject = (_: Error): void => undefined;
     void new Promise((_, fail) => {
       reject = fail;
     });
-    rejections.watched("a", () => eventLoop.whenIdle(() => reject(new Error("of nobody"))));
+    rejections.watched("a", () => eventLoop.whenIdle(() => reject(new Error("of no run"))));
     await turn();
     await turn();
-    expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);
+    expect([reported, [...uncaught]]).toEqual([[], ["of no run"]]);
   });
 
-  it("that is not known to be anybody's is taken for one of the code that is not watched, while that is at work", async () => {
-    rejections.watched("watched", () => void stray("of watched"));
-    const over = rejections.unwatched("long", () => void stray("of long"));
+  it("an unattributed rejection is reported for the unwatched run while that run executes", async () => {
+    rejections.watched("watched", () => void rejectLater("of watched"));
+    const end = rejections.unwatched("long", () => void rejectLater("of long"));
     await turn();
     await turn();
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["watched", "of watched"],
       ["long", "of long"],
     ]);
-    over();
-    void stray("of nobody");
+    end();
+    void rejectLater("of no run");
     await turn();
     await turn();
-    expect([told.length, uncaught.has("of nobody")]).toEqual([2, true]);
+    expect([reported.length, uncaught.has("of no run")]).toEqual([2, true]);
   });
 
-  it("is told to nobody who has stopped", async () => {
-    const others = trackUnhandledRejections(() => told.push("others"));
+  it("a stopped tracker receives no rejection", async () => {
+    const others = trackUnhandledRejections(() => reported.push("others"));
     others.unwatched("long", () => undefined);
     others.stop();
-    void stray("of nobody");
+    void rejectLater("of no run");
     await turn();
     await turn();
-    expect([told, [...uncaught]]).toEqual([[], ["of nobody"]]);
+    expect([reported, [...uncaught]]).toEqual([[], ["of no run"]]);
   });
 });

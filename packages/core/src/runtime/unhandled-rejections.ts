@@ -1,79 +1,80 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
+import { type AsyncContext, EMPTY_CONTEXT } from "./async-context.ts";
 import { builtinModule, nodeProcess } from "./platform.ts";
 
 interface RunContext {
   readonly runId: string;
-  readonly onStray: (runId: string, error: unknown) => void;
+  readonly onRejection: (runId: string, error: unknown) => void;
 }
 
-/** Which run the user code at hand works for. One for all engines of the process: the listener below has to be the only one of ours. */
-const place: AsyncLocalStorage<RunContext> | null = createPlace();
-/** Where code is at work that is not watched, the latest last. */
+/** The run that the current user code belongs to. Shared by all engines of the process, because they share one `unhandledRejection` listener. */
+const current: AsyncLocalStorage<RunContext> | null = createStorage();
+/** Runs whose code is executed unwatched, newest last. */
 const unwatched = new Set<RunContext>();
 let users = 0;
 
-/** Knows which run a piece of user code works for, so that a rejection that nobody handles is told of with its run and ends no process. */
+/** Attributes unhandled rejections of user code to their runs. An attributed rejection is reported and does not end the process. */
 export interface UnhandledRejections {
-  /** Calls user code and watches it, and everything that comes of it. */
-  watched(runId: string, call: () => void): void;
+  /** Calls user code in `context`, by default the empty one, and attributes its unhandled rejections, and those of its continuations, to the run. */
+  watched(runId: string, call: () => void, context?: AsyncContext): void;
   /**
-   * Calls user code without watching it, which makes promises cost half as much. Until the returned function is called, a
-   * rejection that is not known to be anybody's is taken for one of the run's.
+   * Calls user code in the empty context without watching it, which makes its promises cost half as much. Until the returned function is
+   * called, a rejection that belongs to no watched run is attributed to this run.
    */
   unwatched(runId: string, call: () => void): () => void;
   stop(): void;
 }
 
-export type TrackRejections = (onStray: (runId: string, error: unknown) => void) => UnhandledRejections;
+export type TrackRejections = (onRejection: (runId: string, error: unknown) => void) => UnhandledRejections;
 
-/** Listens from the first call of user code on: a process that makes none is not touched. */
-export function trackUnhandledRejections(onStray: RunContext["onStray"]): UnhandledRejections {
+/** Adds its process listener at the first call of user code, so that a process without user code is not changed. */
+export function trackUnhandledRejections(onRejection: RunContext["onRejection"]): UnhandledRejections {
   let state: "idle" | "listening" | "stopped" = "idle";
   const listen = (): void => {
     if (state !== "idle") return;
     state = "listening";
-    if (users === 0) nodeProcess?.on("unhandledRejection", caught);
+    if (users === 0) nodeProcess?.on("unhandledRejection", onUnhandledRejection);
     users += 1;
   };
   return {
-    watched(runId, call) {
+    watched(runId, call, context = EMPTY_CONTEXT) {
       listen();
-      if (place === null) call();
-      else place.run({ runId, onStray }, call);
+      if (current === null) context.runInAsyncScope(call);
+      else context.runInAsyncScope(() => current.run({ runId, onRejection }, call));
     },
     unwatched(runId, call) {
       listen();
-      const there = { runId, onStray };
-      unwatched.add(there);
-      call();
-      return () => unwatched.delete(there);
+      const context = { runId, onRejection };
+      unwatched.add(context);
+      EMPTY_CONTEXT.runInAsyncScope(call);
+      return () => unwatched.delete(context);
     },
     stop() {
       const wasListening = state === "listening";
       state = "stopped";
       if (!wasListening) return;
-      for (const there of unwatched) if (there.onStray === onStray) unwatched.delete(there);
+      for (const context of unwatched) if (context.onRejection === onRejection) unwatched.delete(context);
       users -= 1;
       if (users > 0) return;
-      nodeProcess?.off("unhandledRejection", caught);
-      // Where it is done by hooks, every promise of the process pays for them.
-      place?.disable();
+      nodeProcess?.off("unhandledRejection", onUnhandledRejection);
+      // On Node versions that implement it with hooks, every promise of the process would cost more.
+      current?.disable();
     },
   };
 }
 
-/** Where the platform can't tell, a rejection that nobody handles is the platform's to tell of. */
-function createPlace(): AsyncLocalStorage<RunContext> | null {
+/** Returns null if the platform has no async context. It then reports unhandled rejections by itself. */
+function createStorage(): AsyncLocalStorage<RunContext> | null {
   const hooks = builtinModule<typeof import("node:async_hooks")>("node:async_hooks");
   return hooks === null ? null : new hooks.AsyncLocalStorage<RunContext>();
 }
 
-function caught(error: unknown): void {
-  const there = place?.getStore() ?? [...unwatched].at(-1);
-  if (there !== undefined) {
-    there.onStray(there.runId, error);
+function onUnhandledRejection(error: unknown): void {
+  const context = current?.getStore() ?? [...unwatched].at(-1);
+  if (context !== undefined) {
+    context.onRejection(context.runId, error);
     return;
   }
-  // Not a run's: it goes its usual way, which is to end the process unless somebody else listens.
+  // The rejection belongs to no run. As without our listener, it ends the process unless the application listens.
   if (nodeProcess?.listenerCount("unhandledRejection") === 1) throw error;
 }

@@ -153,7 +153,7 @@ describe("an engine for tests", () => {
     const run = await test.start(waits, undefined, { id: "w-1" });
     await expect(run.result()).rejects.toMatchObject({
       code: "RUN_WAITS",
-      message: expect.stringContaining("it waits for message approve"),
+      message: expect.stringContaining('waiting for message "approve"'),
     });
     await test.send("w-1", "approve", "yes");
     expect(await run.result()).toBe("yes");

@@ -59,7 +59,11 @@ export class Worker {
     this.#publisher = publisher;
     this.id = world.random.id(world.clock.now());
     this.clock = new TimerQueue(world.clock, config.timerResolutionMs);
-    this.#programs = new ProgramRegistry(config.workflows.values(), { ...config, codec, log }, config.policy);
+    this.#programs = new ProgramRegistry(
+      config.workflows.values(),
+      { ...config, codec, log: config.codeLog },
+      config.policy,
+    );
     this.#rejections = world.trackRejections((runId, error) => this.#onUnhandledRejection(runId, error));
     this.#releases = new ResourceReleases(log, (failure) =>
       publisher.event({ kind: "resource.releaseFailed", ...failure }),

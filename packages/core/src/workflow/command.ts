@@ -27,6 +27,11 @@ export interface StepInfo {
   readonly idempotencyKey: string;
 }
 
+/** The asynchronous context of one call: the values that each `AsyncLocalStorage` of the process has in it. */
+export interface AsyncContext {
+  runInAsyncScope<Value>(call: () => Value): Value;
+}
+
 /** The rollback of a completed step. */
 export interface StepRollback {
   readonly run: (value: unknown, info: StepInfo) => unknown;
@@ -34,6 +39,8 @@ export interface StepRollback {
   readonly shouldRetry: ((error: Error, attempt: number) => boolean) | null;
   readonly timeoutMs: number | null;
   readonly retryOnTimeout: boolean;
+  /** The asynchronous context in which the rollback runs. Default: the empty one. */
+  readonly context?: AsyncContext;
 }
 
 export interface StepCommand extends CommandFields {
@@ -48,6 +55,8 @@ export interface StepCommand extends CommandFields {
   readonly ephemeral: boolean;
   readonly idempotencyKey: string | null;
   readonly rollback?: StepRollback | null;
+  /** The asynchronous context in which the body runs. Default: the empty one. */
+  readonly context?: AsyncContext;
   /** Failed attempts that are recorded. */
   attempts: number;
   /** When the next attempt may start. 0 if none has failed. */

@@ -1,4 +1,5 @@
 import type { ResolvedRetry, RetryOptions } from "../model/retry.ts";
+import type { AsyncContext } from "./command.ts";
 
 export interface AcquireInfo {
   /** Counted from 1 since the run last resumed. */
@@ -35,6 +36,8 @@ export interface ResourceRequest {
   readonly acquire: (info: AcquireInfo) => unknown;
   readonly release: (value: unknown) => unknown;
   readonly retry: ResolvedRetry;
+  /** The asynchronous context in which `acquire` and `release` run. */
+  readonly context: AsyncContext;
   /** Delivers the resource to the program. Called once. */
   settle(resource: Resource<unknown>): void;
 }

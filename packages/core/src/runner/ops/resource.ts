@@ -1,5 +1,6 @@
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
+import { currentContext } from "../../runtime/async-context.ts";
 import type { Resource, ResourceOptions } from "../../workflow/resource-options.ts";
 import type { Branch } from "./branch.ts";
 
@@ -18,6 +19,7 @@ export async function resource<Value>(
       acquire: options.acquire,
       release,
       retry,
+      context: currentContext(),
       settle: (acquired) => resolve(acquired as Resource<Value>),
     });
   });

@@ -3,6 +3,7 @@ import { PawlError } from "../../model/errors.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
+import type { AsyncContext } from "../../runtime/async-context.ts";
 import type { StepRollback } from "../../workflow/command.ts";
 import type { StepOptions } from "../../workflow/ctx.ts";
 import type { Branch } from "./branch.ts";
@@ -12,6 +13,7 @@ export function resolveRollback(
   branch: Branch,
   step: string,
   option: NonNullable<StepOptions<never>["rollback"]>,
+  context: AsyncContext,
 ): StepRollback {
   const { run, retry, timeout, retryOnTimeout = false } = typeof option === "function" ? { run: option } : option;
   if (typeof run !== "function")
@@ -26,6 +28,7 @@ export function resolveRollback(
     shouldRetry: policy.shouldRetry,
     timeoutMs: timeout === undefined ? null : parseDuration(timeout, `timeout of the rollback of step ${step}`),
     retryOnTimeout,
+    context,
   };
 }
 

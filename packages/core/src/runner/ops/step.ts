@@ -2,6 +2,7 @@ import { parseDuration } from "../../model/duration.ts";
 import { nextLocation } from "../../model/location.ts";
 import { checkName } from "../../model/names.ts";
 import { DEFAULT_RETRY, resolveRetry } from "../../model/retry.ts";
+import { currentContext } from "../../runtime/async-context.ts";
 import type { Completion, StepCommand, StepInfo } from "../../workflow/command.ts";
 import type { StepFailure, StepOptions, TransactionOptions, TryResult, TryStepOptions } from "../../workflow/ctx.ts";
 import { type Branch, completionValue, issue, perform } from "./branch.ts";
@@ -50,7 +51,8 @@ function stepCommand(
   options: StepOptions<never> = NO_OPTIONS,
   settle: (completion: Completion) => void,
 ): StepCommand {
-  const { timeout } = options;
+  const { timeout, rollback } = options;
+  const context = currentContext();
   const retry = options.retry === undefined ? branch.retry : resolveRetry(options.retry, DEFAULT_RETRY);
   return {
     kind: "step",
@@ -64,7 +66,8 @@ function stepCommand(
     retryOnTimeout: options.retryOnTimeout ?? false,
     ephemeral: options.ephemeral ?? false,
     idempotencyKey: options.idempotencyKey ?? null,
-    rollback: options.rollback === undefined ? null : resolveRollback(branch, name, options.rollback),
+    rollback: rollback === undefined ? null : resolveRollback(branch, name, rollback, context),
+    context,
     attempts: 0,
     retryAt: 0,
     settle,

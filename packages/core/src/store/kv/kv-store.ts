@@ -67,7 +67,7 @@ export class KvStore implements Store {
       const { memory } = (await this.#rows()).rows;
       if (this.#alarm.isWorking) return false;
       const now = this.now();
-      return [...memory.cells.values()].every(({ head }) => {
+      return [...memory.memoryRuns.values()].every(({ head }) => {
         if (head.wakeAt === null || head.wakeAt > now) return true;
         return head.owner === null && !knows({ name: head.workflow, version: head.version });
       });
@@ -150,7 +150,7 @@ export class KvStore implements Store {
       const { store, rows } = await this.#rows();
       try {
         const answer = await call(store);
-        await this.#flush(rows.notes.take());
+        await this.#flush(rows.changes.take());
         this.#onWritten();
         return answer;
       } catch (error) {
@@ -200,7 +200,7 @@ export class KvStore implements Store {
 
 /** Who owns a run and was never heard of here has died: workers live in the process that has the namespace. */
 function declareDead({ memory }: RecordedRows): void {
-  for (const { head } of memory.cells.values()) {
+  for (const { head } of memory.memoryRuns.values()) {
     if (head.owner !== null && memory.workers.expiresAt(head.owner) === null) memory.workers.save(head.owner, 0);
   }
 }

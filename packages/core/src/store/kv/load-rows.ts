@@ -32,14 +32,14 @@ export async function loadRows(driver: KvDriver, onRow: RecordedRows["onRow"]): 
     );
   }
   const numbers = { ...NO_NUMBERS, ...(meta.get("numbers") as Partial<Numbers> | undefined) };
-  const notes = new ChangeLog();
-  if (!meta.has("format")) notes.put([KEYS.meta, "format"], () => FORMAT);
-  const names = new NameRegistry(notes);
+  const changes = new ChangeLog();
+  if (!meta.has("format")) changes.put([KEYS.meta, "format"], () => FORMAT);
+  const names = new NameRegistry(changes);
   for (const { value } of await rowsOf<string>(driver, KEYS.name)) names.load(value);
   const memory = new MemoryTables(numbers);
-  const rows = new RecordedRows({ memory, notes, names, onRow, places: new Map(), numbers });
-  const cells = await loadRuns(driver, rows);
-  await loadBelongings(driver, rows, cells);
+  const rows = new RecordedRows({ memory, changes, names, onRow, places: new Map(), numbers });
+  const memoryRuns = await loadRuns(driver, rows);
+  await loadBelongings(driver, rows, memoryRuns);
   await loadRest(driver, rows);
   return rows;
 }
@@ -47,16 +47,16 @@ export async function loadRows(driver: KvDriver, onRow: RecordedRows["onRow"]): 
 async function loadRuns(driver: KvDriver, rows: RecordedRows): Promise<ReadonlyMap<TupleItem | undefined, MemoryRun>> {
   const inputs = await byRun<StoredInput>(driver, KEYS.input);
   const outcomes = await byRun<Payload>(driver, KEYS.outcome);
-  const cells = new Map<TupleItem | undefined, MemoryRun>();
+  const memoryRuns = new Map<TupleItem | undefined, MemoryRun>();
   const subscribed: { readonly head: RunHead; readonly topic: string; readonly place: number }[] = [];
   for (const { value } of await rowsOf<StoredRun>(driver, KEYS.run)) {
     const { wait, places, ...head } = value;
     const { input = null, tags = [], parent = null } = inputs.get(head.key) ?? {};
-    const cell = new MemoryRun({ input, tags, parent }, head);
-    cell.wait = wait;
-    cell.outcome = outcomes.get(head.key) ?? null;
-    cells.set(head.key, cell);
-    rows.memory.runs.load(cell);
+    const memoryRun = new MemoryRun({ input, tags, parent }, head);
+    memoryRun.wait = wait;
+    memoryRun.outcome = outcomes.get(head.key) ?? null;
+    memoryRuns.set(head.key, memoryRun);
+    rows.memory.runs.load(memoryRun);
     rows.onRow(head.id, head);
     if (places.length > 0) rows.places.set(head.key, new Map(places));
     for (const [topic, place] of places) subscribed.push({ head, topic, place });
@@ -68,28 +68,28 @@ async function loadRuns(driver: KvDriver, rows: RecordedRows): Promise<ReadonlyM
     all.push(topic);
     rows.memory.topics.subscribe(head, all);
   }
-  return cells;
+  return memoryRuns;
 }
 
 async function loadBelongings(
   driver: KvDriver,
   { names, memory }: RecordedRows,
-  cells: ReadonlyMap<TupleItem | undefined, MemoryRun>,
+  memoryRuns: ReadonlyMap<TupleItem | undefined, MemoryRun>,
 ): Promise<void> {
   for (const { key, value } of await rowsOf<StoredRecord>(driver, KEYS.journal)) {
     const { path, ...rest } = value;
-    cells.get(key[1])?.journal.push({ ...rest, seq: Number(key[2]), location: names.location(path) });
+    memoryRuns.get(key[1])?.journal.push({ ...rest, seq: Number(key[2]), location: names.location(path) });
   }
   for (const { key, value } of await rowsOf<InboxEntry>(driver, KEYS.inbox)) {
-    cells.get(key[1])?.inbox.set(value.n, value);
+    memoryRuns.get(key[1])?.inbox.set(value.n, value);
   }
   const known = await rowsOf<{ readonly n: number; readonly at: number }>(driver, KEYS.known);
   for (const { key, value } of known.toSorted((left, right) => left.value.n - right.value.n)) {
-    cells.get(key[1])?.known.set(String(key[2]), value);
+    memoryRuns.get(key[1])?.known.set(String(key[2]), value);
   }
   for (const { key, value } of await rowsOf<number>(driver, KEYS.seen)) {
-    const cell = cells.get(key[1]);
-    if (cell !== undefined) memory.topics.setSeen(cell.head, String(key[2]), value);
+    const memoryRun = memoryRuns.get(key[1]);
+    if (memoryRun !== undefined) memory.topics.setSeen(memoryRun.head, String(key[2]), value);
   }
 }
 

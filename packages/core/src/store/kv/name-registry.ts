@@ -11,10 +11,10 @@ const USED_AGAIN = /^(.*)#([1-9]\d*)$/s;
 export class NameRegistry {
   readonly #names: string[] = [];
   readonly #numbers = new Map<string, number>();
-  readonly #notes: ChangeLog;
+  readonly #changes: ChangeLog;
 
-  constructor(notes: ChangeLog) {
-    this.#notes = notes;
+  constructor(changes: ChangeLog) {
+    this.#changes = changes;
   }
 
   /** In the order of their numbers. */
@@ -54,7 +54,7 @@ export class NameRegistry {
     if (known !== undefined) return known;
     const number = this.#names.length;
     this.load(name);
-    this.#notes.put([KEYS.name, number], () => name);
+    this.#changes.put([KEYS.name, number], () => name);
     return number;
   }
 }

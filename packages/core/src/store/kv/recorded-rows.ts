@@ -1,5 +1,5 @@
 import type { RunHead } from "../../rules/tables.ts";
-import { cellOf } from "../memory/memory-run.ts";
+import { memoryRunOf } from "../memory/memory-run.ts";
 import type { MemoryTables, UsedNumbers } from "../memory/memory-tables.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { KEYS } from "./keys.ts";
@@ -8,10 +8,10 @@ import type { NameRegistry } from "./name-registry.ts";
 /** The largest numbers that rows and subscriptions have had. */
 export type Numbers = UsedNumbers & { readonly places: number };
 
-/** Rows in memory, and notes of what is to be written of them. */
+/** Rows in memory, and changes of what is to be written of them. */
 export class RecordedRows {
   readonly memory: MemoryTables;
-  readonly notes: ChangeLog;
+  readonly changes: ChangeLog;
   readonly names: NameRegistry;
   /** Told of each change of a run's row; null: the run is gone. */
   readonly onRow: (runId: string, head: RunHead | null) => void;
@@ -20,10 +20,10 @@ export class RecordedRows {
   #numbers: Numbers;
 
   constructor(
-    parts: Pick<RecordedRows, "memory" | "notes" | "names" | "onRow" | "places"> & { readonly numbers: Numbers },
+    parts: Pick<RecordedRows, "memory" | "changes" | "names" | "onRow" | "places"> & { readonly numbers: Numbers },
   ) {
     this.memory = parts.memory;
-    this.notes = parts.notes;
+    this.changes = parts.changes;
     this.names = parts.names;
     this.onRow = parts.onRow;
     this.places = parts.places;
@@ -33,7 +33,7 @@ export class RecordedRows {
   /** A number was given: it is not given again, even if what has it goes. */
   used(kind: keyof Numbers, number: number): void {
     this.#numbers = { ...this.#numbers, [kind]: Math.max(number, this.#numbers[kind]) };
-    this.notes.put([KEYS.meta, "numbers"], () => this.#numbers);
+    this.changes.put([KEYS.meta, "numbers"], () => this.#numbers);
   }
 
   nextPlace(): number {
@@ -41,11 +41,11 @@ export class RecordedRows {
     return this.#numbers.places;
   }
 
-  noteRow(head: RunHead): void {
-    const cell = cellOf(this.memory.cells, head);
-    this.notes.put([KEYS.run, head.key], () => ({
-      ...cell.head,
-      wait: cell.wait,
+  recordRow(head: RunHead): void {
+    const memoryRun = memoryRunOf(this.memory.memoryRuns, head);
+    this.changes.put([KEYS.run, head.key], () => ({
+      ...memoryRun.head,
+      wait: memoryRun.wait,
       places: [...(this.places.get(head.key) ?? [])],
     }));
     this.onRow(head.id, head);

@@ -29,7 +29,7 @@ import type {
   WorkerTable,
 } from "../../rules/tables.ts";
 import type { TransactionEnd } from "../../rules/transaction-scope.ts";
-import { cellOf, type MemoryRun } from "../memory/memory-run.ts";
+import { type MemoryRun, memoryRunOf } from "../memory/memory-run.ts";
 import { KEYS } from "./keys.ts";
 import type { RecordedRows } from "./recorded-rows.ts";
 
@@ -42,10 +42,10 @@ export const DATA_CODEC = createCodec(null, {
 
 /** The tables in memory; each change of them is noted. Workers live as long as their process, so nothing is noted of them. */
 export class RecordingTables implements Tables {
-  readonly runs: NotedRunTable;
-  readonly journal: NotedJournalTable;
-  readonly inbox: NotedInboxTable;
-  readonly topics: NotedTopicTable;
+  readonly runs: RecordingRunTable;
+  readonly journal: RecordingJournalTable;
+  readonly inbox: RecordingInboxTable;
+  readonly topics: RecordingTopicTable;
   readonly events: EventTable;
   readonly letters: LetterTable;
   readonly documents: DocumentTable;
@@ -54,29 +54,29 @@ export class RecordingTables implements Tables {
 
   constructor(rows: RecordedRows) {
     this.#rows = rows;
-    this.runs = new NotedRunTable(rows);
-    this.journal = new NotedJournalTable(rows);
-    this.inbox = new NotedInboxTable(rows);
-    this.topics = new NotedTopicTable(rows);
-    this.events = new NotedEventTable(rows);
-    this.letters = new NotedLetterTable(rows);
-    this.documents = new NotedDocumentTable(rows);
+    this.runs = new RecordingRunTable(rows);
+    this.journal = new RecordingJournalTable(rows);
+    this.inbox = new RecordingInboxTable(rows);
+    this.topics = new RecordingTopicTable(rows);
+    this.events = new RecordingEventTable(rows);
+    this.letters = new RecordingLetterTable(rows);
+    this.documents = new RecordingDocumentTable(rows);
     this.workers = rows.memory.workers;
   }
 
   transact(code: InTransaction): TransactionEnd {
-    const { memory, notes } = this.#rows;
-    return memory.transactNoting(code, {
+    const { memory, changes } = this.#rows;
+    return memory.transactRecording(code, {
       check: (key, value) => void DATA_CODEC.encode(value, `value of ${key}`),
       note(key) {
-        if (!memory.data.has(key)) notes.remove([KEYS.data, key]);
-        else notes.put([KEYS.data, key], () => DATA_CODEC.encode(memory.data.get(key), `value of ${key}`));
+        if (!memory.data.has(key)) changes.remove([KEYS.data, key]);
+        else changes.put([KEYS.data, key], () => DATA_CODEC.encode(memory.data.get(key), `value of ${key}`));
       },
     });
   }
 }
 
-class NotedEventTable implements EventTable {
+class RecordingEventTable implements EventTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -101,7 +101,7 @@ class NotedEventTable implements EventTable {
 
   remove(event: EventRow): void {
     this.#rows.memory.events.remove(event);
-    this.#rows.notes.remove([KEYS.event, event.n]);
+    this.#rows.changes.remove([KEYS.event, event.n]);
   }
 
   oldestDeliverable(query: DeliverableQuery): EventRow | null {
@@ -124,16 +124,16 @@ class NotedEventTable implements EventTable {
     const { events } = this.#rows.memory;
     const had = [...events.all()];
     const removed = events.removeBefore(before, limit);
-    for (const event of had) if (events.get(event.id) === null) this.#rows.notes.remove([KEYS.event, event.n]);
+    for (const event of had) if (events.get(event.id) === null) this.#rows.changes.remove([KEYS.event, event.n]);
     return removed;
   }
 
   #note(event: EventRow): void {
-    this.#rows.notes.put([KEYS.event, event.n], () => event);
+    this.#rows.changes.put([KEYS.event, event.n], () => event);
   }
 }
 
-class NotedLetterTable implements LetterTable {
+class RecordingLetterTable implements LetterTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -150,13 +150,13 @@ class NotedLetterTable implements LetterTable {
     const row = letters.numbered(letter.id);
     if (row === null) return;
     this.#rows.used("letters", row.n);
-    this.#rows.notes.put([KEYS.letter, row.n], () => row.letter);
+    this.#rows.changes.put([KEYS.letter, row.n], () => row.letter);
   }
 
   remove(id: string): void {
     const row = this.#rows.memory.letters.numbered(id);
     this.#rows.memory.letters.remove(id);
-    if (row !== null) this.#rows.notes.remove([KEYS.letter, row.n]);
+    if (row !== null) this.#rows.changes.remove([KEYS.letter, row.n]);
   }
 
   removeBefore(before: number, limit: number): number {
@@ -164,13 +164,13 @@ class NotedLetterTable implements LetterTable {
     const had = [...letters.all()];
     const removed = letters.removeBefore(before, limit);
     for (const { n, letter } of had) {
-      if (letters.get(letter.id) === null) this.#rows.notes.remove([KEYS.letter, n]);
+      if (letters.get(letter.id) === null) this.#rows.changes.remove([KEYS.letter, n]);
     }
     return removed;
   }
 }
 
-class NotedDocumentTable implements DocumentTable {
+class RecordingDocumentTable implements DocumentTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -202,17 +202,17 @@ class NotedDocumentTable implements DocumentTable {
 
   put(document: StoredDocument): void {
     this.#rows.memory.documents.put(document);
-    this.#rows.notes.put([KEYS.document, document.kind, document.id], () => document);
+    this.#rows.changes.put([KEYS.document, document.kind, document.id], () => document);
   }
 
   remove(kind: string, id: string): void {
     this.#rows.memory.documents.remove(kind, id);
-    this.#rows.notes.remove([KEYS.document, kind, id]);
+    this.#rows.changes.remove([KEYS.document, kind, id]);
   }
 
   removeOf(runId: string): void {
     const { documents } = this.#rows.memory;
-    for (const { kind, id } of documents.of(runId)) this.#rows.notes.remove([KEYS.document, kind, id]);
+    for (const { kind, id } of documents.of(runId)) this.#rows.changes.remove([KEYS.document, kind, id]);
     documents.removeOf(runId);
   }
 }
@@ -225,7 +225,7 @@ export function storedRecord(
   return { ...rest, path: rows.names.segments(location) };
 }
 
-export class NotedJournalTable implements JournalTable {
+export class RecordingJournalTable implements JournalTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -248,8 +248,8 @@ export class NotedJournalTable implements JournalTable {
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
     if (!this.#rows.memory.journal.appendGuarded(runId, epoch, records)) return false;
-    const cell = this.#rows.memory.cells.get(runId);
-    if (cell !== undefined) this.#note(cell.head, records);
+    const memoryRun = this.#rows.memory.memoryRuns.get(runId);
+    if (memoryRun !== undefined) this.#note(memoryRun.head, records);
     return true;
   }
 
@@ -272,18 +272,18 @@ export class NotedJournalTable implements JournalTable {
   #note(head: RunHead, records: readonly JournalRecord[]): void {
     for (const record of records) {
       const stored = storedRecord(this.#rows, record);
-      this.#rows.notes.put([KEYS.journal, head.key, record.seq], () => stored);
+      this.#rows.changes.put([KEYS.journal, head.key, record.seq], () => stored);
     }
   }
 
   #forget(head: RunHead, goes: (seq: number) => boolean): void {
-    for (const { seq } of cellOf(this.#rows.memory.cells, head).journal.after(0)) {
-      if (goes(seq)) this.#rows.notes.remove([KEYS.journal, head.key, seq]);
+    for (const { seq } of memoryRunOf(this.#rows.memory.memoryRuns, head).journal.after(0)) {
+      if (goes(seq)) this.#rows.changes.remove([KEYS.journal, head.key, seq]);
     }
   }
 }
 
-export class NotedInboxTable implements InboxTable {
+export class RecordingInboxTable implements InboxTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -304,7 +304,7 @@ export class NotedInboxTable implements InboxTable {
 
   take(head: RunHead, n: number): void {
     this.#rows.memory.inbox.take(head, n);
-    this.#rows.notes.remove([KEYS.inbox, head.key, n]);
+    this.#rows.changes.remove([KEYS.inbox, head.key, n]);
   }
 
   open(head: RunHead): readonly InboxEntry[] {
@@ -312,41 +312,42 @@ export class NotedInboxTable implements InboxTable {
   }
 
   takeAll(head: RunHead): void {
-    for (const { n } of this.open(head)) this.#rows.notes.remove([KEYS.inbox, head.key, n]);
+    for (const { n } of this.open(head)) this.#rows.changes.remove([KEYS.inbox, head.key, n]);
     this.#rows.memory.inbox.takeAll(head);
   }
 
   forgetBefore(before: number, limit: number): number {
-    const cells = [...this.#rows.memory.cells.values()];
-    const had = cells.map((cell) => [...cell.known.keys()]);
+    const memoryRuns = [...this.#rows.memory.memoryRuns.values()];
+    const had = memoryRuns.map((memoryRun) => [...memoryRun.known.keys()]);
     const forgotten = this.#rows.memory.inbox.forgetBefore(before, limit);
-    for (const [index, cell] of cells.entries()) {
-      for (const key of had[index] ?? []) if (!cell.known.has(key)) this.#rows.notes.remove(knownKey(cell, key));
+    for (const [index, memoryRun] of memoryRuns.entries()) {
+      for (const key of had[index] ?? [])
+        if (!memoryRun.known.has(key)) this.#rows.changes.remove(knownKey(memoryRun, key));
     }
     return forgotten;
   }
 
   removeAll(head: RunHead): void {
-    const cell = cellOf(this.#rows.memory.cells, head);
-    for (const n of cell.inbox.keys()) this.#rows.notes.remove([KEYS.inbox, head.key, n]);
-    for (const key of cell.known.keys()) this.#rows.notes.remove(knownKey(cell, key));
+    const memoryRun = memoryRunOf(this.#rows.memory.memoryRuns, head);
+    for (const n of memoryRun.inbox.keys()) this.#rows.changes.remove([KEYS.inbox, head.key, n]);
+    for (const key of memoryRun.known.keys()) this.#rows.changes.remove(knownKey(memoryRun, key));
     this.#rows.memory.inbox.removeAll(head);
   }
 
   #note(head: RunHead, entry: InboxEntry, isAdded: boolean): boolean {
     if (!isAdded) return false;
     const { n, at } = entry;
-    this.#rows.notes.put([KEYS.inbox, head.key, n], () => entry);
-    this.#rows.notes.put([KEYS.known, head.key, `${entry.kind}:${entry.id}`], () => ({ n, at }));
+    this.#rows.changes.put([KEYS.inbox, head.key, n], () => entry);
+    this.#rows.changes.put([KEYS.known, head.key, `${entry.kind}:${entry.id}`], () => ({ n, at }));
     return true;
   }
 }
 
-function knownKey(cell: MemoryRun, key: string): [number, number, string] {
-  return [KEYS.known, cell.head.key, key];
+function knownKey(memoryRun: MemoryRun, key: string): [number, number, string] {
+  return [KEYS.known, memoryRun.head.key, key];
 }
 
-export class NotedTopicTable implements TopicTable {
+export class RecordingTopicTable implements TopicTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -359,13 +360,13 @@ export class NotedTopicTable implements TopicTable {
     for (const topic of places.keys()) if (!topics.includes(topic)) places.delete(topic);
     for (const topic of topics) if (!places.has(topic)) places.set(topic, this.#rows.nextPlace());
     this.#rows.memory.topics.subscribe(head, topics);
-    this.#rows.noteRow(cellOf(this.#rows.memory.cells, head).head);
+    this.#rows.recordRow(memoryRunOf(this.#rows.memory.memoryRuns, head).head);
   }
 
   unsubscribe(head: RunHead): void {
     this.#rows.places.delete(head.key);
     this.#rows.memory.topics.unsubscribe(head);
-    this.#rows.noteRow(cellOf(this.#rows.memory.cells, head).head);
+    this.#rows.recordRow(memoryRunOf(this.#rows.memory.memoryRuns, head).head);
   }
 
   longestWaiter(topic: string): RunHead | null {
@@ -382,18 +383,18 @@ export class NotedTopicTable implements TopicTable {
 
   setSeen(head: RunHead, topic: string, n: number): void {
     this.#rows.memory.topics.setSeen(head, topic, n);
-    this.#rows.notes.put([KEYS.seen, head.key, topic], () => n);
+    this.#rows.changes.put([KEYS.seen, head.key, topic], () => n);
   }
 
   forgetSeen(head: RunHead): void {
-    const { topicSeen } = cellOf(this.#rows.memory.cells, head);
-    for (const topic of topicSeen.keys()) this.#rows.notes.remove([KEYS.seen, head.key, topic]);
+    const { topicSeen } = memoryRunOf(this.#rows.memory.memoryRuns, head);
+    for (const topic of topicSeen.keys()) this.#rows.changes.remove([KEYS.seen, head.key, topic]);
     this.#rows.memory.topics.forgetSeen(head);
   }
 }
 
 /** The rows of runs in memory, with a note of each change. */
-export class NotedRunTable implements RunTable {
+export class RecordingRunTable implements RunTable {
   readonly #rows: RecordedRows;
 
   constructor(rows: RecordedRows) {
@@ -415,51 +416,51 @@ export class NotedRunTable implements RunTable {
   insert(run: NewRun, head: HeadDraft): boolean {
     if (!this.#runs.insert(run, head)) return false;
     this.#rows.used("runs", head.key);
-    this.#rows.noteRow(head);
-    this.#noteInput(head);
+    this.#rows.recordRow(head);
+    this.#recordInput(head);
     return true;
   }
 
   saveOwner(head: RunHead): void {
     this.#runs.saveOwner(head);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveInbox(head: RunHead): void {
     this.#runs.saveInbox(head);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveReady(head: RunHead): void {
     this.#runs.saveReady(head);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveUndo(head: RunHead): void {
     this.#runs.saveUndo(head);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveWait(head: RunHead, wait: Wait | null): void {
     this.#runs.saveWait(head, wait);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveOutcome(head: RunHead, outcome: Payload): void {
     this.#runs.saveOutcome(head, outcome);
-    this.#rows.noteRow(head);
-    this.#rows.notes.put([KEYS.outcome, head.key], () => outcome);
+    this.#rows.recordRow(head);
+    this.#rows.changes.put([KEYS.outcome, head.key], () => outcome);
   }
 
   saveVersion(head: RunHead): void {
     this.#runs.saveVersion(head);
-    this.#rows.noteRow(head);
+    this.#rows.recordRow(head);
   }
 
   saveProgram(head: RunHead, program: Pick<Run, "input">): void {
     this.#runs.saveProgram(head, program);
-    this.#rows.noteRow(head);
-    this.#noteInput(head);
+    this.#rows.recordRow(head);
+    this.#recordInput(head);
   }
 
   openChildren(runId: string): readonly RunHead[] {
@@ -480,13 +481,17 @@ export class NotedRunTable implements RunTable {
 
   remove(head: RunHead): void {
     this.#runs.remove(head);
-    for (const key of [KEYS.run, KEYS.input, KEYS.outcome]) this.#rows.notes.remove([key, head.key]);
+    for (const key of [KEYS.run, KEYS.input, KEYS.outcome]) this.#rows.changes.remove([key, head.key]);
     this.#rows.onRow(head.id, null);
   }
 
-  #noteInput(head: RunHead): void {
-    const cell: MemoryRun = cellOf(this.#rows.memory.cells, head);
-    this.#rows.notes.put([KEYS.input, head.key], () => ({ tags: cell.tags, parent: cell.parent, input: cell.input }));
+  #recordInput(head: RunHead): void {
+    const memoryRun: MemoryRun = memoryRunOf(this.#rows.memory.memoryRuns, head);
+    this.#rows.changes.put([KEYS.input, head.key], () => ({
+      tags: memoryRun.tags,
+      parent: memoryRun.parent,
+      input: memoryRun.input,
+    }));
   }
 
   get #runs(): RecordedRows["memory"]["runs"] {

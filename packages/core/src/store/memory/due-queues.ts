@@ -10,15 +10,15 @@ export class DueQueues {
   readonly #owned = new Map<string, DueQueue>();
   readonly #free = new Map<string, DueQueue>();
 
-  note(cell: MemoryRun): void {
-    cell.dueStamp += 1;
-    const { owner, workflow, version, wakeAt } = cell.head;
+  note(memoryRun: MemoryRun): void {
+    memoryRun.dueStamp += 1;
+    const { owner, workflow, version, wakeAt } = memoryRun.head;
     if (wakeAt === null) return;
     const queues = owner === null ? this.#free : this.#owned;
     const name = owner ?? workflowKey({ name: workflow, version });
     const queue = queues.get(name) ?? new DueQueue();
     queues.set(name, queue);
-    queue.push({ cell, wakeAt, stamp: cell.dueStamp });
+    queue.push({ memoryRun, wakeAt, stamp: memoryRun.dueStamp });
   }
 
   /** Due at `now`, the longest first, at most `limit`; nothing is taken out. */
@@ -45,7 +45,7 @@ export class DueQueues {
 }
 
 interface DueEntry {
-  readonly cell: MemoryRun;
+  readonly memoryRun: MemoryRun;
   readonly wakeAt: number;
   readonly stamp: number;
 }
@@ -64,7 +64,7 @@ function peek(queues: readonly (DueQueue | undefined)[], now: number, limit: num
     taken.push(next);
   }
   for (const { queue, entry } of taken) queue.push(entry);
-  return taken.map(({ entry }) => entry.cell);
+  return taken.map(({ entry }) => entry.memoryRun);
 }
 
 /** From the other end of the queues, which costs a look at each entry; only those with more than fits into a claim are asked so. */
@@ -73,11 +73,13 @@ function newest(queues: readonly (DueQueue | undefined)[], now: number, limit: n
   return due
     .sort((left, right) => (isBefore(left, right) ? 1 : -1))
     .slice(0, limit)
-    .map(({ cell }) => cell);
+    .map(({ memoryRun }) => memoryRun);
 }
 
 function isBefore(left: DueEntry, right: DueEntry): boolean {
-  return left.wakeAt < right.wakeAt || (left.wakeAt === right.wakeAt && left.cell.head.key < right.cell.head.key);
+  return (
+    left.wakeAt < right.wakeAt || (left.wakeAt === right.wakeAt && left.memoryRun.head.key < right.memoryRun.head.key)
+  );
 }
 
 const COMPACT_MIN = 64;
@@ -91,13 +93,13 @@ class DueQueue {
     for (;;) {
       const entry = this.#heap[0];
       if (entry === undefined) return null;
-      if (entry.stamp === entry.cell.dueStamp) return entry;
+      if (entry.stamp === entry.memoryRun.dueStamp) return entry;
       this.pop();
     }
   }
 
   dueAt(now: number): DueEntry[] {
-    return this.#heap.filter(({ cell, stamp, wakeAt }) => stamp === cell.dueStamp && wakeAt <= now);
+    return this.#heap.filter(({ memoryRun, stamp, wakeAt }) => stamp === memoryRun.dueStamp && wakeAt <= now);
   }
 
   push(entry: DueEntry): void {
@@ -135,7 +137,7 @@ class DueQueue {
 
   /** A sorted array is a heap. */
   #compact(): void {
-    const fresh = this.#heap.filter((entry) => entry.stamp === entry.cell.dueStamp);
+    const fresh = this.#heap.filter((entry) => entry.stamp === entry.memoryRun.dueStamp);
     this.#heap = fresh.sort((left, right) => (isBefore(left, right) ? -1 : 1));
     this.#compactAt = Math.max(COMPACT_MIN, 2 * fresh.length);
   }

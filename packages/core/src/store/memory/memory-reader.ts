@@ -5,7 +5,7 @@ import type { StoredDocument } from "../../model/transition.ts";
 import type { LetterRow } from "../../rules/tables.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
-import { type MemoryRun, runOfCell } from "./memory-run.ts";
+import { type MemoryRun, runOfMemory } from "./memory-run.ts";
 import type { MemoryTables } from "./memory-tables.ts";
 
 export class MemoryReader implements Reader {
@@ -29,14 +29,14 @@ export class MemoryReader implements Reader {
 
   async journal(runId: string, query: JournalQuery): Promise<readonly JournalRecord[]> {
     const { afterSeq, limit, newestFirst = false } = query;
-    const records = this.#tables.cells.get(runId)?.journal;
+    const records = this.#tables.memoryRuns.get(runId)?.journal;
     if (records === undefined) return [];
     if (!newestFirst) return records.after(afterSeq, limit);
     return records.after(Math.max(afterSeq, records.afterSeqOfLast(limit))).reverse();
   }
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {
-    return [...(this.#tables.cells.get(runId)?.inbox.values() ?? [])];
+    return [...(this.#tables.memoryRuns.get(runId)?.inbox.values() ?? [])];
   }
 
   async children(runId: string, query: PageQuery): Promise<Page<Run>> {
@@ -80,7 +80,7 @@ export class MemoryReader implements Reader {
   }
 
   #select({ status, workflow, tag, createdAfter, createdBefore }: Omit<ListQuery, "limit" | "cursor">): MemoryRun[] {
-    return [...this.#tables.cells.values()].filter(
+    return [...this.#tables.memoryRuns.values()].filter(
       ({ head, tags }) =>
         (status === undefined || status.includes(head.status)) &&
         (workflow === undefined || head.workflow === workflow) &&
@@ -92,14 +92,14 @@ export class MemoryReader implements Reader {
 }
 
 /** Newest first by (createdAt, id). */
-function pageOfRuns(list: string, cells: readonly MemoryRun[], { limit, cursor }: PageQuery): Page<Run> {
+function pageOfRuns(list: string, memoryRuns: readonly MemoryRun[], { limit, cursor }: PageQuery): Page<Run> {
   const place = readCursor(list, ["number", "string"], cursor);
-  const rest = place === null ? [...cells] : cells.filter(({ head }) => isOlder(head, place));
+  const rest = place === null ? [...memoryRuns] : memoryRuns.filter(({ head }) => isOlder(head, place));
   rest.sort((left, right) => (isOlder(left.head, [right.head.createdAt, right.head.id]) ? 1 : -1));
   const items = rest.slice(0, limit);
   const last = rest.length > limit ? items.at(-1)?.head : undefined;
   return {
-    items: items.map(runOfCell),
+    items: items.map(runOfMemory),
     cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]),
   };
 }

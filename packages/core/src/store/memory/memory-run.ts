@@ -54,13 +54,13 @@ export class MemoryRun {
 
 export type MemoryRuns = Map<string, MemoryRun>;
 
-export function cellOf(cells: MemoryRuns, head: Pick<RunHead, "id">): MemoryRun {
-  const cell = cells.get(head.id);
-  if (cell === undefined) throw new Error(`run ${head.id} is not there`);
-  return cell;
+export function memoryRunOf(memoryRuns: MemoryRuns, head: Pick<RunHead, "id">): MemoryRun {
+  const memoryRun = memoryRuns.get(head.id);
+  if (memoryRun === undefined) throw new Error(`run ${head.id} is not there`);
+  return memoryRun;
 }
 
-export function runOfCell({ head, input, tags, parent, wait, outcome }: MemoryRun): Run {
+export function runOfMemory({ head, input, tags, parent, wait, outcome }: MemoryRun): Run {
   return runOf(head, { input, tags, parent, wait, outcome });
 }
 

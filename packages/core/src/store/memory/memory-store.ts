@@ -65,7 +65,7 @@ export class ProcessStore implements MemoryStore {
   async dueRuns(worker: string, limit: number): Promise<readonly DueRun[]> {
     return this.#tables.runs.queues
       .due(worker, this.now(), limit)
-      .map((cell) => ({ id: cell.head.id, inboxLast: cell.head.inboxLast }));
+      .map((memoryRun) => ({ id: memoryRun.head.id, inboxLast: memoryRun.head.inboxLast }));
   }
 
   async ownedRunning(worker: string): Promise<readonly OwnedRun[]> {
@@ -83,11 +83,11 @@ export class ProcessStore implements MemoryStore {
 
   async load(runId: string, afterSeq?: number): Promise<Loaded | null> {
     const run = this.#tables.runs.get(runId);
-    const cell = this.#tables.cells.get(runId);
-    if (run === null || cell === undefined) return null;
+    const memoryRun = this.#tables.memoryRuns.get(runId);
+    if (run === null || memoryRun === undefined) return null;
     const snapshot = this.#tables.documents.get("snapshot", runId);
     const after = afterSeq ?? Number(snapshot?.attributes.a ?? run.baseSeq);
-    return { run, snapshot, records: cell.journal.after(after), inbox: [...cell.inbox.values()] };
+    return { run, snapshot, records: memoryRun.journal.after(after), inbox: [...memoryRun.inbox.values()] };
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {

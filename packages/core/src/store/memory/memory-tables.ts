@@ -31,11 +31,11 @@ export interface UsedNumbers {
 
 /** The rows as maps, with what is needed to find things in them without looking at all of them. */
 export class MemoryTables implements Tables {
-  readonly cells: MemoryRuns = new Map();
+  readonly memoryRuns: MemoryRuns = new Map();
   readonly runs: MemoryRunTable;
-  readonly journal = new MemoryJournalTable(this.cells);
-  readonly inbox = new MemoryInboxTable(this.cells);
-  readonly topics = new MemoryTopicTable(this.cells);
+  readonly journal = new MemoryJournalTable(this.memoryRuns);
+  readonly inbox = new MemoryInboxTable(this.memoryRuns);
+  readonly topics = new MemoryTopicTable(this.memoryRuns);
   readonly events: MemoryEventTable;
   readonly letters: MemoryLetterTable;
   readonly documents = new MemoryDocumentTable();
@@ -45,17 +45,17 @@ export class MemoryTables implements Tables {
 
   /** Numbers that were used before are not used again. */
   constructor(used: UsedNumbers = { runs: 0, events: 0, letters: 0 }) {
-    this.runs = new MemoryRunTable(this.cells, used.runs);
-    this.events = new MemoryEventTable(this.cells, used.events);
+    this.runs = new MemoryRunTable(this.memoryRuns, used.runs);
+    this.events = new MemoryEventTable(this.memoryRuns, used.events);
     this.letters = new MemoryLetterTable(used.letters);
   }
 
   transact(code: InTransaction): TransactionEnd {
-    return this.transactNoting(code, { check: () => undefined, note: () => undefined });
+    return this.transactRecording(code, { check: () => undefined, note: () => undefined });
   }
 
   /** As `transact`; has each value checked, and tells which keys were changed. */
-  transactNoting(
+  transactRecording(
     code: InTransaction,
     { check, note }: { check(key: string, value: unknown): void; note(key: string): void },
   ): TransactionEnd {
@@ -213,12 +213,12 @@ export class MemoryWorkerTable implements WorkerTable {
 /** Events by id, and those that are pending by topic, in order. */
 export class MemoryEventTable implements EventTable {
   #last: number;
-  readonly #cells: MemoryRuns;
+  readonly #memoryRuns: MemoryRuns;
   readonly #byId = new Map<string, EventRow>();
   readonly #pending = new Map<string, EventRow[]>();
 
-  constructor(cells: MemoryRuns, last = 0) {
-    this.#cells = cells;
+  constructor(memoryRuns: MemoryRuns, last = 0) {
+    this.#memoryRuns = memoryRuns;
     this.#last = last;
   }
 
@@ -287,9 +287,9 @@ export class MemoryEventTable implements EventTable {
   }
 
   #isHeld({ holder, id }: EventRow): boolean {
-    const cell = holder === null ? undefined : this.#cells.get(holder);
-    const known = cell?.known.get(`event:event:${id}`);
-    return known !== undefined && (cell?.inbox.has(known.n) ?? false);
+    const memoryRun = holder === null ? undefined : this.#memoryRuns.get(holder);
+    const known = memoryRun?.known.get(`event:event:${id}`);
+    return known !== undefined && (memoryRun?.inbox.has(known.n) ?? false);
   }
 
   #dropPending(id: string): void {

@@ -13,55 +13,55 @@ import type {
   TopicTable,
 } from "../../rules/tables.ts";
 import { DueQueues, SetsByName } from "./due-queues.ts";
-import { cellOf, MemoryRun, type MemoryRuns, runOfCell } from "./memory-run.ts";
+import { MemoryRun, type MemoryRuns, memoryRunOf, runOfMemory } from "./memory-run.ts";
 
 const NONE: readonly RunHead[] = [];
 
 export class MemoryRunTable implements RunTable {
   #lastKey: number;
   readonly queues = new DueQueues();
-  readonly #cells: MemoryRuns;
+  readonly #memoryRuns: MemoryRuns;
   readonly #owned = new SetsByName<MemoryRun>();
   readonly #children = new SetsByName<MemoryRun>();
 
-  constructor(cells: MemoryRuns, lastKey = 0) {
-    this.#cells = cells;
+  constructor(memoryRuns: MemoryRuns, lastKey = 0) {
+    this.#memoryRuns = memoryRuns;
     this.#lastKey = lastKey;
   }
 
   head(runId: string): RunHead | null {
-    return this.#cells.get(runId)?.head ?? null;
+    return this.#memoryRuns.get(runId)?.head ?? null;
   }
 
   get(runId: string): Run | null {
-    const cell = this.#cells.get(runId);
-    return cell === undefined ? null : runOfCell(cell);
+    const memoryRun = this.#memoryRuns.get(runId);
+    return memoryRun === undefined ? null : runOfMemory(memoryRun);
   }
 
   wait(head: RunHead): AwaitedPosts | null {
-    return cellOf(this.#cells, head).wait;
+    return memoryRunOf(this.#memoryRuns, head).wait;
   }
 
   insert(run: NewRun, head: HeadDraft): boolean {
-    if (this.#cells.has(run.id)) return false;
+    if (this.#memoryRuns.has(run.id)) return false;
     this.#lastKey += 1;
     head.key = this.#lastKey;
-    const cell = new MemoryRun(run, head);
-    this.#cells.set(run.id, cell);
-    if (run.parent !== null) this.#children.add(run.parent.runId, cell);
-    if (head.owner !== null) this.#owned.add(head.owner, cell);
-    this.queues.note(cell);
+    const memoryRun = new MemoryRun(run, head);
+    this.#memoryRuns.set(run.id, memoryRun);
+    if (run.parent !== null) this.#children.add(run.parent.runId, memoryRun);
+    if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
+    this.queues.note(memoryRun);
     return true;
   }
 
   /** A row from elsewhere, as it is there. */
-  load(cell: MemoryRun): void {
-    const { head, parent } = cell;
+  load(memoryRun: MemoryRun): void {
+    const { head, parent } = memoryRun;
     this.#lastKey = Math.max(this.#lastKey, head.key);
-    this.#cells.set(head.id, cell);
-    if (parent !== null) this.#children.add(parent.runId, cell);
-    if (head.owner !== null) this.#owned.add(head.owner, cell);
-    this.queues.note(cell);
+    this.#memoryRuns.set(head.id, memoryRun);
+    if (parent !== null) this.#children.add(parent.runId, memoryRun);
+    if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
+    this.queues.note(memoryRun);
   }
 
   saveOwner(head: RunHead): void {
@@ -85,9 +85,9 @@ export class MemoryRunTable implements RunTable {
   }
 
   saveOutcome(head: RunHead, outcome: Payload): void {
-    const cell = this.#save(head);
-    cell.wait = null;
-    cell.outcome = outcome;
+    const memoryRun = this.#save(head);
+    memoryRun.wait = null;
+    memoryRun.outcome = outcome;
   }
 
   saveVersion(head: RunHead): void {
@@ -95,16 +95,16 @@ export class MemoryRunTable implements RunTable {
   }
 
   saveProgram(head: RunHead, { input }: Pick<Run, "input">): void {
-    const cell = this.#save(head);
-    cell.wait = null;
-    cell.input = input;
+    const memoryRun = this.#save(head);
+    memoryRun.wait = null;
+    memoryRun.input = input;
   }
 
   openChildren(runId: string): readonly RunHead[] {
     if (!this.#children.has(runId)) return NONE;
     return this.children(runId)
-      .filter((cell) => cell.parent?.onClose === "cancel" && !isTerminal(cell.head.status))
-      .map((cell) => cell.head);
+      .filter((memoryRun) => memoryRun.parent?.onClose === "cancel" && !isTerminal(memoryRun.head.status))
+      .map((memoryRun) => memoryRun.head);
   }
 
   children(runId: string): MemoryRun[] {
@@ -112,19 +112,19 @@ export class MemoryRunTable implements RunTable {
   }
 
   claimable(query: ClaimableQuery): readonly RunHead[] {
-    return this.queues.claimable(query).map((cell) => cell.head);
+    return this.queues.claimable(query).map((memoryRun) => memoryRun.head);
   }
 
   ownedBy(worker: string, limit: number): readonly RunHead[] {
-    return [...this.#owned.of(worker)].slice(0, limit).map((cell) => cell.head);
+    return [...this.#owned.of(worker)].slice(0, limit).map((memoryRun) => memoryRun.head);
   }
 
   ended({ before, statuses, limit }: EndedQuery): readonly RunHead[] {
     const heads: RunHead[] = [];
-    for (const cell of this.#cells.values()) {
-      const { endedAt, status, id } = cell.head;
+    for (const memoryRun of this.#memoryRuns.values()) {
+      const { endedAt, status, id } = memoryRun.head;
       if (endedAt === null || endedAt >= before || !statuses.includes(status)) continue;
-      if (!this.#children.has(id) && !this.#isBelowOpen(cell)) heads.push(cell.head);
+      if (!this.#children.has(id) && !this.#isBelowOpen(memoryRun)) heads.push(memoryRun.head);
     }
     const rank = (head: RunHead): number => statuses.indexOf(head.status);
     heads.sort((left, right) => rank(left) - rank(right) || left.createdAt - right.createdAt || left.key - right.key);
@@ -132,75 +132,75 @@ export class MemoryRunTable implements RunTable {
   }
 
   remove(head: RunHead): void {
-    const cell = cellOf(this.#cells, head);
-    if (cell.parent !== null) this.#children.remove(cell.parent.runId, cell);
-    this.#cells.delete(head.id);
+    const memoryRun = memoryRunOf(this.#memoryRuns, head);
+    if (memoryRun.parent !== null) this.#children.remove(memoryRun.parent.runId, memoryRun);
+    this.#memoryRuns.delete(head.id);
   }
 
   /** Whether a run above is open, and has not been continued since the run below it was made. */
   #isBelowOpen(run: MemoryRun): boolean {
-    for (let cell = run; cell.parent !== null; ) {
-      const above = this.#cells.get(cell.parent.runId);
-      if (above === undefined || cell.head.createdAt < (above.head.startedAt ?? 0)) return false;
+    for (let memoryRun = run; memoryRun.parent !== null; ) {
+      const above = this.#memoryRuns.get(memoryRun.parent.runId);
+      if (above === undefined || memoryRun.head.createdAt < (above.head.startedAt ?? 0)) return false;
       if (!isTerminal(above.head.status)) return true;
-      cell = above;
+      memoryRun = above;
     }
     return false;
   }
 
   #save(head: RunHead): MemoryRun {
-    const cell = cellOf(this.#cells, head);
-    const before = cell.head;
-    cell.head = head;
+    const memoryRun = memoryRunOf(this.#memoryRuns, head);
+    const before = memoryRun.head;
+    memoryRun.head = head;
     if (before.owner !== head.owner) {
-      if (before.owner !== null) this.#owned.remove(before.owner, cell);
-      if (head.owner !== null) this.#owned.add(head.owner, cell);
+      if (before.owner !== null) this.#owned.remove(before.owner, memoryRun);
+      if (head.owner !== null) this.#owned.add(head.owner, memoryRun);
     }
-    this.queues.note(cell);
-    return cell;
+    this.queues.note(memoryRun);
+    return memoryRun;
   }
 }
 
 export class MemoryJournalTable implements JournalTable {
-  readonly #cells: MemoryRuns;
+  readonly #memoryRuns: MemoryRuns;
 
-  constructor(cells: MemoryRuns) {
-    this.#cells = cells;
+  constructor(memoryRuns: MemoryRuns) {
+    this.#memoryRuns = memoryRuns;
   }
 
   newestSeq(head: RunHead): number {
-    return newestSeq(cellOf(this.#cells, head));
+    return newestSeq(memoryRunOf(this.#memoryRuns, head));
   }
 
   append(head: RunHead, records: readonly JournalRecord[]): void {
-    add(cellOf(this.#cells, head), records);
+    add(memoryRunOf(this.#memoryRuns, head), records);
   }
 
   fill(head: RunHead, records: readonly JournalRecord[]): void {
-    const { journal } = cellOf(this.#cells, head);
+    const { journal } = memoryRunOf(this.#memoryRuns, head);
     for (const record of records) journal.push(record);
   }
 
   appendGuarded(runId: string, epoch: number, records: readonly JournalRecord[]): boolean {
-    const cell = this.#cells.get(runId);
+    const memoryRun = this.#memoryRuns.get(runId);
     const [first] = records;
-    if (cell === undefined || first === undefined) return false;
-    const { head } = cell;
-    if (head.epoch !== epoch || isTerminal(head.status) || first.seq !== newestSeq(cell) + 1) return false;
-    add(cell, records);
+    if (memoryRun === undefined || first === undefined) return false;
+    const { head } = memoryRun;
+    if (head.epoch !== epoch || isTerminal(head.status) || first.seq !== newestSeq(memoryRun) + 1) return false;
+    add(memoryRun, records);
     return true;
   }
 
   cut(head: RunHead, seqMax: number): void {
-    cellOf(this.#cells, head).journal.keep((seq) => seq > seqMax);
+    memoryRunOf(this.#memoryRuns, head).journal.keep((seq) => seq > seqMax);
   }
 
   cutAfter(head: RunHead, seq: number): void {
-    cellOf(this.#cells, head).journal.keep((each) => each <= seq);
+    memoryRunOf(this.#memoryRuns, head).journal.keep((each) => each <= seq);
   }
 
   trim(head: RunHead, { from, to }: SeqRange): void {
-    cellOf(this.#cells, head).journal.keep((seq) => seq < from || seq > to);
+    memoryRunOf(this.#memoryRuns, head).journal.keep((seq) => seq < from || seq > to);
   }
 }
 
@@ -208,25 +208,25 @@ function newestSeq({ journal, head }: MemoryRun): number {
   return journal.newestSeq ?? head.baseSeq;
 }
 
-function add(cell: MemoryRun, records: readonly JournalRecord[]): void {
-  let newest = newestSeq(cell);
+function add(memoryRun: MemoryRun, records: readonly JournalRecord[]): void {
+  let newest = newestSeq(memoryRun);
   for (const record of records) {
     if (record.seq !== newest + 1)
-      throw new Error(`record ${record.seq} of run ${cell.head.id} does not follow ${newest}`);
-    cell.journal.push(record);
+      throw new Error(`record ${record.seq} of run ${memoryRun.head.id} does not follow ${newest}`);
+    memoryRun.journal.push(record);
     newest = record.seq;
   }
 }
 
 export class MemoryInboxTable implements InboxTable {
-  readonly #cells: MemoryRuns;
+  readonly #memoryRuns: MemoryRuns;
 
-  constructor(cells: MemoryRuns) {
-    this.#cells = cells;
+  constructor(memoryRuns: MemoryRuns) {
+    this.#memoryRuns = memoryRuns;
   }
 
   add(head: RunHead, entry: InboxEntry): boolean {
-    const { inbox, known } = cellOf(this.#cells, head);
+    const { inbox, known } = memoryRunOf(this.#memoryRuns, head);
     const key = knownKey(entry.kind, entry.id);
     if (known.has(key)) return false;
     known.set(key, { n: entry.n, at: entry.at });
@@ -235,7 +235,7 @@ export class MemoryInboxTable implements InboxTable {
   }
 
   restore(head: RunHead, entry: InboxEntry): boolean {
-    const { inbox, known } = cellOf(this.#cells, head);
+    const { inbox, known } = memoryRunOf(this.#memoryRuns, head);
     const key = knownKey(entry.kind, entry.id);
     const had = known.get(key);
     if (had !== undefined && inbox.has(had.n)) return false;
@@ -245,24 +245,24 @@ export class MemoryInboxTable implements InboxTable {
   }
 
   knows(head: RunHead, kind: InboxEntry["kind"], id: string): boolean {
-    return cellOf(this.#cells, head).known.has(knownKey(kind, id));
+    return memoryRunOf(this.#memoryRuns, head).known.has(knownKey(kind, id));
   }
 
   take(head: RunHead, n: number): void {
-    cellOf(this.#cells, head).inbox.delete(n);
+    memoryRunOf(this.#memoryRuns, head).inbox.delete(n);
   }
 
   open(head: RunHead): readonly InboxEntry[] {
-    return [...cellOf(this.#cells, head).inbox.values()];
+    return [...memoryRunOf(this.#memoryRuns, head).inbox.values()];
   }
 
   takeAll(head: RunHead): void {
-    cellOf(this.#cells, head).inbox.clear();
+    memoryRunOf(this.#memoryRuns, head).inbox.clear();
   }
 
   forgetBefore(before: number, limit: number): number {
     let forgotten = 0;
-    for (const { inbox, known } of this.#cells.values()) {
+    for (const { inbox, known } of this.#memoryRuns.values()) {
       for (const [key, { n, at }] of known) {
         if (forgotten === limit) return forgotten;
         if (at >= before || inbox.has(n)) continue;
@@ -274,7 +274,7 @@ export class MemoryInboxTable implements InboxTable {
   }
 
   removeAll(head: RunHead): void {
-    const { inbox, known } = cellOf(this.#cells, head);
+    const { inbox, known } = memoryRunOf(this.#memoryRuns, head);
     inbox.clear();
     known.clear();
   }
@@ -286,51 +286,51 @@ function knownKey(kind: InboxEntry["kind"], id: string): string {
 }
 
 export class MemoryTopicTable implements TopicTable {
-  readonly #cells: MemoryRuns;
+  readonly #memoryRuns: MemoryRuns;
   /** A set keeps the order in which the runs subscribed. */
   readonly #waiters = new SetsByName<MemoryRun>();
 
-  constructor(cells: MemoryRuns) {
-    this.#cells = cells;
+  constructor(memoryRuns: MemoryRuns) {
+    this.#memoryRuns = memoryRuns;
   }
 
   subscribe(head: RunHead, topics: readonly string[]): void {
-    const cell = cellOf(this.#cells, head);
-    for (const topic of [...cell.topics]) if (!topics.includes(topic)) this.#leave(cell, topic);
+    const memoryRun = memoryRunOf(this.#memoryRuns, head);
+    for (const topic of [...memoryRun.topics]) if (!topics.includes(topic)) this.#leave(memoryRun, topic);
     for (const topic of topics) {
-      cell.topics.add(topic);
-      this.#waiters.add(topic, cell);
+      memoryRun.topics.add(topic);
+      this.#waiters.add(topic, memoryRun);
     }
   }
 
   unsubscribe(head: RunHead): void {
-    const cell = cellOf(this.#cells, head);
-    for (const topic of [...cell.topics]) this.#leave(cell, topic);
+    const memoryRun = memoryRunOf(this.#memoryRuns, head);
+    for (const topic of [...memoryRun.topics]) this.#leave(memoryRun, topic);
   }
 
   longestWaiter(topic: string): RunHead | null {
-    for (const cell of this.#waiters.of(topic)) return cell.head;
+    for (const memoryRun of this.#waiters.of(topic)) return memoryRun.head;
     return null;
   }
 
   waiters(topic: string): readonly RunHead[] {
-    return Array.from(this.#waiters.of(topic), (cell) => cell.head);
+    return Array.from(this.#waiters.of(topic), (memoryRun) => memoryRun.head);
   }
 
   seen(head: RunHead, topic: string): number {
-    return cellOf(this.#cells, head).topicSeen.get(topic) ?? 0;
+    return memoryRunOf(this.#memoryRuns, head).topicSeen.get(topic) ?? 0;
   }
 
   setSeen(head: RunHead, topic: string, n: number): void {
-    cellOf(this.#cells, head).topicSeen.set(topic, n);
+    memoryRunOf(this.#memoryRuns, head).topicSeen.set(topic, n);
   }
 
   forgetSeen(head: RunHead): void {
-    cellOf(this.#cells, head).topicSeen.clear();
+    memoryRunOf(this.#memoryRuns, head).topicSeen.clear();
   }
 
-  #leave(cell: MemoryRun, topic: string): void {
-    cell.topics.delete(topic);
-    this.#waiters.remove(topic, cell);
+  #leave(memoryRun: MemoryRun, topic: string): void {
+    memoryRun.topics.delete(topic);
+    this.#waiters.remove(topic, memoryRun);
   }
 }

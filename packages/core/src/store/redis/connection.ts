@@ -3,13 +3,13 @@ import { PawlError } from "../../model/errors.ts";
 import { StoreError } from "../store-error.ts";
 import { READ_SCRIPT, WRITE_SCRIPT } from "./script/script.ts";
 
-/** The part of `@redis/client` that is used, the same for one server and for a cluster. */
+/** The part of `@redis/client` that the store uses, the same for one server and for a cluster. */
 export interface RedisClient {
   connect(): Promise<unknown>;
-  /** In a cluster the key says which node gets it. */
+  /** In a cluster, the key selects the node. */
   send(key: string, args: readonly string[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
-  /** A connection that was lost is there again; whatever was told meanwhile is gone. */
+  /** Calls back when a lost connection is restored. Messages published meanwhile are lost. */
   onReady(listener: () => void): void;
   close(): Promise<unknown>;
 }
@@ -19,13 +19,14 @@ interface Script {
   readonly sha: string;
 }
 
-/** Which part of a store this is, and of how many. */
-export interface Place {
+/** One partition of a store. */
+interface Partition {
   readonly index: number;
+  /** The number of partitions of the store. */
   readonly count: number;
 }
 
-/** Numbers of stores, of equal length. */
+/** Store numbers are padded to this length. */
 const ORIGIN_LENGTH = 16;
 const NO_ORIGIN = "0".repeat(ORIGIN_LENGTH);
 
@@ -33,30 +34,30 @@ const WRITE = scriptOf(WRITE_SCRIPT);
 const READ = scriptOf(READ_SCRIPT);
 
 /**
- * Sends scripts, and tells what became of them.
+ * Sends scripts to one partition, and turns failures into store errors.
  *
- * 1. A command is sent once. When its connection breaks before the answer its outcome is unknown, and whoever sent it hears so.
- * 2. While there is no connection a command fails at once: nothing waits in a queue that nobody can look into.
- * 3. On a connection that is silent nothing is sent, so that the client gives it up.
+ * 1. A command is sent once. If its connection breaks before the reply, the error has the outcome `unknown`.
+ * 2. Without a connection a command fails at once. The client queues nothing.
+ * 3. Nothing is sent on a silent connection, so that the client's timeout closes it (`SilenceGuard`).
  */
 export class RedisConnection {
   readonly #client: RedisClient;
   readonly #prefix: string;
-  readonly #place: readonly string[];
-  /** Tells this store's hints from those of others. */
+  readonly #partition: readonly string[];
+  /** The number of this store. Hints begin with the number of their sender. */
   #origin = NO_ORIGIN;
-  /** Null: whoever has made the store has another clock than connections. */
+  /** Null if the store uses the process clock, which may be virtual and does not measure connections. */
   #silence: SilenceGuard | null = null;
 
-  constructor(client: RedisClient, prefix: string, place: Place) {
+  constructor(client: RedisClient, prefix: string, partition: Partition) {
     this.#client = client;
     this.#prefix = prefix;
-    this.#place = [String(place.index), String(place.count)];
+    this.#partition = [String(partition.index), String(partition.count)];
   }
 
   async open(silence: SilenceGuard | null): Promise<void> {
     this.#silence = silence;
-    await this.#reaching(() => this.#client.connect());
+    await this.#withStoreErrors(() => this.#client.connect());
     const [number] = (await this.write("join", "", [])) as [number];
     this.#origin = String(number).padStart(ORIGIN_LENGTH, "0");
   }
@@ -70,13 +71,13 @@ export class RedisConnection {
   }
 
   command(...args: readonly string[]): Promise<unknown> {
-    return this.#reaching(() => this.#send(args));
+    return this.#withStoreErrors(() => this.#send(args));
   }
 
-  /** Tells what others have changed: ids of runs, or null for any. */
+  /** Calls back with the ids of runs that other stores may have changed. Null means any run. */
   async listen(onHint: (runIds: readonly string[] | null) => void): Promise<void> {
     this.#client.onReady(() => onHint(null));
-    await this.#reaching(() =>
+    await this.#withStoreErrors(() =>
       this.#client.subscribe(`${this.#prefix}:hints`, (message) => {
         if (message.startsWith(this.#origin)) return;
         onHint(JSON.parse(message.slice(ORIGIN_LENGTH)) as readonly string[] | null);
@@ -88,10 +89,12 @@ export class RedisConnection {
     await this.#client.close();
   }
 
-  /** By its hash; a server that does not know it, because it was restarted or is another, gets the text. */
+  /** Runs a script by its hash. A server that does not have the script, for example after a restart, gets the text. */
   async #run(script: Script, operation: string, now: string, args: readonly string[]): Promise<unknown> {
-    const call = ["EVALSHA", script.sha, "1", this.#prefix, operation, now, this.#origin, ...this.#place].concat(args);
-    return await this.#reaching(async () => {
+    const call = ["EVALSHA", script.sha, "1", this.#prefix, operation, now, this.#origin, ...this.#partition].concat(
+      args,
+    );
+    return await this.#withStoreErrors(async () => {
       try {
         return await this.#send(call);
       } catch (error) {
@@ -106,9 +109,9 @@ export class RedisConnection {
     return this.#silence === null ? send() : this.#silence.during(send);
   }
 
-  async #reaching<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #withStoreErrors<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
-      return await work();
+      return await call();
     } catch (error) {
       if (error instanceof StoreError || error instanceof PawlError) throw error;
       throw storeErrorOf(error) ?? error;
@@ -121,16 +124,16 @@ function scriptOf(text: string): Script {
 }
 
 /**
- * Whether a server that has something to answer says nothing.
+ * Rejects commands while the server does not reply.
  *
- * The client gives up a connection on which nothing has passed for a while, and what is sent counts as passing: one on which
- * something is sent again and again and nothing is heard would be kept for ever. So nothing more is sent on a silent one.
+ * The client closes a connection that is idle for `silenceMs`, but each command that it sends counts as activity. So repeated commands
+ * would keep a dead connection open forever. The guard stops sending, and the client's timeout ends the connection.
  */
 export class SilenceGuard {
   readonly #now: () => number;
   readonly #msMax: number;
   #unanswered = 0;
-  /** When the last answer came, or the first command went that has none. */
+  /** When the last reply arrived, or when the first of the unanswered commands was sent, whichever is later. */
   #since = 0;
 
   constructor(now: () => number, msMax: number) {
@@ -143,7 +146,7 @@ export class SilenceGuard {
     if (this.#unanswered === 0) this.#since = now;
     const ms = now - this.#since;
     if (ms > this.#msMax) {
-      const text = `Redis has said nothing for ${ms} ms; the command was not sent`;
+      const text = `Redis has not replied for ${ms} ms; the command was not sent`;
       throw new StoreError("STORE_UNAVAILABLE", "notApplied", text);
     }
     this.#unanswered += 1;
@@ -156,16 +159,16 @@ export class SilenceGuard {
   }
 }
 
-/** Words that an answer of the server begins with when it could not do its work for a while. Nothing was written. */
+/** Error codes of a server that temporarily cannot execute commands. Nothing was written. */
 const BUSY = ["BUSY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "NOREPLICAS"];
-/** It can't write: its memory is used up, or its disk. */
+/** Error codes of a server that cannot write because its memory or its disk is full. */
 const FULL = ["OOM", "MISCONF"];
-/** The command was never sent. */
+/** Client errors for commands that were not sent. */
 const UNSENT = ["ClientOfflineError", "ClientClosedError"];
 
 /**
- * What a failed command means. An answer of the server is one: the script was refused before it wrote. A connection that broke
- * tells nothing: the script may have run. Null: neither, so it is a mistake of ours.
+ * Turns the error of a failed command into a store error. An error reply means that the script was refused before it wrote. After a
+ * broken connection the outcome is unknown. Returns null for any other error, which is a bug.
  */
 export function storeErrorOf(cause: unknown): StoreError | null {
   if (!(cause instanceof Error)) return null;

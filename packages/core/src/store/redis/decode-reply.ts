@@ -3,14 +3,15 @@ import type { JournalRecord } from "../../model/record.ts";
 import type { NewRun, Parent, Run, Status, TerminalStatus, Undo, Wait } from "../../model/run.ts";
 import type { Answer, PostAnswer, StoredDocument, Wake } from "../../model/transition.ts";
 import type { Commit } from "../store.ts";
-import type { WrittenBatch } from "./encode-batch.ts";
+import type { EncodedBatch } from "./encode-batch.ts";
 import { fromWire, fromWireOrNull } from "./wire-text.ts";
 
-/** What the scripts answer, in the order in which they pack it. A null stands for what a row does not have. */
+/** Types and decoders of script replies. Fields are in the order in which the scripts pack them. */
 
+/** A text in wire form. */
 type Text = string;
 
-export type HeadReply = readonly [
+type HeadReply = readonly [
   key: number,
   id: Text,
   workflow: Text,
@@ -76,18 +77,23 @@ export type DocumentReply = readonly [
 
 type WakeReply = readonly [runId: Text, owner: Text | null, epoch: number, entries: readonly EntryReply[] | null];
 
-/** Messages for another partition, each a number and what it says, the oldest first. */
-export type OutboxReply = readonly (readonly [place: number, messages: readonly string[]])[];
+/** The oldest messages for each other partition, oldest first. A message is its number and its content. */
+export type OutboxReply = readonly (readonly [partition: number, messages: readonly string[]])[];
 
 export type CommitReply = readonly [
   now: number,
   answers: readonly unknown[],
   wakes: readonly WakeReply[],
   outbox: OutboxReply,
-  others: readonly unknown[],
+  plainAnswers: readonly unknown[],
 ];
 
-export type DeliveryReply = readonly [now: number, wakes: readonly WakeReply[], outbox: OutboxReply, taken: string];
+export type DeliveryReply = readonly [
+  now: number,
+  wakes: readonly WakeReply[],
+  outbox: OutboxReply,
+  receivedLast: string,
+];
 
 function textOrNull(text: Text | null): string | null {
   return text === null ? null : fromWire(text);
@@ -183,11 +189,14 @@ export function readDocument([kind, id, runId, body, a, b, c, d]: DocumentReply)
   };
 }
 
-/** Of plain appends only those are told that were not simply applied: the place among them, then the answer. */
-export function readCommit([, answers, wakes, , others]: CommitReply, { plain, rest }: WrittenBatch): Commit {
+/**
+ * `plainAnswers` contains only plain appends that the fast path did not apply: the position among the plain appends, then the answer.
+ * All others were applied.
+ */
+export function readCommit([, answers, wakes, , plainAnswers]: CommitReply, { plain, rest }: EncodedBatch): Commit {
   const all: Answer[] = new Array<Answer>(plain.length + rest.length).fill(APPLIED);
-  for (let n = 0; n < others.length; n += 2)
-    all[plain[(others[n] as number) - 1] as number] = readAnswer(others[n + 1]);
+  for (let n = 0; n < plainAnswers.length; n += 2)
+    all[plain[(plainAnswers[n] as number) - 1] as number] = readAnswer(plainAnswers[n + 1]);
   for (const [n, answer] of answers.entries()) all[rest[n] as number] = readAnswer(answer);
   return { answers: all, wakes: wakes.map(readWake) };
 }
@@ -202,8 +211,8 @@ const AGAIN: Answer = { kind: "applied", post: null, again: true };
 function readAnswer(reply: unknown): Answer {
   if (reply === 0) return APPLIED;
   if (reply === 1) return AGAIN;
-  const [word, ...rest] = reply as readonly [string, ...unknown[]];
-  switch (word) {
+  const [kind, ...rest] = reply as readonly [string, ...unknown[]];
+  switch (kind) {
     case "post":
       return { kind: "applied", post: readPostAnswer(rest[1] as string, rest[2]), again: rest[0] === 1 };
     case "notFound":
@@ -223,7 +232,7 @@ function readAnswer(reply: unknown): Answer {
     case "early":
       return { kind: "refused", reason: "early", now: rest[0] as number };
     default:
-      throw new Error(`records were sent that do not follow the newest one, ${String(rest[0])}`);
+      throw new Error(`the records of an append do not follow the newest stored one, ${String(rest[0])}`);
   }
 }
 

@@ -14,19 +14,22 @@ import type {
 } from "../../model/transition.ts";
 import { flag, numberOrNull, toWire, toWireOrNull } from "./wire-text.ts";
 
-/** A batch as arguments of the script, which reads them in the same order: `script/read-batch.lua`. */
-
+/** Arguments of a script. */
 type Args = string[];
 
-/** The arguments, and the places in the batch of what comes first in them and of the rest. */
-export interface WrittenBatch {
+export interface EncodedBatch {
   readonly args: readonly string[];
+  /** Indexes in the batch of the plain appends, which come first in `args`. */
   readonly plain: readonly number[];
+  /** Indexes in the batch of all other transitions. */
   readonly rest: readonly number[];
 }
 
-/** Appends of records alone come first, unless something else that is done to their run comes before them. */
-export function writeBatch(batch: readonly Transition[]): WrittenBatch {
+/**
+ * Encodes a batch as arguments of the commit script. `script/read-batch.lua` reads them in the same order. Appends of only records come
+ * first, except those that follow another change of their run.
+ */
+export function encodeBatch(batch: readonly Transition[]): EncodedBatch {
   const plain: number[] = [];
   const rest: number[] = [];
   const [ids, others]: [Args, Args] = [[], []];
@@ -39,7 +42,7 @@ export function writeBatch(batch: readonly Transition[]): WrittenBatch {
       appends.add(transition);
     } else {
       rest.push(index);
-      noteRuns(changed, transition);
+      addChangedRuns(changed, transition);
       writeTransition(others, transition);
     }
   }
@@ -47,8 +50,8 @@ export function writeBatch(batch: readonly Transition[]): WrittenBatch {
   return { args, plain, rest };
 }
 
-/** The runs whose owner, journal or status it may change. */
-function noteRuns(changed: Set<string>, transition: Transition): void {
+/** Adds the runs whose owner, journal or status the transition may change. */
+function addChangedRuns(changed: Set<string>, transition: Transition): void {
   if (transition.kind === "create") changed.add(transition.run.id);
   if (transition.kind === "append" || transition.kind === "control") changed.add(transition.runId);
   for (const post of postsOf(transition)) if (post.kind === "start") changed.add(post.run.id);
@@ -98,12 +101,12 @@ function writeTransition(args: Args, transition: Transition): void {
   }
 }
 
-/** Records alone. */
+/** Whether the append contains only records. */
 function isPlain(append: Append): boolean {
   return append.state === null && append.records.length > 0 && append.posts.length === 0 && isSimple(append);
 }
 
-/** At most records, a state and posts. */
+/** Whether the append contains at most records, a state and posts. */
 function isSimple(append: Append): boolean {
   return (
     append.taken.length === 0 &&
@@ -116,25 +119,25 @@ function isSimple(append: Append): boolean {
 }
 
 /**
- * Appends of records alone. Those that follow each other with the same epoch and the same number of records say both once: mostly all
- * of a batch do, and each argument costs both sides as much as a short record.
+ * Encodes appends of only records. Consecutive appends with the same epoch and the same number of records form a group, which contains
+ * both numbers once. Mostly a batch is one group, and each argument costs both sides as much as a short record.
  */
 class PlainAppends {
   readonly args: Args = [];
   #epoch = 0;
-  #each = 0;
-  /** Where the number of those that say it together stands in the arguments. */
-  #place = -1;
-  #count = 0;
+  #recordCount = 0;
+  /** The index in `args` of the size of the current group. */
+  #sizeIndex = -1;
+  #size = 0;
 
   add({ epoch, records }: Append): void {
-    if (epoch !== this.#epoch || records.length !== this.#each) {
+    if (epoch !== this.#epoch || records.length !== this.#recordCount) {
       this.args.push(String(epoch), String(records.length));
-      this.#place = this.args.push("") - 1;
-      [this.#epoch, this.#each, this.#count] = [epoch, records.length, 0];
+      this.#sizeIndex = this.args.push("") - 1;
+      [this.#epoch, this.#recordCount, this.#size] = [epoch, records.length, 0];
     }
-    this.#count += 1;
-    this.args[this.#place] = String(this.#count);
+    this.#size += 1;
+    this.args[this.#sizeIndex] = String(this.#size);
     this.args.push(String(records.at(-1)?.seq));
     pushRecords(this.args, records);
   }
@@ -148,11 +151,11 @@ function writeAppend(args: Args, append: Append): void {
   writeState(args, append.state);
   writePosts(args, append.posts);
   args.push(flag(!isSimple(append)));
-  if (!isSimple(append)) writeRest(args, append);
+  if (!isSimple(append)) writeRareFields(args, append);
 }
 
-/** What most appends don't have. */
-function writeRest(args: Args, append: Append): void {
+/** Writes the fields that most appends do not have. */
+function writeRareFields(args: Args, append: Append): void {
   args.push(String(append.trim.length));
   for (const { from, to } of append.trim) args.push(String(from), String(to));
   args.push(String(append.taken.length));
@@ -161,7 +164,7 @@ function writeRest(args: Args, append: Append): void {
   writeDocuments(args, append.documents);
 }
 
-/** The script sees one seq alone, so that the others follow each other is checked here. */
+/** The script checks the seq of one record only, so this checks that the seqs are consecutive. */
 function pushRecords(args: Args, records: readonly JournalRecord[]): void {
   const first = records[0]?.seq ?? 0;
   for (const [index, record] of records.entries()) {
@@ -229,11 +232,7 @@ function writeWait(args: Args, wait: Wait | null): void {
   writeTexts(args, [...new Set(wait.topics)]);
 }
 
-/** Documents, as the script reads them. */
-
-type ArgsOfWriteDocuments = string[];
-
-export function writeDocuments(args: ArgsOfWriteDocuments, changes: readonly DocumentChange[]): void {
+function writeDocuments(args: Args, changes: readonly DocumentChange[]): void {
   args.push(String(changes.length));
   for (const change of changes) {
     if ("put" in change) {
@@ -249,25 +248,21 @@ export function writeDocuments(args: ArgsOfWriteDocuments, changes: readonly Doc
   }
 }
 
-export function writeDocument(args: ArgsOfWriteDocuments, { kind, id, runId, body, attributes }: StoredDocument): void {
+function writeDocument(args: Args, { kind, id, runId, body, attributes }: StoredDocument): void {
   args.push(toWire(kind), toWire(id), toWireOrNull(runId), toWireOrNull(body));
   writeAttributes(args, attributes);
 }
 
-function writeAttributes(args: ArgsOfWriteDocuments, attributes: StoredDocument["attributes"]): void {
+function writeAttributes(args: Args, attributes: StoredDocument["attributes"]): void {
   for (const name of ["a", "b", "c", "d"] as const) args.push(toWireOrNull(attributes[name] ?? null));
 }
 
-/** What is said to runs and topics, the runs that it starts with all that they bring along, as the script reads them. */
-
-type ArgsOfWritePosts = string[];
-
-export function writePosts(args: ArgsOfWritePosts, posts: readonly Post[]): void {
+function writePosts(args: Args, posts: readonly Post[]): void {
   args.push(String(posts.length));
   for (const post of posts) writePost(args, post);
 }
 
-export function writePost(args: ArgsOfWritePosts, post: Post): void {
+function writePost(args: Args, post: Post): void {
   switch (post.kind) {
     case "message": {
       const { kind, id, name, value, at, onTargetTerminated } = post;
@@ -311,23 +306,23 @@ export function writePost(args: ArgsOfWritePosts, post: Post): void {
   }
 }
 
-function writeEvent(args: ArgsOfWritePosts, post: EventPost): void {
+function writeEvent(args: Args, post: EventPost): void {
   const { topic, id, value, at, expireAt, deliver, consume, pendingMax } = post;
   args.push("event", toWire(topic), toWire(id), toWireOrNull(value), String(at), String(expireAt));
   args.push(deliver, consume, String(pendingMax));
 }
 
-export function writeEntries(args: ArgsOfWritePosts, entries: ReadonlyArray<Omit<InboxEntry, "n">>): void {
+function writeEntries(args: Args, entries: ReadonlyArray<Omit<InboxEntry, "n">>): void {
   args.push(String(entries.length));
   for (const entry of entries) writeEntry(args, entry);
 }
 
-function writeEntry(args: ArgsOfWritePosts, entry: Omit<InboxEntry, "n">): void {
+function writeEntry(args: Args, entry: Omit<InboxEntry, "n">): void {
   const { kind, id, name, value, status, at, onTargetTerminated } = entry;
   args.push(kind, toWire(id), toWire(name), toWireOrNull(value), toWireOrNull(status), String(at), onTargetTerminated);
 }
 
-export function writeRun(args: ArgsOfWritePosts, run: NewRun): void {
+function writeRun(args: Args, run: NewRun): void {
   const { parent } = run;
   args.push(
     toWire(run.id),
@@ -344,7 +339,7 @@ export function writeRun(args: ArgsOfWritePosts, run: NewRun): void {
   args.push(toWireOrNull(parent?.runId ?? null), toWireOrNull(parent?.onClose ?? null));
 }
 
-export function writeHistory(args: ArgsOfWritePosts, history: RunHistory | undefined): void {
+function writeHistory(args: Args, history: RunHistory | undefined): void {
   args.push(flag(history !== undefined));
   if (history === undefined) return;
   args.push(history.undo, String(history.records.length), ...history.records.map(writeRecord));
@@ -356,13 +351,13 @@ export function writeHistory(args: ArgsOfWritePosts, history: RunHistory | undef
   writeTexts(args, life.seqs.map(String));
 }
 
-/** Without the bracket and the seq that it begins with, so that the script can give it one. */
-export function writeRecord(record: NewRecord): string {
+/** Encodes a record without its opening bracket and seq, which the script adds. */
+function writeRecord(record: NewRecord): string {
   const { location, kind, outcome, payload, attempts, startedAt, at, detail } = record;
   return JSON.stringify([location, kind, outcome, payload, attempts, startedAt, at, detail]).slice(1);
 }
 
-export function writeTexts(args: ArgsOfWritePosts, texts: readonly string[]): void {
+function writeTexts(args: Args, texts: readonly string[]): void {
   args.push(String(texts.length));
   for (const text of texts) args.push(toWire(text));
 }

@@ -1,9 +1,9 @@
 import { PawlError } from "../../model/errors.ts";
 import type { Store } from "../store.ts";
-import { redisClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { PartitionedStore } from "./partitioned-store.ts";
 import { partitionPrefixes } from "./partitions.ts";
+import { redisClient } from "./redis-client.ts";
 import { RedisStore } from "./redis-store.ts";
 import type { RedisRisk } from "./server-settings.ts";
 import { checkPartitions, sharedClients } from "./shared-client.ts";
@@ -11,21 +11,22 @@ import { checkPartitions, sharedClients } from "./shared-client.ts";
 export type { RedisRisk };
 
 export interface RedisStoreOptions {
-  /** What all keys begin with, in braces. `pawl` when left out. */
+  /** The prefix of all keys, without braces. The store adds them. Default `pawl`. */
   readonly prefix?: string;
   /**
-   * How many parts the runs are spread over, from 1 to 256. Each is in one slot of a cluster, so that many nodes share the work;
-   * what runs of different parts say to each other takes one more round trip. It can't be changed later. 1 when left out.
+   * Number of partitions, from 1 to 256. Each partition is in one slot of a cluster, so several nodes share the work. Posts between runs
+   * of different partitions take one more round trip. It cannot be changed later. Default 1.
    */
   readonly partitions?: number;
   /**
-   * What the server may lack. `noAppendOnly`: an append-only file, so that a restart loses everything. `eviction`: a policy of
-   * `noeviction`, so that it may drop runs when its memory is used up. Without these such a server is refused.
+   * Unsafe server settings to accept. Default: none; such a server is rejected.
+   * - `noAppendOnly`: the server has no append-only file. A restart loses all runs.
+   * - `eviction`: `maxmemory-policy` is not `noeviction`. The server may delete runs when its memory is full.
    */
   readonly allow?: readonly RedisRisk[];
-  /** A connection on which nothing was heard for so long, in ms, is given up. */
+  /** A connection that receives nothing for this long, in ms, is closed and opened again. Default 10,000. */
   readonly silenceMs?: number;
-  /** Whose time counts: the server's, or, for tests with a virtual clock, that of this process. */
+  /** Which clock decides. `process` is for tests with virtual time: all processes must then share one clock. Default `server`. */
   readonly clock?: "server" | "process";
 }
 
@@ -33,8 +34,8 @@ const SILENCE_MS = 10_000;
 const PARTITIONS_MAX = 256;
 
 /**
- * Keeps everything on a Redis or Valkey server, version 7 or newer, which any number of processes may share. A list of
- * addresses names nodes of one Redis Cluster.
+ * A store on a Redis or Valkey server, version 7 or newer, which any number of processes may share. `source` is an address
+ * (`redis://…`), or a list of addresses of nodes of one Redis Cluster.
  *
  * ```ts
  * const engine = await createEngine({ store: redisStore("redis://127.0.0.1:6379"), workflows: [order] });
@@ -43,16 +44,16 @@ const PARTITIONS_MAX = 256;
 export function redisStore(source: string | readonly string[], options: RedisStoreOptions = {}): Store {
   const { prefix = "pawl", partitions = 1, allow = [], silenceMs = SILENCE_MS, clock = "server" } = options;
   for (const url of typeof source === "string" ? [source] : source) checkUrl(url);
-  if (source.length === 0) throw invalid("no address of a server was given");
-  if (prefix === "" || /[{}]/.test(prefix)) throw invalid(`prefix is "${prefix}"; it must be a text without braces`);
+  if (source.length === 0) throw invalid("source must have at least one address; got an empty list");
+  if (prefix === "" || /[{}]/.test(prefix)) throw invalid(`prefix must be a text without braces; got "${prefix}"`);
   if (!Number.isSafeInteger(partitions) || partitions < 1 || partitions > PARTITIONS_MAX) {
-    throw invalid(`partitions is ${partitions}; it must be a whole number from 1 to ${PARTITIONS_MAX}`);
+    throw invalid(`partitions must be an integer from 1 to ${PARTITIONS_MAX}; got ${partitions}`);
   }
   if (!Number.isSafeInteger(silenceMs) || silenceMs <= 0) {
-    throw invalid(`silenceMs is ${silenceMs}; it must be a whole number above 0`);
+    throw invalid(`silenceMs must be a positive integer; got ${silenceMs}`);
   }
   if (clock !== "server" && clock !== "process") {
-    throw invalid(`clock is ${String(clock)}; it can be server or process`);
+    throw invalid(`clock must be "server" or "process"; got "${String(clock)}"`);
   }
   const client = sharedClients(() => redisClient(source, { silenceMs }));
   const check = async (): Promise<void> => checkPartitions(await client(), prefix, partitions);
@@ -66,7 +67,7 @@ export function redisStore(source: string | readonly string[], options: RedisSto
 
 function checkUrl(url: string): void {
   if (URL.canParse(url) && /^(redis|rediss):$/.test(new URL(url).protocol)) return;
-  throw invalid("an address must be a URL that begins with redis:// or rediss://");
+  throw invalid("address must be a URL that begins with redis:// or rediss://");
 }
 
 function invalid(message: string): PawlError {

@@ -3,105 +3,110 @@ import { StoreError } from "../store-error.ts";
 import type { OutboxReply } from "./decode-reply.ts";
 import type { RedisStore } from "./redis-store.ts";
 
+/** Messages from the outbox of one partition for another. */
 interface PartitionDelivery {
   readonly from: number;
   readonly to: number;
   readonly messages: readonly string[];
 }
 
-/** How often what arrived makes something leave again before the rest is left for later. */
+/** Delivered messages may cause new messages. After this many rounds the rest is left to the next sweep. */
 const ROUNDS_MAX = 32;
-/** As many messages as the script gives at once: there may be more. */
+/** How many messages the script returns at most. An outbox that returns this many may have more. */
 const MESSAGES_READ = 100;
 
 /**
- * Carries what runs and topics of one partition say to those of another.
+ * Delivers messages between runs and topics of different partitions.
  *
- * 1. A message lies in the outbox of its partition from the commit that it belongs to until the other partition has taken it.
- * 2. An outbox is emptied from the oldest message on, and the partition that takes from it remembers the last number: whoever
- *    carries, and however often, each message takes effect once, in order.
- * 3. A partition that can't be reached keeps nobody from going on; what is left is carried later, by anybody.
+ * 1. A message is in the outbox of its partition from the commit that sent it until the other partition has received it.
+ * 2. An outbox is delivered oldest first, and the receiver stores the number of the last message. So each message takes effect once
+ *    and in order, even if several processes deliver it.
+ * 3. An unreachable partition does not block the others. Any process delivers its messages later.
  */
 export class PartitionMessages {
   readonly #partitions: readonly RedisStore[];
-  #hasLeft = false;
+  #hasUndelivered = false;
 
   constructor(partitions: readonly RedisStore[]) {
     this.#partitions = partitions;
   }
 
-  /** Whether something may lie in an outbox that nobody carries. */
-  get hasLeft(): boolean {
-    return this.#hasLeft;
+  /** Whether an outbox may have messages that this process does not deliver at the moment. */
+  get hasUndelivered(): boolean {
+    return this.#hasUndelivered;
   }
 
-  leave(): void {
-    this.#hasLeft = true;
+  /** To be called when a commit may have sent messages and its reply was lost. */
+  markUndelivered(): void {
+    this.#hasUndelivered = true;
   }
 
-  /** Gives the runs that became ready by it. */
-  async carry(outboxes: readonly { readonly from: number; readonly outbox: OutboxReply }[]): Promise<readonly Wake[]> {
+  /** Delivers these messages, and the messages that they cause. Returns the runs that became ready. */
+  async deliver(
+    outboxes: readonly { readonly from: number; readonly outbox: OutboxReply }[],
+  ): Promise<readonly Wake[]> {
     const wakes: Wake[] = [];
-    let errands = outboxes.flatMap(({ from, outbox }) => errandsOf(from, outbox));
-    for (let round = 0; errands.length > 0; round += 1) {
+    let deliveries = outboxes.flatMap(({ from, outbox }) => deliveriesOf(from, outbox));
+    for (let round = 0; deliveries.length > 0; round += 1) {
       if (round === ROUNDS_MAX) {
-        this.#hasLeft = true;
+        this.#hasUndelivered = true;
         break;
       }
-      const done = await Promise.all(errands.map((errand) => this.#do(errand, wakes)));
-      errands = done.flat();
+      const next = await Promise.all(deliveries.map((delivery) => this.#deliverOne(delivery, wakes)));
+      deliveries = next.flat();
     }
     return wakes;
   }
 
-  /** Carries whatever lies anywhere. */
+  /** Delivers the messages of all outboxes. */
   async sweep(): Promise<readonly Wake[]> {
-    this.#hasLeft = false;
+    this.#hasUndelivered = false;
     const outboxes = await Promise.all(
       this.#partitions.map(async (partition, from) => {
-        const outbox = await this.#reaching(() => partition.ask("outbox", []));
+        const outbox = await this.#orUndelivered(() => partition.readForPartition("outbox", []));
         return { from, outbox: (outbox ?? []) as OutboxReply };
       }),
     );
-    return await this.carry(outboxes);
+    return await this.deliver(outboxes);
   }
 
-  /** Gives what is to be done next: what arrived may have made something leave. */
-  async #do({ from, to, messages }: PartitionDelivery, wakes: Wake[]): Promise<readonly PartitionDelivery[]> {
-    const delivered = await this.#reaching(() => this.#at(to).deliver(from, messages));
+  /** Returns the deliveries that follow: messages that these caused, and the rest of the outbox. */
+  async #deliverOne({ from, to, messages }: PartitionDelivery, wakes: Wake[]): Promise<readonly PartitionDelivery[]> {
+    const delivered = await this.#orUndelivered(() => this.#at(to).deliver(from, messages));
     if (delivered === null) return [];
     wakes.push(...delivered.wakes);
-    const acknowledged = this.#reaching(() => this.#at(from).acknowledge(to, delivered.taken));
-    // Nobody has to wait for this: what stays in the outbox is passed over where it was taken.
-    if (messages.length < MESSAGES_READ) return errandsOf(to, delivered.outbox);
+    const acknowledged = this.#orUndelivered(() => this.#at(from).acknowledge(to, delivered.receivedLast));
+    // No caller waits for the acknowledgement: the receiver skips messages that it has received before.
+    if (messages.length < MESSAGES_READ) return deliveriesOf(to, delivered.outbox);
     await acknowledged;
-    const rest = ((await this.#reaching(() => this.#at(from).ask("outbox", []))) ?? []) as OutboxReply;
-    const more = rest.filter(([place]) => place === to);
-    return [...errandsOf(to, delivered.outbox), ...errandsOf(from, more)];
+    const reply = await this.#orUndelivered(() => this.#at(from).readForPartition("outbox", []));
+    const rest = ((reply ?? []) as OutboxReply).filter(([target]) => target === to);
+    return [...deliveriesOf(to, delivered.outbox), ...deliveriesOf(from, rest)];
   }
 
-  #at(place: number): RedisStore {
-    const partition = this.#partitions[place];
-    if (partition === undefined) throw new Error(`there is no partition ${place}`);
+  #at(index: number): RedisStore {
+    const partition = this.#partitions[index];
+    if (partition === undefined) throw new Error(`partition ${index} not found`);
     return partition;
   }
 
-  async #reaching<Result>(call: () => Promise<Result>): Promise<Result | null> {
+  /** Returns null if the store fails, and leaves the messages to the next sweep. */
+  async #orUndelivered<Result>(call: () => Promise<Result>): Promise<Result | null> {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      this.#hasLeft = true;
+      this.#hasUndelivered = true;
       return null;
     }
   }
 }
 
-function errandsOf(from: number, outbox: OutboxReply): readonly PartitionDelivery[] {
+function deliveriesOf(from: number, outbox: OutboxReply): readonly PartitionDelivery[] {
   return outbox.map(([to, messages]) => ({ from, to, messages }));
 }
 
-/** Runs that were woken by several scripts are told once, and have to read what came. */
+/** Merges wakes of the same run. A run that several scripts woke reads its inbox: `entries` is null. */
 export function mergedWakes(wakes: readonly Wake[]): readonly Wake[] {
   const byRun = new Map<string, Wake>();
   for (const wake of wakes) byRun.set(wake.runId, byRun.has(wake.runId) ? { ...wake, entries: null } : wake);

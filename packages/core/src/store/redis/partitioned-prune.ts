@@ -1,41 +1,40 @@
 import { isTerminal, STATUSES, type Status } from "../../model/run.ts";
 import type { PruneRequest } from "../../rules/tables.ts";
-import { placeOf } from "./partitions.ts";
+import { partitionOf } from "./partitions.ts";
 import type { RedisStore } from "./redis-store.ts";
 import { fromWire } from "./wire-text.ts";
 
-/** An ended run, as scripts tell of it: texts as they go over the wire. */
-type Ended = readonly [id: string, parent: string | null, createdAt: number];
-type Above = readonly [parent: string | null, createdAt: number, startedAt: number | null, status: Status];
+/** An ended run, as a script returns it. Texts are in wire form. */
+type EndedRun = readonly [id: string, parent: string | null, createdAt: number];
+type Ancestor = readonly [parent: string | null, createdAt: number, startedAt: number | null, status: Status];
 
 /**
- * Removes ended runs whose kin may be in other partitions: one that has a child somewhere stays, and so does one below an open
- * run. What other partitions say may be old when it is used; a run that is reopened meanwhile was about to go anyway.
+ * Removes ended runs whose parents and children may be in other partitions. A run that has a child, or an open ancestor, stays. A
+ * reply of another partition may be stale when it is used: an ancestor may have been reopened since. Its descendant is removed anyway.
  */
 export async function pruneAcrossPartitions(partitions: readonly RedisStore[], request: PruneRequest): Promise<number> {
   const { runsEndedBefore, statuses, limit } = request;
   if (runsEndedBefore === null) return 0;
   const terminal = (statuses ?? STATUSES).filter(isTerminal);
   let removed = 0;
-  // A run whose last child has gone may go in the next round.
+  // Removing the last child of a run makes the run removable in the next iteration.
   for (;;) {
-    let some = 0;
+    const before = removed;
     for (const partition of partitions) {
       for (const status of terminal) {
-        const left = limit - removed - some;
-        if (left > 0) some += await new Pruning(partitions, partition, runsEndedBefore).remove(status, left);
+        const left = limit - removed;
+        if (left > 0) removed += await new PartitionPrune(partitions, partition, runsEndedBefore).remove(status, left);
       }
     }
-    removed += some;
-    if (some === 0 || removed >= limit) return removed;
+    if (removed === before || removed >= limit) return removed;
   }
 }
 
-class Pruning {
+class PartitionPrune {
   readonly #partitions: readonly RedisStore[];
   readonly #partition: RedisStore;
   readonly #endedBefore: number;
-  readonly #above = new Map<string, Promise<Above | null>>();
+  readonly #ancestors = new Map<string, Promise<Ancestor | null>>();
 
   constructor(partitions: readonly RedisStore[], partition: RedisStore, endedBefore: number) {
     this.#partitions = partitions;
@@ -46,49 +45,51 @@ class Pruning {
   async remove(status: Status, limit: number): Promise<number> {
     let removed = 0;
     for (let rank: number | null = 0; rank !== null && removed < limit; ) {
-      const reply = await this.#partition.ask("ended", [status, String(this.#endedBefore), String(rank)]);
-      const [ended, next] = reply as [readonly Ended[], number | null];
-      const free = (await this.#free(ended)).slice(0, limit - removed);
-      const some = free.length === 0 ? 0 : await this.#partition.removeEnded(this.#endedBefore, free);
-      removed += some;
-      // Those that are gone have moved the others up.
-      rank = next === null ? null : next - some;
+      const args = [status, String(this.#endedBefore), String(rank)];
+      const reply = await this.#partition.readForPartition("ended", args);
+      const [ended, next] = reply as [readonly EndedRun[], number | null];
+      const removable = (await this.#removable(ended)).slice(0, limit - removed);
+      const count = removable.length === 0 ? 0 : await this.#partition.removeEnded(this.#endedBefore, removable);
+      removed += count;
+      // The removed runs lower the ranks of the runs behind them.
+      rank = next === null ? null : next - count;
     }
     return removed;
   }
 
-  async #free(ended: readonly Ended[]): Promise<readonly string[]> {
+  /** The ids of those runs that have no child and no open ancestor. */
+  async #removable(ended: readonly EndedRun[]): Promise<readonly string[]> {
     if (ended.length === 0) return [];
     const ids = ended.map(([id]) => id);
     const args = [String(ids.length), ...ids];
-    const answers = await Promise.all(this.#partitions.map((partition) => partition.ask("parents", args)));
-    const parents = new Set((answers as readonly (readonly string[])[]).flat());
-    const free: string[] = [];
-    for (const run of ended) if (!parents.has(run[0]) && !(await this.#isBelowOpen(run))) free.push(run[0]);
-    return free;
+    const reads = this.#partitions.map((partition) => partition.readForPartition("parents", args));
+    const parents = new Set(((await Promise.all(reads)) as readonly (readonly string[])[]).flat());
+    const removable: string[] = [];
+    for (const run of ended) if (!parents.has(run[0]) && !(await this.#hasOpenAncestor(run))) removable.push(run[0]);
+    return removable;
   }
 
-  /** Whether a run above is open, and has not been continued since the run below it was made. */
-  async #isBelowOpen([, parent, createdAt]: Ended): Promise<boolean> {
-    let made = createdAt;
+  /** An ancestor that was continued since it started the descendant does not count: its journal does not refer to it any more. */
+  async #hasOpenAncestor([, parent, createdAt]: EndedRun): Promise<boolean> {
+    let childCreatedAt = createdAt;
     for (let id = parent; id !== null; ) {
-      const above = await this.#aboveOf(id);
-      if (above === null) return false;
-      const [next, madeAt, startedAt, status] = above;
-      if (made < (startedAt ?? 0)) return false;
+      const ancestor = await this.#ancestor(id);
+      if (ancestor === null) return false;
+      const [nextId, ancestorCreatedAt, startedAt, status] = ancestor;
+      if (childCreatedAt < (startedAt ?? 0)) return false;
       if (!isTerminal(status)) return true;
-      id = next;
-      made = madeAt;
+      id = nextId;
+      childCreatedAt = ancestorCreatedAt;
     }
     return false;
   }
 
-  #aboveOf(id: string): Promise<Above | null> {
-    const known = this.#above.get(id);
+  #ancestor(id: string): Promise<Ancestor | null> {
+    const known = this.#ancestors.get(id);
     if (known !== undefined) return known;
-    const partition = this.#partitions[placeOf(fromWire(id), this.#partitions.length)];
-    const asked = partition?.ask("above", [id]) as Promise<Above | null>;
-    this.#above.set(id, asked);
-    return asked;
+    const partition = this.#partitions[partitionOf(fromWire(id), this.#partitions.length)];
+    const read = partition?.readForPartition("ancestor", [id]) as Promise<Ancestor | null>;
+    this.#ancestors.set(id, read);
+    return read;
   }
 }

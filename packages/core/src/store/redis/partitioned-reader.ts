@@ -4,18 +4,18 @@ import type { Run } from "../../model/run.ts";
 import type { StoredDocument } from "../../model/transition.ts";
 import { readCursor, writeCursor } from "../cursor.ts";
 import type { DocumentQuery, JournalQuery, ListQuery, Page, PageQuery, Reader, WorkerRow } from "../store.ts";
-import { placeOf } from "./partitions.ts";
+import { partitionOf } from "./partitions.ts";
 import type { RedisStore } from "./redis-store.ts";
-import { letterPlace } from "./route-batch.ts";
+import { letterPartition } from "./route-batch.ts";
 import { newestFirst } from "./run-list.ts";
 import { byWireBytes } from "./wire-text.ts";
 
-/** Where reading of a partition begins, and that it is over: no cursor is either. */
+/** Positions before the first and after the last letter of a partition. No cursor has these values. */
 const START = "";
-const OVER = "-";
+const END = "-";
 const NO_LETTERS: Page<DeadLetter> = { items: [], cursor: null };
 
-/** Reads all partitions as one. */
+/** Reads all partitions, and merges their pages. */
 export class PartitionedReader implements Reader {
   readonly #readers: readonly Reader[];
 
@@ -50,35 +50,35 @@ export class PartitionedReader implements Reader {
     return this.#of(runId).inbox(runId);
   }
 
-  /** Newest first by when they died. Each partition numbers its own, so a cursor has a place in each. */
+  /** Newest `deadAt` first. Each partition numbers its own letters, so the cursor has one position per partition. */
   async deadLetters({ limit, cursor }: PageQuery): Promise<Page<DeadLetter>> {
-    const places: readonly string[] | null = readCursor(
+    const positions: readonly string[] | null = readCursor(
       "letters of all",
       this.#readers.map(() => "string" as const),
       cursor,
     );
-    const piles = await Promise.all(
+    const read = await Promise.all(
       this.#readers.map(async (reader, index) => {
-        const place = places?.[index] ?? START;
-        const page = place === OVER ? NO_LETTERS : await reader.deadLetters(pageAt(limit, place));
-        return { reader, place, page };
+        const position = positions?.[index] ?? START;
+        const page = position === END ? NO_LETTERS : await reader.deadLetters(pageAt(limit, position));
+        return { reader, position, page };
       }),
     );
-    const all = piles.flatMap(({ page }, pile) => page.items.map((letter) => ({ letter, pile })));
+    const all = read.flatMap(({ page }, partition) => page.items.map((letter) => ({ letter, partition })));
     const chosen = all.sort((left, right) => right.letter.deadAt - left.letter.deadAt).slice(0, limit);
     const next = await Promise.all(
-      piles.map(({ reader, place, page }, index) => {
-        const taken = chosen.filter(({ pile }) => pile === index).length;
-        return placeAfter({ reader, place, page }, taken);
+      read.map((letters, index) => {
+        const taken = chosen.filter(({ partition }) => partition === index).length;
+        return positionAfter(letters, taken);
       }),
     );
-    const isLast = next.every((place) => place === OVER);
+    const isLast = next.every((position) => position === END);
     return { items: chosen.map(({ letter }) => letter), cursor: isLast ? null : writeCursor("letters of all", next) };
   }
 
   async deadLetter(id: string): Promise<DeadLetter | null> {
-    const place = letterPlace(id, this.#readers.length);
-    if (place !== null) return (await this.#readers[place]?.deadLetter(id)) ?? null;
+    const partition = letterPartition(id, this.#readers.length);
+    if (partition !== null) return (await this.#readers[partition]?.deadLetter(id)) ?? null;
     return first(await this.#everywhere((reader) => reader.deadLetter(id)));
   }
 
@@ -94,7 +94,7 @@ export class PartitionedReader implements Reader {
     return first(await this.#everywhere((reader) => reader.document(kind, id)));
   }
 
-  /** A worker is known everywhere; where its time is over first others may have taken its runs. */
+  /** Each partition has its own lease of a worker. The earliest expiry counts: from then on others may take over runs. */
   async workers(): Promise<readonly WorkerRow[]> {
     const rows = new Map<string, WorkerRow>();
     for (const row of (await this.#everywhere((reader) => reader.workers())).flat()) {
@@ -109,27 +109,28 @@ export class PartitionedReader implements Reader {
   }
 
   #of(runId: string): Reader {
-    const reader = this.#readers[placeOf(runId, this.#readers.length)];
-    if (reader === undefined) throw new Error(`there is no partition for run ${runId}`);
+    const reader = this.#readers[partitionOf(runId, this.#readers.length)];
+    if (reader === undefined) throw new Error(`partition of run ${runId} not found`);
     return reader;
   }
 }
 
-function pageAt(limit: number, place: string): PageQuery {
-  return place === START ? { limit } : { limit, cursor: place };
+function pageAt(limit: number, position: string): PageQuery {
+  return position === START ? { limit } : { limit, cursor: position };
 }
 
-interface Pile {
+/** A page of the dead letters of one partition, and the position that it was read from. */
+interface LettersRead {
   readonly reader: Reader;
-  readonly place: string;
+  readonly position: string;
   readonly page: Page<DeadLetter>;
 }
 
-/** The place behind the first letters of a page. */
-async function placeAfter({ reader, place, page }: Pile, taken: number): Promise<string> {
-  if (taken === page.items.length) return page.cursor ?? OVER;
-  if (taken === 0) return place;
-  return (await reader.deadLetters(pageAt(taken, place))).cursor ?? OVER;
+/** The position after the first `taken` letters of a page. */
+async function positionAfter({ reader, position, page }: LettersRead, taken: number): Promise<string> {
+  if (taken === page.items.length) return page.cursor ?? END;
+  if (taken === 0) return position;
+  return (await reader.deadLetters(pageAt(taken, position))).cursor ?? END;
 }
 
 function runPage(list: string, pages: readonly Page<Run>[], limit: number): Page<Run> {

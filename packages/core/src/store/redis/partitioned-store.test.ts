@@ -15,11 +15,11 @@ import {
 import { ManualWorld } from "../../testing/store-contract/manual-world.ts";
 import type { Commit, Store } from "../store.ts";
 import { StoreError } from "../store-error.ts";
-import { redisClient } from "./client.ts";
 import { type RedisClient, RedisConnection } from "./connection.ts";
 import { redisStore } from "./index.ts";
 import { PartitionedStore } from "./partitioned-store.ts";
-import { partitionPrefixes, placeOf, slotOf } from "./partitions.ts";
+import { partitionOf, partitionPrefixes, slotOf } from "./partitions.ts";
+import { redisClient } from "./redis-client.ts";
 import { RedisStore } from "./redis-store.ts";
 import { checkPartitions, sharedClient } from "./shared-client.ts";
 
@@ -27,7 +27,7 @@ const ADDRESS = process.env.PAWL_TEST_REDIS_URL;
 const SEED = Number(process.env.SEED ?? 20_261_118);
 const STEPS = 1_000;
 const COUNT = 5;
-const TRIES_MAX = 100;
+const ATTEMPTS_MAX = 100;
 let last = 0;
 
 function freshPrefix(): string {
@@ -35,7 +35,7 @@ function freshPrefix(): string {
   return `partitioned:${process.pid}:${last}`;
 }
 
-/** Loses commands, and answers to commands, as a connection that breaks does: so many of a hundred. */
+/** Loses commands and replies, as a breaking connection does. `share` is the percentage of each. */
 function losing(client: RedisClient, next: () => number, share: () => number): RedisClient {
   const broken = (): Error => new Error("the connection broke");
   return {
@@ -43,16 +43,16 @@ function losing(client: RedisClient, next: () => number, share: () => number): R
     send: async (key, args) => {
       const roll = next() * 100;
       if (roll < share()) throw broken();
-      const answer = await client.send(key, args);
+      const reply = await client.send(key, args);
       if (roll < share() * 2) throw broken();
-      return answer;
+      return reply;
     },
   };
 }
 
 interface Faulty {
   readonly store: Store;
-  /** Of a hundred commands so many are lost, and as many answers. */
+  /** The percentage of commands that are lost, and of replies. */
   share: number;
 }
 
@@ -70,22 +70,22 @@ async function faultyStore(next: () => number): Promise<Faulty> {
   return Object.assign(state, { store });
 }
 
-async function untilReached<Result>(call: () => Promise<Result>): Promise<Result> {
-  for (let tries = 0; ; tries += 1) {
+async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 0; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof StoreError) || tries === TRIES_MAX) throw error;
+      if (!(error instanceof StoreError) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
 }
 
-/** A turn may leave what has come where it is. */
+/** A turn may skip inbox entries, so the test ends after this many turns without a new one. */
 const IDLE_TURNS = 8;
 const TOPICS = ["t0", "t1", "t2", "t3"] as const;
 
-/** Runs that wait, receive, stop waiting, send and end at random, and a book of who received what. */
-class Bustle {
+/** Runs that wait, receive, stop waiting, send and end at random, and the entries that each of them received. */
+class RandomTraffic {
   readonly received = new Map<string, string[]>();
   readonly emitted: string[] = [];
   readonly sent: string[] = [];
@@ -107,9 +107,9 @@ class Bustle {
     else await this.#commit(append(...(await this.#ending(this.#pick(this.#open)))));
   }
 
-  /** Everything that lies anywhere is received, by a run that waits for all topics until nothing comes, and by those that are there. */
-  async gather(): Promise<void> {
-    for (const id of this.#open) await this.#take(id);
+  /** Receives all that is left: open runs empty their inboxes, and a new run waits on all topics until nothing arrives. */
+  async drain(): Promise<void> {
+    for (const id of this.#open) await this.#emptyInbox(id);
     await this.#start();
     const id = this.#open.at(-1) ?? "";
     for (let idle = 0; idle < IDLE_TURNS; idle += 1) {
@@ -135,7 +135,7 @@ class Bustle {
     await this.#commit(post(event(this.#pick(TOPICS), id, { consume, expireAt: T0 + 1_000_000, pendingMax: 10_000 })));
   }
 
-  /** Takes what has come; waits again, or waits no more as when a deadline has come, or sends. */
+  /** Receives entries, then waits again, stops waiting as after a timeout, or sends a message. */
   async #move(id: string): Promise<void> {
     const roll = this.#next();
     const topics = TOPICS.filter(() => this.#next() < 0.5);
@@ -150,7 +150,7 @@ class Bustle {
     await this.#commit(append(run, { ...fields, posts: [sent] }));
   }
 
-  async #take(id: string): Promise<void> {
+  async #emptyInbox(id: string): Promise<void> {
     await this.#commit(append(...(await this.#turn(id, { status: "running", wait: null, inboxSeen: 0 }))));
   }
 
@@ -163,9 +163,9 @@ class Bustle {
   async #turn(id: string, state: NonNullable<Extract<Transition, { kind: "append" }>["state"]>) {
     const { run, inbox } = await this.#loaded(id);
     const taken = inbox.filter(() => state.status !== "suspended" || this.#next() < 0.9);
-    const book = this.received.get(id) ?? [];
-    book.push(...taken.map((entry) => entry.id));
-    this.received.set(id, book);
+    const received = this.received.get(id) ?? [];
+    received.push(...taken.map((entry) => entry.id));
+    this.received.set(id, received);
     const seen = "inboxSeen" in state ? { ...state, inboxSeen: run.inboxLast } : state;
     return [
       id,
@@ -174,13 +174,13 @@ class Bustle {
   }
 
   async #loaded(id: string) {
-    const loaded = await untilReached(() => this.#store.load(id));
-    if (loaded === null) throw new Error(`run ${id} is not there`);
+    const loaded = await withRetries(() => this.#store.load(id));
+    if (loaded === null) throw new Error(`run ${id} not found`);
     return loaded;
   }
 
   async #commit(...batch: Transition[]): Promise<void> {
-    const { answers }: Commit = await untilReached(() => this.#store.commit(batch));
+    const { answers }: Commit = await withRetries(() => this.#store.commit(batch));
     for (const answer of answers) expect(answer).toMatchObject({ kind: "applied" });
   }
 
@@ -190,39 +190,39 @@ class Bustle {
 }
 
 it.skipIf(ADDRESS === undefined)(
-  `over partitions each event for one and each message is received once, whatever is lost on the way (seed ${SEED})`,
+  `a partitioned store delivers each single-consumer event and each message once, although commands and replies are lost (seed ${SEED})`,
   async () => {
     const next = seededSequence(SEED);
     const faulty = await faultyStore(next);
-    const bustle = new Bustle(faulty.store, next);
+    const traffic = new RandomTraffic(faulty.store, next);
     faulty.share = 4;
-    for (let step = 0; step < STEPS; step += 1) await bustle.step();
+    for (let step = 0; step < STEPS; step += 1) await traffic.step();
     faulty.share = 0;
     await faulty.store.heartbeat("w", 1_000_000);
-    await bustle.gather();
-    const all = [...bustle.received.values()].flat();
+    await traffic.drain();
+    const all = [...traffic.received.values()].flat();
     const letters = (await faulty.store.reader.deadLetters({ limit: 10_000 })).items.map(({ id }) => id);
     const counts = (id: string): number => all.filter((one) => one === id).length;
-    const wrong = bustle.emitted.flatMap((line) => {
+    const wrong = traffic.emitted.flatMap((line) => {
       const [consume, id] = line.split(" ");
       const count = counts(`event:${id}`);
       return consume === "all" || count === 1 ? [] : [`${line} was received ${count} times`];
     });
     expect(wrong).toEqual([]);
-    const missing = bustle.sent.filter(
+    const missing = traffic.sent.filter(
       (id) => counts(id) + letters.filter((one) => one.endsWith(`//${id}`)).length !== 1,
     );
     expect(missing).toEqual([]);
-    for (const [run, ids] of bustle.received) expect(new Set(ids).size, `${run}: ${ids}`).toBe(ids.length);
-    expect(bustle.emitted.length).toBeGreaterThan(200);
+    for (const [run, ids] of traffic.received) expect(new Set(ids).size, `${run}: ${ids}`).toBe(ids.length);
+    expect(traffic.emitted.length).toBeGreaterThan(200);
   },
 );
 
 it.skipIf(ADDRESS === undefined)(
-  "a run that is handed an event which lies in its inbox waits on for the next",
+  "a run that gets an event already in its inbox from another partition keeps waiting for the next one",
   async () => {
     const { store } = await faultyStore(() => 1);
-    const topic = TOPICS.find((name) => placeOf(name, COUNT) !== placeOf("r", COUNT)) ?? "";
+    const topic = TOPICS.find((name) => partitionOf(name, COUNT) !== partitionOf("r", COUNT)) ?? "";
     await store.commit([create("r", { owner: "w" })]);
     const copy = { kind: "event", id: "event:e1", name: topic, value: null, status: null, at: T0 } as const;
     const restore = [{ ...copy, onTargetTerminated: "discard" } as const];
@@ -240,7 +240,7 @@ it.skipIf(ADDRESS === undefined)(
   },
 );
 
-it.skipIf(ADDRESS === undefined)("a store that was made with another number of partitions is not opened", async () => {
+it.skipIf(ADDRESS === undefined)("a store that was created with another number of partitions is rejected", async () => {
   const prefix = freshPrefix();
   const open = async (partitions: number): Promise<unknown> => {
     const store = redisStore(ADDRESS ?? "", { prefix, partitions });
@@ -257,7 +257,7 @@ it.skipIf(ADDRESS === undefined)("a store that was made with another number of p
   ]);
 });
 
-it.skipIf(ADDRESS === undefined)("a store whose rows have another layout is not opened", async () => {
+it.skipIf(ADDRESS === undefined)("a Redis store whose rows have another layout is rejected", async () => {
   const prefix = freshPrefix();
   const client = await redisClient(ADDRESS ?? "", { silenceMs: 10_000 });
   await client.connect();
@@ -266,25 +266,25 @@ it.skipIf(ADDRESS === undefined)("a store whose rows have another layout is not 
   const store = redisStore(ADDRESS ?? "", { prefix });
   await expect(store.open(new ManualWorld(T0))).rejects.toMatchObject({
     code: "STORE_UNSUPPORTED",
-    message: expect.stringContaining("have layout 1"),
+    message: expect.stringContaining("has layout 1"),
   });
 });
 
-it("partitions are spread evenly over the slots of a cluster, and runs over partitions", () => {
+it("partitions are spread evenly over cluster slots, and runs evenly over partitions", () => {
   for (const count of [2, 3, 16, 256]) {
     const tags = partitionPrefixes("shop", count).map((prefix) => prefix.slice(1, -1));
     expect(tags.map((tag) => Math.floor((slotOf(tag) * count) / 16_384))).toEqual(tags.map((_, index) => index));
   }
   expect(partitionPrefixes("shop", 1)).toEqual(["{shop}"]);
-  // The slot that the specification of Redis Cluster gives as its example.
+  // The example of the Redis Cluster specification.
   expect(slotOf("123456789")).toBe(0x31c3);
   const counts = [0, 0, 0, 0];
   for (let run = 0; run < 4_000; run += 1)
-    counts[placeOf(`run-${run}`, 4)] = (counts[placeOf(`run-${run}`, 4)] ?? 0) + 1;
+    counts[partitionOf(`run-${run}`, 4)] = (counts[partitionOf(`run-${run}`, 4)] ?? 0) + 1;
   expect(Math.min(...counts)).toBeGreaterThan(850);
 });
 
-it("a connection that breaks while a store is opened is a store that can't be reached", async () => {
+it("a connection that breaks while a Redis store is opened gives a StoreError", async () => {
   const nothing = async (): Promise<undefined> => undefined;
   const client: RedisClient = {
     connect: nothing,

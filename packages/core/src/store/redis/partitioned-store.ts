@@ -7,104 +7,108 @@ import { StoreError } from "../store-error.ts";
 import { mergedWakes, PartitionMessages } from "./partition-messages.ts";
 import { pruneAcrossPartitions } from "./partitioned-prune.ts";
 import { PartitionedReader } from "./partitioned-reader.ts";
-import { placeOf } from "./partitions.ts";
+import { partitionOf } from "./partitions.ts";
 import type { Applied, RedisStore } from "./redis-store.ts";
-import { routeBatch, type Share } from "./route-batch.ts";
+import { type PartitionBatch, routeBatch } from "./route-batch.ts";
 
-/** How soon what was left in an outbox is carried again. */
-const CARRY_AGAIN_MS = 250;
+/** The interval at which undelivered messages between partitions are retried. */
+const REDELIVER_MS = 250;
 
-interface Done {
-  readonly place: number;
-  readonly share: Share;
+interface AppliedBatch {
+  readonly partition: number;
+  readonly batch: PartitionBatch;
   readonly applied: Applied;
 }
 
 /**
- * A store whose runs and topics are spread over partitions, each of which may be on another node of a cluster.
+ * A store whose runs and topics are spread over partitions, which may be on different nodes of a cluster.
  *
- * 1. A transition is applied in its run's partition, as a whole, with what it says to runs and topics of that partition; the
- *    rest of its posts is in the outbox in the same script. A batch is as many commits as it has partitions.
+ * 1. The script of a run's partition applies a transition as a whole. Posts to runs and topics of other partitions are written to the
+ *    outbox by the same script. A batch is one commit per partition.
  */
 export class PartitionedStore implements Store {
   readonly exactClock: boolean;
   readonly transactions = "batched";
   readonly reader: Reader;
   readonly #partitions: readonly RedisStore[];
-  readonly #courier: PartitionMessages;
+  readonly #messages: PartitionMessages;
   readonly #listeners = new Set<(hint: Hint) => void>();
-  #stopCarrying: (() => void) | null = null;
-  /** Where the next claim begins, so that each partition is first in its turn. */
-  #turn = 0;
+  #stopRedelivery: (() => void) | null = null;
+  /** The partition that the last claim started with. Partitions take turns, so that none is starved. */
+  #claimFirst = 0;
 
   constructor(partitions: readonly RedisStore[]) {
     this.#partitions = partitions;
-    this.#courier = new PartitionMessages(partitions);
+    this.#messages = new PartitionMessages(partitions);
     this.reader = new PartitionedReader(partitions);
     this.exactClock = partitions.every(({ exactClock }) => exactClock);
   }
 
   async open(world: StoreWorld): Promise<void> {
-    // All of them have to be done with it before the store can be opened again.
+    // No attempt may still be running when the caller opens the store again, so all are awaited even if one fails.
     const opened = await Promise.allSettled(this.#partitions.map((partition) => partition.open(world)));
-    for (const one of opened) if (one.status === "rejected") throw one.reason;
-    for (const partition of this.#partitions) partition.watch((hint) => this.#tell(hint));
-    this.#stopCarrying = world.every(CARRY_AGAIN_MS, () => {
-      if (this.#courier.hasLeft) void this.#sweep();
+    for (const result of opened) if (result.status === "rejected") throw result.reason;
+    for (const partition of this.#partitions) partition.watch((hint) => this.#notify(hint));
+    this.#stopRedelivery = world.every(REDELIVER_MS, () => {
+      if (this.#messages.hasUndelivered) void this.#sweep();
     });
   }
 
-  /** The clock of the node that is behind the others: whoever goes by it asks none of them too early. */
+  /** The clock of the slowest node. A deadline that has passed on it has passed on all nodes. */
   now(): number {
     return Math.min(...this.#partitions.map((partition) => partition.now()));
   }
 
-  /** As `now`: what has come by all of them has come by the one that is asked to write it. */
+  /** The clock of the slowest node, as in `now`. */
   async readClock(): Promise<number> {
     return Math.min(...(await this.#everywhere((partition) => partition.readClock())));
   }
 
   async commit(batch: readonly Transition[]): Promise<Commit> {
-    const shares = await routeBatch(batch, this.#partitions.length, (letterId) => this.#findLetter(letterId));
-    const done = await this.#applied([...shares]);
+    const batches = await routeBatch(batch, this.#partitions.length, (letterId) => this.#findLetter(letterId));
+    const done = await this.#applyAll([...batches]);
     const answers: Answer[] = [];
-    for (const { share, applied } of done) {
-      for (const [at, index] of share.indexes.entries()) answers[index] = applied.answers[at] as Answer;
+    for (const { batch: own, applied } of done) {
+      for (const [at, index] of own.indexes.entries()) answers[index] = applied.answers[at] as Answer;
     }
-    const outboxes = done.map(({ place, applied }) => ({ from: place, outbox: applied.outbox }));
-    const carried = await this.#courier.carry(outboxes);
-    return { answers, wakes: mergedWakes([...done.flatMap(({ applied }) => applied.wakes), ...carried]) };
+    const outboxes = done.map(({ partition, applied }) => ({ from: partition, outbox: applied.outbox }));
+    const delivered = await this.#messages.deliver(outboxes);
+    return { answers, wakes: mergedWakes([...done.flatMap(({ applied }) => applied.wakes), ...delivered]) };
   }
 
-  /** Where one part fails the batch is sent again as a whole: what was applied answers as it did. */
-  async #applied(shares: readonly (readonly [number, Share])[]): Promise<readonly Done[]> {
+  /** If one partition fails, the caller sends the whole batch again. Partitions that applied their part return the same answers. */
+  async #applyAll(batches: readonly (readonly [number, PartitionBatch])[]): Promise<readonly AppliedBatch[]> {
     const settled = await Promise.allSettled(
-      shares.map(async ([place, share]) => ({ place, share, applied: await this.#at(place).apply(share.transitions) })),
+      batches.map(async ([partition, batch]) => {
+        const applied = await this.#at(partition).apply(batch.transitions);
+        return { partition, batch, applied };
+      }),
     );
-    const errors = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
-    if (errors.length === 0) return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    // What was applied may have left something in an outbox, and nobody has heard of it.
-    this.#courier.leave();
-    const foreign = errors.find((error) => !(error instanceof StoreError));
-    if (foreign !== undefined) throw foreign;
+    const errors = settled.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+    if (errors.length === 0) return settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    // A partition that applied its part may have messages in its outbox, which this process does not deliver now.
+    this.#messages.markUndelivered();
+    const unexpected = errors.find((error) => !(error instanceof StoreError));
+    if (unexpected !== undefined) throw unexpected;
     const [first, ...others] = errors as StoreError[];
-    const isWhole = errors.length === shares.length && others.every(({ outcome }) => outcome === "notApplied");
-    if (first === undefined || isWhole) throw first;
+    const hasFirstOutcome = errors.length === batches.length && others.every(({ outcome }) => outcome === "notApplied");
+    if (first === undefined || hasFirstOutcome) throw first;
     throw new StoreError(first.code, "unknown", first.message, { cause: first });
   }
 
   async claim(request: ClaimRequest): Promise<readonly Run[]> {
     const count = this.#partitions.length;
-    this.#turn = (this.#turn + 1) % count;
+    this.#claimFirst = (this.#claimFirst + 1) % count;
     const claimed: Run[] = [];
-    let left = request.suspects?.max ?? 0;
+    let suspectsLeft = request.suspects?.max ?? 0;
     for (let step = 0; step < count && claimed.length < request.limit; step += 1) {
       const { suspects } = request;
-      const bounds = suspects === undefined ? {} : { suspects: { claims: suspects.claims, max: Math.max(left, 0) } };
+      const bounds =
+        suspects === undefined ? {} : { suspects: { claims: suspects.claims, max: Math.max(suspectsLeft, 0) } };
       const limit = request.limit - claimed.length;
-      const runs = await this.#at((this.#turn + step) % count).claim({ ...request, ...bounds, limit });
-      // A claim is counted when it is made, so one more than it was.
-      if (suspects !== undefined) left -= runs.filter(({ claims }) => claims > suspects.claims).length;
+      const runs = await this.#at((this.#claimFirst + step) % count).claim({ ...request, ...bounds, limit });
+      // `claims` includes this claim.
+      if (suspects !== undefined) suspectsLeft -= runs.filter(({ claims }) => claims > suspects.claims).length;
       claimed.push(...runs);
     }
     return claimed;
@@ -127,15 +131,15 @@ export class PartitionedStore implements Store {
   }
 
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
-    const beats = await this.#everywhere((partition) => partition.heartbeat(worker, leaseMs, workflows));
-    // What a process that is gone has left in an outbox is carried by those that live.
+    const replies = await this.#everywhere((partition) => partition.heartbeat(worker, leaseMs, workflows));
+    // A process that crashed may have left messages in an outbox. Live workers deliver them.
     await this.#sweep();
     return {
-      alive: beats.every(({ alive }) => alive),
-      freed: beats.reduce((sum, { freed }) => sum + freed, 0),
-      owned: beats.flatMap(({ owned: held }) => held),
-      nextDueAt: earliest(beats.map(({ nextDueAt }) => nextDueAt)),
-      nextExpiryAt: earliest(beats.map(({ nextExpiryAt }) => nextExpiryAt)),
+      alive: replies.every(({ alive }) => alive),
+      freed: replies.reduce((sum, { freed }) => sum + freed, 0),
+      owned: replies.flatMap(({ owned }) => owned),
+      nextDueAt: earliest(replies.map(({ nextDueAt }) => nextDueAt)),
+      nextExpiryAt: earliest(replies.map(({ nextExpiryAt }) => nextExpiryAt)),
     };
   }
 
@@ -164,24 +168,24 @@ export class PartitionedStore implements Store {
 
   async close(): Promise<void> {
     this.#listeners.clear();
-    this.#stopCarrying?.();
+    this.#stopRedelivery?.();
     await this.#everywhere((partition) => partition.close());
   }
 
-  /** A letter that is not there may have been posted again by this very batch, and lie in an outbox. */
+  /** If no partition has the letter, an earlier attempt of the same batch may have replayed it, with its post still in an outbox. */
   async #findLetter(letterId: string): Promise<number | null> {
     const found = await this.#everywhere((partition) => partition.reader.deadLetter(letterId));
-    const place = found.findIndex((letter) => letter !== null);
-    if (place < 0) await this.#sweep();
-    return place < 0 ? null : place;
+    const partition = found.findIndex((letter) => letter !== null);
+    if (partition < 0) await this.#sweep();
+    return partition < 0 ? null : partition;
   }
 
   async #sweep(): Promise<void> {
-    const wakes: readonly Wake[] = await this.#courier.sweep();
-    if (wakes.length > 0) this.#tell({ runIds: wakes.map(({ runId }) => runId) });
+    const wakes: readonly Wake[] = await this.#messages.sweep();
+    if (wakes.length > 0) this.#notify({ runIds: wakes.map(({ runId }) => runId) });
   }
 
-  #tell(hint: Hint): void {
+  #notify(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
 
@@ -190,12 +194,12 @@ export class PartitionedStore implements Store {
   }
 
   #of(runId: string): RedisStore {
-    return this.#at(placeOf(runId, this.#partitions.length));
+    return this.#at(partitionOf(runId, this.#partitions.length));
   }
 
-  #at(place: number): RedisStore {
-    const partition = this.#partitions[place];
-    if (partition === undefined) throw new Error(`there is no partition ${place}`);
+  #at(index: number): RedisStore {
+    const partition = this.#partitions[index];
+    if (partition === undefined) throw new Error(`partition ${index} not found`);
     return partition;
   }
 }

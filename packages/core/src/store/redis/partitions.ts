@@ -4,14 +4,14 @@ import { toWire } from "./wire-text.ts";
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
 
-/** Which of so many partitions a run or a topic belongs to. The script says the same: `script/outbox.lua`. */
-export function placeOf(text: string, count: number): number {
+/** The index of the partition that a run or topic belongs to. `partition_of` in `script/outbox.lua` returns the same. */
+export function partitionOf(text: string, count: number): number {
   return count === 1 ? 0 : createHash("sha1").update(toWire(text)).digest().readUInt32BE(0) % count;
 }
 
 /**
- * What the keys of each partition begin with. The slots of a cluster are mostly dealt out to its nodes in equal ranges, so the
- * partitions are spread evenly over all slots.
+ * The key prefix of each partition. The nodes of a cluster mostly have equal ranges of slots, so the hash tags are chosen to spread the
+ * partitions evenly over all slots.
  */
 export function partitionPrefixes(prefix: string, count: number): readonly string[] {
   if (count === 1) return [`{${prefix}}`];
@@ -19,13 +19,13 @@ export function partitionPrefixes(prefix: string, count: number): readonly strin
 }
 
 function tagWithin(prefix: string, index: number, count: number): string {
-  for (let tries = 0; ; tries += 1) {
-    const tag = `${prefix}:${index}.${tries}`;
+  for (let attempt = 0; ; attempt += 1) {
+    const tag = `${prefix}:${index}.${attempt}`;
     if (Math.floor((slotOf(tag) * count) / SLOTS) === index) return tag;
   }
 }
 
-/** The slot of a key whose hash tag this is. */
+/** The cluster slot of keys with this hash tag: CRC-16/XMODEM modulo the number of slots. */
 export function slotOf(tag: string): number {
   let sum = 0;
   for (const byte of Buffer.from(tag, "utf8")) {

@@ -6,14 +6,14 @@ import { dumpStore, perform } from "../../testing/store-contract/perform.ts";
 import { StoreActions } from "../../testing/store-contract/store-actions.ts";
 import { memoryStore } from "../memory/memory-store.ts";
 import type { Store } from "../store.ts";
-import { redisClient } from "./client.ts";
 import { redisStore } from "./index.ts";
+import { redisClient } from "./redis-client.ts";
 
 const ADDRESS = process.env.PAWL_TEST_REDIS_URL;
 const TRANSITIONS = Number(process.env.TRANSITIONS ?? 5_000);
 const SEED = Number(process.env.SEED ?? 20_261_116);
 
-/** Of each open run the epoch, and how many seqs up to its newest have no record. */
+/** The guard of each open run: its epoch, and the number of seqs without a record if there are any. */
 async function expectedGuards(store: Store): Promise<Record<string, string>> {
   const guards: Record<string, string> = {};
   for (const { loaded } of (await dumpStore(store)).runs) {
@@ -25,7 +25,7 @@ async function expectedGuards(store: Store): Promise<Record<string, string>> {
   return guards;
 }
 
-async function keptGuards(prefix: string): Promise<Record<string, string>> {
+async function storedGuards(prefix: string): Promise<Record<string, string>> {
   const client = await redisClient(ADDRESS ?? "", { silenceMs: 10_000 });
   await client.connect();
   const key = `{${prefix}}:g`;
@@ -34,14 +34,14 @@ async function keptGuards(prefix: string): Promise<Record<string, string>> {
   return Object.fromEntries((ids as readonly string[]).map((id, n) => [id, (guards as readonly string[])[n] ?? ""]));
 }
 
-/** Does the same to a memory store and to Redis, where each action goes through one of two connections. */
+/** Performs random actions on a memory store and on Redis, there through one of two connections, and compares the results. */
 async function compare(seed: number): Promise<void> {
   const world = new ManualWorld(1_700_000_000_000);
   const oracle = memoryStore();
   const prefix = `differential:${process.pid}:${seed}`;
   const connect = (): Store => redisStore(ADDRESS ?? "", { prefix, clock: "process" });
-  const tried = [connect(), connect()];
-  for (const store of [oracle, ...tried]) await store.open(world);
+  const connections = [connect(), connect()];
+  for (const store of [oracle, ...connections]) await store.open(world);
   const actions = new StoreActions(seed);
   const pick = seededSequence(seed + 1);
   let sent = 0;
@@ -49,21 +49,21 @@ async function compare(seed: number): Promise<void> {
     const action = await actions.action(oracle);
     if (action.kind === "pass") world.advance(action.ms);
     if (action.kind === "commit") sent += action.batch.length;
-    const store = tried[Math.floor(pick() * tried.length)] as Store;
+    const store = connections[Math.floor(pick() * connections.length)] as Store;
     const where = `seed ${seed}, action ${step}: ${JSON.stringify(action)}`;
     const expected = await perform(oracle, action);
     expect(await perform(store, action), where).toEqual(expected);
     if (step % 100 === 0) {
       expect(await dumpStore(store), where).toEqual(await dumpStore(oracle));
-      expect(await keptGuards(prefix), where).toEqual(await expectedGuards(oracle));
+      expect(await storedGuards(prefix), where).toEqual(await expectedGuards(oracle));
     }
   }
-  expect(await dumpStore(tried[0] as Store), `seed ${seed}, at the end`).toEqual(await dumpStore(oracle));
-  for (const store of [oracle, ...tried]) await store.close();
+  expect(await dumpStore(connections[0] as Store), `seed ${seed}, at the end`).toEqual(await dumpStore(oracle));
+  for (const store of [oracle, ...connections]) await store.close();
 }
 
 it.skipIf(ADDRESS === undefined)(
-  `${TRANSITIONS} random transitions leave memory and Redis with the same answers and the same rows (seed ${SEED})`,
+  `${TRANSITIONS} random transitions give the same answers and rows on memory and Redis (seed ${SEED})`,
   () => compare(SEED),
   120_000,
 );

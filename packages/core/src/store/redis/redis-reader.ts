@@ -19,7 +19,7 @@ import {
 import { type Read, RedisRunList } from "./run-list.ts";
 import { fromWire, toWire } from "./wire-text.ts";
 
-/** How many documents are read at a time to find those that fit. */
+/** How many documents one script call returns, before they are filtered. */
 const DOCUMENTS_READ = 200;
 
 export class RedisReader implements Reader {
@@ -74,7 +74,7 @@ export class RedisReader implements Reader {
     return reply === null ? null : readLetter(reply);
   }
 
-  /** One attribute has a set of its own; what is asked of the others narrows what is found there. */
+  /** The index of the first attribute in `where` finds candidates. The other attributes filter them. */
   async documents({ kind, where = {}, limit, cursor }: DocumentQuery): Promise<Page<StoredDocument>> {
     const list = `documents ${kind}`;
     const wanted = Object.entries(where);

@@ -21,7 +21,7 @@ import {
   readRun,
   readWake,
 } from "./decode-reply.ts";
-import { writeBatch } from "./encode-batch.ts";
+import { encodeBatch } from "./encode-batch.ts";
 import { RedisReader } from "./redis-reader.ts";
 import { checkServer, type RedisRisk } from "./server-settings.ts";
 import { fromWire, toWire, toWireOrNull } from "./wire-text.ts";
@@ -29,51 +29,49 @@ import { fromWire, toWire, toWireOrNull } from "./wire-text.ts";
 type OwnedReply = readonly (readonly [string, number])[];
 type HeartbeatReply = [number, number, number, OwnedReply, string | null, string | null];
 
-/** What a script has done, and what lies in the outboxes that it added to. */
+/** The result of a commit script. */
 export interface Applied extends Commit {
+  /** The oldest messages of each outbox that the script added to. */
   readonly outbox: OutboxReply;
 }
 
-export interface Delivered {
+interface Delivered {
   readonly wakes: readonly Wake[];
   readonly outbox: OutboxReply;
-  /** The number of the last message that was taken. */
-  readonly taken: string;
+  /** The number of the last message that the partition received. */
+  readonly receivedLast: string;
 }
 
-/** A commit of so many takes the server less time than it takes this process to go on with what it answers. */
+/** With this many transitions, the server takes less time for a commit than this process takes for its answers. */
 const BATCH_MAX = 400;
 
-const NOTHING: Applied = { answers: [], wakes: [], outbox: [] };
+const EMPTY: Applied = { answers: [], wakes: [], outbox: [] };
 
-export interface RedisStoreParts {
-  /** Made when the store is opened. */
+interface RedisStoreParts {
+  /** Called when the store is opened. */
   readonly connect: () => Promise<RedisConnection>;
-  /** Says by throwing that the store was made in another way. */
+  /** Throws if the stored rows have another layout or another number of partitions. */
   readonly check: () => Promise<void>;
   readonly allow: readonly RedisRisk[];
   readonly clock: "server" | "process";
-  /** Of the client: a connection on which nothing has passed for so long is given up. */
+  /** After how long the client closes a silent connection. */
   readonly silenceMs: number;
 }
 
-/**
- * A store on a Redis server, or one partition of it. Each method is one script there, so it happens as a whole, and no other
- * comes between.
- */
+/** A store on a Redis server, or one partition of it. Each method is one script, which the server executes atomically. */
 export class RedisStore implements Store {
   readonly exactClock: boolean;
-  /** A script can't wait for code that is elsewhere, so there are none: what comes with code is refused. */
+  /** A script cannot wait for code of this process, so transitions with code are refused. */
   readonly transactions = "batched";
   readonly batchMax = BATCH_MAX;
-  /** One batch is on its way, the next is sent ahead, and while they are answered others are to gather. */
+  /** One batch is being written, the next is sent ahead, and two more collect while these are answered. */
   readonly busyMax = 4 * BATCH_MAX;
   readonly reader: Reader;
   readonly #parts: RedisStoreParts;
   readonly #listeners = new Set<(hint: Hint) => void>();
   #world: StoreWorld | null = null;
   #connection: RedisConnection | null = null;
-  #present: DatabaseClock | null = null;
+  #clock: DatabaseClock | null = null;
 
   constructor(parts: RedisStoreParts) {
     this.#parts = parts;
@@ -83,7 +81,7 @@ export class RedisStore implements Store {
 
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
-    this.#present = new DatabaseClock(() => world.now());
+    this.#clock = new DatabaseClock(() => world.now());
     const connection = await this.#parts.connect();
     this.#connection = connection;
     try {
@@ -92,7 +90,7 @@ export class RedisStore implements Store {
       await this.#parts.check();
       checkServer(String(await connection.command("INFO")), this.#parts.allow);
       await this.#timed(this.#read("time", []));
-      await connection.listen((runIds) => this.#tell(runIds));
+      await connection.listen((runIds) => this.#notify(runIds));
     } catch (error) {
       await this.close();
       throw error;
@@ -100,14 +98,14 @@ export class RedisStore implements Store {
   }
 
   now(): number {
-    if (this.#present === null) throw new Error("the store is not open");
-    return this.#present.now();
+    if (this.#clock === null) throw new Error("the store is not open");
+    return this.#clock.now();
   }
 
   async readClock(): Promise<number> {
     if (this.exactClock) return this.now();
-    const [present] = (await this.#timed(this.#read("time", []))) as [number];
-    return present;
+    const [now] = (await this.#timed(this.#read("time", []))) as [number];
+    return now;
   }
 
   async commit(transitions: readonly Transition[]): Promise<Commit> {
@@ -116,34 +114,34 @@ export class RedisStore implements Store {
   }
 
   apply(transitions: readonly Transition[]): Promise<Applied> {
-    return refuseCode(transitions, (data) => this.#applied(data));
+    return refuseCode(transitions, (data) => this.#applyData(data));
   }
 
-  async #applied(data: readonly Transition[]): Promise<Applied> {
-    if (data.length === 0) return NOTHING;
-    const batch = writeBatch(data);
+  async #applyData(data: readonly Transition[]): Promise<Applied> {
+    if (data.length === 0) return EMPTY;
+    const batch = encodeBatch(data);
     const reply = (await this.#write("commit", batch.args)) as CommitReply;
     return { ...readCommit(reply, batch), outbox: reply[3] };
   }
 
-  /** Takes what lies in the outbox of another partition, from the oldest on. */
+  /** Receives messages from the outbox of another partition, oldest first. */
   async deliver(source: number, messages: readonly string[]): Promise<Delivered> {
     const args = [String(source), String(messages.length), ...messages];
-    const [, wakes, outbox, taken] = (await this.#write("deliver", args)) as DeliveryReply;
-    return { wakes: wakes.map(readWake), outbox, taken };
+    const [, wakes, outbox, receivedLast] = (await this.#write("deliver", args)) as DeliveryReply;
+    return { wakes: wakes.map(readWake), outbox, receivedLast };
   }
 
-  /** Messages up to this number were taken. */
-  async acknowledge(place: number, taken: string): Promise<void> {
-    await this.#write("acknowledge", [String(place), taken]);
+  /** Deletes messages up to this number from the outbox for partition `target`, which has received them. */
+  async acknowledge(target: number, receivedLast: string): Promise<void> {
+    await this.#write("acknowledge", [String(target), receivedLast]);
   }
 
-  /** What one partition asks another, by the words of the script. */
-  ask(operation: "outbox" | "ended" | "parents" | "above", args: readonly string[]): Promise<unknown> {
+  /** Executes a read for another partition: `script/partition-reads.lua`. */
+  readForPartition(operation: "outbox" | "ended" | "parents" | "ancestor", args: readonly string[]): Promise<unknown> {
     return this.#read(operation, args);
   }
 
-  /** Removes these runs if they ended before that; says how many. */
+  /** Removes those of these runs that ended before this time. Returns their number. */
   async removeEnded(endedBefore: number, ids: readonly string[]): Promise<number> {
     const reply = await this.#write("remove", [String(endedBefore), String(ids.length), ...ids]);
     return (reply as readonly [number, number])[1];
@@ -240,34 +238,34 @@ export class RedisStore implements Store {
     await connection?.close();
   }
 
-  #tell(runIds: readonly string[] | null): void {
+  #notify(runIds: readonly string[] | null): void {
     const hint = { runIds: runIds === null ? null : runIds.map(fromWire) };
     for (const listener of [...this.#listeners]) listener(hint);
   }
 
   async #write(operation: string, args: readonly string[]): Promise<unknown> {
-    return await this.#timed(this.#open().write(operation, this.#clock(), args));
+    return await this.#timed(this.#opened().write(operation, this.#fixedNow(), args));
   }
 
   async #read(operation: string, args: readonly string[]): Promise<unknown> {
-    return await this.#open().read(operation, this.#clock(), args);
+    return await this.#opened().read(operation, this.#fixedNow(), args);
   }
 
-  #open(): RedisConnection {
+  #opened(): RedisConnection {
     if (this.#connection !== null) return this.#connection;
-    throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is not open, or was closed");
+    throw new StoreError("STORE_UNAVAILABLE", "notApplied", "the store is not open");
   }
 
-  /** Nothing when the server is to look at its own clock. */
-  #clock(): string {
+  /** The current time if the process clock counts. Empty if the server's clock does. */
+  #fixedNow(): string {
     return this.#parts.clock === "server" ? "" : String(this.#world?.now());
   }
 
-  /** An answer that begins with the server's time. */
+  /** Sets the clock by a reply, whose first item is the server's time. */
   async #timed(reply: Promise<unknown>): Promise<unknown> {
-    const answer = await reply;
-    if (this.#parts.clock === "server") this.#present?.heard((answer as readonly [number])[0]);
-    return answer;
+    const values = await reply;
+    if (this.#parts.clock === "server") this.#clock?.heard((values as readonly [number])[0]);
+    return values;
   }
 }
 
@@ -280,15 +278,17 @@ function workflowArgs(workflows: readonly WorkflowRef[]): readonly string[] {
   return [String(keys.length), ...keys];
 }
 
-/** Applies what is data alone, and refuses the rest: a script can't wait for code that is elsewhere. */
+/** Applies the transitions that are data. Refuses those with code, because a script cannot wait for code of this process. */
 export async function refuseCode<Applied extends { readonly answers: readonly Answer[] }>(
   transitions: readonly Transition[],
   apply: (data: readonly Transition[]) => Promise<Applied>,
 ): Promise<Applied> {
   if (!transitions.some(hasCode)) return await apply(transitions);
   const applied = await apply(transitions.filter((transition) => !hasCode(transition)));
-  const left = applied.answers.values();
-  const answers = transitions.map((one) => (hasCode(one) ? codeRefused() : (left.next().value as Answer)));
+  const dataAnswers = applied.answers.values();
+  const answers = transitions.map((transition) =>
+    hasCode(transition) ? codeRefused() : (dataAnswers.next().value as Answer),
+  );
   return { ...applied, answers };
 }
 
@@ -297,6 +297,6 @@ function hasCode(transition: Transition): boolean {
 }
 
 function codeRefused(): Answer {
-  const text = "Redis has no transaction that code could take part in; do the work in a step, with its idempotency key";
+  const text = "the Redis store cannot run code in its transactions; use ctx.step with its idempotency key";
   return { kind: "refused", reason: "threw", error: new PawlError("TX_UNSUPPORTED", text) };
 }

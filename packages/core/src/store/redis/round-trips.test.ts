@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createEngine } from "../../engine/engine.ts";
 import { workflow } from "../../workflow/workflow.ts";
-import { redisClient } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { redisStore } from "./index.ts";
+import { redisClient } from "./redis-client.ts";
 import { RedisStore } from "./redis-store.ts";
 
-/** Each command that is sent is a round trip: their number bounds what many workers ask of one server. */
+/** Each command is a round trip. Their number bounds the load that many workers put on one server. */
 const ROUND_TRIPS_A_STEP_MAX = 0.05;
 const STEPS = 10;
 const SILENCE_MS = 10_000;
@@ -18,7 +18,7 @@ const ten = workflow("ten", async (ctx) => {
   return "done";
 });
 
-/** An engine that does nothing but what it is asked, and the commands that it has sent. */
+/** An engine that does nothing by itself during a test, and the commands that it has sent. */
 async function open(address: string, name: string) {
   const sent: string[] = [];
   const connect = async (): Promise<RedisConnection> => {
@@ -41,10 +41,10 @@ async function open(address: string, name: string) {
   return { sent, engine };
 }
 
-describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
+describe.skipIf(ADDRESS === undefined)("Redis round trips", () => {
   const address = ADDRESS ?? "";
 
-  it("many runs at a time share their round trips", async () => {
+  it("300 concurrent runs on Redis need less than 0.05 round trips per step", async () => {
     const { sent, engine } = await open(address, "many");
     sent.length = 0;
     const runs = 300;
@@ -52,7 +52,7 @@ describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
     expect(sent.length / (runs * STEPS)).toBeLessThan(ROUND_TRIPS_A_STEP_MAX);
   });
 
-  it("a step after another is one round trip, and the last one ends the run with it", async () => {
+  it("each step of a single run on Redis is one round trip, and the last one also ends the run", async () => {
     const { sent, engine } = await open(address, "one");
     await (await engine.start(ten, undefined)).result();
     sent.length = 0;
@@ -61,7 +61,7 @@ describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
   });
 
   it.each([1, 3])(
-    "the time is asked of the server, and what is taken for it is not a millisecond ahead of it: partitions: %i",
+    "a Redis store with %i partition(s) uses the server's clock, and its estimate is less than 1 ms ahead",
     async (partitions) => {
       const client = await redisClient(address, { silenceMs: SILENCE_MS });
       await client.connect();
@@ -77,14 +77,14 @@ describe.skipIf(ADDRESS === undefined)("what Redis is asked", () => {
         return Number(seconds) * 1_000 + Number(micros) / 1_000;
       };
       const before = await serverNow();
-      const present = await store.readClock?.();
-      const taken = store.now();
+      const reported = await store.readClock?.();
+      const estimated = store.now();
       const after = await serverNow();
-      // What the store says are whole milliseconds, of a clock that has begun the next one at another moment than this process's.
-      expect(present).toBeGreaterThanOrEqual(Math.floor(before));
-      expect(present).toBeLessThanOrEqual(after);
-      expect(taken).toBeGreaterThanOrEqual(Math.floor(before));
-      expect(taken).toBeLessThan(after + 1);
+      // The store has whole milliseconds, and the server's milliseconds do not start when those of this process do.
+      expect(reported).toBeGreaterThanOrEqual(Math.floor(before));
+      expect(reported).toBeLessThanOrEqual(after);
+      expect(estimated).toBeGreaterThanOrEqual(Math.floor(before));
+      expect(estimated).toBeLessThan(after + 1);
     },
   );
 });

@@ -8,11 +8,11 @@ export type Read = (operation: string, args: readonly string[]) => Promise<unkno
 
 type Filter = Omit<ListQuery, "limit" | "cursor">;
 
-/** A sorted set that holds some of the runs in the order of the list, and what is asked of them beyond being in it. */
-interface Way {
+/** A sorted set of runs in list order, and the conditions that its members must also meet. */
+interface RunIndex {
   readonly key: string;
   readonly statuses: readonly Status[];
-  /** Whether all that are in the set have these statuses. */
+  /** Whether every member meets the conditions, so that no run must be read to count them. */
   readonly exact: boolean;
   readonly workflow: string | null;
 }
@@ -24,7 +24,7 @@ interface Bounds {
 
 const OPEN = STATUSES.filter((status) => !isTerminal(status));
 
-/** Lists of runs, newest first. A script looks at a bounded number of them, so that no list keeps the server from its work. */
+/** Lists runs, newest first. Each script call reads a bounded number of runs, so that a long list does not block the server. */
 export class RedisRunList {
   readonly #read: Read;
 
@@ -33,25 +33,25 @@ export class RedisRunList {
   }
 
   list(query: ListQuery): Promise<Page<Run>> {
-    return this.#page("runs", waysOf(query), boundsOf(query), query);
+    return this.#page("runs", indexesFor(query), boundsOf(query), query);
   }
 
   children(runId: string, query: PageQuery): Promise<Page<Run>> {
-    const way = { key: `:ch:${toWire(runId)}`, statuses: STATUSES, exact: true, workflow: null };
-    return this.#page("children", [way], boundsOf({}), query);
+    const index = { key: `:ch:${toWire(runId)}`, statuses: STATUSES, exact: true, workflow: null };
+    return this.#page("children", [index], boundsOf({}), query);
   }
 
   async count(query: Filter): Promise<number> {
     const bounds = boundsOf(query);
     let total = 0;
-    for (const way of waysOf(query)) total += await this.#countWay(way, bounds);
+    for (const index of indexesFor(query)) total += await this.#countIndex(index, bounds);
     return total;
   }
 
-  async #countWay(way: Way, { min, max }: Bounds): Promise<number> {
+  async #countIndex(index: RunIndex, { min, max }: Bounds): Promise<number> {
     let total = 0;
     for (let offset: number | null = 0; offset !== null; ) {
-      const args = [way.key, min, max, String(offset), way.exact ? "1" : "0", ...filterArgs(way)];
+      const args = [index.key, min, max, String(offset), index.exact ? "1" : "0", ...filterArgs(index)];
       const [count, next] = (await this.#read("count", args)) as [number, number | null];
       total += count;
       offset = next;
@@ -59,28 +59,33 @@ export class RedisRunList {
     return total;
   }
 
-  /** Each way gives its first runs below the cursor; the page is the newest of them all. */
-  async #page(list: string, ways: readonly Way[], bounds: Bounds, { limit, cursor }: PageQuery): Promise<Page<Run>> {
-    const place = readCursor(list, ["number", "string"], cursor);
+  /** Reads the first runs after the cursor from each index. The page is the newest of them. */
+  async #page(
+    list: string,
+    indexes: readonly RunIndex[],
+    bounds: Bounds,
+    { limit, cursor }: PageQuery,
+  ): Promise<Page<Run>> {
+    const position = readCursor(list, ["number", "string"], cursor);
     const found: Run[] = [];
-    for (const way of ways) found.push(...(await this.#below(way, bounds, place, limit + 1)));
-    if (ways.length > 1) found.sort(newestFirst);
+    for (const index of indexes) found.push(...(await this.#after(index, bounds, position, limit + 1)));
+    if (indexes.length > 1) found.sort(newestFirst);
     const items = found.slice(0, limit);
     const last = found.length > limit ? items.at(-1) : undefined;
     return { items, cursor: last === undefined ? null : writeCursor(list, [last.createdAt, last.id]) };
   }
 
-  async #below(
-    way: Way,
+  async #after(
+    index: RunIndex,
     bounds: Bounds,
-    place: readonly [createdAt: number, id: string] | null,
+    position: readonly [createdAt: number, id: string] | null,
     limit: number,
   ): Promise<Run[]> {
     const found: Run[] = [];
-    for (let from = place; ; ) {
-      const max = from === null || isBelow(bounds.max, from[0]) ? bounds.max : String(from[0]);
-      const below = toWireOrNull(from === null ? null : from[1]);
-      const args = [way.key, bounds.min, max, below, String(limit - found.length), ...filterArgs(way)];
+    for (let from = position; ; ) {
+      const max = from === null || excludes(bounds.max, from[0]) ? bounds.max : String(from[0]);
+      const afterId = toWireOrNull(from === null ? null : from[1]);
+      const args = [index.key, bounds.min, max, afterId, String(limit - found.length), ...filterArgs(index)];
       const [runs, score, id, done] = (await this.#read("scan", args)) as [readonly RunReply[], string, string, number];
       found.push(...runs.map(readRun));
       if (done === 1 || found.length === limit) return found;
@@ -89,23 +94,23 @@ export class RedisRunList {
   }
 }
 
-/** Whether an upper bound (nothing, or `(` and a time) keeps out what was created at `createdAt`. */
-function isBelow(max: string, createdAt: number): boolean {
+/** Whether an upper bound (`+inf`, or `(` and a time) excludes runs created at `createdAt`. */
+function excludes(max: string, createdAt: number): boolean {
   return max !== "+inf" && Number(max.slice(1)) <= createdAt;
 }
 
-function filterArgs({ statuses, workflow }: Way): readonly string[] {
+function filterArgs({ statuses, workflow }: RunIndex): readonly string[] {
   return [String(statuses.length), ...statuses, toWireOrNull(workflow)];
 }
 
-function waysOf({ status = STATUSES, workflow, tag }: Filter): readonly Way[] {
+function indexesFor({ status = STATUSES, workflow, tag }: Filter): readonly RunIndex[] {
   const exact = STATUSES.every((one) => status.includes(one));
   if (tag !== undefined) {
     const rest = { statuses: status, exact: exact && workflow === undefined, workflow: workflow ?? null };
     return [{ key: `:lt:${toWire(tag)}`, ...rest }];
   }
   if (workflow !== undefined) return [{ key: `:lw:${toWire(workflow)}`, statuses: status, exact, workflow: null }];
-  const ways: Way[] = [...new Set(status.filter(isTerminal))].map((one) => ({
+  const indexes: RunIndex[] = [...new Set(status.filter(isTerminal))].map((one) => ({
     key: `:le:${one}`,
     statuses: [one],
     exact: true,
@@ -113,8 +118,8 @@ function waysOf({ status = STATUSES, workflow, tag }: Filter): readonly Way[] {
   }));
   const open = status.filter((one) => !isTerminal(one));
   const allOpen = OPEN.every((one) => open.includes(one));
-  if (open.length > 0) ways.push({ key: ":lo", statuses: open, exact: allOpen, workflow: null });
-  return ways;
+  if (open.length > 0) indexes.push({ key: ":lo", statuses: open, exact: allOpen, workflow: null });
+  return indexes;
 }
 
 function boundsOf({ createdAfter, createdBefore }: Pick<Filter, "createdAfter" | "createdBefore">): Bounds {
@@ -124,7 +129,7 @@ function boundsOf({ createdAfter, createdBefore }: Pick<Filter, "createdAfter" |
   };
 }
 
-/** As a sorted set has them: by time, then by the bytes of the id. */
+/** The reverse order of the sorted sets: by time, then by the bytes of the id. */
 export function newestFirst(left: Run, right: Run): number {
   return right.createdAt - left.createdAt || byWireBytes(right.id, left.id);
 }

@@ -1,25 +1,25 @@
 import { PawlError } from "../../model/errors.ts";
 
-/** What a server may lack if the caller says so: each loses runs. */
+/** Unsafe server settings that the caller may accept. Each can lose runs. */
 export type RedisRisk = "noAppendOnly" | "eviction";
 
 const VERSION_MIN = 7;
 
-/** Refuses a server that would lose what was committed. `info` is its answer to INFO. */
+/** Rejects a server that would lose committed rows. `info` is its reply to INFO. */
 export function checkServer(info: string, allowed: readonly RedisRisk[]): void {
   const version = field(info, "redis_version");
   if (Number.parseInt(version, 10) < VERSION_MIN) {
-    throw unsupported(`the server is Redis ${version}; ${VERSION_MIN} or newer is needed`);
+    throw unsupported(`Redis ${version} is too old; use version ${VERSION_MIN} or newer`);
   }
   if (!allowed.includes("noAppendOnly") && field(info, "aof_enabled") !== "1") {
     throw unsupported(
-      'the server keeps no append-only file, so a restart loses runs; set appendonly yes, or allow "noAppendOnly"',
+      'Redis has no append-only file, so a restart loses all runs; set appendonly yes, or pass allow: ["noAppendOnly"]',
     );
   }
   const policy = field(info, "maxmemory_policy");
   if (!allowed.includes("eviction") && policy !== "noeviction") {
     throw unsupported(
-      `the server evicts keys (maxmemory-policy ${policy}), so runs would vanish; set noeviction, or allow "eviction"`,
+      `Redis may evict runs (maxmemory-policy ${policy}); set maxmemory-policy noeviction, or pass allow: ["eviction"]`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { PawlError } from "../../model/errors.ts";
 import { type RedisClient, storeErrorOf } from "./connection.ts";
 
-/** One client for all partitions of a store, and another when that one was closed: a store may be opened again. */
+/** Shares one client among all partitions of a store. A store that is opened again after a close gets a new client. */
 export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {
   let current: Promise<RedisClient> | null = null;
   return () => {
@@ -14,7 +14,7 @@ export function sharedClients(make: () => Promise<RedisClient>): () => Promise<R
   };
 }
 
-/** Connected by the first that wants it, closed by the first that does not. */
+/** The first `connect` connects the client, and the first `close` closes it. Later calls return the same promise. */
 export function sharedClient(client: RedisClient, onClosed: () => void): RedisClient {
   let connected: Promise<unknown> | null = null;
   let closed: Promise<unknown> | null = null;
@@ -34,34 +34,35 @@ export function sharedClient(client: RedisClient, onClosed: () => void): RedisCl
   };
 }
 
-/** How rows are laid out. Those who would read and write them in another way must not meet. */
+/** The version of the row format. A store with another layout is not opened. */
 const LAYOUT = "2";
 
 /**
- * The number of partitions says where a run is, so it is written down, and another number finds nothing of what is there. The
- * layout is written down with it.
+ * Stores the number of partitions and the layout on first use, and rejects a store that has others. The number of partitions determines
+ * the partition of each run, so a store with another number would not find its runs.
  */
 export async function checkPartitions(client: RedisClient, prefix: string, count: number): Promise<void> {
   const key = `{${prefix}}`;
-  const ask = async (...args: readonly string[]): Promise<unknown> => {
+  const send = async (...args: readonly string[]): Promise<unknown> => {
     try {
       return await client.send(key, args);
     } catch (error) {
       throw storeErrorOf(error) ?? error;
     }
   };
-  const isWhole = count > 1 && (await ask("EXISTS", `${key}:c`)) === 1;
-  if (!isWhole) await ask("SET", `${key}:n`, `${count}/${LAYOUT}`, "NX");
-  const [kept, layout = "1"] = isWhole ? ["1", LAYOUT] : String(await ask("GET", `${key}:n`)).split("/");
+  // A store of one partition has its counters at this key.
+  const isUnpartitioned = count > 1 && (await send("EXISTS", `${key}:c`)) === 1;
+  if (!isUnpartitioned) await send("SET", `${key}:n`, `${count}/${LAYOUT}`, "NX");
+  const [stored, layout = "1"] = isUnpartitioned ? ["1", LAYOUT] : String(await send("GET", `${key}:n`)).split("/");
   if (layout !== LAYOUT) {
     throw new PawlError(
       "STORE_UNSUPPORTED",
-      `the rows of the store ${prefix} have layout ${layout}, and this version of Pawl has layout ${LAYOUT}; take another prefix`,
+      `store ${prefix} has layout ${layout}; this version of Pawl needs layout ${LAYOUT}; use another prefix`,
     );
   }
-  if (kept === String(count)) return;
+  if (stored === String(count)) return;
   throw new PawlError(
     "STORE_UNSUPPORTED",
-    `the store ${prefix} has ${kept} partitions and was opened with ${count}; open it with ${kept}, or take another prefix`,
+    `store ${prefix} has ${stored} partitions; got partitions: ${count}; pass ${stored}, or use another prefix`,
   );
 }

@@ -1,26 +1,26 @@
 /**
- * Text as it goes over the wire. Redis keeps any bytes, but half a surrogate pair has none: it is written as an escape
- * character and four hex digits; so is the escape character itself, which keeps different texts different.
+ * The wire form of texts. UTF-8 has no encoding for a lone surrogate, so it is replaced by an escape character and four hex digits. The
+ * escape character itself is replaced too, so different texts stay different.
  */
 
-/** A code point that no text uses. */
+/** A noncharacter of Unicode. */
 const ESCAPE = "\ufffe";
 
-/** Finds what may need an escape, whole pairs included: fast, and almost never true. */
-const SUSPECT = /[\ud800-\udfff\ufffe]/;
-/** With the `u` flag a surrogate matches only where it stands alone. */
+/** A fast test that is almost never true: it also matches complete surrogate pairs, which need no escape. */
+const MAY_NEED_ESCAPE = /[\ud800-\udfff\ufffe]/;
+/** With the `u` flag only lone surrogates match. */
 const ESCAPED = /[\ud800-\udfff\ufffe]/gu;
 const ESCAPES = /\ufffe([0-9a-f]{4})/g;
 
 export function toWire(text: string): string {
-  return SUSPECT.test(text) ? text.replace(ESCAPED, escapeUnit) : text;
+  return MAY_NEED_ESCAPE.test(text) ? text.replace(ESCAPED, escapeUnit) : text;
 }
 
 export function fromWire(text: string): string {
   return text.includes(ESCAPE) ? text.replace(ESCAPES, unescapeUnit) : text;
 }
 
-/** Null is `-`; a text begins with `=`. */
+/** Null becomes `-`. A text gets the prefix `=`. */
 export function toWireOrNull(text: string | null): string {
   return text === null ? "-" : `=${toWire(text)}`;
 }
@@ -37,7 +37,7 @@ export function flag(value: boolean): string {
   return value ? "1" : "0";
 }
 
-/** The order in which the server has texts of equal score. */
+/** Compares texts by their wire bytes: the order of members with equal scores in a sorted set. */
 export function byWireBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(toWire(left), "utf8"), Buffer.from(toWire(right), "utf8"));
 }

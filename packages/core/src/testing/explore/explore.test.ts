@@ -102,7 +102,7 @@ describe("exploring a workflow", () => {
     const waits = workflow("waits", async (ctx) => (await ctx.listen("approve")).value);
     await expect(explore(waits, undefined, SOME)).rejects.toMatchObject({
       code: "RUN_WAITS",
-      message: expect.stringContaining("message approve"),
+      message: expect.stringContaining('message "approve"'),
     });
     expect((await explore(waits, undefined, { ...SOME, sends: [{ message: "approve", value: 1 }] })).findings).toEqual(
       [],

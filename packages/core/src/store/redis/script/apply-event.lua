@@ -16,12 +16,12 @@ end
 
 local function pending_key(e) return P .. ':pe:' .. e.consume .. ':' .. e.topic end
 
-local function leave_pending(e)
+local function remove_pending(e)
   call('ZREM', pending_key(e), e.id)
   call('ZREM', P .. ':ex', ordered(e.n, e.id))
 end
 
--- Writes an event that was pending, or was not, or is written for the first time (nil).
+-- Writes an event. `was` is whether it was pending before, or nil if the event is new.
 function events.save(e, was)
   local row = { e.n, e.id, e.topic, e.value, e.at, e.expire, e.deliver, e.consume, e.max, e.pending, e.received, e.holder }
   call('SET', P .. ':e:' .. e.id, pack(row))
@@ -30,7 +30,7 @@ function events.save(e, was)
     call('ZADD', P .. ':ex', e.expire, ordered(e.n, e.id))
     if was == false then call('ZREM', P .. ':eo', e.id) end
   elseif not e.pending and was ~= false then
-    if was then leave_pending(e) end
+    if was then remove_pending(e) end
     call('ZADD', P .. ':eo', e.at, e.id)
   end
 end
@@ -38,10 +38,10 @@ end
 function events.remove(e)
   call('DEL', P .. ':e:' .. e.id)
   call('ZREM', P .. ':eo', e.id)
-  if e.pending then leave_pending(e) end
+  if e.pending then remove_pending(e) end
 end
 
--- The oldest pending event of the topic, after this number, that a run of this age may get.
+-- The oldest pending event of the topic, with a number above `after`, that a run created at this time may receive.
 local function oldest_deliverable(topic, consume, after, created)
   local key, offset = P .. ':pe:' .. consume .. ':' .. topic, 0
   while true do
@@ -64,14 +64,14 @@ end
 local function find_pending(h, wanted)
   local oldest = false
   for _, topic in ipairs(wanted) do
-    if is_here(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
+    if is_local(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
   end
   return oldest
 end
 
 local function event_entry(e, value) return { 'event', 'event:' .. e.id, e.topic, value, false, e.at, 'discard' } end
 
--- A pending event has gone to this run.
+-- Marks a pending event as received by this run.
 function events.mark_received(e, id)
   if e.consume == 'one' then
     e.value, e.pending, e.received, e.holder = '-', false, true, id
@@ -82,25 +82,25 @@ function events.mark_received(e, id)
   end
 end
 
--- Gives an event to a run that waits for it. A run of another partition may have stopped waiting when it arrives there: then
--- it comes back.
-function events.hand(id, e, value)
+-- Delivers an event to a run that waits for it. A run of another partition may not wait any more when the message arrives. It then
+-- returns the event.
+function events.deliver_to(id, e, value)
   local is_one, is_kept = e.consume == 'one', e.deliver ~= 'afterWait'
   local entry = event_entry(e, value)
-  if is_here(id) then
+  if is_local(id) then
     local h = runs.head(id)
-    receive(h, entry, is_one)
+    deliver_entry(h, entry, is_one)
     if not is_one and is_kept then topics.set_seen(h, e.topic, e.n) end
     return
   end
   topics.unqueue(e.topic, id)
-  send(place_of(id), {
+  send(partition_of(id), {
     'hand', id, entry[1], entry[2], entry[3], entry[4], '-', whole(entry[6]), entry[7],
     e.consume, is_kept and whole(e.n) or '', e.deliver, whole(e.expire), whole(e.max),
   })
 end
 
--- Delivers the oldest event that is pending on one of the topics; says the newest inbox number then.
+-- Delivers the oldest event that is pending on one of the topics. Returns the number of the newest inbox entry.
 function events.deliver_pending(h, wanted)
   while true do
     local e = find_pending(h, wanted)
@@ -108,8 +108,7 @@ function events.deliver_pending(h, wanted)
     local entry = event_entry(e, e.value)
     if e.consume == 'all' then topics.set_seen(h, e.topic, e.n) end
     events.mark_received(e, h[ID])
-    -- An id that the run has had brings nothing more: the next event may.
-    -- One that it had left behind is pending again.
+    -- A run does not receive the same event twice, so the search continues. Exception: an event that it returned is delivered again.
     local n = h[INBOX_LAST] + 1
     if inbox.add(h, n, entry) or (e.consume == 'one' and inbox.restore(h, n, entry)) then return n end
   end
@@ -119,7 +118,7 @@ local function bury(e, value, reason, status)
   letters.insert({ name_segment(e.id), 'event', e.topic, e.topic, value, reason, status, e.at, now, e.id })
 end
 
--- Takes an event out of its topic for good. One that nobody had becomes a dead letter.
+-- Removes a pending event from its topic. It becomes a dead letter if no run received it.
 function events.end_pending(e, reason)
   local value = e.value
   e.value, e.pending = '-', false
@@ -160,7 +159,7 @@ function events.apply(e)
     if waiter then
       e.value, e.pending, e.received, e.holder = '-', false, true, waiter
       insert(e)
-      events.hand(waiter, e, value)
+      events.deliver_to(waiter, e, value)
       return { 'delivered', 1 }
     end
   end
@@ -168,19 +167,19 @@ function events.apply(e)
   if not kept then e.value = '-' end
   e.pending, e.received = kept, #waiters > 0
   insert(e)
-  for _, waiter in ipairs(waiters) do events.hand(waiter, e, value) end
+  for _, waiter in ipairs(waiters) do events.deliver_to(waiter, e, value) end
   if kept then limit_pending(e) end
   if #waiters > 0 then return { 'delivered', #waiters } end
   return { kept and 'queued' or 'dropped' }
 end
 
--- An event that a run had and left behind: the next waiter has it, or the topic, or it is a dead letter.
+-- Takes back an event that a run did not receive: for the next waiter, for the topic, or as a dead letter.
 function events.take_back(e, id, status, value)
   if e.consume == 'all' or e.holder ~= id then return end
   local waiter = e.expire > now and topics.longest_waiter(e.topic)
   if waiter then
     e.holder = waiter
-    events.hand(waiter, e, value)
+    events.deliver_to(waiter, e, value)
     events.save(e, e.pending)
   elseif e.deliver == 'afterWait' then
     e.received, e.holder = false, false
@@ -194,9 +193,9 @@ function events.take_back(e, id, status, value)
   end
 end
 
--- One whose row has been forgotten meanwhile. How it was consumed is not known of one that an operator has laid back: then
--- whether others have had it is not known either, and a dead letter is for people to decide on.
-function events.take_back_forgotten(e, id, status, value)
+-- Takes back an event whose row was pruned. An event that an operator restored does not contain how it is consumed, so it is unknown
+-- whether other runs received it. It becomes a dead letter, and an operator decides.
+function events.take_back_pruned(e, id, status, value)
   if e.consume == '' then
     bury(e, value, 'targetTerminated', status)
     return
@@ -206,14 +205,14 @@ function events.take_back_forgotten(e, id, status, value)
   events.take_back(e, id, status, value)
 end
 
--- Entry fields from the eighth on are what a topic of another partition sent along.
+-- Returns an event to its topic. A topic of another partition sent the entry's fields from the eighth on: consume, deliver, expire, max.
 function events.return_event(id, status, entry)
   local event_id, topic = string.sub(entry[2], 7), entry[3]
-  if is_here(topic) then
+  if is_local(topic) then
     local e = events.get(event_id)
     if e then events.take_back(e, id, status, entry[4]) end
   elseif entry[8] ~= 'all' then
-    send(place_of(topic), {
+    send(partition_of(topic), {
       'return', event_id, id, status and '=' .. status or '-', topic, entry[4], whole(entry[6]),
       entry[8] or '', entry[9] or 'all', entry[10] or whole(now), entry[11] or '1',
     })
@@ -221,20 +220,20 @@ function events.return_event(id, status, entry)
 end
 
 local function is_in_inbox(e)
-  if not e.holder or not is_here(e.holder) then return false end
+  if not e.holder or not is_local(e.holder) then return false end
   local n = call('HGET', P .. ':k:' .. e.holder, 'event:event:' .. e.id)
   return n and call('HEXISTS', P .. ':b:' .. e.holder, n) == 1
 end
 
--- Removes events from before this that are neither pending nor in an inbox; says how many.
+-- Deletes events from before this time that are neither pending nor in an inbox. Returns their number.
 function events.remove_before(before_at, limit)
-  local removed, passed = 0, 0
+  local removed, skipped = 0, 0
   while removed < limit do
-    local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', passed, limit - removed)
+    local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', skipped, limit - removed)
     for _, id in ipairs(ids) do
       local e = events.get(id)
       if is_in_inbox(e) then
-        passed = passed + 1
+        skipped = skipped + 1
       else
         events.remove(e)
         removed = removed + 1

@@ -2,7 +2,7 @@
 
 local wakes, wake_order = {}, {}
 
--- An entry, once it is numbered, goes to the run that it woke; without one the run has to read.
+-- Adds a run to the reply's wakes. The wake contains the entries that woke the run, or false if the run must read its inbox.
 local function wake(h, entry)
   local id = h[ID]
   local w = wakes[id]
@@ -15,7 +15,7 @@ local function wake(h, entry)
   if not entry then w[4] = false elseif w[4] then w[4][#w[4] + 1] = entry end
 end
 
--- Tells of a run that nobody owns, if it may be claimed at once.
+-- Wakes a run without an owner if it can be claimed at once.
 local function wake_claimable(h)
   if not h[OWNER] and h[WAKE_AT] and h[WAKE_AT] <= now then wake(h, nil) end
 end
@@ -29,9 +29,9 @@ local function is_awaited(h, e)
   return false
 end
 
--- Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
--- that was due before keeps its place among the due ones.
-function receive(h, e, again)
+-- Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
+-- due keeps its position. `again` also adds an entry that the run had and returned when it ended.
+function deliver_entry(h, e, again)
   local n = h[INBOX_LAST] + 1
   if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
   runs.touch(h)
@@ -43,11 +43,11 @@ function receive(h, e, again)
   return { 'delivered', 1 }
 end
 
--- An id that the run knows is a duplicate even after the run has ended.
+-- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one.
 local function post_entry(to, e)
   local h = runs.head(to)
   if not h then return { 'targetNotFound' } end
-  if not is_terminal(h[STATUS]) then return receive(h, e) end
+  if not is_terminal(h[STATUS]) then return deliver_entry(h, e) end
   if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
   return { 'targetTerminated', h[STATUS] }
 end
@@ -65,13 +65,13 @@ local BROADCAST_PENDING_MAX = 10000
 
 local function broadcast_message(to, e)
   local id, expire, topic = origin_id(to, e[2]), now + BROADCAST_EXPIRE_MS, e[3]
-  if is_here(topic) then
+  if is_local(topic) then
     events.apply({
       id = id, topic = topic, value = e[4], at = e[6], expire = expire,
       deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
     })
   else
-    send(place_of(topic), {
+    send(partition_of(topic), {
       'event', topic, id, e[4], whole(e[6]), whole(expire), 'all', 'one', whole(BROADCAST_PENDING_MAX),
     })
   end
@@ -92,7 +92,7 @@ local function post_message(post)
   return answer
 end
 
--- What the run has not received when it ends.
+-- Settles an inbox entry that the run had not received when it ended.
 local function settle_leftover(h, e)
   if e[1] == 'event' then
     events.return_event(h[ID], h[STATUS], e)
@@ -129,28 +129,28 @@ end
 
 local function close_children(post)
   if call('EXISTS', P .. ':cx:' .. post.of, P .. ':ch:' .. post.of) == 0 then return { 'queued' } end
-  for _, place in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
-    send(tonumber(place), { 'closeChildren', post.of, post.reason, whole(post.at) })
+  for _, partition in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
+    send(tonumber(partition), { 'closeChildren', post.of, post.reason, whole(post.at) })
   end
   for _, child in ipairs(runs.children(post.of)) do
     if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
-      receive(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
+      deliver_entry(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
     end
   end
   return { 'queued' }
 end
 
--- The run or topic that a post is for says where it belongs; children may be anywhere.
+-- The run or topic that determines the partition of a post. Nil for `closeChildren`: children may be in any partition.
 local function target_of(post)
   if post.kind == 'event' then return post.event.topic end
   return post.kind == 'start' and post.run.id or post.to
 end
 
 local function apply_post(post)
-  local target = PLACES > 1 and target_of(post)
-  if target and not is_here(target) then
-    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, place_of(target)) end
-    send(place_of(target), post.words)
+  local target = PARTITIONS > 1 and target_of(post)
+  if target and not is_local(target) then
+    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, partition_of(target)) end
+    send(partition_of(target), post.words)
     return { 'queued' }
   end
   if post.kind == 'message' then return post_message(post) end

@@ -1,11 +1,11 @@
--- What each transition does to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
+-- Applies transitions to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
 
 local function leave_topics(h)
   if h[TOPICS] > 0 then topics.leave(h) end
 end
 
--- Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is pending
--- on one of its topics does, else the run is a waiter from here on.
+-- Checks and waits in one commit. If an entry arrived since the decision, the run is ready at once. Otherwise a pending event of one of
+-- its topics makes it ready, or the run becomes a waiter.
 local function suspend(h, state)
   local wait = state.wait
   local wanted = wait and wait.topics or {}
@@ -34,7 +34,7 @@ local function release(h, state)
   wake_claimable(h)
 end
 
--- The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it.
+-- Appends the record after which the program receives nothing. The worker that claims the run compensates the records before it.
 local function stop(h, state)
   leave_topics(h)
   journal.add(h, { state.record })
@@ -93,7 +93,7 @@ local APPLIED, AGAIN = 0, 1
 
 local function apply_create(run, history)
   if create(run, history) then
-    if run.parent and not is_here(run.parent) then send(place_of(run.parent), { 'child', run.parent, whole(HERE) }) end
+    if run.parent and not is_local(run.parent) then send(partition_of(run.parent), { 'child', run.parent, whole(PARTITION) }) end
     return APPLIED
   end
   local h = runs.head(run.id)
@@ -101,7 +101,7 @@ local function apply_create(run, history)
   return { 'exists', h[STATUS], h[EPOCH] }
 end
 
--- Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition.
+-- Turns and seqs of one epoch only grow. So a turn or seq that is already stored was written by this same transition.
 local function is_again(h, t)
   if t.state then return h[TURN] >= t.turn end
   return #t.records > 0 and t.first <= journal.newest(h)
@@ -150,7 +150,7 @@ local function restore_entry(h, e)
   if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
 end
 
--- What comes back was there before what lies there: so that goes behind it.
+-- Restored entries arrived before the current ones, so the current ones move behind them.
 local function restore_entries(h, restore)
   local before, waiting = h[INBOX_LAST], inbox.open(h[ID])
   for _, e in ipairs(restore) do restore_entry(h, e) end
@@ -161,8 +161,8 @@ local function restore_entries(h, restore)
   end
 end
 
--- Cuts the journal, adds to it, and lays back what was received in the part that is gone. A snapshot may hold what the run was
--- after the cut.
+-- Cuts the journal, appends records, and returns to the inbox the entries that the dropped records received. A snapshot may contain
+-- state from after the cut, so it is deleted.
 local function change_journal(h, change)
   if change.cut_after then
     journal.cut_after(h, change.cut_after)
@@ -172,7 +172,7 @@ local function change_journal(h, change)
   if #change.restore > 0 then restore_entries(h, change.restore) end
 end
 
--- What is made of a run from outside that ends what it has open. A program that completes ends it by itself.
+-- Control states that close a run's open documents. A program that completes closes them itself.
 local CLOSING = { reopened = true, compensating = true, failed = true, cancelled = true }
 
 local function apply_control(t)
@@ -199,12 +199,13 @@ local function answer_post(post)
   return { 'post', answer[1] == 'duplicate' and 1 or 0, answer[1], answer[2] or false }
 end
 
--- One that is there already as it is to be was put by this very transition: no two who revise a document write the same.
+-- Compares and sets a document. If the stored one equals the new one, this same transition was applied before: no two revisions are
+-- equal.
 local function apply_revise(seen, document, post)
   local found = documents.get(document[1], document[2])
   if found and documents.is_same(found, document) then return AGAIN end
   if found and not (seen and documents.is_same(found, seen)) or not found and seen then return { 'changed' } end
-  if post and is_here(post.to) then
+  if post and is_local(post.to) then
     local h = runs.head(post.to)
     if not h then return NOT_FOUND end
     if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
@@ -219,8 +220,8 @@ local function is_known(post)
   return runs.head(post.to) and inbox.knows(post.to, post.entry[1], post.entry[2])
 end
 
--- The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that is
--- gone while its post is known was taken away by this very transition.
+-- Removes a dead letter, and posts it again if `post` is set. The id of an event is deleted with its letter, so that it can be posted
+-- again. If the letter is gone but its post is known, this same transition was applied before.
 local function apply_letter(t)
   local letter = letters.get(t.id)
   if not letter then return t.post and is_known(t.post) and answer_post(t.post) or NOT_FOUND end

@@ -2,7 +2,7 @@
 
 local FREED_MAX = 1000
 
--- Due, unowned, of these versions of workflows; the longest due first, or the shortest.
+-- Due runs of these workflow versions without an owner: those due longest first, or those due shortest.
 local function claimable(workflows, limit, newest)
   local found = {}
   for _, workflow in ipairs(workflows) do
@@ -22,19 +22,19 @@ local function claimable(workflows, limit, newest)
   return found
 end
 
--- No more suspects than asked for: those that are passed by must not hide the others.
+-- Chooses at most the requested number of suspects. Reads further, so that skipped suspects hide no other run.
 local function choose(request)
-  local asked = request.limit
+  local read_max = request.limit
   while true do
-    local found = claimable(request.workflows, asked, request.newest)
+    local found = claimable(request.workflows, read_max, request.newest)
     local left, chosen = request.suspects or 0, {}
     for _, h in ipairs(found) do
       local suspect = request.claims and h[CLAIMS] >= request.claims
       if #chosen < request.limit and (not suspect or left > 0) then chosen[#chosen + 1] = h end
       if suspect then left = left - 1 end
     end
-    if #chosen == request.limit or #found < asked then return chosen end
-    asked = asked * 2
+    if #chosen == request.limit or #found < read_max then return chosen end
+    read_max = read_max * 2
   end
 end
 
@@ -59,8 +59,8 @@ local function claim()
   return { now, claimed }
 end
 
--- A suspended run waits on as it did; one in the middle of work has to be claimed.
-local function release(id)
+-- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now.
+local function release_run(id)
   local h = runs.head(id)
   runs.touch(h)
   local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
@@ -72,7 +72,7 @@ local function release_some(worker, limit)
   local released = 0
   for _, set in ipairs({ ':hl:', ':o:' }) do
     local ids = released < limit and call('ZRANGE', P .. set .. worker, 0, limit - released - 1) or {}
-    for _, id in ipairs(ids) do release(id) end
+    for _, id in ipairs(ids) do release_run(id) end
     released = released + #ids
   end
   runs.flush()
@@ -110,20 +110,20 @@ local function retire()
   return { now }
 end
 
--- Whether a run above is open, and has not been continued since the run below it was made.
-local function is_below_open(h)
+-- An ancestor that was continued since it started the descendant does not count: its journal does not refer to it any more.
+local function has_open_ancestor(h)
   while h[PARENT] do
-    local above = runs.head(h[PARENT])
-    if not above or h[CREATED_AT] < (above[STARTED_AT] or 0) then return false end
-    if not is_terminal(above[STATUS]) then return true end
-    h = above
+    local parent = runs.head(h[PARENT])
+    if not parent or h[CREATED_AT] < (parent[STARTED_AT] or 0) then return false end
+    if not is_terminal(parent[STATUS]) then return true end
+    h = parent
   end
   return false
 end
 
 local ENDED_READ = 100
 
--- Ended runs of a status that may go, the oldest first. All of one time are looked at before it is known which came first.
+-- Ended runs of a status that may be deleted, oldest first. Runs of equal age are all read, because the caller sorts them by number.
 local function ended(status, ended_before, limit)
   local found, offset, last = {}, 0, nil
   while true do
@@ -132,8 +132,8 @@ local function ended(status, ended_before, limit)
       if #found >= limit and rows[i + 1] ~= last then return found end
       last = rows[i + 1]
       local h = runs.head(rows[i])
-      local may_go = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
-      if may_go and not is_below_open(h) then found[#found + 1] = h end
+      local removable = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
+      if removable and not has_open_ancestor(h) then found[#found + 1] = h end
     end
     if #rows < 2 * ENDED_READ then return found end
     offset = offset + ENDED_READ
@@ -174,7 +174,7 @@ local function prune()
   return { now, removed, forgotten, #expired, letters_gone }
 end
 
--- Every store that is opened has a number of its own.
+-- Gives each opened store its own number.
 local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
 
 local OPERATIONS = {

@@ -19,12 +19,12 @@ end
 
 local function pending_key(e) return P .. ':pe:' .. e.consume .. ':' .. e.topic end
 
-local function leave_pending(e)
+local function remove_pending(e)
   call('ZREM', pending_key(e), e.id)
   call('ZREM', P .. ':ex', ordered(e.n, e.id))
 end
 
--- Writes an event that was pending, or was not, or is written for the first time (nil).
+-- Writes an event. \`was\` is whether it was pending before, or nil if the event is new.
 function events.save(e, was)
   local row = { e.n, e.id, e.topic, e.value, e.at, e.expire, e.deliver, e.consume, e.max, e.pending, e.received, e.holder }
   call('SET', P .. ':e:' .. e.id, pack(row))
@@ -33,7 +33,7 @@ function events.save(e, was)
     call('ZADD', P .. ':ex', e.expire, ordered(e.n, e.id))
     if was == false then call('ZREM', P .. ':eo', e.id) end
   elseif not e.pending and was ~= false then
-    if was then leave_pending(e) end
+    if was then remove_pending(e) end
     call('ZADD', P .. ':eo', e.at, e.id)
   end
 end
@@ -41,10 +41,10 @@ end
 function events.remove(e)
   call('DEL', P .. ':e:' .. e.id)
   call('ZREM', P .. ':eo', e.id)
-  if e.pending then leave_pending(e) end
+  if e.pending then remove_pending(e) end
 end
 
--- The oldest pending event of the topic, after this number, that a run of this age may get.
+-- The oldest pending event of the topic, with a number above \`after\`, that a run created at this time may receive.
 local function oldest_deliverable(topic, consume, after, created)
   local key, offset = P .. ':pe:' .. consume .. ':' .. topic, 0
   while true do
@@ -67,14 +67,14 @@ end
 local function find_pending(h, wanted)
   local oldest = false
   for _, topic in ipairs(wanted) do
-    if is_here(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
+    if is_local(topic) then oldest = older(events.oldest_pending(topic, topics.seen(h, topic), h[CREATED_AT]), oldest) end
   end
   return oldest
 end
 
 local function event_entry(e, value) return { 'event', 'event:' .. e.id, e.topic, value, false, e.at, 'discard' } end
 
--- A pending event has gone to this run.
+-- Marks a pending event as received by this run.
 function events.mark_received(e, id)
   if e.consume == 'one' then
     e.value, e.pending, e.received, e.holder = '-', false, true, id
@@ -85,25 +85,25 @@ function events.mark_received(e, id)
   end
 end
 
--- Gives an event to a run that waits for it. A run of another partition may have stopped waiting when it arrives there: then
--- it comes back.
-function events.hand(id, e, value)
+-- Delivers an event to a run that waits for it. A run of another partition may not wait any more when the message arrives. It then
+-- returns the event.
+function events.deliver_to(id, e, value)
   local is_one, is_kept = e.consume == 'one', e.deliver ~= 'afterWait'
   local entry = event_entry(e, value)
-  if is_here(id) then
+  if is_local(id) then
     local h = runs.head(id)
-    receive(h, entry, is_one)
+    deliver_entry(h, entry, is_one)
     if not is_one and is_kept then topics.set_seen(h, e.topic, e.n) end
     return
   end
   topics.unqueue(e.topic, id)
-  send(place_of(id), {
+  send(partition_of(id), {
     'hand', id, entry[1], entry[2], entry[3], entry[4], '-', whole(entry[6]), entry[7],
     e.consume, is_kept and whole(e.n) or '', e.deliver, whole(e.expire), whole(e.max),
   })
 end
 
--- Delivers the oldest event that is pending on one of the topics; says the newest inbox number then.
+-- Delivers the oldest event that is pending on one of the topics. Returns the number of the newest inbox entry.
 function events.deliver_pending(h, wanted)
   while true do
     local e = find_pending(h, wanted)
@@ -111,8 +111,7 @@ function events.deliver_pending(h, wanted)
     local entry = event_entry(e, e.value)
     if e.consume == 'all' then topics.set_seen(h, e.topic, e.n) end
     events.mark_received(e, h[ID])
-    -- An id that the run has had brings nothing more: the next event may.
-    -- One that it had left behind is pending again.
+    -- A run does not receive the same event twice, so the search continues. Exception: an event that it returned is delivered again.
     local n = h[INBOX_LAST] + 1
     if inbox.add(h, n, entry) or (e.consume == 'one' and inbox.restore(h, n, entry)) then return n end
   end
@@ -122,7 +121,7 @@ local function bury(e, value, reason, status)
   letters.insert({ name_segment(e.id), 'event', e.topic, e.topic, value, reason, status, e.at, now, e.id })
 end
 
--- Takes an event out of its topic for good. One that nobody had becomes a dead letter.
+-- Removes a pending event from its topic. It becomes a dead letter if no run received it.
 function events.end_pending(e, reason)
   local value = e.value
   e.value, e.pending = '-', false
@@ -163,7 +162,7 @@ function events.apply(e)
     if waiter then
       e.value, e.pending, e.received, e.holder = '-', false, true, waiter
       insert(e)
-      events.hand(waiter, e, value)
+      events.deliver_to(waiter, e, value)
       return { 'delivered', 1 }
     end
   end
@@ -171,19 +170,19 @@ function events.apply(e)
   if not kept then e.value = '-' end
   e.pending, e.received = kept, #waiters > 0
   insert(e)
-  for _, waiter in ipairs(waiters) do events.hand(waiter, e, value) end
+  for _, waiter in ipairs(waiters) do events.deliver_to(waiter, e, value) end
   if kept then limit_pending(e) end
   if #waiters > 0 then return { 'delivered', #waiters } end
   return { kept and 'queued' or 'dropped' }
 end
 
--- An event that a run had and left behind: the next waiter has it, or the topic, or it is a dead letter.
+-- Takes back an event that a run did not receive: for the next waiter, for the topic, or as a dead letter.
 function events.take_back(e, id, status, value)
   if e.consume == 'all' or e.holder ~= id then return end
   local waiter = e.expire > now and topics.longest_waiter(e.topic)
   if waiter then
     e.holder = waiter
-    events.hand(waiter, e, value)
+    events.deliver_to(waiter, e, value)
     events.save(e, e.pending)
   elseif e.deliver == 'afterWait' then
     e.received, e.holder = false, false
@@ -197,9 +196,9 @@ function events.take_back(e, id, status, value)
   end
 end
 
--- One whose row has been forgotten meanwhile. How it was consumed is not known of one that an operator has laid back: then
--- whether others have had it is not known either, and a dead letter is for people to decide on.
-function events.take_back_forgotten(e, id, status, value)
+-- Takes back an event whose row was pruned. An event that an operator restored does not contain how it is consumed, so it is unknown
+-- whether other runs received it. It becomes a dead letter, and an operator decides.
+function events.take_back_pruned(e, id, status, value)
   if e.consume == '' then
     bury(e, value, 'targetTerminated', status)
     return
@@ -209,14 +208,14 @@ function events.take_back_forgotten(e, id, status, value)
   events.take_back(e, id, status, value)
 end
 
--- Entry fields from the eighth on are what a topic of another partition sent along.
+-- Returns an event to its topic. A topic of another partition sent the entry's fields from the eighth on: consume, deliver, expire, max.
 function events.return_event(id, status, entry)
   local event_id, topic = string.sub(entry[2], 7), entry[3]
-  if is_here(topic) then
+  if is_local(topic) then
     local e = events.get(event_id)
     if e then events.take_back(e, id, status, entry[4]) end
   elseif entry[8] ~= 'all' then
-    send(place_of(topic), {
+    send(partition_of(topic), {
       'return', event_id, id, status and '=' .. status or '-', topic, entry[4], whole(entry[6]),
       entry[8] or '', entry[9] or 'all', entry[10] or whole(now), entry[11] or '1',
     })
@@ -224,20 +223,20 @@ function events.return_event(id, status, entry)
 end
 
 local function is_in_inbox(e)
-  if not e.holder or not is_here(e.holder) then return false end
+  if not e.holder or not is_local(e.holder) then return false end
   local n = call('HGET', P .. ':k:' .. e.holder, 'event:event:' .. e.id)
   return n and call('HEXISTS', P .. ':b:' .. e.holder, n) == 1
 end
 
--- Removes events from before this that are neither pending nor in an inbox; says how many.
+-- Deletes events from before this time that are neither pending nor in an inbox. Returns their number.
 function events.remove_before(before_at, limit)
-  local removed, passed = 0, 0
+  local removed, skipped = 0, 0
   while removed < limit do
-    local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', passed, limit - removed)
+    local ids = call('ZRANGEBYSCORE', P .. ':eo', '-inf', '(' .. whole(before_at), 'LIMIT', skipped, limit - removed)
     for _, id in ipairs(ids) do
       local e = events.get(id)
       if is_in_inbox(e) then
-        passed = passed + 1
+        skipped = skipped + 1
       else
         events.remove(e)
         removed = removed + 1
@@ -253,7 +252,7 @@ end
 
 local wakes, wake_order = {}, {}
 
--- An entry, once it is numbered, goes to the run that it woke; without one the run has to read.
+-- Adds a run to the reply's wakes. The wake contains the entries that woke the run, or false if the run must read its inbox.
 local function wake(h, entry)
   local id = h[ID]
   local w = wakes[id]
@@ -266,7 +265,7 @@ local function wake(h, entry)
   if not entry then w[4] = false elseif w[4] then w[4][#w[4] + 1] = entry end
 end
 
--- Tells of a run that nobody owns, if it may be claimed at once.
+-- Wakes a run without an owner if it can be claimed at once.
 local function wake_claimable(h)
   if not h[OWNER] and h[WAKE_AT] and h[WAKE_AT] <= now then wake(h, nil) end
 end
@@ -280,9 +279,9 @@ local function is_awaited(h, e)
   return false
 end
 
--- Lays an entry into the inbox of a run that is not terminal. A run that waits for it is ready, and a waiter no longer; one
--- that was due before keeps its place among the due ones.
-function receive(h, e, again)
+-- Adds an entry to the inbox of an open run. A run that waits for it becomes ready and is no waiter any more; a run that was already
+-- due keeps its position. \`again\` also adds an entry that the run had and returned when it ended.
+function deliver_entry(h, e, again)
   local n = h[INBOX_LAST] + 1
   if not inbox.add(h, n, e) and not (again and inbox.restore(h, n, e)) then return { 'duplicate' } end
   runs.touch(h)
@@ -294,11 +293,11 @@ function receive(h, e, again)
   return { 'delivered', 1 }
 end
 
--- An id that the run knows is a duplicate even after the run has ended.
+-- A known id is a duplicate even after the run has ended, so that a resent post gets the answer of a received one.
 local function post_entry(to, e)
   local h = runs.head(to)
   if not h then return { 'targetNotFound' } end
-  if not is_terminal(h[STATUS]) then return receive(h, e) end
+  if not is_terminal(h[STATUS]) then return deliver_entry(h, e) end
   if inbox.knows(to, e[1], e[2]) then return { 'duplicate' } end
   return { 'targetTerminated', h[STATUS] }
 end
@@ -316,13 +315,13 @@ local BROADCAST_PENDING_MAX = 10000
 
 local function broadcast_message(to, e)
   local id, expire, topic = origin_id(to, e[2]), now + BROADCAST_EXPIRE_MS, e[3]
-  if is_here(topic) then
+  if is_local(topic) then
     events.apply({
       id = id, topic = topic, value = e[4], at = e[6], expire = expire,
       deliver = 'all', consume = 'one', max = BROADCAST_PENDING_MAX,
     })
   else
-    send(place_of(topic), {
+    send(partition_of(topic), {
       'event', topic, id, e[4], whole(e[6]), whole(expire), 'all', 'one', whole(BROADCAST_PENDING_MAX),
     })
   end
@@ -343,7 +342,7 @@ local function post_message(post)
   return answer
 end
 
--- What the run has not received when it ends.
+-- Settles an inbox entry that the run had not received when it ended.
 local function settle_leftover(h, e)
   if e[1] == 'event' then
     events.return_event(h[ID], h[STATUS], e)
@@ -380,28 +379,28 @@ end
 
 local function close_children(post)
   if call('EXISTS', P .. ':cx:' .. post.of, P .. ':ch:' .. post.of) == 0 then return { 'queued' } end
-  for _, place in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
-    send(tonumber(place), { 'closeChildren', post.of, post.reason, whole(post.at) })
+  for _, partition in ipairs(call('SMEMBERS', P .. ':cx:' .. post.of)) do
+    send(tonumber(partition), { 'closeChildren', post.of, post.reason, whole(post.at) })
   end
   for _, child in ipairs(runs.children(post.of)) do
     if child[ON_CLOSE] == 'cancel' and not is_terminal(child[STATUS]) then
-      receive(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
+      deliver_entry(child, { 'cancel', 'close:' .. post.of, '', post.reason, false, post.at, 'discard' })
     end
   end
   return { 'queued' }
 end
 
--- The run or topic that a post is for says where it belongs; children may be anywhere.
+-- The run or topic that determines the partition of a post. Nil for \`closeChildren\`: children may be in any partition.
 local function target_of(post)
   if post.kind == 'event' then return post.event.topic end
   return post.kind == 'start' and post.run.id or post.to
 end
 
 local function apply_post(post)
-  local target = PLACES > 1 and target_of(post)
-  if target and not is_here(target) then
-    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, place_of(target)) end
-    send(place_of(target), post.words)
+  local target = PARTITIONS > 1 and target_of(post)
+  if target and not is_local(target) then
+    if post.kind == 'start' and post.run.parent then call('SADD', P .. ':cx:' .. post.run.parent, partition_of(target)) end
+    send(partition_of(target), post.words)
     return { 'queued' }
   end
   if post.kind == 'message' then return post_message(post) end
@@ -412,14 +411,14 @@ local function apply_post(post)
 end
 `,
   /** `apply.lua` */
-  apply: `-- What each transition does to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
+  apply: `-- Applies transitions to the rows: guards first, then writes. Mirrors rules/apply.ts and rules/apply-state.ts.
 
 local function leave_topics(h)
   if h[TOPICS] > 0 then topics.leave(h) end
 end
 
--- Looking and waiting are one: what has arrived since the decision makes the run ready at once, else an event that is pending
--- on one of its topics does, else the run is a waiter from here on.
+-- Checks and waits in one commit. If an entry arrived since the decision, the run is ready at once. Otherwise a pending event of one of
+-- its topics makes it ready, or the run becomes a waiter.
 local function suspend(h, state)
   local wait = state.wait
   local wanted = wait and wait.topics or {}
@@ -448,7 +447,7 @@ local function release(h, state)
   wake_claimable(h)
 end
 
--- The program gets nothing after the record that is laid here; whoever claims the run undoes what lies before it.
+-- Appends the record after which the program receives nothing. The worker that claims the run compensates the records before it.
 local function stop(h, state)
   leave_topics(h)
   journal.add(h, { state.record })
@@ -507,7 +506,7 @@ local APPLIED, AGAIN = 0, 1
 
 local function apply_create(run, history)
   if create(run, history) then
-    if run.parent and not is_here(run.parent) then send(place_of(run.parent), { 'child', run.parent, whole(HERE) }) end
+    if run.parent and not is_local(run.parent) then send(partition_of(run.parent), { 'child', run.parent, whole(PARTITION) }) end
     return APPLIED
   end
   local h = runs.head(run.id)
@@ -515,7 +514,7 @@ local function apply_create(run, history)
   return { 'exists', h[STATUS], h[EPOCH] }
 end
 
--- Turns and seqs of one epoch only grow, so one that is there already was brought by this very transition.
+-- Turns and seqs of one epoch only grow. So a turn or seq that is already stored was written by this same transition.
 local function is_again(h, t)
   if t.state then return h[TURN] >= t.turn end
   return #t.records > 0 and t.first <= journal.newest(h)
@@ -564,7 +563,7 @@ local function restore_entry(h, e)
   if inbox.restore(h, h[INBOX_LAST] + 1, e) then h[INBOX_LAST] = h[INBOX_LAST] + 1 end
 end
 
--- What comes back was there before what lies there: so that goes behind it.
+-- Restored entries arrived before the current ones, so the current ones move behind them.
 local function restore_entries(h, restore)
   local before, waiting = h[INBOX_LAST], inbox.open(h[ID])
   for _, e in ipairs(restore) do restore_entry(h, e) end
@@ -575,8 +574,8 @@ local function restore_entries(h, restore)
   end
 end
 
--- Cuts the journal, adds to it, and lays back what was received in the part that is gone. A snapshot may hold what the run was
--- after the cut.
+-- Cuts the journal, appends records, and returns to the inbox the entries that the dropped records received. A snapshot may contain
+-- state from after the cut, so it is deleted.
 local function change_journal(h, change)
   if change.cut_after then
     journal.cut_after(h, change.cut_after)
@@ -586,7 +585,7 @@ local function change_journal(h, change)
   if #change.restore > 0 then restore_entries(h, change.restore) end
 end
 
--- What is made of a run from outside that ends what it has open. A program that completes ends it by itself.
+-- Control states that close a run's open documents. A program that completes closes them itself.
 local CLOSING = { reopened = true, compensating = true, failed = true, cancelled = true }
 
 local function apply_control(t)
@@ -613,12 +612,13 @@ local function answer_post(post)
   return { 'post', answer[1] == 'duplicate' and 1 or 0, answer[1], answer[2] or false }
 end
 
--- One that is there already as it is to be was put by this very transition: no two who revise a document write the same.
+-- Compares and sets a document. If the stored one equals the new one, this same transition was applied before: no two revisions are
+-- equal.
 local function apply_revise(seen, document, post)
   local found = documents.get(document[1], document[2])
   if found and documents.is_same(found, document) then return AGAIN end
   if found and not (seen and documents.is_same(found, seen)) or not found and seen then return { 'changed' } end
-  if post and is_here(post.to) then
+  if post and is_local(post.to) then
     local h = runs.head(post.to)
     if not h then return NOT_FOUND end
     if is_terminal(h[STATUS]) then return { 'terminal', h[STATUS] } end
@@ -633,8 +633,8 @@ local function is_known(post)
   return runs.head(post.to) and inbox.knows(post.to, post.entry[1], post.entry[2])
 end
 
--- The event's id is forgotten together with its letter, so that it may be posted again under the same one. A letter that is
--- gone while its post is known was taken away by this very transition.
+-- Removes a dead letter, and posts it again if \`post\` is set. The id of an event is deleted with its letter, so that it can be posted
+-- again. If the letter is gone but its post is known, this same transition was applied before.
 local function apply_letter(t)
   local letter = letters.get(t.id)
   if not letter then return t.post and is_known(t.post) and answer_post(t.post) or NOT_FOUND end
@@ -649,7 +649,7 @@ end
 
 local FREED_MAX = 1000
 
--- Due, unowned, of these versions of workflows; the longest due first, or the shortest.
+-- Due runs of these workflow versions without an owner: those due longest first, or those due shortest.
 local function claimable(workflows, limit, newest)
   local found = {}
   for _, workflow in ipairs(workflows) do
@@ -669,19 +669,19 @@ local function claimable(workflows, limit, newest)
   return found
 end
 
--- No more suspects than asked for: those that are passed by must not hide the others.
+-- Chooses at most the requested number of suspects. Reads further, so that skipped suspects hide no other run.
 local function choose(request)
-  local asked = request.limit
+  local read_max = request.limit
   while true do
-    local found = claimable(request.workflows, asked, request.newest)
+    local found = claimable(request.workflows, read_max, request.newest)
     local left, chosen = request.suspects or 0, {}
     for _, h in ipairs(found) do
       local suspect = request.claims and h[CLAIMS] >= request.claims
       if #chosen < request.limit and (not suspect or left > 0) then chosen[#chosen + 1] = h end
       if suspect then left = left - 1 end
     end
-    if #chosen == request.limit or #found < asked then return chosen end
-    asked = asked * 2
+    if #chosen == request.limit or #found < read_max then return chosen end
+    read_max = read_max * 2
   end
 end
 
@@ -706,8 +706,8 @@ local function claim()
   return { now, claimed }
 end
 
--- A suspended run waits on as it did; one in the middle of work has to be claimed.
-local function release(id)
+-- Removes the owner. A suspended run keeps waiting; a working one becomes claimable now.
+local function release_run(id)
   local h = runs.head(id)
   runs.touch(h)
   local is_suspended = h[STATUS] ~= 'paused' and h[STATUS] ~= 'pending' and not is_working(h)
@@ -719,7 +719,7 @@ local function release_some(worker, limit)
   local released = 0
   for _, set in ipairs({ ':hl:', ':o:' }) do
     local ids = released < limit and call('ZRANGE', P .. set .. worker, 0, limit - released - 1) or {}
-    for _, id in ipairs(ids) do release(id) end
+    for _, id in ipairs(ids) do release_run(id) end
     released = released + #ids
   end
   runs.flush()
@@ -757,20 +757,20 @@ local function retire()
   return { now }
 end
 
--- Whether a run above is open, and has not been continued since the run below it was made.
-local function is_below_open(h)
+-- An ancestor that was continued since it started the descendant does not count: its journal does not refer to it any more.
+local function has_open_ancestor(h)
   while h[PARENT] do
-    local above = runs.head(h[PARENT])
-    if not above or h[CREATED_AT] < (above[STARTED_AT] or 0) then return false end
-    if not is_terminal(above[STATUS]) then return true end
-    h = above
+    local parent = runs.head(h[PARENT])
+    if not parent or h[CREATED_AT] < (parent[STARTED_AT] or 0) then return false end
+    if not is_terminal(parent[STATUS]) then return true end
+    h = parent
   end
   return false
 end
 
 local ENDED_READ = 100
 
--- Ended runs of a status that may go, the oldest first. All of one time are looked at before it is known which came first.
+-- Ended runs of a status that may be deleted, oldest first. Runs of equal age are all read, because the caller sorts them by number.
 local function ended(status, ended_before, limit)
   local found, offset, last = {}, 0, nil
   while true do
@@ -779,8 +779,8 @@ local function ended(status, ended_before, limit)
       if #found >= limit and rows[i + 1] ~= last then return found end
       last = rows[i + 1]
       local h = runs.head(rows[i])
-      local may_go = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
-      if may_go and not is_below_open(h) then found[#found + 1] = h end
+      local removable = h[ENDED_AT] < ended_before and call('EXISTS', P .. ':ch:' .. h[ID]) == 0
+      if removable and not has_open_ancestor(h) then found[#found + 1] = h end
     end
     if #rows < 2 * ENDED_READ then return found end
     offset = offset + ENDED_READ
@@ -821,7 +821,7 @@ local function prune()
   return { now, removed, forgotten, #expired, letters_gone }
 end
 
--- Every store that is opened has a number of its own.
+-- Gives each opened store its own number.
 local function join() return { call('HINCRBY', P .. ':c', 'store', 1) } end
 
 local OPERATIONS = {
@@ -831,52 +831,53 @@ local OPERATIONS = {
 return OPERATIONS[ARGV[1]]()
 `,
   /** `outbox.lua` */
-  outbox: `-- Messages of this partition to others. A partition has one outbox for each other partition. A message stays in it from its commit
--- until the other partition has taken it. The numbers of an outbox only grow, even when a server comes back with older data, and the
+  outbox: `-- Messages of this partition to others. A partition has one outbox for each other partition. A message is in the outbox from its commit
+-- until the other partition has received it. The numbers of an outbox only grow, even if a server restarts with older data, and the
 -- receiver stores the last number. So each message takes effect once, in order.
 --
 -- Keys: \`ob:\` the outbox for a partition. \`c\` has the number of the last message.
 
-local HERE, PLACES = tonumber(ARGV[4]), tonumber(ARGV[5])
+local PARTITION, PARTITIONS = tonumber(ARGV[4]), tonumber(ARGV[5])
 local OUTBOX_READ = 100
-local NUMBERS_A_MS = 1000
+local NUMBERS_PER_MS = 1000
 local sent_to, sent_order = {}, {}
 
-local function place_of(text)
-  if PLACES == 1 then return HERE end
-  return tonumber(string.sub(redis.sha1hex(text), 1, 8), 16) % PLACES
+local function partition_of(text)
+  if PARTITIONS == 1 then return PARTITION end
+  return tonumber(string.sub(redis.sha1hex(text), 1, 8), 16) % PARTITIONS
 end
 
-local function is_here(text) return PLACES == 1 or place_of(text) == HERE end
+local function is_local(text) return PARTITIONS == 1 or partition_of(text) == PARTITION end
 
-local function send(place, words)
+local function send(partition, words)
   local last = tonumber(call('HGET', P .. ':c', 'sent') or 0)
-  local n = whole(math.max(last + 1, now * NUMBERS_A_MS))
+  local n = whole(math.max(last + 1, now * NUMBERS_PER_MS))
   call('HSET', P .. ':c', 'sent', n)
-  call('ZADD', P .. ':ob:' .. place, n, n .. ' ' .. cjson.encode(words))
-  if not sent_to[place] then sent_order[#sent_order + 1] = place end
-  sent_to[place] = true
+  call('ZADD', P .. ':ob:' .. partition, n, n .. ' ' .. cjson.encode(words))
+  if not sent_to[partition] then sent_order[#sent_order + 1] = partition end
+  sent_to[partition] = true
 end
 
--- What lies in the outboxes that were added to, from the oldest on: the new messages may not be all.
+-- The oldest messages of each outbox that this script added to. Older messages may come before the new ones.
 local function outgoing()
   local found = {}
-  for i, place in ipairs(sent_order) do
-    found[i] = { place, call('ZRANGE', P .. ':ob:' .. place, 0, OUTBOX_READ - 1) }
+  for i, partition in ipairs(sent_order) do
+    found[i] = { partition, call('ZRANGE', P .. ':ob:' .. partition, 0, OUTBOX_READ - 1) }
   end
   return found
 end
 
 local function acknowledge()
-  local place, n = arg(), arg()
-  return { now, call('ZREMRANGEBYSCORE', P .. ':ob:' .. place, '-inf', n) }
+  local partition, n = arg(), arg()
+  return { now, call('ZREMRANGEBYSCORE', P .. ':ob:' .. partition, '-inf', n) }
 end
 `,
   /** `partition-arrivals.lua` */
-  partitionArrivals: `-- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A waiting run asks the topic;
--- the topic delivers an event to it; a run that stopped waiting returns the event.
+  partitionArrivals: `-- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A run subscribes to a topic
+-- (\`subscribe\`) and unsubscribes (\`leave\`). The topic delivers an event to the run (\`hand\`). A run that does not wait any more returns
+-- the event (\`return\`).
 --
--- Keys: \`hw\`, by partition, the number of the last message taken from it.
+-- Keys: \`hw\`, by partition, the number of the last message received from it.
 
 local arrivals = {}
 
@@ -889,15 +890,15 @@ function arrivals.subscribe()
   end
   local value = e.value
   events.mark_received(e, id)
-  events.hand(id, e, value)
+  events.deliver_to(id, e, value)
 end
 
--- A run of this partition has a child in another, and did not start it itself.
+-- A caller, not the parent, created a child of a run of this partition in another one.
 function arrivals.child() call('SADD', P .. ':cx:' .. arg(), arg()) end
 
 function arrivals.leave() topics.unqueue(arg(), arg()) end
 
--- An event that the run has had brings nothing: it still waits, so it asks again.
+-- A run does not receive the same event twice. It still waits then, so it subscribes again.
 function arrivals.hand()
   local id, e = arg(), read.entry()
   local consume, n = arg(), num_or_null()
@@ -905,7 +906,7 @@ function arrivals.hand()
   local h, topic = runs.head(id), e[3]
   if h and not is_terminal(h[STATUS]) and topics.is_subscribed(h, topic) then
     if n and n > topics.seen(h, topic) then topics.set_seen(h, topic, n) end
-    if receive(h, e, consume == 'one')[1] == 'duplicate' then topics.ask(h, topic) end
+    if deliver_entry(h, e, consume == 'one')[1] == 'duplicate' then topics.request(h, topic) end
   else
     events.return_event(id, h and h[STATUS], e)
   end
@@ -913,16 +914,16 @@ end
 
 arrivals['return'] = function()
   local event_id, id, status = arg(), arg(), text_or_null()
-  local given_back = { id = event_id, topic = arg() }
+  local returned = { id = event_id, topic = arg() }
   local value = arg()
-  given_back.at, given_back.consume, given_back.deliver = num(), arg(), arg()
-  given_back.expire, given_back.max = num(), num()
+  returned.at, returned.consume, returned.deliver = num(), arg(), arg()
+  returned.expire, returned.max = num(), num()
   local e = events.get(event_id)
-  if e then events.take_back(e, id, status, value) else events.take_back_forgotten(given_back, id, status, value) end
+  if e then events.take_back(e, id, status, value) else events.take_back_pruned(returned, id, status, value) end
 end
 
 local function arrive(words)
-  given, at = words, 0
+  args, at = words, 0
   local arrival = arrivals[words[1]]
   if not arrival then
     apply_post(read.post())
@@ -932,25 +933,25 @@ local function arrive(words)
   arrival()
 end
 
--- Messages of one partition's outbox, from the oldest on; those that were taken before are passed over.
+-- Receives messages of another partition's outbox, oldest first. Messages that were received before are skipped.
 local function deliver()
   local source, messages = arg(), list()
-  local taken = tonumber(call('HGET', P .. ':hw', source) or 0)
+  local received_last = tonumber(call('HGET', P .. ':hw', source) or 0)
   for _, message in ipairs(messages) do
     local gap = string.find(message, ' ', 1, true)
     local n = tonumber(string.sub(message, 1, gap - 1))
-    if n > taken then
-      taken = n
+    if n > received_last then
+      received_last = n
       arrive(cjson.decode(string.sub(message, gap + 1)))
     end
   end
-  call('HSET', P .. ':hw', source, whole(taken))
+  call('HSET', P .. ':hw', source, whole(received_last))
   runs.flush()
-  tell()
-  return { now, woken(), outgoing(), whole(taken) }
+  publish_hint()
+  return { now, woken(), outgoing(), whole(received_last) }
 end
 
--- Removes ended runs that are named, with all that belongs to them.
+-- Deletes these runs if they ended before the time and have no child here.
 local function remove_named()
   local ended_before, removed = num(), 0
   for _, id in ipairs(list()) do
@@ -964,7 +965,7 @@ local function remove_named()
 end
 `,
   /** `partition-reads.lua` */
-  partitionReads: `-- Reads for other partitions: outboxes that are not empty, and runs that other partitions still need.
+  partitionReads: `-- Reads for other partitions: outboxes that are not empty, and runs that retention may delete.
 
 local ENDED_READ = 200
 local OUTBOX_READ = 100
@@ -972,15 +973,15 @@ local partition_reads = {}
 
 function partition_reads.outbox()
   local found = {}
-  for place = 0, tonumber(ARGV[5]) - 1 do
-    local messages = call('ZRANGE', P .. ':ob:' .. place, 0, OUTBOX_READ - 1)
-    if #messages > 0 then found[#found + 1] = { place, messages } end
+  for partition = 0, tonumber(ARGV[5]) - 1 do
+    local messages = call('ZRANGE', P .. ':ob:' .. partition, 0, OUTBOX_READ - 1)
+    if #messages > 0 then found[#found + 1] = { partition, messages } end
   end
   return found
 end
 
--- Runs of a status that ended before a time, among a bounded number in the order of their age, from this rank on; then the rank
--- to go on from, or nothing. One that was made after that time has not ended before it.
+-- Runs of a status that ended before a time. Reads at most ENDED_READ runs from this rank on, oldest first. Returns the rank to continue
+-- from, or false at the end. The end is also the first run that was created at or after the time: it has not ended before it.
 function partition_reads.ended()
   local status, ended_before, offset = arg(), num(), num()
   local rows = call('ZRANGE', P .. ':le:' .. status, offset, offset + ENDED_READ - 1, 'WITHSCORES')
@@ -995,83 +996,84 @@ function partition_reads.ended()
   return { found, #rows == 2 * ENDED_READ and offset + ENDED_READ }
 end
 
--- Which of these have children here.
+-- Those of these runs that have children in this partition.
 function partition_reads.parents()
   local found = {}
   for _, id in ipairs(list()) do if call('EXISTS', P .. ':ch:' .. id) == 1 then found[#found + 1] = id end end
   return found
 end
 
--- What is above a run: its parent, when it was made and began, its status; nothing when it is not there.
-function partition_reads.above()
+-- The fields of an ancestor that retention needs: parent, created at, started at, status. False if the run does not exist.
+function partition_reads.ancestor()
   local h = runs.head(arg())
   return h and { h[PARENT], h[CREATED_AT], h[STARTED_AT], h[STATUS] }
 end
 `,
   /** `plain-appends.lua` */
-  plainAppends: `-- Appends that contain only records, when nothing else in the batch concerns their runs before: the common case. Their guards are read
--- in one command, and each run costs one more: if the journal is not as long as it should be after the push, the push is undone.
+  plainAppends: `-- The fast path: appends of only records that follow no other change of their run in the batch. One command reads their guards, and each
+-- append costs one more. If the journal has an unexpected length after the push, the push is undone.
 --
--- This part comes before everything that the other cases need: defining those functions takes longer than appending a record.
+-- This part comes before the functions that other cases need: defining those takes longer than appending a record.
 
--- How many seqs have no record, when the guard is of this epoch.
+-- How many seqs have no record. False if the guard is missing or has another epoch.
 local function dropped_of(guard, epoch)
   if guard == epoch then return 0 end
   local start = epoch .. ':'
   return guard and string.sub(guard, 1, #start) == start and tonumber(string.sub(guard, #start + 1))
 end
 
--- What is the newest seq if these arguments are pushed.
-local function push_given(id, dropped, count)
+-- Pushes the next \`count\` arguments, and returns the newest seq.
+local function push_args(id, dropped, count)
   local key = P .. ':j:' .. id
-  if count == 1 then return call('RPUSH', key, given[at + 1]) + dropped end
+  if count == 1 then return call('RPUSH', key, args[at + 1]) + dropped end
   local length
-  for first = 1, count, GIVEN_MAX do
-    length = call('RPUSH', key, unpack(given, at + first, at + math.min(first + GIVEN_MAX - 1, count)))
+  for first = 1, count, ARGS_MAX do
+    length = call('RPUSH', key, unpack(args, at + first, at + math.min(first + ARGS_MAX - 1, count)))
   end
   return length + dropped
 end
 
-local function is_pushed(id, guard, epoch, last, count)
+-- Returns false, without a write, if the guard or the length of the journal does not match.
+local function try_push(id, guard, epoch, last, count)
   local dropped = dropped_of(guard, epoch)
   if not dropped then return false end
-  if push_given(id, dropped, count) == last then return true end
+  if push_args(id, dropped, count) == last then return true end
   call('LTRIM', P .. ':j:' .. id, 0, -count - 1)
   return false
 end
 
--- Those that were not pushed: each with its place, and as it is appended where the whole head is looked at.
+-- Returns the appends that were not pushed, each with its position. \`append_plain\` applies or refuses them by the head.
 local function push_plain()
-  local count, left = num(), {}
+  local count, failed = num(), {}
   local ids, guards, first = at, nil, 0
   at = at + count
-  local done, last_alike, epoch, pushed = 0, 0, nil, 0
+  local done, group_end, epoch, pushed = 0, 0, nil, 0
   while done < count do
-    if done == last_alike then
+    if done == group_end then
       epoch, pushed = arg(), num()
-      last_alike = done + num()
+      group_end = done + num()
     end
-    if done % GIVEN_MAX == 0 then
+    if done % ARGS_MAX == 0 then
       first = done
-      guards = call('HMGET', P .. ':g', unpack(given, ids + done + 1, ids + math.min(done + GIVEN_MAX, count)))
+      guards = call('HMGET', P .. ':g', unpack(args, ids + done + 1, ids + math.min(done + ARGS_MAX, count)))
     end
     done = done + 1
-    local id, last = given[ids + done], num()
-    if is_pushed(id, guards[done - first], epoch, last, pushed) then
+    local id, last = args[ids + done], num()
+    if try_push(id, guards[done - first], epoch, last, pushed) then
       at = at + pushed
     else
       local t = { run_id = id, epoch = tonumber(epoch), first = last - pushed + 1, records = {} }
       for k = 1, pushed do t.records[k] = arg() end
-      left[#left + 1] = { done, t }
+      failed[#failed + 1] = { done, t }
     end
   end
-  return left
+  return failed
 end
 
-local left_plain = {}
+local unpushed = {}
 if ARGV[1] == 'commit' then
-  left_plain = push_plain()
-  if #left_plain == 0 and given[at + 1] == '0' then return { now, {}, {}, {}, {} } end
+  unpushed = push_plain()
+  if #unpushed == 0 and args[at + 1] == '0' then return { now, {}, {}, {}, {} } end
 end
 `,
   /** `prelude.lua` */
@@ -1083,13 +1085,13 @@ end
 
 local P = KEYS[1]
 local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
-local given, at = ARGV, 5
--- How many arguments a command gets at most; an even number.
-local GIVEN_MAX = 1000
+local args, at = ARGV, 5
+-- The maximum number of arguments of one command. Even, so that pairs stay together.
+local ARGS_MAX = 1000
 
 local function arg()
   at = at + 1
-  return given[at]
+  return args[at]
 end
 local function num() return tonumber(arg()) end
 local function num_or_null()
@@ -1120,12 +1122,12 @@ end
 
 local function whole(n) return string.format('%.0f', n) end
 
--- Sorts as the number does, so that members of equal score are in the order in which they were made.
+-- Zero-padded, so that members with equal scores sort by number.
 local function ordered(n, id) return string.format('%016.0f', n) .. id end
 local ORDERED_LENGTH = 16
 
 local heads = {}
-local receive, name_segment
+local deliver_entry, name_segment
 local runs, journal, inbox, topics, events, letters, documents, workers = {}, {}, {}, {}, {}, {}, {}, {}
 
 function runs.head(id)
@@ -1138,7 +1140,7 @@ function runs.head(id)
   return h
 end
 
--- A whole run, as it is answered: the head, then what lies beside it.
+-- A whole run, as replies contain it: head, facts, input, outcome, wait.
 function runs.get(id)
   local row = call('HMGET', P .. ':r:' .. id, 'h', 'f', 'i', 'o', 'w')
   if not row[1] then return false end
@@ -1155,13 +1157,13 @@ function runs.due_key(owner, workflow, version)
   return P .. ':df:' .. whole(version) .. ':' .. workflow
 end
 
--- A record begins with its seq, behind a bracket.
+-- A record is a JSON array whose first item is its seq.
 function journal.seq(record) return tonumber(string.match(record, '%d+')) end
 
--- Each seq has a record, except those that were dropped, which the head counts. The base when there is no record.
+-- The head counts the seqs without a record, so the length of the list gives the newest seq. The base seq if there is no record.
 function journal.newest_seq(h) return call('LLEN', P .. ':j:' .. h[ID]) + h[DROPPED] end
 
--- The records after this seq. Seqs only grow, so there are at most as many as there are numbers.
+-- The records after this seq. Seqs only grow, so at most \`newest - seq\` records follow.
 function journal.tail(h, newest, seq)
   if newest <= seq then return {} end
   local tail, kept = call('LRANGE', P .. ':j:' .. h[ID], seq - newest, -1), {}
@@ -1171,7 +1173,7 @@ function journal.tail(h, newest, seq)
   return kept
 end
 
--- What has not been received, in order of arrival.
+-- The entries that the run has not received, in order of arrival.
 function inbox.open(id)
   local rows = call('HGETALL', P .. ':b:' .. id)
   local entries = {}
@@ -1234,12 +1236,12 @@ end
 
 function read.entry() return { arg(), arg(), arg(), arg(), text_or_null(), num(), arg() } end
 
--- The words that it was read from go along, where it may have to be sent on.
+-- With several partitions, \`words\` contains the post's arguments, to forward it.
 function read.post()
   local first = at + 1
   local post = read.post_body(arg())
   post.words = {}
-  if PLACES > 1 then for i = first, at do post.words[#post.words + 1] = given[i] end end
+  if PARTITIONS > 1 then for i = first, at do post.words[#post.words + 1] = args[i] end end
   return post
 end
 
@@ -1317,10 +1319,10 @@ function read.journal_change()
     }
 end
 
-local told, is_told = {}, {}
-local function note(id)
-  if not is_told[id] then told[#told + 1] = id end
-  is_told[id] = true
+local hinted, is_hinted = {}, {}
+local function hint(id)
+  if not is_hinted[id] then hinted[#hinted + 1] = id end
+  is_hinted[id] = true
 end
 
 local NONE = {}
@@ -1334,13 +1336,13 @@ function read.append()
     t.trim, t.taken, t.inbox, t.not_before, t.undo, t.documents =
       read.ranges(), list(), num_or_null(), num_or_null(), text_or_null(), read.documents()
   end
-  if t.state then note(t.run_id) end
+  if t.state then hint(t.run_id) end
   return apply_append(t)
 end
 
 function read.create()
   local run = read.run()
-  note(run.id)
+  hint(run.id)
   return apply_create(run, read.history())
 end
 
@@ -1349,7 +1351,7 @@ function read.control()
     run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
     state = read.state(), posts = read.posts(),
   }
-  note(t.run_id)
+  hint(t.run_id)
   return apply_control(t)
 end
 
@@ -1367,11 +1369,11 @@ end
 
 local HINTED_MAX = 100
 
--- A hint for other processes: the runs that may have changed, or that there are too many to name.
-local function tell()
-  for _, id in ipairs(wake_order) do note(id) end
-  if #told == 0 then return end
-  call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
+-- Publishes a hint for other processes: the runs that may have changed, or null if there are more than HINTED_MAX.
+local function publish_hint()
+  for _, id in ipairs(wake_order) do hint(id) end
+  if #hinted == 0 then return end
+  call('PUBLISH', P .. ':hints', ARGV[3] .. (#hinted > HINTED_MAX and 'null' or cjson.encode(hinted)))
 end
 
 local function woken()
@@ -1380,14 +1382,16 @@ local function woken()
   return found
 end
 
--- Of plain appends those are answered that were not pushed: the place, then the answer.
+-- The reply contains only plain appends that the fast path did not push: the position, then the answer.
 local function commit()
-  local others, answers = {}, {}
-  for i, left in ipairs(left_plain) do others[2 * i - 1], others[2 * i] = left[1], append_plain(left[2]) end
+  local plain_answers, answers = {}, {}
+  for i, failed in ipairs(unpushed) do
+    plain_answers[2 * i - 1], plain_answers[2 * i] = failed[1], append_plain(failed[2])
+  end
   for i = 1, num() do answers[i] = read[arg()]() end
   runs.flush()
-  tell()
-  return { now, answers, woken(), outgoing(), others }
+  publish_hint()
+  return { now, answers, woken(), outgoing(), plain_answers }
 end
 
 if ARGV[1] == 'commit' then return commit() end
@@ -1397,8 +1401,8 @@ if ARGV[1] == 'commit' then return commit() end
 
 local SCANNED_MAX = 500
 
--- By bytes, as a sorted set has its members; the comparison of the language depends on the server's locale.
-local function is_below(a, b)
+-- Compares by bytes, as sorted sets do. The comparison operator of Lua depends on the server's locale.
+local function is_less(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
     if x ~= y then return x < y end
@@ -1406,30 +1410,31 @@ local function is_below(a, b)
   return #a < #b
 end
 
-local function named(items)
+local function set_of(items)
   local set = {}
   for _, item in ipairs(items) do set[item] = true end
   return set
 end
 
-local function fits(h, statuses, workflow)
+local function matches(h, statuses, workflow)
   return h and statuses[h[STATUS]] and (not workflow or h[WORKFLOW] == workflow)
 end
 
 local read = {}
 
--- Runs of a set, newest first, below a place; looks at a bounded number and says where it stopped.
+-- Runs of an index, newest first, after a position. Reads at most about SCANNED_MAX runs. Returns the position where it stopped, and 1
+-- at the end of the index.
 function read.scan()
-  local key, min, max, below = P .. arg(), arg(), arg(), text_or_null()
-  local limit, statuses, workflow = num(), named(list()), text_or_null()
-  local found, offset, looked, score, id = {}, 0, 0, '', ''
-  while looked < SCANNED_MAX do
+  local key, min, max, after_id = P .. arg(), arg(), arg(), text_or_null()
+  local limit, statuses, workflow = num(), set_of(list()), text_or_null()
+  local found, offset, scanned, score, id = {}, 0, 0, '', ''
+  while scanned < SCANNED_MAX do
     local rows = call('ZREVRANGEBYSCORE', key, max, min, 'WITHSCORES', 'LIMIT', offset, SCANNED_MAX)
     for i = 1, #rows, 2 do
       id, score = rows[i], rows[i + 1]
-      if not below or score ~= max or is_below(id, below) then
-        looked = looked + 1
-        if fits(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
+      if not after_id or score ~= max or is_less(id, after_id) then
+        scanned = scanned + 1
+        if matches(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
         if #found == limit then return { found, score, id, 0 } end
       end
     end
@@ -1439,14 +1444,14 @@ function read.scan()
   return { found, score, id, 0 }
 end
 
--- How many fit among a bounded number of them, from this rank on; then the rank to go on from, or nothing. Where all fit they
--- need not be looked at.
+-- Counts the matching runs among SCANNED_MAX members of an index from this rank on. Returns the rank to continue from, or false at the
+-- end. If all members match (\`exact\`), no run is read.
 function read.count()
   local key, min, max, offset, exact = P .. arg(), arg(), arg(), num(), arg()
   if exact == '1' then return { call('ZCOUNT', key, min, max), false } end
-  local statuses, workflow, count = named(list()), text_or_null(), 0
+  local statuses, workflow, count = set_of(list()), text_or_null(), 0
   local ids = call('ZRANGEBYSCORE', key, min, max, 'LIMIT', offset, SCANNED_MAX)
-  for _, id in ipairs(ids) do if fits(runs.head(id), statuses, workflow) then count = count + 1 end end
+  for _, id in ipairs(ids) do if matches(runs.head(id), statuses, workflow) then count = count + 1 end end
   return { count, #ids == SCANNED_MAX and offset + SCANNED_MAX }
 end
 
@@ -1529,23 +1534,23 @@ function read.time() return { now } end
 return (read[ARGV[1]] or partition_reads[ARGV[1]])()
 `,
   /** `run-rows.lua` */
-  runRows: `-- Runs while they change. A head is read once, and written once when the script ends. So a batch writes each run once, and updates each
--- index set once for all runs, from the run's state before and after.
+  runRows: `-- Runs during a commit. Each head is read once, and written once at the end. So a batch writes each run once, and updates each index set
+-- once for all runs, by comparing the state before and after.
 --
--- A guard is all that an append of records needs of an open run: its epoch and, after a colon, how many seqs of its journal have no
--- record, unless none. The guards of many runs are read in one command.
+-- The guard of an open run has what an append of records must check: the epoch. If seqs of the journal have no record, a colon and their
+-- number follow. One command reads the guards of many runs.
 --
--- Keys: \`r:\` the run, \`g\` guards, \`do:\` due runs by owner, \`df:\` due runs without an owner by version and workflow, \`hl:\` runs that
--- their owner executes, \`o:\` its other runs, \`lo\` and \`le:\` open and ended runs, \`lw:\` and \`lt:\` runs by workflow and tag, \`ch:\` children,
--- \`cx:\` other partitions that have children, \`c\` counters.
+-- Keys: \`r:\` the run, \`g\` guards, \`do:\` due runs by owner, \`df:\` due runs without an owner by version and workflow, \`hl:\` runs that an
+-- owner executes, \`o:\` other runs of an owner, \`lo\` and \`le:\` open and ended runs, \`lw:\` and \`lt:\` runs by workflow and tag, \`ch:\`
+-- children, \`cx:\` other partitions that have children, \`c\` counters.
 
 local before, fields, changed, awaits = {}, {}, {}, {}
 local last_key
 
--- The status of a run that is worked on, or is to be.
+-- The status of a run that an owner executes, or that can be claimed.
 local function working_status(h) return h[UNDO] == 'underWay' and 'compensating' or 'running' end
 
--- Whether its owner has it in its hands: a run that is compensating rests while its row has a wait.
+-- Whether the owner executes the run. A compensating run with a wait is suspended.
 local function is_working(h)
   return h[STATUS] == 'running' or (h[STATUS] == 'compensating' and not h[WAITS])
 end
@@ -1555,7 +1560,7 @@ local function guard_of(h)
   return h[DROPPED] == 0 and whole(h[EPOCH]) or whole(h[EPOCH]) .. ':' .. whole(h[DROPPED])
 end
 
--- Called before the first change of a head.
+-- Must be called before the first change of a head.
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
@@ -1584,7 +1589,7 @@ function runs.set_wait(h, wait)
   h[WAITS] = wait and true or false
 end
 
--- Whether children wake the run, then the names of messages that do; false when it waits for nothing.
+-- Whether the end of a child wakes the run, then the names of messages that wake it. False if it has no wait.
 function runs.awaited(h)
   local id = h[ID]
   if awaits[id] == nil then
@@ -1608,29 +1613,29 @@ function runs.insert(run, h)
   if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
 end
 
--- By key, what is added to a sorted set and what leaves it. The sets to add to and to leave are never the same for one run.
-local entering, leaving = {}, {}
+-- Members to add to and to remove from sorted sets, by key. A run never enters and leaves the same set in one commit.
+local additions, removals = {}, {}
 
-local function enter(key, score, member)
-  local some = entering[key]
+local function add_member(key, score, member)
+  local some = additions[key]
   if not some then
     some = { n = 0 }
-    entering[key] = some
+    additions[key] = some
   end
   local n = some.n
   some[n + 1], some[n + 2], some.n = whole(score), member, n + 2
 end
 
-local function leave(key, member)
-  local some = leaving[key] or {}
-  leaving[key] = some
+local function remove_member(key, member)
+  local some = removals[key] or {}
+  removals[key] = some
   some[#some + 1] = member
 end
 
--- A command with many arguments, as few times as may be.
-local function call_with(command, key, args)
-  for first = 1, #args, GIVEN_MAX do
-    call(command, key, unpack(args, first, math.min(first + GIVEN_MAX - 1, #args)))
+-- Calls a command with many arguments, in as few calls as possible.
+local function call_with(command, key, values)
+  for first = 1, #values, ARGS_MAX do
+    call(command, key, unpack(values, first, math.min(first + ARGS_MAX - 1, #values)))
   end
 end
 
@@ -1639,35 +1644,36 @@ local function flush_due(h, was)
   local new = h[WAKE_AT] and runs.due_key(h[OWNER], h[WORKFLOW], h[VERSION])
   if not old and not new then return end
   local member = ordered(h[KEY], h[ID])
-  if old and old ~= new then leave(old, member) end
-  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then enter(new, h[WAKE_AT], member) end
+  if old and old ~= new then remove_member(old, member) end
+  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then add_member(new, h[WAKE_AT], member) end
 end
 
-local function owned_key(owner, is_at_work)
-  return owner and P .. (is_at_work and ':hl:' or ':o:') .. owner
+local function owned_key(owner, is_executed)
+  return owner and P .. (is_executed and ':hl:' or ':o:') .. owner
 end
 
 local function flush_owner(h, was)
   local old, new = was and owned_key(was[1], was[6]), owned_key(h[OWNER], is_working(h))
   if old == new then return end
-  if old then leave(old, h[ID]) end
-  if new then enter(new, h[KEY], h[ID]) end
+  if old then remove_member(old, h[ID]) end
+  if new then add_member(new, h[KEY], h[ID]) end
 end
 
 local function flush_lists(h, was)
   local id, created = h[ID], h[CREATED_AT]
   local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
   if old ~= new then
-    if old then leave(old, id) end
-    enter(new, created, id)
+    if old then remove_member(old, id) end
+    add_member(new, created, id)
   end
   local workflow = was and was[3]
   if workflow ~= h[WORKFLOW] then
-    if workflow then leave(P .. ':lw:' .. workflow, id) end
-    enter(P .. ':lw:' .. h[WORKFLOW], created, id)
+    if workflow then remove_member(P .. ':lw:' .. workflow, id) end
+    add_member(P .. ':lw:' .. h[WORKFLOW], created, id)
   end
 end
 
+-- Guards to write, and runs whose guards are deleted.
 local opened, closed = {}, {}
 
 local function flush_guard(h, was)
@@ -1693,12 +1699,12 @@ function runs.flush()
       flush_guard(h, was)
     end
   end
-  for key, members in pairs(leaving) do call_with('ZREM', key, members) end
-  for key, members in pairs(entering) do call_with('ZADD', key, members) end
+  for key, members in pairs(removals) do call_with('ZREM', key, members) end
+  for key, members in pairs(additions) do call_with('ZADD', key, members) end
   call_with('HDEL', P .. ':g', closed)
   call_with('HSET', P .. ':g', opened)
   if last_key then call('HSET', P .. ':c', 'key', whole(last_key)) end
-  before, fields, changed, entering, leaving, opened, closed = {}, {}, {}, {}, {}, {}, {}
+  before, fields, changed, additions, removals, opened, closed = {}, {}, {}, {}, {}, {}, {}
 end
 
 function runs.children(id)
@@ -1711,7 +1717,7 @@ function runs.children(id)
   return found
 end
 
--- With everything that belongs to it. It has ended, so nobody owns it and it is due to nobody.
+-- Deletes an ended run with all rows that belong to it. An ended run has no owner and is in no set of due runs.
 function runs.remove(h)
   local id = h[ID]
   local tags = call('HGET', P .. ':r:' .. id, 'g')
@@ -1747,14 +1753,14 @@ function journal.append(h, records)
   push(h, records)
 end
 
--- To be called where the journal was changed otherwise than by appending the next record.
+-- Must be called after any change of the journal other than an append of the next record.
 local function recount(h, seq)
   runs.touch(h)
   newest[h[ID]] = seq
   h[DROPPED] = seq - call('LLEN', P .. ':j:' .. h[ID])
 end
 
--- Records that lack the bracket and their seq: they get it here, those that are given or the next.
+-- Appends records that lack their opening bracket and seq. They get the given seqs, or the next ones.
 function journal.add(h, records, seqs)
   local seq, numbered = journal.newest(h), {}
   for i, record in ipairs(records) do
@@ -1769,7 +1775,7 @@ local function drop_tail(h, count)
   if count > 0 then call('LTRIM', P .. ':j:' .. h[ID], 0, -count - 1) end
 end
 
--- Removes the records up to this seq, which is the base from here on.
+-- Deletes the records up to this seq, which becomes the base seq.
 function journal.cut(h, seq)
   local last = journal.newest(h)
   local kept = #journal.tail(h, last, seq)
@@ -1778,14 +1784,15 @@ function journal.cut(h, seq)
   recount(h, kept == 0 and seq or last)
 end
 
--- Removes the records after this seq.
+-- Deletes the records after this seq.
 function journal.cut_after(h, seq)
   drop_tail(h, #journal.tail(h, journal.newest(h), seq))
   local last = call('LINDEX', P .. ':j:' .. h[ID], -1)
   recount(h, last and journal.seq(last) or h[BASE_SEQ])
 end
 
--- Removes these records and puts back what follows them: they are near the end, and the newest is never among them.
+-- Deletes the records from one seq to another, and pushes the records after them again. They are near the end of the journal, and
+-- the newest record is never among them.
 function journal.trim(h, from, to)
   local tail = journal.tail(h, journal.newest(h), from - 1)
   local kept = {}
@@ -1798,7 +1805,7 @@ end
 local function known_field(kind, id) return kind .. ':' .. id end
 local function received_member(run, field) return #run .. ':' .. run .. field end
 
--- False, and nothing is added, when the run has had an entry of this kind and id.
+-- Returns false, without a write, if the run has or had an entry of this kind and id.
 function inbox.add(h, n, e)
   local id = h[ID]
   if call('HSETNX', P .. ':k:' .. id, known_field(e[1], e[2]), whole(n)) == 0 then return false end
@@ -1806,7 +1813,7 @@ function inbox.add(h, n, e)
   return true
 end
 
--- As add, also for what the run has had and taken; false, and nothing is added, when it lies there.
+-- Like \`add\`, but also adds an entry that the run has received. Returns false, without a write, if the entry is in the inbox.
 function inbox.restore(h, n, e)
   local id, field = h[ID], known_field(e[1], e[2])
   local had = call('HGET', P .. ':k:' .. id, field)
@@ -1852,7 +1859,7 @@ local function subscribed(h)
   return subscriptions[id]
 end
 
--- Behind those who wait already; one of them keeps its place.
+-- Adds the run behind the other waiters. A run that waits already keeps its position.
 function topics.queue(topic, id)
   if call('ZSCORE', P .. ':w:' .. topic, id) then return end
   call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), id)
@@ -1860,14 +1867,14 @@ end
 
 function topics.unqueue(topic, id) call('ZREM', P .. ':w:' .. topic, id) end
 
--- A topic of another partition is asked there: what is pending comes as what arrives later does.
-function topics.ask(h, topic)
+-- Subscribes to a topic of another partition. That partition sends pending events as it sends later ones.
+function topics.request(h, topic)
   local seen = whole(topics.seen(h, topic))
-  send(place_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
+  send(partition_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
 end
 
 local function unsubscribe(h, topic)
-  if is_here(topic) then topics.unqueue(topic, h[ID]) else send(place_of(topic), { 'leave', topic, h[ID] }) end
+  if is_local(topic) then topics.unqueue(topic, h[ID]) else send(partition_of(topic), { 'leave', topic, h[ID] }) end
 end
 
 function topics.is_subscribed(h, wanted)
@@ -1875,7 +1882,7 @@ function topics.is_subscribed(h, wanted)
   return false
 end
 
--- Makes the topics of the run exactly these; those that stay keep their place.
+-- Makes the run wait on exactly these topics. On topics that it waits on already it keeps its position.
 function topics.subscribe(h, wanted)
   local keep, had = {}, {}
   for _, topic in ipairs(wanted) do keep[topic] = true end
@@ -1884,7 +1891,7 @@ function topics.subscribe(h, wanted)
     if not keep[topic] then unsubscribe(h, topic) end
   end
   for _, topic in ipairs(wanted) do
-    if is_here(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.ask(h, topic) end
+    if is_local(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.request(h, topic) end
   end
   subscriptions[h[ID]] = wanted
   h[TOPICS] = #wanted
@@ -1903,7 +1910,7 @@ function topics.waiters(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, -1)
 function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
 function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end
 
--- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted, its number.
+-- A dead letter: id, kind, target, name, value, reason, status, sent at, dead at, id of the post, number.
 function letters.insert(letter)
   local key = P .. ':l:' .. letter[1]
   if call('EXISTS', key) == 1 then return end
@@ -1925,7 +1932,7 @@ function letters.remove_before(dead_before, limit)
   return #members
 end
 
--- A document: kind, id, run, body, then the four attributes.
+-- A document: kind, id, run, body, four attributes.
 local ATTRIBUTES = { a = 5, b = 6, c = 7, d = 8 }
 
 function documents.remove(kind, id)
@@ -1933,8 +1940,8 @@ function documents.remove(kind, id)
   if not d then return end
   call('DEL', documents.key(kind, id))
   call('ZREM', P .. ':dk:' .. kind, id)
-  for name, place in pairs(ATTRIBUTES) do
-    if d[place] then call('ZREM', documents.attribute_key(kind, name, d[place]), id) end
+  for name, index in pairs(ATTRIBUTES) do
+    if d[index] then call('ZREM', documents.attribute_key(kind, name, d[index]), id) end
   end
   if d[3] then call('SREM', P .. ':dr:' .. d[3], pack({ kind, id })) end
 end
@@ -1944,8 +1951,8 @@ function documents.put(d)
   documents.remove(kind, id)
   call('SET', documents.key(kind, id), pack(d))
   call('ZADD', P .. ':dk:' .. kind, 0, id)
-  for name, place in pairs(ATTRIBUTES) do
-    if d[place] then call('ZADD', documents.attribute_key(kind, name, d[place]), 0, id) end
+  for name, index in pairs(ATTRIBUTES) do
+    if d[index] then call('ZADD', documents.attribute_key(kind, name, d[index]), 0, id) end
   end
   if d[3] then call('SADD', P .. ':dr:' .. d[3], pack({ kind, id })) end
 end
@@ -1954,7 +1961,7 @@ function documents.create(d)
   if not documents.get(d[1], d[2]) then documents.put(d) end
 end
 
--- The four attributes; one that is false stays as it was.
+-- Sets the four attributes. An attribute whose mark is false keeps its value.
 function documents.mark(kind, id, marks)
   local d = documents.get(kind, id)
   if not d then return end
@@ -1962,7 +1969,7 @@ function documents.mark(kind, id, marks)
   documents.put(d)
 end
 
--- A run's documents that are open are cancelled.
+-- Cancels the open documents of a run.
 function documents.close_of(run)
   for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
     local name = unpacked(member)
@@ -1983,7 +1990,7 @@ function documents.remove_of(run)
   end
 end
 
--- Who owns a run has a row; one that was taken for dead gets one whose time is over.
+-- Ensures that an owner has a row. A worker without one, for example because its lease expired, gets an expired lease.
 function workers.register(worker)
   if workers.registered == worker then return end
   workers.registered = worker
@@ -1999,10 +2006,10 @@ end
   workerReads: `-- Reads of a worker: the runs that it owns, and when the next run is due. Part of both scripts, after the prelude.
 
 -- Guards of open runs, in the order of their ids.
-local function guards_of(ids)
+local function read_guards(ids)
   local found = {}
-  for first = 1, #ids, GIVEN_MAX do
-    local last = math.min(first + GIVEN_MAX - 1, #ids)
+  for first = 1, #ids, ARGS_MAX do
+    local last = math.min(first + ARGS_MAX - 1, #ids)
     local some = call('HMGET', P .. ':g', unpack(ids, first, last))
     for i = first, last do found[i] = some[i - first + 1] end
   end
@@ -2011,7 +2018,7 @@ end
 
 local function owned_by(worker)
   local ids, owned = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
-  for i, guard in ipairs(guards_of(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
+  for i, guard in ipairs(read_guards(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
   return owned
 end
 
@@ -2026,7 +2033,7 @@ local function next_due(worker, workflows)
   return earliest
 end
 
--- When the first of the other workers is taken for dead.
+-- When the first lease of another worker expires.
 local function next_expiry(worker)
   local rows = call('ZRANGE', P .. ':wk', 0, 1, 'WITHSCORES')
   return rows[1] ~= worker and rows[2] or rows[4] or false

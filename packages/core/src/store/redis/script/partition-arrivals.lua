@@ -1,7 +1,8 @@
--- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A waiting run asks the topic;
--- the topic delivers an event to it; a run that stopped waiting returns the event.
+-- Messages from other partitions: posts, and the exchange between runs and topics of different partitions. A run subscribes to a topic
+-- (`subscribe`) and unsubscribes (`leave`). The topic delivers an event to the run (`hand`). A run that does not wait any more returns
+-- the event (`return`).
 --
--- Keys: `hw`, by partition, the number of the last message taken from it.
+-- Keys: `hw`, by partition, the number of the last message received from it.
 
 local arrivals = {}
 
@@ -14,15 +15,15 @@ function arrivals.subscribe()
   end
   local value = e.value
   events.mark_received(e, id)
-  events.hand(id, e, value)
+  events.deliver_to(id, e, value)
 end
 
--- A run of this partition has a child in another, and did not start it itself.
+-- A caller, not the parent, created a child of a run of this partition in another one.
 function arrivals.child() call('SADD', P .. ':cx:' .. arg(), arg()) end
 
 function arrivals.leave() topics.unqueue(arg(), arg()) end
 
--- An event that the run has had brings nothing: it still waits, so it asks again.
+-- A run does not receive the same event twice. It still waits then, so it subscribes again.
 function arrivals.hand()
   local id, e = arg(), read.entry()
   local consume, n = arg(), num_or_null()
@@ -30,7 +31,7 @@ function arrivals.hand()
   local h, topic = runs.head(id), e[3]
   if h and not is_terminal(h[STATUS]) and topics.is_subscribed(h, topic) then
     if n and n > topics.seen(h, topic) then topics.set_seen(h, topic, n) end
-    if receive(h, e, consume == 'one')[1] == 'duplicate' then topics.ask(h, topic) end
+    if deliver_entry(h, e, consume == 'one')[1] == 'duplicate' then topics.request(h, topic) end
   else
     events.return_event(id, h and h[STATUS], e)
   end
@@ -38,16 +39,16 @@ end
 
 arrivals['return'] = function()
   local event_id, id, status = arg(), arg(), text_or_null()
-  local given_back = { id = event_id, topic = arg() }
+  local returned = { id = event_id, topic = arg() }
   local value = arg()
-  given_back.at, given_back.consume, given_back.deliver = num(), arg(), arg()
-  given_back.expire, given_back.max = num(), num()
+  returned.at, returned.consume, returned.deliver = num(), arg(), arg()
+  returned.expire, returned.max = num(), num()
   local e = events.get(event_id)
-  if e then events.take_back(e, id, status, value) else events.take_back_forgotten(given_back, id, status, value) end
+  if e then events.take_back(e, id, status, value) else events.take_back_pruned(returned, id, status, value) end
 end
 
 local function arrive(words)
-  given, at = words, 0
+  args, at = words, 0
   local arrival = arrivals[words[1]]
   if not arrival then
     apply_post(read.post())
@@ -57,25 +58,25 @@ local function arrive(words)
   arrival()
 end
 
--- Messages of one partition's outbox, from the oldest on; those that were taken before are passed over.
+-- Receives messages of another partition's outbox, oldest first. Messages that were received before are skipped.
 local function deliver()
   local source, messages = arg(), list()
-  local taken = tonumber(call('HGET', P .. ':hw', source) or 0)
+  local received_last = tonumber(call('HGET', P .. ':hw', source) or 0)
   for _, message in ipairs(messages) do
     local gap = string.find(message, ' ', 1, true)
     local n = tonumber(string.sub(message, 1, gap - 1))
-    if n > taken then
-      taken = n
+    if n > received_last then
+      received_last = n
       arrive(cjson.decode(string.sub(message, gap + 1)))
     end
   end
-  call('HSET', P .. ':hw', source, whole(taken))
+  call('HSET', P .. ':hw', source, whole(received_last))
   runs.flush()
-  tell()
-  return { now, woken(), outgoing(), whole(taken) }
+  publish_hint()
+  return { now, woken(), outgoing(), whole(received_last) }
 end
 
--- Removes ended runs that are named, with all that belongs to them.
+-- Deletes these runs if they ended before the time and have no child here.
 local function remove_named()
   local ended_before, removed = num(), 0
   for _, id in ipairs(list()) do

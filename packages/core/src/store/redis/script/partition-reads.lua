@@ -1,4 +1,4 @@
--- Reads for other partitions: outboxes that are not empty, and runs that other partitions still need.
+-- Reads for other partitions: outboxes that are not empty, and runs that retention may delete.
 
 local ENDED_READ = 200
 local OUTBOX_READ = 100
@@ -6,15 +6,15 @@ local partition_reads = {}
 
 function partition_reads.outbox()
   local found = {}
-  for place = 0, tonumber(ARGV[5]) - 1 do
-    local messages = call('ZRANGE', P .. ':ob:' .. place, 0, OUTBOX_READ - 1)
-    if #messages > 0 then found[#found + 1] = { place, messages } end
+  for partition = 0, tonumber(ARGV[5]) - 1 do
+    local messages = call('ZRANGE', P .. ':ob:' .. partition, 0, OUTBOX_READ - 1)
+    if #messages > 0 then found[#found + 1] = { partition, messages } end
   end
   return found
 end
 
--- Runs of a status that ended before a time, among a bounded number in the order of their age, from this rank on; then the rank
--- to go on from, or nothing. One that was made after that time has not ended before it.
+-- Runs of a status that ended before a time. Reads at most ENDED_READ runs from this rank on, oldest first. Returns the rank to continue
+-- from, or false at the end. The end is also the first run that was created at or after the time: it has not ended before it.
 function partition_reads.ended()
   local status, ended_before, offset = arg(), num(), num()
   local rows = call('ZRANGE', P .. ':le:' .. status, offset, offset + ENDED_READ - 1, 'WITHSCORES')
@@ -29,15 +29,15 @@ function partition_reads.ended()
   return { found, #rows == 2 * ENDED_READ and offset + ENDED_READ }
 end
 
--- Which of these have children here.
+-- Those of these runs that have children in this partition.
 function partition_reads.parents()
   local found = {}
   for _, id in ipairs(list()) do if call('EXISTS', P .. ':ch:' .. id) == 1 then found[#found + 1] = id end end
   return found
 end
 
--- What is above a run: its parent, when it was made and began, its status; nothing when it is not there.
-function partition_reads.above()
+-- The fields of an ancestor that retention needs: parent, created at, started at, status. False if the run does not exist.
+function partition_reads.ancestor()
   local h = runs.head(arg())
   return h and { h[PARENT], h[CREATED_AT], h[STARTED_AT], h[STATUS] }
 end

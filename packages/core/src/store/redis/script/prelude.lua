@@ -6,13 +6,13 @@
 
 local P = KEYS[1]
 local call, pack, unpacked = redis.call, cmsgpack.pack, cmsgpack.unpack
-local given, at = ARGV, 5
--- How many arguments a command gets at most; an even number.
-local GIVEN_MAX = 1000
+local args, at = ARGV, 5
+-- The maximum number of arguments of one command. Even, so that pairs stay together.
+local ARGS_MAX = 1000
 
 local function arg()
   at = at + 1
-  return given[at]
+  return args[at]
 end
 local function num() return tonumber(arg()) end
 local function num_or_null()
@@ -43,12 +43,12 @@ end
 
 local function whole(n) return string.format('%.0f', n) end
 
--- Sorts as the number does, so that members of equal score are in the order in which they were made.
+-- Zero-padded, so that members with equal scores sort by number.
 local function ordered(n, id) return string.format('%016.0f', n) .. id end
 local ORDERED_LENGTH = 16
 
 local heads = {}
-local receive, name_segment
+local deliver_entry, name_segment
 local runs, journal, inbox, topics, events, letters, documents, workers = {}, {}, {}, {}, {}, {}, {}, {}
 
 function runs.head(id)
@@ -61,7 +61,7 @@ function runs.head(id)
   return h
 end
 
--- A whole run, as it is answered: the head, then what lies beside it.
+-- A whole run, as replies contain it: head, facts, input, outcome, wait.
 function runs.get(id)
   local row = call('HMGET', P .. ':r:' .. id, 'h', 'f', 'i', 'o', 'w')
   if not row[1] then return false end
@@ -78,13 +78,13 @@ function runs.due_key(owner, workflow, version)
   return P .. ':df:' .. whole(version) .. ':' .. workflow
 end
 
--- A record begins with its seq, behind a bracket.
+-- A record is a JSON array whose first item is its seq.
 function journal.seq(record) return tonumber(string.match(record, '%d+')) end
 
--- Each seq has a record, except those that were dropped, which the head counts. The base when there is no record.
+-- The head counts the seqs without a record, so the length of the list gives the newest seq. The base seq if there is no record.
 function journal.newest_seq(h) return call('LLEN', P .. ':j:' .. h[ID]) + h[DROPPED] end
 
--- The records after this seq. Seqs only grow, so there are at most as many as there are numbers.
+-- The records after this seq. Seqs only grow, so at most `newest - seq` records follow.
 function journal.tail(h, newest, seq)
   if newest <= seq then return {} end
   local tail, kept = call('LRANGE', P .. ':j:' .. h[ID], seq - newest, -1), {}
@@ -94,7 +94,7 @@ function journal.tail(h, newest, seq)
   return kept
 end
 
--- What has not been received, in order of arrival.
+-- The entries that the run has not received, in order of arrival.
 function inbox.open(id)
   local rows = call('HGETALL', P .. ':b:' .. id)
   local entries = {}

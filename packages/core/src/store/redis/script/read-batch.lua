@@ -31,12 +31,12 @@ end
 
 function read.entry() return { arg(), arg(), arg(), arg(), text_or_null(), num(), arg() } end
 
--- The words that it was read from go along, where it may have to be sent on.
+-- With several partitions, `words` contains the post's arguments, to forward it.
 function read.post()
   local first = at + 1
   local post = read.post_body(arg())
   post.words = {}
-  if PLACES > 1 then for i = first, at do post.words[#post.words + 1] = given[i] end end
+  if PARTITIONS > 1 then for i = first, at do post.words[#post.words + 1] = args[i] end end
   return post
 end
 
@@ -114,10 +114,10 @@ function read.journal_change()
     }
 end
 
-local told, is_told = {}, {}
-local function note(id)
-  if not is_told[id] then told[#told + 1] = id end
-  is_told[id] = true
+local hinted, is_hinted = {}, {}
+local function hint(id)
+  if not is_hinted[id] then hinted[#hinted + 1] = id end
+  is_hinted[id] = true
 end
 
 local NONE = {}
@@ -131,13 +131,13 @@ function read.append()
     t.trim, t.taken, t.inbox, t.not_before, t.undo, t.documents =
       read.ranges(), list(), num_or_null(), num_or_null(), text_or_null(), read.documents()
   end
-  if t.state then note(t.run_id) end
+  if t.state then hint(t.run_id) end
   return apply_append(t)
 end
 
 function read.create()
   local run = read.run()
-  note(run.id)
+  hint(run.id)
   return apply_create(run, read.history())
 end
 
@@ -146,7 +146,7 @@ function read.control()
     run_id = arg(), epoch = num(), control_id = arg(), undo = text_or_null(), journal = read.journal_change(),
     state = read.state(), posts = read.posts(),
   }
-  note(t.run_id)
+  hint(t.run_id)
   return apply_control(t)
 end
 
@@ -164,11 +164,11 @@ end
 
 local HINTED_MAX = 100
 
--- A hint for other processes: the runs that may have changed, or that there are too many to name.
-local function tell()
-  for _, id in ipairs(wake_order) do note(id) end
-  if #told == 0 then return end
-  call('PUBLISH', P .. ':hints', ARGV[3] .. (#told > HINTED_MAX and 'null' or cjson.encode(told)))
+-- Publishes a hint for other processes: the runs that may have changed, or null if there are more than HINTED_MAX.
+local function publish_hint()
+  for _, id in ipairs(wake_order) do hint(id) end
+  if #hinted == 0 then return end
+  call('PUBLISH', P .. ':hints', ARGV[3] .. (#hinted > HINTED_MAX and 'null' or cjson.encode(hinted)))
 end
 
 local function woken()
@@ -177,14 +177,16 @@ local function woken()
   return found
 end
 
--- Of plain appends those are answered that were not pushed: the place, then the answer.
+-- The reply contains only plain appends that the fast path did not push: the position, then the answer.
 local function commit()
-  local others, answers = {}, {}
-  for i, left in ipairs(left_plain) do others[2 * i - 1], others[2 * i] = left[1], append_plain(left[2]) end
+  local plain_answers, answers = {}, {}
+  for i, failed in ipairs(unpushed) do
+    plain_answers[2 * i - 1], plain_answers[2 * i] = failed[1], append_plain(failed[2])
+  end
   for i = 1, num() do answers[i] = read[arg()]() end
   runs.flush()
-  tell()
-  return { now, answers, woken(), outgoing(), others }
+  publish_hint()
+  return { now, answers, woken(), outgoing(), plain_answers }
 end
 
 if ARGV[1] == 'commit' then return commit() end

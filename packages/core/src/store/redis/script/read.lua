@@ -2,8 +2,8 @@
 
 local SCANNED_MAX = 500
 
--- By bytes, as a sorted set has its members; the comparison of the language depends on the server's locale.
-local function is_below(a, b)
+-- Compares by bytes, as sorted sets do. The comparison operator of Lua depends on the server's locale.
+local function is_less(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
     if x ~= y then return x < y end
@@ -11,30 +11,31 @@ local function is_below(a, b)
   return #a < #b
 end
 
-local function named(items)
+local function set_of(items)
   local set = {}
   for _, item in ipairs(items) do set[item] = true end
   return set
 end
 
-local function fits(h, statuses, workflow)
+local function matches(h, statuses, workflow)
   return h and statuses[h[STATUS]] and (not workflow or h[WORKFLOW] == workflow)
 end
 
 local read = {}
 
--- Runs of a set, newest first, below a place; looks at a bounded number and says where it stopped.
+-- Runs of an index, newest first, after a position. Reads at most about SCANNED_MAX runs. Returns the position where it stopped, and 1
+-- at the end of the index.
 function read.scan()
-  local key, min, max, below = P .. arg(), arg(), arg(), text_or_null()
-  local limit, statuses, workflow = num(), named(list()), text_or_null()
-  local found, offset, looked, score, id = {}, 0, 0, '', ''
-  while looked < SCANNED_MAX do
+  local key, min, max, after_id = P .. arg(), arg(), arg(), text_or_null()
+  local limit, statuses, workflow = num(), set_of(list()), text_or_null()
+  local found, offset, scanned, score, id = {}, 0, 0, '', ''
+  while scanned < SCANNED_MAX do
     local rows = call('ZREVRANGEBYSCORE', key, max, min, 'WITHSCORES', 'LIMIT', offset, SCANNED_MAX)
     for i = 1, #rows, 2 do
       id, score = rows[i], rows[i + 1]
-      if not below or score ~= max or is_below(id, below) then
-        looked = looked + 1
-        if fits(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
+      if not after_id or score ~= max or is_less(id, after_id) then
+        scanned = scanned + 1
+        if matches(runs.head(id), statuses, workflow) then found[#found + 1] = runs.get(id) end
         if #found == limit then return { found, score, id, 0 } end
       end
     end
@@ -44,14 +45,14 @@ function read.scan()
   return { found, score, id, 0 }
 end
 
--- How many fit among a bounded number of them, from this rank on; then the rank to go on from, or nothing. Where all fit they
--- need not be looked at.
+-- Counts the matching runs among SCANNED_MAX members of an index from this rank on. Returns the rank to continue from, or false at the
+-- end. If all members match (`exact`), no run is read.
 function read.count()
   local key, min, max, offset, exact = P .. arg(), arg(), arg(), num(), arg()
   if exact == '1' then return { call('ZCOUNT', key, min, max), false } end
-  local statuses, workflow, count = named(list()), text_or_null(), 0
+  local statuses, workflow, count = set_of(list()), text_or_null(), 0
   local ids = call('ZRANGEBYSCORE', key, min, max, 'LIMIT', offset, SCANNED_MAX)
-  for _, id in ipairs(ids) do if fits(runs.head(id), statuses, workflow) then count = count + 1 end end
+  for _, id in ipairs(ids) do if matches(runs.head(id), statuses, workflow) then count = count + 1 end end
   return { count, #ids == SCANNED_MAX and offset + SCANNED_MAX }
 end
 

@@ -1,20 +1,20 @@
--- Runs while they change. A head is read once, and written once when the script ends. So a batch writes each run once, and updates each
--- index set once for all runs, from the run's state before and after.
+-- Runs during a commit. Each head is read once, and written once at the end. So a batch writes each run once, and updates each index set
+-- once for all runs, by comparing the state before and after.
 --
--- A guard is all that an append of records needs of an open run: its epoch and, after a colon, how many seqs of its journal have no
--- record, unless none. The guards of many runs are read in one command.
+-- The guard of an open run has what an append of records must check: the epoch. If seqs of the journal have no record, a colon and their
+-- number follow. One command reads the guards of many runs.
 --
--- Keys: `r:` the run, `g` guards, `do:` due runs by owner, `df:` due runs without an owner by version and workflow, `hl:` runs that
--- their owner executes, `o:` its other runs, `lo` and `le:` open and ended runs, `lw:` and `lt:` runs by workflow and tag, `ch:` children,
--- `cx:` other partitions that have children, `c` counters.
+-- Keys: `r:` the run, `g` guards, `do:` due runs by owner, `df:` due runs without an owner by version and workflow, `hl:` runs that an
+-- owner executes, `o:` other runs of an owner, `lo` and `le:` open and ended runs, `lw:` and `lt:` runs by workflow and tag, `ch:`
+-- children, `cx:` other partitions that have children, `c` counters.
 
 local before, fields, changed, awaits = {}, {}, {}, {}
 local last_key
 
--- The status of a run that is worked on, or is to be.
+-- The status of a run that an owner executes, or that can be claimed.
 local function working_status(h) return h[UNDO] == 'underWay' and 'compensating' or 'running' end
 
--- Whether its owner has it in its hands: a run that is compensating rests while its row has a wait.
+-- Whether the owner executes the run. A compensating run with a wait is suspended.
 local function is_working(h)
   return h[STATUS] == 'running' or (h[STATUS] == 'compensating' and not h[WAITS])
 end
@@ -24,7 +24,7 @@ local function guard_of(h)
   return h[DROPPED] == 0 and whole(h[EPOCH]) or whole(h[EPOCH]) .. ':' .. whole(h[DROPPED])
 end
 
--- Called before the first change of a head.
+-- Must be called before the first change of a head.
 function runs.touch(h)
   local id = h[ID]
   if before[id] == nil then
@@ -53,7 +53,7 @@ function runs.set_wait(h, wait)
   h[WAITS] = wait and true or false
 end
 
--- Whether children wake the run, then the names of messages that do; false when it waits for nothing.
+-- Whether the end of a child wakes the run, then the names of messages that wake it. False if it has no wait.
 function runs.awaited(h)
   local id = h[ID]
   if awaits[id] == nil then
@@ -77,29 +77,29 @@ function runs.insert(run, h)
   if run.parent then call('ZADD', P .. ':ch:' .. run.parent, h[CREATED_AT], id) end
 end
 
--- By key, what is added to a sorted set and what leaves it. The sets to add to and to leave are never the same for one run.
-local entering, leaving = {}, {}
+-- Members to add to and to remove from sorted sets, by key. A run never enters and leaves the same set in one commit.
+local additions, removals = {}, {}
 
-local function enter(key, score, member)
-  local some = entering[key]
+local function add_member(key, score, member)
+  local some = additions[key]
   if not some then
     some = { n = 0 }
-    entering[key] = some
+    additions[key] = some
   end
   local n = some.n
   some[n + 1], some[n + 2], some.n = whole(score), member, n + 2
 end
 
-local function leave(key, member)
-  local some = leaving[key] or {}
-  leaving[key] = some
+local function remove_member(key, member)
+  local some = removals[key] or {}
+  removals[key] = some
   some[#some + 1] = member
 end
 
--- A command with many arguments, as few times as may be.
-local function call_with(command, key, args)
-  for first = 1, #args, GIVEN_MAX do
-    call(command, key, unpack(args, first, math.min(first + GIVEN_MAX - 1, #args)))
+-- Calls a command with many arguments, in as few calls as possible.
+local function call_with(command, key, values)
+  for first = 1, #values, ARGS_MAX do
+    call(command, key, unpack(values, first, math.min(first + ARGS_MAX - 1, #values)))
   end
 end
 
@@ -108,35 +108,36 @@ local function flush_due(h, was)
   local new = h[WAKE_AT] and runs.due_key(h[OWNER], h[WORKFLOW], h[VERSION])
   if not old and not new then return end
   local member = ordered(h[KEY], h[ID])
-  if old and old ~= new then leave(old, member) end
-  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then enter(new, h[WAKE_AT], member) end
+  if old and old ~= new then remove_member(old, member) end
+  if new and (old ~= new or was[2] ~= h[WAKE_AT]) then add_member(new, h[WAKE_AT], member) end
 end
 
-local function owned_key(owner, is_at_work)
-  return owner and P .. (is_at_work and ':hl:' or ':o:') .. owner
+local function owned_key(owner, is_executed)
+  return owner and P .. (is_executed and ':hl:' or ':o:') .. owner
 end
 
 local function flush_owner(h, was)
   local old, new = was and owned_key(was[1], was[6]), owned_key(h[OWNER], is_working(h))
   if old == new then return end
-  if old then leave(old, h[ID]) end
-  if new then enter(new, h[KEY], h[ID]) end
+  if old then remove_member(old, h[ID]) end
+  if new then add_member(new, h[KEY], h[ID]) end
 end
 
 local function flush_lists(h, was)
   local id, created = h[ID], h[CREATED_AT]
   local old, new = was and runs.list_key(was[5]), runs.list_key(h[STATUS])
   if old ~= new then
-    if old then leave(old, id) end
-    enter(new, created, id)
+    if old then remove_member(old, id) end
+    add_member(new, created, id)
   end
   local workflow = was and was[3]
   if workflow ~= h[WORKFLOW] then
-    if workflow then leave(P .. ':lw:' .. workflow, id) end
-    enter(P .. ':lw:' .. h[WORKFLOW], created, id)
+    if workflow then remove_member(P .. ':lw:' .. workflow, id) end
+    add_member(P .. ':lw:' .. h[WORKFLOW], created, id)
   end
 end
 
+-- Guards to write, and runs whose guards are deleted.
 local opened, closed = {}, {}
 
 local function flush_guard(h, was)
@@ -162,12 +163,12 @@ function runs.flush()
       flush_guard(h, was)
     end
   end
-  for key, members in pairs(leaving) do call_with('ZREM', key, members) end
-  for key, members in pairs(entering) do call_with('ZADD', key, members) end
+  for key, members in pairs(removals) do call_with('ZREM', key, members) end
+  for key, members in pairs(additions) do call_with('ZADD', key, members) end
   call_with('HDEL', P .. ':g', closed)
   call_with('HSET', P .. ':g', opened)
   if last_key then call('HSET', P .. ':c', 'key', whole(last_key)) end
-  before, fields, changed, entering, leaving, opened, closed = {}, {}, {}, {}, {}, {}, {}
+  before, fields, changed, additions, removals, opened, closed = {}, {}, {}, {}, {}, {}, {}
 end
 
 function runs.children(id)
@@ -180,7 +181,7 @@ function runs.children(id)
   return found
 end
 
--- With everything that belongs to it. It has ended, so nobody owns it and it is due to nobody.
+-- Deletes an ended run with all rows that belong to it. An ended run has no owner and is in no set of due runs.
 function runs.remove(h)
   local id = h[ID]
   local tags = call('HGET', P .. ':r:' .. id, 'g')

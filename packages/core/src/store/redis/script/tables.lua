@@ -19,14 +19,14 @@ function journal.append(h, records)
   push(h, records)
 end
 
--- To be called where the journal was changed otherwise than by appending the next record.
+-- Must be called after any change of the journal other than an append of the next record.
 local function recount(h, seq)
   runs.touch(h)
   newest[h[ID]] = seq
   h[DROPPED] = seq - call('LLEN', P .. ':j:' .. h[ID])
 end
 
--- Records that lack the bracket and their seq: they get it here, those that are given or the next.
+-- Appends records that lack their opening bracket and seq. They get the given seqs, or the next ones.
 function journal.add(h, records, seqs)
   local seq, numbered = journal.newest(h), {}
   for i, record in ipairs(records) do
@@ -41,7 +41,7 @@ local function drop_tail(h, count)
   if count > 0 then call('LTRIM', P .. ':j:' .. h[ID], 0, -count - 1) end
 end
 
--- Removes the records up to this seq, which is the base from here on.
+-- Deletes the records up to this seq, which becomes the base seq.
 function journal.cut(h, seq)
   local last = journal.newest(h)
   local kept = #journal.tail(h, last, seq)
@@ -50,14 +50,15 @@ function journal.cut(h, seq)
   recount(h, kept == 0 and seq or last)
 end
 
--- Removes the records after this seq.
+-- Deletes the records after this seq.
 function journal.cut_after(h, seq)
   drop_tail(h, #journal.tail(h, journal.newest(h), seq))
   local last = call('LINDEX', P .. ':j:' .. h[ID], -1)
   recount(h, last and journal.seq(last) or h[BASE_SEQ])
 end
 
--- Removes these records and puts back what follows them: they are near the end, and the newest is never among them.
+-- Deletes the records from one seq to another, and pushes the records after them again. They are near the end of the journal, and
+-- the newest record is never among them.
 function journal.trim(h, from, to)
   local tail = journal.tail(h, journal.newest(h), from - 1)
   local kept = {}
@@ -70,7 +71,7 @@ end
 local function known_field(kind, id) return kind .. ':' .. id end
 local function received_member(run, field) return #run .. ':' .. run .. field end
 
--- False, and nothing is added, when the run has had an entry of this kind and id.
+-- Returns false, without a write, if the run has or had an entry of this kind and id.
 function inbox.add(h, n, e)
   local id = h[ID]
   if call('HSETNX', P .. ':k:' .. id, known_field(e[1], e[2]), whole(n)) == 0 then return false end
@@ -78,7 +79,7 @@ function inbox.add(h, n, e)
   return true
 end
 
--- As add, also for what the run has had and taken; false, and nothing is added, when it lies there.
+-- Like `add`, but also adds an entry that the run has received. Returns false, without a write, if the entry is in the inbox.
 function inbox.restore(h, n, e)
   local id, field = h[ID], known_field(e[1], e[2])
   local had = call('HGET', P .. ':k:' .. id, field)
@@ -124,7 +125,7 @@ local function subscribed(h)
   return subscriptions[id]
 end
 
--- Behind those who wait already; one of them keeps its place.
+-- Adds the run behind the other waiters. A run that waits already keeps its position.
 function topics.queue(topic, id)
   if call('ZSCORE', P .. ':w:' .. topic, id) then return end
   call('ZADD', P .. ':w:' .. topic, call('HINCRBY', P .. ':c', 'place', 1), id)
@@ -132,14 +133,14 @@ end
 
 function topics.unqueue(topic, id) call('ZREM', P .. ':w:' .. topic, id) end
 
--- A topic of another partition is asked there: what is pending comes as what arrives later does.
-function topics.ask(h, topic)
+-- Subscribes to a topic of another partition. That partition sends pending events as it sends later ones.
+function topics.request(h, topic)
   local seen = whole(topics.seen(h, topic))
-  send(place_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
+  send(partition_of(topic), { 'subscribe', topic, h[ID], whole(h[CREATED_AT]), seen })
 end
 
 local function unsubscribe(h, topic)
-  if is_here(topic) then topics.unqueue(topic, h[ID]) else send(place_of(topic), { 'leave', topic, h[ID] }) end
+  if is_local(topic) then topics.unqueue(topic, h[ID]) else send(partition_of(topic), { 'leave', topic, h[ID] }) end
 end
 
 function topics.is_subscribed(h, wanted)
@@ -147,7 +148,7 @@ function topics.is_subscribed(h, wanted)
   return false
 end
 
--- Makes the topics of the run exactly these; those that stay keep their place.
+-- Makes the run wait on exactly these topics. On topics that it waits on already it keeps its position.
 function topics.subscribe(h, wanted)
   local keep, had = {}, {}
   for _, topic in ipairs(wanted) do keep[topic] = true end
@@ -156,7 +157,7 @@ function topics.subscribe(h, wanted)
     if not keep[topic] then unsubscribe(h, topic) end
   end
   for _, topic in ipairs(wanted) do
-    if is_here(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.ask(h, topic) end
+    if is_local(topic) then topics.queue(topic, h[ID]) elseif not had[topic] then topics.request(h, topic) end
   end
   subscriptions[h[ID]] = wanted
   h[TOPICS] = #wanted
@@ -175,7 +176,7 @@ function topics.waiters(topic) return call('ZRANGE', P .. ':w:' .. topic, 0, -1)
 function topics.seen(h, topic) return tonumber(call('HGET', P .. ':s:' .. h[ID], topic) or 0) end
 function topics.set_seen(h, topic, n) call('HSET', P .. ':s:' .. h[ID], topic, n) end
 
--- A letter: id, kind, target, name, value, reason, status, sent at, dead at, the id of what was posted, its number.
+-- A dead letter: id, kind, target, name, value, reason, status, sent at, dead at, id of the post, number.
 function letters.insert(letter)
   local key = P .. ':l:' .. letter[1]
   if call('EXISTS', key) == 1 then return end
@@ -197,7 +198,7 @@ function letters.remove_before(dead_before, limit)
   return #members
 end
 
--- A document: kind, id, run, body, then the four attributes.
+-- A document: kind, id, run, body, four attributes.
 local ATTRIBUTES = { a = 5, b = 6, c = 7, d = 8 }
 
 function documents.remove(kind, id)
@@ -205,8 +206,8 @@ function documents.remove(kind, id)
   if not d then return end
   call('DEL', documents.key(kind, id))
   call('ZREM', P .. ':dk:' .. kind, id)
-  for name, place in pairs(ATTRIBUTES) do
-    if d[place] then call('ZREM', documents.attribute_key(kind, name, d[place]), id) end
+  for name, index in pairs(ATTRIBUTES) do
+    if d[index] then call('ZREM', documents.attribute_key(kind, name, d[index]), id) end
   end
   if d[3] then call('SREM', P .. ':dr:' .. d[3], pack({ kind, id })) end
 end
@@ -216,8 +217,8 @@ function documents.put(d)
   documents.remove(kind, id)
   call('SET', documents.key(kind, id), pack(d))
   call('ZADD', P .. ':dk:' .. kind, 0, id)
-  for name, place in pairs(ATTRIBUTES) do
-    if d[place] then call('ZADD', documents.attribute_key(kind, name, d[place]), 0, id) end
+  for name, index in pairs(ATTRIBUTES) do
+    if d[index] then call('ZADD', documents.attribute_key(kind, name, d[index]), 0, id) end
   end
   if d[3] then call('SADD', P .. ':dr:' .. d[3], pack({ kind, id })) end
 end
@@ -226,7 +227,7 @@ function documents.create(d)
   if not documents.get(d[1], d[2]) then documents.put(d) end
 end
 
--- The four attributes; one that is false stays as it was.
+-- Sets the four attributes. An attribute whose mark is false keeps its value.
 function documents.mark(kind, id, marks)
   local d = documents.get(kind, id)
   if not d then return end
@@ -234,7 +235,7 @@ function documents.mark(kind, id, marks)
   documents.put(d)
 end
 
--- A run's documents that are open are cancelled.
+-- Cancels the open documents of a run.
 function documents.close_of(run)
   for _, member in ipairs(call('SMEMBERS', P .. ':dr:' .. run)) do
     local name = unpacked(member)
@@ -255,7 +256,7 @@ function documents.remove_of(run)
   end
 end
 
--- Who owns a run has a row; one that was taken for dead gets one whose time is over.
+-- Ensures that an owner has a row. A worker without one, for example because its lease expired, gets an expired lease.
 function workers.register(worker)
   if workers.registered == worker then return end
   workers.registered = worker

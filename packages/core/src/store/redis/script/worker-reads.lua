@@ -1,10 +1,10 @@
 -- Reads of a worker: the runs that it owns, and when the next run is due. Part of both scripts, after the prelude.
 
 -- Guards of open runs, in the order of their ids.
-local function guards_of(ids)
+local function read_guards(ids)
   local found = {}
-  for first = 1, #ids, GIVEN_MAX do
-    local last = math.min(first + GIVEN_MAX - 1, #ids)
+  for first = 1, #ids, ARGS_MAX do
+    local last = math.min(first + ARGS_MAX - 1, #ids)
     local some = call('HMGET', P .. ':g', unpack(ids, first, last))
     for i = first, last do found[i] = some[i - first + 1] end
   end
@@ -13,7 +13,7 @@ end
 
 local function owned_by(worker)
   local ids, owned = call('ZRANGE', P .. ':hl:' .. worker, 0, -1), {}
-  for i, guard in ipairs(guards_of(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
+  for i, guard in ipairs(read_guards(ids)) do owned[i] = { ids[i], tonumber(string.match(guard, '%d+')) } end
   return owned
 end
 
@@ -28,7 +28,7 @@ local function next_due(worker, workflows)
   return earliest
 end
 
--- When the first of the other workers is taken for dead.
+-- When the first lease of another worker expires.
 local function next_expiry(worker)
   local rows = call('ZRANGE', P .. ':wk', 0, 1, 'WITHSCORES')
   return rows[1] ~= worker and rows[2] or rows[4] or false

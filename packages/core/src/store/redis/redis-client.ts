@@ -4,17 +4,17 @@ import type { RedisClient } from "./connection.ts";
 type Driver = typeof import("@redis/client");
 
 export interface ClientOptions {
-  /** A connection on which nothing was heard for so long is given up. */
+  /** A connection that receives nothing for this long is closed and opened again. */
   readonly silenceMs: number;
 }
 
-/** A connection that is lost is tried again after this long, doubled each time up to the second number. */
+/** The delay before the first retry of a connection. Each further retry doubles it, up to RECONNECT_MS_MAX. */
 const RECONNECT_MS = 20;
 const RECONNECT_MS_MAX = 1_000;
-/** How often it is tried before the first time that it works. */
-const FIRST_TRIES = 3;
+/** Retries of the first connection. A client that was connected once retries without end. */
+const FIRST_RETRIES_MAX = 3;
 
-/** A client of one server, or of the cluster that these nodes belong to. */
+/** Creates a client of one server. A list names nodes of one cluster. */
 export async function redisClient(source: string | readonly string[], options: ClientOptions): Promise<RedisClient> {
   const driver = await loadDriver();
   return typeof source === "string" ? serverClient(driver, source, options) : clusterClient(driver, source, options);
@@ -24,7 +24,9 @@ async function loadDriver(): Promise<Driver> {
   try {
     return await import("@redis/client");
   } catch (cause) {
-    throw new PawlError("STORE_UNSUPPORTED", "the package @redis/client can't be loaded; install it", { cause });
+    throw new PawlError("STORE_UNSUPPORTED", "cannot load the package @redis/client; run npm install @redis/client", {
+      cause,
+    });
   }
 }
 
@@ -39,8 +41,8 @@ function clientOptions({ silenceMs }: ClientOptions) {
       socket: {
         socketTimeout: silenceMs,
         connectTimeout: silenceMs,
-        reconnectStrategy: (tries: number, cause: Error) =>
-          connected || tries < FIRST_TRIES ? Math.min(RECONNECT_MS * 2 ** tries, RECONNECT_MS_MAX) : cause,
+        reconnectStrategy: (retries: number, cause: Error) =>
+          connected || retries < FIRST_RETRIES_MAX ? Math.min(RECONNECT_MS * 2 ** retries, RECONNECT_MS_MAX) : cause,
       },
     },
     onConnected: () => {
@@ -49,23 +51,32 @@ function clientOptions({ silenceMs }: ClientOptions) {
   };
 }
 
+/**
+ * Hints have a connection of their own: a server closes a connection that is subscribed when a reply exceeds the limit of its
+ * pub/sub buffers, which is 32 MB by default. Replies with a long journal are larger.
+ */
 function serverClient({ createClient }: Driver, url: string, options: ClientOptions): RedisClient {
   const { settings, onConnected } = clientOptions(options);
-  const client = createClient({ url, ...settings });
-  // What is lost is told by the commands that fail; an event without a listener would end the process.
-  client.on("error", () => undefined);
-  client.on("ready", onConnected);
   let closed = false;
-  // A connection that is being made can't be broken, and would be kept: it is broken when it is there.
-  client.on("connect", () => closed && client.destroy());
+  const create = () => {
+    const client = createClient({ url, ...settings });
+    // Failed commands report a lost connection. Without a listener, Node exits on an `error` event.
+    client.on("error", () => undefined);
+    // `destroy` does not stop a connection attempt in progress, so a closed client destroys the connection once it exists.
+    client.on("connect", () => closed && client.destroy());
+    return client;
+  };
+  const commands = create();
+  const hints = create();
+  commands.on("ready", onConnected);
   return {
-    connect: () => client.connect(),
-    send: (_key, args) => client.sendCommand(args),
-    subscribe: (channel, listener) => client.subscribe(channel, listener),
-    onReady: (listener) => void client.on("ready", listener),
+    connect: () => Promise.all([commands.connect(), hints.connect()]),
+    send: (_key, args) => commands.sendCommand(args),
+    subscribe: (channel, listener) => hints.subscribe(channel, listener),
+    onReady: (listener) => void hints.on("ready", listener),
     close: async () => {
       closed = true;
-      client.destroy();
+      for (const client of [commands, hints]) if (client.isOpen) client.destroy();
     },
   };
 }
@@ -88,14 +99,14 @@ function clusterClient({ createCluster }: Driver, urls: readonly string[], optio
     close: async () => {
       const nodes = [...cluster.masters, ...(cluster.pubSubNode === undefined ? [] : [cluster.pubSubNode])];
       for (const { client } of nodes) client?.on("connect", () => client.destroy());
-      // To break a connection while it is being made would end the process: the client leaves a promise without a handler. And
-      // to wait for one that is silent would take for ever: it is given up by itself, and nobody is told.
+      // Destroying a connection attempt in progress leaves an unhandled rejection in the client, which ends the process. Waiting for
+      // a server that does not answer takes forever. So `close` is not awaited; the socket timeout ends silent connections.
       void cluster.close().catch(() => cluster.destroy());
     },
   };
 }
 
-/** The nodes that a cluster tells of have the credentials and the encryption of those that it is reached by. */
+/** Nodes that the cluster itself announces get the credentials and the encryption of the first address. */
 function credentialsOf(url: string) {
   const { username, password, protocol } = new URL(url);
   return {
