@@ -4,10 +4,10 @@ import { seededRandom } from "pawl";
 import { check, type Verdict } from "./check/check.ts";
 import { Inspector } from "./check/dump.ts";
 import type { Finding } from "./check/evidence.ts";
-import { hasTransactions, makeBooks } from "./database.ts";
+import { createRowsTable, hasTransactions } from "./database.ts";
 import type { Line } from "./entry.ts";
 import { Fleet } from "./fleet.ts";
-import { type Blows, Killer } from "./killer.ts";
+import { Killer, type SignalCounts } from "./killer.ts";
 import { Ledger } from "./ledger.ts";
 import { scenarioAt, sweepScenario } from "./load/scenario.ts";
 import type { Options } from "./options.ts";
@@ -15,20 +15,20 @@ import { DATABASE_FILE, LEDGER_FILE } from "./settings.ts";
 import { WorkList } from "./work-list.ts";
 
 export interface Outcome {
-  readonly blows: Blows;
+  readonly signals: SignalCounts;
   readonly verdict: Verdict;
 }
 
-/** After the last blow, a run has to move within this time, until all have ended; and all of it within the other. */
+/** After the last signal, some run must make progress within SETTLE_MS until all have ended, and all must end within SETTLE_MS_MAX. */
 const SETTLE_MS = 60_000;
-const SETTLE_MOST_MS = 600_000;
-/** How long the load runs before the first blow and after the last. */
-const CALM_MS = 1_000;
+const SETTLE_MS_MAX = 600_000;
+/** The time under load before the first signal and after the last. */
+const LOAD_MS_MIN = 1_000;
 const PROGRESS_MS = 5_000;
 const INTERRUPTED = 130;
 
-/** Runs the load under blows, lets everything come to its end, and judges. */
-export async function chaos(options: Options, folder: string, say: (text: string) => void): Promise<Outcome> {
+/** Runs the load while workers are killed, waits until all runs have ended, and checks the evidence. */
+export async function chaos(options: Options, folder: string, print: (text: string) => void): Promise<Outcome> {
   const ledger = await Ledger.create(join(folder, LEDGER_FILE));
   const address = options.address ?? join(folder, DATABASE_FILE);
   const transactions = hasTransactions(address);
@@ -44,7 +44,7 @@ export async function chaos(options: Options, folder: string, say: (text: string
   });
   const killer = new Killer(fleet, options.leaseMs, seededRandom(options.seed));
   const progress = setInterval(() => {
-    say(`${killer.count} of ${options.kills} kills, ${work.made} scenarios begun, ${work.left} open`);
+    print(`${killer.count} of ${options.kills} kills, ${work.made} scenarios started, ${work.left} open`);
   }, PROGRESS_MS);
   const stop = (): never => {
     fleet.kill();
@@ -52,42 +52,42 @@ export async function chaos(options: Options, folder: string, say: (text: string
   };
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    await makeBooks(address);
+    await createRowsTable(address);
     fleet.open();
     await eventually(ledger, async () => fleet.up.length > 0);
-    process.send?.("begun");
-    await delay(CALM_MS);
-    await killer.strike(options.kills);
-    process.send?.("struck");
-    await delay(CALM_MS);
+    process.send?.("started");
+    await delay(LOAD_MS_MIN);
+    await killer.sendSignals(options.kills);
+    process.send?.("killed");
+    await delay(LOAD_MS_MIN);
     work.close();
     const late = await settle(work, ledger, address);
     await fleet.close();
     await ledger.close();
     const verdict = await judge(ledger, address, options.leaseMs);
-    return { blows: killer.blows, verdict: { ...verdict, findings: [...late, ...verdict.findings] } };
+    return { signals: killer.signals, verdict: { ...verdict, findings: [...late, ...verdict.findings] } };
   } finally {
     clearInterval(progress);
     fleet.kill();
   }
 }
 
-/** Waits until every run has ended, then has what was left on topics collected. */
+/** Waits until every run has ended. Then a last scenario receives the events that are left on topics. */
 async function settle(work: WorkList, ledger: Ledger, address: string): Promise<readonly Finding[]> {
   const driven = await eventually(ledger, async () => work.left === 0);
-  if (!driven) return [{ kind: "lost", text: `${work.left} scenarios did not come to their end` }];
+  if (!driven) return [{ kind: "lost", text: `${work.left} scenarios did not end` }];
   const inspector = await Inspector.open(address);
   const ended = await eventually(ledger, async () => (await inspector.openRuns()) === 0);
   await inspector.close();
-  if (!ended) return [{ kind: "lost", text: "some runs did not come to their end" }];
+  if (!ended) return [{ kind: "lost", text: "some runs did not end" }];
   work.add(sweepScenario);
   const swept = await eventually(ledger, async () => work.left === 0);
-  return swept ? [] : [{ kind: "lost", text: "the events left on topics were not collected" }];
+  return swept ? [] : [{ kind: "lost", text: "the events left on topics were not received" }];
 }
 
-/** False: no run has moved for long, or it does not come to an end. A busy machine takes its time, and a stuck run takes for ever. */
+/** Waits for a condition. False if no run made progress for SETTLE_MS, or after SETTLE_MS_MAX. A busy host is slow; a stuck run never ends. */
 async function eventually(ledger: Ledger, holds: () => Promise<boolean>): Promise<boolean> {
-  const most = Date.now() + SETTLE_MOST_MS;
+  const most = Date.now() + SETTLE_MS_MAX;
   let until = Date.now() + SETTLE_MS;
   let moves = 0;
   while (Date.now() < Math.min(until, most)) {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JournalRecord } from "pawl";
 
-/** What a record says, in short: a committed record never says anything else. */
+/** A digest of a record. The digest of a committed record never changes. */
 export function digestOf({ kind, outcome, payload, attempts, at, detail }: JournalRecord): string {
   const text = JSON.stringify([kind, outcome, payload, attempts, at, detail]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);

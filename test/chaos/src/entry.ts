@@ -1,9 +1,9 @@
 import type { RecordKind, Status } from "pawl";
 import type { CallAction } from "./load/scenario.ts";
 
-/** What processes tell the ledger. Times are epoch ms by the machine's clock, which all processes share. */
+/** An event that a process reports to the ledger. Times are epoch ms of the host's clock, which all processes share. */
 export type Entry =
-  /** One try of a step body begins; `body` is unique to it, and the epoch is the one under which its run was loaded. */
+  /** One attempt of a step body starts. `body` is its unique id, and `epoch` the one with which its run was loaded. */
   | {
       readonly kind: "begin";
       readonly body: string;
@@ -15,9 +15,9 @@ export type Entry =
       readonly at: number;
     }
   | { readonly kind: "end"; readonly body: string; readonly outcome: "returned" | "threw"; readonly at: number }
-  /** The store has heard that the process's worker lives; `sentAt` is before the call, `at` after it. */
-  | { readonly kind: "beat"; readonly sentAt: number; readonly at: number; readonly alive: boolean }
-  /** The process has heard that a record is committed. */
+  /** The store acknowledged a heartbeat of the process's worker. `sentAt` is before the call, `at` after it. */
+  | { readonly kind: "heartbeat"; readonly sentAt: number; readonly at: number; readonly alive: boolean }
+  /** The process was notified that a record is committed. */
   | {
       readonly kind: "record";
       readonly run: string;
@@ -26,22 +26,22 @@ export type Entry =
       readonly record: RecordKind;
       readonly digest: string;
     }
-  /** A client is about to call, and has its answer. */
+  /** A client is about to make a call; a client has received the answer. */
   | { readonly kind: "sent"; readonly action: CallAction }
   | { readonly kind: "acked"; readonly action: CallAction; readonly answer: string }
-  /** A client was told how a run ended. */
+  /** A client received the result of a run. */
   | { readonly kind: "result"; readonly run: string; readonly status: Status; readonly output: unknown }
   | { readonly kind: "broken"; readonly text: string }
   | { readonly kind: "signal"; readonly signal: NodeJS.Signals; readonly at: number }
-  /** The process is gone; `asked` says whether it was told or forced to. */
+  /** The process has exited. `asked` is true if it was requested or killed. */
   | { readonly kind: "exit"; readonly code: number | null; readonly asked: boolean };
 
 export type EntryKind = Entry["kind"];
 export type EntryOf<Kind extends EntryKind> = Extract<Entry, { kind: Kind }>;
 
-/** An entry in its place: numbers follow the order in which the ledger heard of things. */
+/** An entry with its number, in the order in which the ledger received it. */
 export type Line<Kind extends EntryKind = EntryKind> = EntryOf<Kind> & {
   readonly n: number;
-  /** The process that it is about. */
+  /** The process that reported the entry. */
   readonly process: string;
 };

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { ToParent } from "./child-messages.ts";
 import type { Entry } from "./entry.ts";
 import type { Ledger } from "./ledger.ts";
 import { Member, type Role } from "./member.ts";
-import type { ToParent } from "./wire.ts";
 import type { WorkList } from "./work-list.ts";
 
 export interface FleetParts {
   readonly folder: string;
-  /** Of the database. */
+  /** The address of the database. */
   readonly address: string;
   readonly workers: number;
   readonly leaseMs: number;
@@ -15,13 +15,13 @@ export interface FleetParts {
   readonly work: WorkList;
 }
 
-/** Scenarios that one process drives at a time. Workers are clients too, so that calls are cut off in the middle. */
+/** The number of scenarios that one process drives at a time. Workers are clients too, so that kills interrupt calls. */
 const LANES: Readonly<Record<Role, number>> = { worker: 4, client: 10 };
 const RESPAWN_MS = 100;
-/** After this, a process that was asked to end is taken for stuck. */
+/** A process that has not exited this long after the request counts as stuck. */
 const END_MS = 20_000;
 
-/** The processes: a client that is left alone, and workers that are replaced when they are gone. */
+/** The processes: a client that is never killed, and workers that are replaced when they have exited. */
 export class Fleet {
   readonly #parts: FleetParts;
   readonly #members = new Set<Member>();
@@ -37,7 +37,7 @@ export class Fleet {
     for (let i = 0; i < this.#parts.workers; i += 1) this.#spawn("worker");
   }
 
-  /** Workers that are at work. */
+  /** Workers that are running. */
   get up(): readonly Member[] {
     return [...this.#members].filter((member) => member.role === "worker" && member.state === "up");
   }
@@ -46,7 +46,7 @@ export class Fleet {
     return this.#parts.ledger.append(member.name, entry);
   }
 
-  /** Asks all processes to end; what does not is killed, and its code tells. */
+  /** Requests all processes to exit. A process that does not is killed, which its exit code shows. */
   async close(): Promise<void> {
     this.#closing = true;
     await Promise.all(
@@ -58,7 +58,7 @@ export class Fleet {
     );
   }
 
-  /** For a parent that can't go on. */
+  /** Kills all processes, for a parent that cannot continue. */
   kill(): void {
     this.#closing = true;
     for (const member of this.#members) member.signal("SIGKILL");
@@ -75,13 +75,13 @@ export class Fleet {
       address,
       lanes: LANES[role],
       leaseMs,
-      onMessage: (from, message) => this.#heard(from, message),
+      onMessage: (from, message) => this.#receive(from, message),
       onExit: (from, code) => this.#exited(from, code),
     });
     this.#members.add(member);
   }
 
-  #heard(member: Member, message: ToParent): void {
+  #receive(member: Member, message: ToParent): void {
     switch (message.kind) {
       case "ready":
         if (member.state === "starting") member.state = "up";
@@ -90,7 +90,7 @@ export class Fleet {
         const { entry, number } = message;
         const kept = this.append(member, entry);
         if (number !== null) void kept.then(() => member.tell({ kind: "kept", number }));
-        member.heard(entry);
+        member.reported(entry);
         return;
       }
       case "next":
@@ -105,12 +105,12 @@ export class Fleet {
   #exited(member: Member, code: number | null): void {
     this.#members.delete(member);
     void this.append(member, { kind: "exit", code, asked: member.asked });
-    this.#parts.work.gone(member.name);
+    this.#parts.work.processExited(member.name);
     if (!this.#closing) void delay(RESPAWN_MS).then(() => (this.#closing ? undefined : this.#spawn(member.role)));
   }
 }
 
-/** Waits for the end of a process that was asked to end. */
+/** Waits until a process that was requested to exit has exited. */
 export async function endOf(member: Member): Promise<void> {
   const timer = setTimeout(() => {
     member.asked = false;

@@ -3,32 +3,32 @@ import type { Random } from "pawl";
 import { endOf, type Fleet } from "./fleet.ts";
 import type { Member } from "./member.ts";
 
-export type Blow = "SIGKILL" | "SIGSTOP" | "SIGTERM";
-export type Blows = Record<Blow, number>;
+export type KillSignal = "SIGKILL" | "SIGSTOP" | "SIGTERM";
+export type SignalCounts = Record<KillSignal, number>;
 
-/** Of a hundred: the first two; the rest is SIGTERM. */
+/** Percentages of SIGKILL and SIGSTOP. The rest is SIGTERM. */
 const KILL_PART = 70;
 const STOP_PART = 20;
 const GAP_MS = { least: 300, most: 1_100 };
-/** How long a worker stays stopped, in leases: always longer than one. */
+/** How long a worker stays stopped, in leases. Always longer than one. */
 const STOP_LEASES = { least: 1.3, most: 2.5 };
-/** Parts of the stopped ones: killed as they are; killed soon after they go on. */
+/** Probabilities for stopped workers: killed while stopped; killed soon after they continue. */
 const DIES_STOPPED = 0.15;
 const DIES_SOON = 0.25;
-/** How often a blow waits until another worker is up, and how long: else a busy machine, where they start slowly, has none at work. */
+/** How often a signal waits until another worker is up, and how long. On a busy host, where workers start slowly, none might be running otherwise. */
 const WITH_ANOTHER = 0.75;
 const ANOTHER_MS = 10_000;
-/** How long to wait for the moment that a blow is meant for. */
+/** How long to wait for a report of the victim. */
 const MOMENT_MS = 400;
-/** About how long what follows such a moment takes. */
+/** The approximate duration of the commit after such a report. */
 const COMMIT_MS = 10;
 
-/** Strikes workers, own children all of them: at any moment, or right when one reports a body's begin or end, or a call. */
+/** Sends signals to workers, which are child processes: at any moment, or when a worker reports a body's start or end, a call or a record. */
 export class Killer {
-  readonly blows: Blows = { SIGKILL: 0, SIGSTOP: 0, SIGTERM: 0 };
+  readonly signals: SignalCounts = { SIGKILL: 0, SIGSTOP: 0, SIGTERM: 0 };
   readonly #fleet: Fleet;
   readonly #random: Random;
-  /** Blows whose effect is not over: stopped workers, and workers that are ending. */
+  /** Signals in progress: workers that are stopped or ending. */
   readonly #open = new Set<Promise<void>>();
   readonly #leaseMs: number;
   #wanted = 0;
@@ -40,21 +40,21 @@ export class Killer {
   }
 
   get count(): number {
-    return this.blows.SIGKILL + this.blows.SIGSTOP + this.blows.SIGTERM;
+    return this.signals.SIGKILL + this.signals.SIGSTOP + this.signals.SIGTERM;
   }
 
-  /** Resolves when so many blows were struck and nothing of them is left to come. */
-  async strike(count: number): Promise<void> {
+  /** Sends `count` signals. Resolves when their workers have ended or continue. */
+  async sendSignals(count: number): Promise<void> {
     this.#wanted = count;
     while (this.#wantsMore) {
       await delay(this.#between(GAP_MS.least, GAP_MS.most));
       if (this.#random.next() < WITH_ANOTHER) await this.#another();
       const victim = await this.#victim();
-      if (this.#random.next() < 0.6) await moment(victim);
+      if (this.#random.next() < 0.6) await nextReport(victim);
       if (this.#random.next() < 0.5) await delay(this.#between(0, COMMIT_MS));
       if (victim.state !== "up" || !this.#wantsMore) continue;
-      const blow = this.#blow();
-      const over = this.#hit(victim, blow).finally(() => this.#open.delete(over));
+      const signal = this.#chooseSignal();
+      const over = this.#kill(victim, signal).finally(() => this.#open.delete(over));
       this.#open.add(over);
     }
     await Promise.all(this.#open);
@@ -78,37 +78,37 @@ export class Killer {
     }
   }
 
-  #blow(): Blow {
+  #chooseSignal(): KillSignal {
     const part = this.#random.next() * 100;
     if (part < KILL_PART) return "SIGKILL";
     return part < KILL_PART + STOP_PART ? "SIGSTOP" : "SIGTERM";
   }
 
-  async #hit(victim: Member, blow: Blow): Promise<void> {
-    victim.state = blow === "SIGSTOP" ? "stopped" : "ending";
-    this.#send(victim, blow);
-    await (blow === "SIGSTOP" ? this.#stopped(victim) : endOf(victim));
+  async #kill(victim: Member, signal: KillSignal): Promise<void> {
+    victim.state = signal === "SIGSTOP" ? "stopped" : "ending";
+    this.#send(victim, signal);
+    await (signal === "SIGSTOP" ? this.#stopped(victim) : endOf(victim));
   }
 
-  /** Some never go on, and some only for a moment: then they act on what they believe to own, and are gone. */
+  /** Some stopped workers are killed. Others continue for a moment, act on runs that they have lost, and are killed then. */
   async #stopped(victim: Member): Promise<void> {
     await delay(this.#leaseMs * this.#between(STOP_LEASES.least, STOP_LEASES.most));
     const fate = this.#random.next();
     if (fate < DIES_STOPPED && this.#wantsMore) {
-      await this.#hit(victim, "SIGKILL");
+      await this.#kill(victim, "SIGKILL");
       return;
     }
     this.#send(victim, "SIGCONT");
     if (fate < DIES_STOPPED + DIES_SOON) {
       await delay(this.#between(0, this.#leaseMs / 2));
-      if (this.#wantsMore) await this.#hit(victim, "SIGKILL");
+      if (this.#wantsMore) await this.#kill(victim, "SIGKILL");
     }
     if (victim.state === "stopped") victim.state = "up";
   }
 
-  /** The line comes first by time, so that what follows from the signal never lies before it. */
-  #send(victim: Member, signal: Blow | "SIGCONT"): void {
-    if (signal !== "SIGCONT") this.blows[signal] += 1;
+  /** The ledger entry is written before the signal, so that its effects come after it. */
+  #send(victim: Member, signal: KillSignal | "SIGCONT"): void {
+    if (signal !== "SIGCONT") this.signals[signal] += 1;
     if (signal === "SIGKILL" || signal === "SIGTERM") victim.asked = true;
     void this.#fleet.append(victim, { kind: "signal", signal, at: Date.now() });
     victim.signal(signal);
@@ -119,8 +119,8 @@ export class Killer {
   }
 }
 
-/** Resolves when the victim reports something that is good to be struck at. */
-async function moment(victim: Member): Promise<void> {
+/** Resolves when the victim reports the start or end of a body, a call or a record. */
+async function nextReport(victim: Member): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(() => {
       cancel();

@@ -2,10 +2,10 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Entry, Line } from "./entry.ts";
 
 /**
- * What has happened, in a process that is never killed.
+ * The reports of all processes, written by a process that is never killed.
  *
- * 1. Lines are only added, in the order in which they were heard.
- * 2. Whoever waits for a line is answered when it is on the disk.
+ * 1. Lines are only appended, in the order in which they were received.
+ * 2. An append resolves when its line is durable.
  */
 export class Ledger {
   readonly lines: Line[] = [];
@@ -36,7 +36,7 @@ export class Ledger {
     await this.#file.close();
   }
 
-  /** What comes while the disk is busy is written together. */
+  /** Lines that arrive during a write are written together. */
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;

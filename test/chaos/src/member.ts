@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ToChild, ToParent } from "./child-messages.ts";
 import type { Entry } from "./entry.ts";
-import type { ToChild, ToParent } from "./wire.ts";
 
 export type Role = "worker" | "client";
 
@@ -12,7 +12,7 @@ export interface MemberParts {
   readonly name: string;
   readonly folder: string;
   readonly address: string;
-  /** Scenarios that it drives at a time. */
+  /** The number of scenarios that it drives at a time. */
   readonly lanes: number;
   readonly leaseMs: number;
   readonly onMessage: (member: Member, message: ToParent) => void;
@@ -21,11 +21,11 @@ export interface MemberParts {
 
 const PROGRAM = fileURLToPath(new URL("./child/process.js", import.meta.url));
 
-/** One child process. Signals go to this process alone, by its handle. */
+/** One child process. Signals go to this process only, by its handle. */
 export class Member {
   readonly name: string;
   readonly role: Role;
-  /** Whether its end was asked for. */
+  /** True if it was killed or requested to exit. */
   asked = false;
   state: "starting" | "up" | "stopped" | "ending" | "gone" = "starting";
   readonly ended: Promise<number | null>;
@@ -42,7 +42,7 @@ export class Member {
       execArgv: ["--unhandled-rejections=strict", "--enable-source-maps"],
     });
     this.#child.on("message", (message) => parts.onMessage(this, message as ToParent));
-    // A child that is killed leaves messages to it unsent; its exit tells.
+    // Sending to a killed child fails; its exit is reported.
     this.#child.on("error", () => undefined);
     this.ended = new Promise((resolve) => {
       this.#child.on("exit", (code) => {
@@ -65,12 +65,12 @@ export class Member {
     if (this.state !== "gone" && this.#child.connected) this.#child.send(message);
   }
 
-  /** The member has told the ledger something. */
-  heard(entry: Entry): void {
+  /** The member has reported an entry. */
+  reported(entry: Entry): void {
     this.#onEntry?.(entry);
   }
 
-  /** Calls back at what the member tells next of the kinds; the returned function ends it. */
+  /** Calls back at the member's next entry of these kinds. The returned function cancels. */
   atNext(kinds: readonly Entry["kind"][], callback: () => void): () => void {
     this.#onEntry = (entry) => {
       if (!kinds.includes(entry.kind)) return;

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { parseOptions } from "./options.ts";
 
-test("without arguments it is 200 kills over 4 workers, with the seed that was drawn", () => {
+test("the default is 200 kills over 4 workers with the random seed", () => {
   expect(parseOptions([], 7)).toEqual({
     kind: "options",
     options: { kills: 200, seed: 7, workers: 4, leaseMs: 1_000, address: null, through: null, keep: false },
   });
 });
 
-test("a seed that is named is used", () => {
+test("a given seed is used", () => {
   const parsed = parseOptions(["--store", "sqlite", "--kills", "20", "--seed", "5", "--keep"], 7);
   expect(parsed).toEqual({
     kind: "options",
@@ -33,7 +33,7 @@ test.each([
   [["--lease", "1"]],
   [["--seed", "x"]],
   [["--what"]],
-])("%j is refused with a reason", (args) => {
+])("the arguments %j are rejected with a reason", (args) => {
   const parsed = parseOptions(args, 7);
   expect(parsed.kind).toBe("refused");
 });

@@ -4,13 +4,13 @@ export interface Options {
   readonly kills: number;
   readonly seed: number;
   readonly workers: number;
-  /** How long a worker that says nothing is taken for alive. On a busy machine a short one is over before a beat has its turn. */
+  /** The lease of the workers. On a busy host a short lease expires before the next heartbeat. */
   readonly leaseMs: number;
-  /** Of a database server; null: a file in the folder. */
+  /** The address of a database server. Null if the database is a file in the folder. */
   readonly address: string | null;
-  /** Where the processes under test reach it. */
+  /** The address that the processes under test use. */
   readonly through: string | null;
-  /** Leaves the folder with the database and the ledger behind, whatever the result. */
+  /** Keeps the folder with the database and the ledger, also after success. */
   readonly keep: boolean;
 }
 
@@ -20,7 +20,7 @@ export type Parsed =
 
 const SEED_MAX = 2 ** 31;
 
-/** What the command line asks for; `randomSeed` is taken when it names none. */
+/** Parses the command line. `randomSeed` is the default seed. */
 export function parseOptions(args: readonly string[], randomSeed: number): Parsed {
   try {
     const { values } = parseArgs({
@@ -38,19 +38,18 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
     });
     const { store, address } = values;
     if (store !== "sqlite" && store !== "redis" && store !== "postgres") {
-      return refused(`--store is ${store}; it can be sqlite, postgres or redis`);
+      return refused(`--store must be sqlite, postgres or redis; got ${store}`);
     }
     if (store !== "sqlite" && !address?.startsWith(`${store}://`))
       return refused(`--store ${store} needs an --address`);
-    const kills = whole(values.kills, 1, 100_000);
-    const seed = whole(values.seed, 0, SEED_MAX);
-    const workers = whole(values.workers, 2, 16);
-    if (kills === null) return refused(`--kills is ${values.kills}; it has to be a whole number from 1 to 100000`);
-    if (seed === null) return refused(`--seed is ${values.seed}; it has to be a whole number from 0 to ${SEED_MAX}`);
-    if (workers === null) return refused(`--workers is ${values.workers}; it has to be a whole number from 2 to 16`);
-    const leaseMs = whole(values.lease, 300, 60_000);
-    if (leaseMs === null)
-      return refused(`--lease is ${values.lease}; it has to be a whole number of ms from 300 to 60000`);
+    const kills = integerBetween(values.kills, 1, 100_000);
+    const seed = integerBetween(values.seed, 0, SEED_MAX);
+    const workers = integerBetween(values.workers, 2, 16);
+    if (kills === null) return refused(`--kills must be an integer from 1 to 100000; got ${values.kills}`);
+    if (seed === null) return refused(`--seed must be an integer from 0 to ${SEED_MAX}; got ${values.seed}`);
+    if (workers === null) return refused(`--workers must be an integer from 2 to 16; got ${values.workers}`);
+    const leaseMs = integerBetween(values.lease, 300, 60_000);
+    if (leaseMs === null) return refused(`--lease must be an integer of ms from 300 to 60000; got ${values.lease}`);
     const { through = address ?? null, keep } = values;
     return { kind: "options", options: { kills, seed, workers, leaseMs, address: address ?? null, through, keep } };
   } catch (error) {
@@ -58,7 +57,7 @@ export function parseOptions(args: readonly string[], randomSeed: number): Parse
   }
 }
 
-function whole(text: string, least: number, most: number): number | null {
+function integerBetween(text: string, least: number, most: number): number | null {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   return value >= least && value <= most ? value : null;
 }

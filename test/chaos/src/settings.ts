@@ -1,11 +1,11 @@
-/** How the workers are set up. */
+/** Settings of the workers. */
 export const POLL_MS = 100;
-/** How long a worker that is asked to end may let its work end. */
+/** How long a worker that shuts down waits for its running steps. */
 export const DRAIN_MS = 2_000;
-/** Kills come often, so a run may be claimed many times without having a chance to make progress. */
+/** Kills are frequent, so a run may be claimed many times without progress. */
 export const CLAIMS_MAX = 1_000;
 
-/** How long a server that says nothing is waited for. */
+/** How long a connection may be without a reply. */
 export const SILENCE_MS = 2_000;
 
 export const DATABASE_FILE = "chaos.db";

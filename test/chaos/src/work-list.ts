@@ -1,13 +1,13 @@
 import type { Scenario } from "./load/scenario.ts";
 
 /**
- * Which scenarios are driven by whom.
+ * The scenarios, and the processes that drive them.
  *
- * 1. A scenario has one driver at a time; that of a process that is gone goes to another, from its start.
+ * 1. A scenario has one driver at a time. A scenario of an exited process goes to another process, from its start.
  */
 export class WorkList {
   readonly #make: (index: number) => Scenario;
-  /** Scenarios under way, by index, with the process that drives them. */
+  /** Driven scenarios, by index, with their process. */
   readonly #driven = new Map<number, { readonly scenario: Scenario; readonly process: string }>();
   readonly #waiting: Scenario[] = [];
   #made = 0;
@@ -17,7 +17,7 @@ export class WorkList {
     this.#make = make;
   }
 
-  /** How many were begun, and how many of them are not done. */
+  /** The number of started scenarios. */
   get made(): number {
     return this.#made;
   }
@@ -26,7 +26,7 @@ export class WorkList {
     return this.#driven.size + this.#waiting.length;
   }
 
-  /** Null: there is none at the moment. */
+  /** Returns the next scenario for the process. Null if there is none now. */
   next(process: string): Scenario | null {
     const scenario = this.#waiting.shift() ?? (this.#open ? this.#make(this.#made++) : null);
     if (scenario !== null) this.#driven.set(scenario.index, { scenario, process });
@@ -37,8 +37,8 @@ export class WorkList {
     if (this.#driven.get(index)?.process === process) this.#driven.delete(index);
   }
 
-  /** The process is gone. */
-  gone(process: string): void {
+  /** The process has exited: its scenarios go to others. */
+  processExited(process: string): void {
     for (const [index, driven] of this.#driven) {
       if (driven.process !== process) continue;
       this.#driven.delete(index);
@@ -46,7 +46,7 @@ export class WorkList {
     }
   }
 
-  /** Nothing is begun any more but what is added. */
+  /** After this only added scenarios start. */
   close(): void {
     this.#open = false;
   }

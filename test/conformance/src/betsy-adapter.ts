@@ -7,7 +7,7 @@ import type { BetsyCase } from "./betsy-suite.ts";
 /** Longer than the longest timer of the suite. */
 const PASSING = "70 s";
 
-/** Runs one case and gives its trace, sorted. */
+/** Executes one case. Returns its sorted trace. */
 export async function runBetsyCase(xml: string, test: BetsyCase, store: Store): Promise<readonly string[]> {
   const world = virtualWorld();
   const trace = new Trace(world);
@@ -37,7 +37,7 @@ export function openBpmn(engine: Engine, trace: Trace): Promise<Bpmn> {
   return createBpmn({ engine, tasks, evaluate, retry: { maxAttempts: 1 }, snapshotEvery: 3 });
 }
 
-/** The trace of a case that has come to rest. */
+/** The trace of a case in which nothing more happens. */
 export async function outcome(
   bpmn: Bpmn,
   run: RunHandle<Variables>,
@@ -57,7 +57,7 @@ async function failure(run: RunHandle<Variables>): Promise<readonly string[]> {
   return [isThrown ? "ERROR_thrownErrorEvent" : "ERROR_runtime"];
 }
 
-/** Whether a trace is what a case expects: the same entries, in any order. */
+/** True if the trace has the entries that the case expects, in any order. */
 export function isAsExpected(trace: readonly string[], { assertions }: BetsyCase): boolean {
   if (assertions.includes("ERROR")) return trace.includes("ERROR_deployment") || trace.includes("ERROR_runtime");
   return JSON.stringify(trace) === JSON.stringify([...assertions].sort());

@@ -4,21 +4,21 @@ import { openBpmn, outcome } from "./betsy-adapter.ts";
 import { Trace } from "./betsy-scripts.ts";
 import type { BetsyCase } from "./betsy-suite.ts";
 
-/** Short, so that taking a run over costs little of the time that timers count. */
+/** Short, so that taking over a run takes little of the timers' time. */
 const LEASE_MS = 30;
 const TAKE_OVER_MS = 45;
 const CRASHES_MAX = 400;
 /** Longer than the longest timer of the suite. */
 const PASSING_MS = 70_000;
 
-interface Living {
+interface RunningEngine {
   readonly engine: Engine;
   readonly process: Crashable;
 }
 
 /**
- * Runs one case on a line of engines, each of which ends without a word at its first commit, once it is applied: the next one
- * takes the runs over. Only when nothing is left to commit does time pass, and the next timer ends the next one.
+ * Executes one case on a sequence of engines. Each engine crashes after its first commit was applied, and the next takes over its runs.
+ * Time advances only when there is nothing to commit; then the commit of the next timer crashes the next engine.
  */
 export async function runBetsyCaseCrashing(
   xml: string,
@@ -30,7 +30,7 @@ export async function runBetsyCaseCrashing(
   const shared = intercepted(store, async (call, proceed) =>
     call.method === "close" ? (undefined as never) : await proceed(),
   );
-  const first = await live(shared, world, null);
+  const first = await startEngine(shared, world, null);
   const bpmn = await openBpmn(first.engine, trace);
   try {
     await bpmn.deploy(xml);
@@ -44,26 +44,26 @@ export async function runBetsyCaseCrashing(
   }
   await bpmn.start(test.processKey, test.variables, { id: "case" });
   first.process.crash();
-  const crashes = await relay(shared, world, trace);
-  const last = await live(shared, world, null);
+  const crashes = await runUntilIdle(shared, world, trace);
+  const last = await startEngine(shared, world, null);
   const reader = await openBpmn(last.engine, trace);
   await world.advance(TAKE_OVER_MS);
-  const told = await outcome(reader, last.engine.run("case"), trace, test);
+  const result = await outcome(reader, last.engine.run("case"), trace, test);
   last.process.crash();
   await store.close();
-  return { trace: told, crashes };
+  return { trace: result, crashes };
 }
 
 /**
- * Engines, one after the other, until nothing happens any more. Where one has brought no record, the next lives a commit longer:
- * work that takes its time would begin anew for ever.
+ * Creates one engine after the other until nothing happens. If an engine added no record, the next one may make one more commit;
+ * otherwise work of several commits would restart forever.
  */
-async function relay(store: Store, world: VirtualWorld, trace: Trace): Promise<number> {
+async function runUntilIdle(store: Store, world: VirtualWorld, trace: Trace): Promise<number> {
   const until = world.now() + PASSING_MS;
   let records = await recordsIn(store);
   let commit = 1;
   for (let crashes = 0; crashes < CRASHES_MAX; crashes += 1) {
-    const { engine, process } = await live(store, world, { commit, applied: true });
+    const { engine, process } = await startEngine(store, world, { commit, applied: true });
     await openBpmn(engine, trace);
     await world.advance(TAKE_OVER_MS);
     while (!process.crashed && world.now() < until) await world.advance("250 ms");
@@ -74,7 +74,7 @@ async function relay(store: Store, world: VirtualWorld, trace: Trace): Promise<n
     process.crash();
     return crashes;
   }
-  throw new Error(`there was something to commit after ${CRASHES_MAX} crashes`);
+  throw new Error(`the case did not end after ${CRASHES_MAX} crashes`);
 }
 
 async function recordsIn({ reader }: Store): Promise<number> {
@@ -84,7 +84,11 @@ async function recordsIn({ reader }: Store): Promise<number> {
   return count;
 }
 
-async function live(store: Store, world: VirtualWorld, at: Parameters<typeof crashable>[1]): Promise<Living> {
+async function startEngine(
+  store: Store,
+  world: VirtualWorld,
+  at: Parameters<typeof crashable>[1],
+): Promise<RunningEngine> {
   const process = crashable(store, at);
   const engine = await createEngine({
     store: process.store,

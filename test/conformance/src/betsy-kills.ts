@@ -6,15 +6,15 @@ import { memoryStore } from "pawl";
 import { runBetsyCase } from "./betsy-adapter.ts";
 import { readBetsy } from "./betsy-suite.ts";
 
-/** So many cases run in one process: a kill meets each of them somewhere else. */
+/** The number of cases in one process. A kill hits each of them at another point. */
 const GROUP = 12;
-/** A group is killed so often at most; then it may end. */
+/** The maximum number of kills of a group. After them it may end. */
 const KILLS_MAX = 8;
 const CHILD = fileURLToPath(new URL("./killed-case.js", import.meta.url));
 
 export interface KillReport {
   readonly cases: number;
-  /** Of processes, and of cases that were under way in them. */
+  /** The number of killed processes, and of the cases that were running in them. */
   readonly kills: number;
   readonly hits: number;
   readonly different: ReadonlyArray<{
@@ -24,7 +24,7 @@ export interface KillReport {
   }>;
 }
 
-/** Every case of the suite on SQLite, in processes that are killed at random moments: its trace beside that of the undisturbed case. */
+/** Executes every case on SQLite in processes that are killed at random moments. Compares each trace with that of the case without kills. */
 export async function runBetsyKilling(suite: string, files: string): Promise<KillReport> {
   const all = readBetsy(suite).flatMap(({ name, xml, testCases }) =>
     testCases.map((test, i) => ({ name: `${name}/${i}`, xml, test, trace: join(files, `${name}-${i}`, "trace") })),
@@ -50,10 +50,10 @@ export async function runBetsyKilling(suite: string, files: string): Promise<Kil
   return { cases: all.length, kills, hits, different };
 }
 
-/** How long a group takes, from when it is ready, as far as is known: kills are spread over that. */
-let lastingMs = 2_000;
+/** The duration of the last group from its ready message. Kills are spread over this time. */
+let groupMs = 2_000;
 
-/** Runs one process, and kills it at some moment if it may; whether it was killed. */
+/** Runs one process, and kills it at a random moment if `may` is set. Resolves to true if it was killed. */
 function isKilled(args: readonly string[], may: boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const child = fork(CHILD, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
@@ -61,16 +61,16 @@ function isKilled(args: readonly string[], may: boolean): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     child.on("message", () => {
       readyAt = performance.now();
-      if (may) timer = setTimeout(() => child.kill("SIGKILL"), Math.random() * lastingMs);
+      if (may) timer = setTimeout(() => child.kill("SIGKILL"), Math.random() * groupMs);
     });
     child.on("error", reject);
     child.on("exit", (code, signal) => {
       clearTimeout(timer);
       if (signal === "SIGKILL") resolve(true);
       else if (code === 0) {
-        lastingMs = (lastingMs + (performance.now() - readyAt)) / 2;
+        groupMs = (groupMs + (performance.now() - readyAt)) / 2;
         resolve(false);
-      } else reject(new Error(`the process of ${args.slice(2).join(", ")} ended with ${code ?? signal}`));
+      } else reject(new Error(`the process of ${args.slice(2).join(", ")} exited with ${code ?? signal}`));
     });
   });
 }

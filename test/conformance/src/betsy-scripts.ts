@@ -1,9 +1,9 @@
 import { BpmnError, type Expression, type Job, type Variables } from "@pawl/bpmn";
 import type { VirtualWorld } from "pawl/testing";
 
-/** The models carry no code: a script is one word, a condition is plain text. Here they get the meaning that the suite gives them. */
+/** The models contain no code: a script is one word, a condition is plain text. This file implements their meaning as defined by the suite. */
 
-/** What a script has done. Each try of the same work has the same key: work that a crash has undone is done again, and counts once. */
+/** An effect of a script. All attempts of the same work have the same key, so work that is repeated after a crash counts once. */
 export type Note =
   | { readonly kind: "word"; readonly key: string; readonly word: string }
   | { readonly kind: "marker" }
@@ -19,7 +19,7 @@ function notesInMemory(): Notes {
   return { all, add: (note) => all.push(note) };
 }
 
-/** Notes of what the scripts of one case did. */
+/** The effects of the scripts of one case. */
 export class Trace {
   readonly #notes: Notes;
   readonly #world: VirtualWorld;
@@ -29,17 +29,17 @@ export class Trace {
     this.#notes = notes;
   }
 
-  /** All entries, with what can be told only at the end. The marker is looked for where a case asks for it. */
-  all(asked: readonly string[]): readonly string[] {
+  /** All entries, including those that are only known at the end. The marker is included if the case expects it. */
+  all(expected: readonly string[]): readonly string[] {
     const { all } = this.#notes;
     const words = new Map(all.flatMap((note) => (note.kind === "word" ? [[note.key, note.word] as const] : [])));
     const [a, b] = ["CREATE_TIMESTAMP_LOG_1", "CREATE_TIMESTAMP_LOG_2"].map((name) => this.#interval(name));
     const overlap = a && b && a.from < b.to && b.from < a.to;
-    const marker = all.some(({ kind }) => kind === "marker") && asked.includes("MARKER_exists");
+    const marker = all.some(({ kind }) => kind === "marker") && expected.includes("MARKER_exists");
     return [...words.values(), ...(marker ? ["MARKER_exists"] : []), ...(overlap ? ["EXECUTION_parallel"] : [])];
   }
 
-  /** From the first try to the last. */
+  /** From the first attempt to the last. */
   #interval(name: string): { readonly from: number; readonly to: number } | null {
     const times = (kind: "from" | "to"): readonly number[] =>
       this.#notes.all.flatMap((note) => (note.kind === kind && note.name === name ? [note.at] : []));
@@ -94,7 +94,7 @@ export class Trace {
   }
 }
 
-/** `test.contains("a")`, `integerVariable<2`, `true`, `3`. One model has a stray `>` at the end, which the suite's notes say to leave out. */
+/** Evaluates `test.contains("a")`, `integerVariable<2`, `true` and `3`. One model has an extra `>` at the end, which is ignored. */
 export function evaluate(expression: Expression, variables: Variables): unknown {
   const text = expression.text.replace(/\)>$/, ")");
   if (text === "true" || text === "false") return text === "true";
@@ -102,7 +102,7 @@ export function evaluate(expression: Expression, variables: Variables): unknown 
   const contains = /^(\w+)\.contains\("([^"]*)"\)$/.exec(text);
   if (contains !== null) return String(variables[contains[1] ?? ""] ?? "").includes(contains[2] ?? "");
   const compared = /^(\w+)\s*(<|>=)\s*(\d+)$/.exec(text);
-  if (compared === null) throw new Error(`the suite gives no meaning to ${text}`);
+  if (compared === null) throw new Error(`unknown expression of the suite: ${text}`);
   const value = Number(variables[compared[1] ?? ""]);
   return compared[2] === "<" ? value < Number(compared[3]) : value >= Number(compared[3]);
 }

@@ -5,7 +5,7 @@ import { suiteFolder } from "./suites.ts";
 
 const folder = suiteFolder("betsy");
 
-/** Cases whose expectation is disputed or broken; a model with a typing error in its condition. */
+/** Cases with a disputed or wrong expectation, and a model with a typing error in its condition. */
 const NOT_EXPECTED = [
   "MultiInstance_ComplexBehavior",
   "AdHocSubProcess_Sequential",
@@ -13,7 +13,7 @@ const NOT_EXPECTED = [
   "Conditional_StartEvent_EventSubProcess_NonInterrupting",
 ];
 
-test.skipIf(folder === null)("the shared cases of betsy pass, in memory, but for those that can't", async () => {
+test.skipIf(folder === null)("all cases of betsy pass in memory, except those with a wrong expectation", async () => {
   const { failed, passed } = await runBetsy(folder ?? "", () => memoryStore());
   expect(failed.filter(({ model }) => !NOT_EXPECTED.includes(model))).toEqual([]);
   expect(passed).toBeGreaterThanOrEqual(132);

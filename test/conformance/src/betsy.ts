@@ -17,10 +17,10 @@ export interface BetsyReport {
   readonly crashes: number;
 }
 
-/** How a case is run: undisturbed, or with a crash and a recovery between every two commits. */
+/** How a case is executed: without faults, or with a crash and a recovery between every two commits. */
 export type BetsyMode = "plain" | "crashing";
 
-/** Runs every case of the suite, each on a store of its own. */
+/** Executes every case of the suite, each on its own store. */
 export async function runBetsy(
   folder: string,
   openStore: () => Store,

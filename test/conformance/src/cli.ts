@@ -9,16 +9,16 @@ import { runBetsyKilling } from "./betsy-kills.ts";
 import { runMiwg } from "./miwg.ts";
 import { suiteFolder } from "./suites.ts";
 
-/** `npm run conformance [-- --store sqlite] [--crashes] [--kills]`: public test models, run unmodified. Where they are absent that is said, and nothing else. */
+/** `npm run conformance [-- --store sqlite] [--crashes] [--kills]`: executes public test models, unmodified. Missing suites are skipped with a message. */
 
 const BETSY_MIN = 132;
 const FLAWS_SHOWN = 10;
-const asked = readOptions();
-const isSqlite = asked.store === "sqlite";
+const options = readOptions();
+const isSqlite = options.store === "sqlite";
 const files = mkdtempSync(join(tmpdir(), "pawl-conformance-"));
 let opened = 0;
 
-/** A word that is not known would run something else than was meant. */
+/** Unknown options are errors. */
 function readOptions(): { readonly store: string; readonly crashes: boolean; readonly kills: boolean } {
   try {
     const { values } = parseArgs({
@@ -28,7 +28,8 @@ function readOptions(): { readonly store: string; readonly crashes: boolean; rea
         kills: { type: "boolean", default: false },
       },
     });
-    if (values.store !== "memory" && values.store !== "sqlite") throw new Error(`there is no store ${values.store}`);
+    if (values.store !== "memory" && values.store !== "sqlite")
+      throw new Error(`--store must be memory or sqlite; got ${values.store}`);
     return values;
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -45,11 +46,11 @@ function openStore(): Store {
 async function betsy(): Promise<boolean> {
   const folder = suiteFolder("betsy");
   if (folder === null) {
-    console.log("!! SKIPPED: betsy is not here; name the folder of the suites in PAWL_CONFORMANCE");
+    console.log("!! SKIPPED: betsy not found; set PAWL_CONFORMANCE to the folder of the suites");
     return true;
   }
-  if (asked.kills) return await killed(folder);
-  const mode = asked.crashes ? "crashing" : "plain";
+  if (options.kills) return await killed(folder);
+  const mode = options.crashes ? "crashing" : "plain";
   const { passed, failed, crashes } = await runBetsy(folder, openStore, mode);
   for (const { model, status, expected, trace } of failed) {
     console.log(`failed: ${model} (${status})\n  expected ${expected.join(" ")}\n  got      ${trace.join(" ")}`);
@@ -60,28 +61,28 @@ async function betsy(): Promise<boolean> {
   return passed >= BETSY_MIN;
 }
 
-/** On SQLite, in processes that are killed. */
+/** Executes the cases on SQLite, in processes that are killed. */
 async function killed(folder: string): Promise<boolean> {
   const { cases, kills, hits, different } = await runBetsyKilling(folder, files);
   for (const { name, plain, killed: trace } of different) {
     console.log(`different: ${name}\n  undisturbed ${plain.join(" ")}\n  killed      ${trace.join(" ")}`);
   }
   const same = `${cases - different.length} of ${cases} cases have the same trace`;
-  console.log(`betsy on sqlite, killed: ${same}, ${kills} kills of processes, in which ${hits} cases were under way`);
+  console.log(`betsy on sqlite, killed: ${same}, ${kills} processes killed, with ${hits} running cases`);
   return different.length === 0;
 }
 
 async function miwg(): Promise<boolean> {
   const folder = suiteFolder("miwg");
   if (folder === null) {
-    console.log("!! SKIPPED: MIWG is not here; name the folder of the suites in PAWL_CONFORMANCE");
+    console.log("!! SKIPPED: MIWG not found; set PAWL_CONFORMANCE to the folder of the suites");
     return true;
   }
   const outcomes = await runMiwg(folder);
   const failed = outcomes.filter(({ flaws }) => flaws.length > 0);
   for (const { model, flaws } of failed) console.log(`failed: ${model}\n  ${flaws.slice(0, FLAWS_SHOWN).join("\n  ")}`);
   console.log(
-    `MIWG: ${outcomes.length - failed.length} of ${outcomes.length} models are the same when they are written again`,
+    `MIWG: ${outcomes.length - failed.length} of ${outcomes.length} models are unchanged after reading and writing`,
   );
   return failed.length === 0;
 }

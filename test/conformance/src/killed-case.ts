@@ -8,8 +8,8 @@ import { type Note, type Notes, Trace } from "./betsy-scripts.ts";
 import { type BetsyCase, readBetsy } from "./betsy-suite.ts";
 
 /**
- * The process that is killed: it runs cases, each on a SQLite file of its own, from wherever the process before it was stopped. What has
- * happened in the world outside, and how late it is there, lies in files beside the database.
+ * The process that is killed. It executes cases, each on its own SQLite file, and continues where the previous process was killed. The
+ * effects of scripts and the virtual time are in files beside the database.
  */
 
 const LEASE_MS = 150;
@@ -19,10 +19,10 @@ const STEP_MS = 500;
 /** Longer than the longest timer of the suite. */
 const PASSING_MS = 75_000;
 
-/** What watches over a definition that begins by a trigger never ends. */
-const WATCHER = "bpmn definition";
+/** The workflow of definition runs, which never end. */
+const DEFINITION_WORKFLOW = "bpmn definition";
 
-/** Whole lines of a file, each JSON. A line that a kill has cut off never was. */
+/** The JSON lines of a file. An incomplete last line, cut off by a kill, is ignored. */
 function linesOf(path: string): readonly unknown[] {
   if (!existsSync(path)) return [];
   return readFileSync(path, "utf8")
@@ -42,27 +42,27 @@ function notesIn(path: string): Notes {
   };
 }
 
-async function begin(engine: Engine, trace: Trace, xml: string, test: BetsyCase, world: VirtualWorld) {
+async function startCase(engine: Engine, trace: Trace, xml: string, test: BetsyCase, world: VirtualWorld) {
   const bpmn = await openBpmn(engine, trace);
   await bpmn.deploy(xml);
   if (test.startParallelProcessFirst) {
-    await bpmn.start("ParallelProcess", test.variables, { id: "parallel" }).catch(unlessThere);
+    await bpmn.start("ParallelProcess", test.variables, { id: "parallel" }).catch(ignoreExisting);
     await world.settle();
   }
-  await bpmn.start(test.processKey, test.variables, { id: "case" }).catch(unlessThere);
+  await bpmn.start(test.processKey, test.variables, { id: "case" }).catch(ignoreExisting);
   return bpmn;
 }
 
-/** One that was killed has started it already. */
-function unlessThere(error: unknown): void {
+/** Ignores that an earlier process has started the run. */
+function ignoreExisting(error: unknown): void {
   if (!(error instanceof PawlError) || error.code !== "RUN_EXISTS") throw error;
 }
 
-async function isUnderWay({ reader }: Store): Promise<boolean> {
+async function hasOpenRuns({ reader }: Store): Promise<boolean> {
   const { items } = await reader.list({ limit: 100 });
-  const isOver = ({ status }: { readonly status: string }): boolean =>
+  const hasEnded = ({ status }: { readonly status: string }): boolean =>
     status === "completed" || status === "failed" || status === "cancelled";
-  return items.some((item) => !isOver(item) && item.workflow !== WATCHER);
+  return items.some((item) => !hasEnded(item) && item.workflow !== DEFINITION_WORKFLOW);
 }
 
 async function run(folder: string, xml: string, test: BetsyCase): Promise<readonly string[]> {
@@ -84,12 +84,12 @@ async function run(folder: string, xml: string, test: BetsyCase): Promise<readon
   });
   try {
     await world.advance(TAKE_OVER_MS);
-    const bpmn = await begin(engine, trace, xml, test, world);
-    // A definition that has heard a trigger may be all that is left of what was under way.
+    const bpmn = await startCase(engine, trace, xml, test, world);
+    // At least one step: a definition run that received a trigger may be the only open run.
     do {
       tick();
       await world.advance(STEP_MS);
-    } while (world.now() < until && (await isUnderWay(store)));
+    } while (world.now() < until && (await hasOpenRuns(store)));
     return await outcome(bpmn, engine.run("case"), trace, test);
   } catch (error) {
     if (error instanceof PawlError && error.code === "MODEL_INVALID") return ["ERROR_deployment"];
@@ -99,13 +99,13 @@ async function run(folder: string, xml: string, test: BetsyCase): Promise<readon
   }
 }
 
-/** Nothing that is begun here waits for anything but its own: a trace is written as a whole. */
+/** Executes a case unless its trace exists. The trace file is renamed into place, so it is always complete. */
 async function runUnlessDone(suite: string, folder: string, name: string): Promise<void> {
   if (existsSync(join(folder, "trace"))) return;
   const [model = "", index = ""] = name.split("/");
   const found = readBetsy(suite).find((each) => each.name === model);
   const test = found?.testCases[Number(index)];
-  if (found === undefined || test === undefined) throw new Error(`there is no case ${name}`);
+  if (found === undefined || test === undefined) throw new Error(`case ${name} not found`);
   mkdirSync(folder, { recursive: true });
   const trace = await run(folder, found.xml, test);
   writeFileSync(join(folder, "writing"), JSON.stringify(trace));

@@ -5,11 +5,11 @@ import { differences } from "./same-document.ts";
 
 export interface MiwgOutcome {
   readonly model: string;
-  /** What was lost, or kept the model from being read; empty: nothing. */
+  /** Differences, or the errors of reading the model. Empty if there are none. */
   readonly flaws: readonly string[];
 }
 
-/** Reads every model and writes it again, twice: the documents have to say the same, and so do the processes in them. */
+/** Reads and writes every model, twice. The documents, and the processes in them, must stay equal. */
 export async function runMiwg(folder: string): Promise<readonly MiwgOutcome[]> {
   const outcomes: MiwgOutcome[] = [];
   for (const model of readdirSync(folder).sort()) {
@@ -25,13 +25,13 @@ export async function flawsOf(xml: string | Uint8Array): Promise<readonly string
     const twice = await rewriteBpmn(once);
     const lost = [...differences(readXml(xml), readXml(once)), ...differences(readXml(once), readXml(twice))];
     const isSame = shown(await readBpmn(xml)) === shown(await readBpmn(once));
-    return isSame ? lost : [...lost, "the processes that were read differ"];
+    return isSame ? lost : [...lost, "the processes differ"];
   } catch (error) {
     return [String(error)];
   }
 }
 
-/** Processes as text; on which line something stood is of no interest. */
+/** Processes as text, without line numbers. */
 function shown(processes: readonly Process[]): string {
   return JSON.stringify(processes, (key, value: unknown) => {
     if (key === "line") return null;

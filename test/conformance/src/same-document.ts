@@ -1,8 +1,8 @@
 import type { XmlElement } from "@pawl/bpmn";
 
 /**
- * Compares two XML documents by what they say: prefixes, layout, the order of attributes, how numbers are written, and what only
- * repeats a default of the standard's schema make no difference. Children are compared in order among those of one name.
+ * Compares the meaning of two XML documents. It ignores prefixes, layout, the order of attributes, the notation of numbers, and values
+ * that equal the schema's default. Children of one name are compared in order.
  */
 export function differences(left: XmlElement, right: XmlElement): readonly string[] {
   const found: string[] = [];
@@ -40,7 +40,7 @@ function byName(elements: readonly XmlElement[]): ReadonlyMap<string, readonly X
 
 function textOf(element: XmlElement, own: string): string {
   const text = element.text.trim().replaceAll(/\s+/g, " ");
-  // A text may be a reference to an element, and that a qualified name.
+  // The text may be a qualified name that refers to an element.
   return element.children.length === 0 ? qualified(element, text, own) : text;
 }
 
@@ -49,7 +49,7 @@ function attributeDifferences(a: XmlElement, b: XmlElement, own: string): readon
   const names = new Set([...before.keys(), ...after.keys()]);
   return [...names].flatMap((name) => {
     const [was, is] = [before.get(name), after.get(name)];
-    return was === is ? [] : [`${name} was ${was ?? "not there"} and is ${is ?? "not there"}`];
+    return was === is ? [] : [`${name} changed from ${was ?? "nothing"} to ${is ?? "nothing"}`];
   });
 }
 
@@ -61,14 +61,14 @@ function attributesOf(element: XmlElement, own: string): ReadonlyMap<string, str
   for (const [name, value] of element.attributes) {
     const full = name.includes(":") ? qualified(element, name, "") : name;
     const meant = numberOf(qualified(element, value, own));
-    // Points of a line have no other type than the schema's.
+    // Points of a line always have the schema's type.
     if (DEFAULTS[full] === meant || (full === XSI_TYPE && meant === POINT)) continue;
     all.set(full, meant);
   }
   return all;
 }
 
-/** What a qualified name means; what the document itself defines needs no namespace. */
+/** Expands a qualified name. Names in the document's own namespace have no prefix. */
 function qualified(element: XmlElement, text: string, own: string): string {
   const [, prefix = "", name] = /^([\w.-]+):(\S+)$/.exec(text) ?? [];
   const namespace = element.prefixes.get(prefix);
@@ -80,7 +80,7 @@ function numberOf(text: string): string {
   return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? String(Number(text)) : text;
 }
 
-/** Of the schema of BPMN 2.0. */
+/** Default values of attributes in the schema of BPMN 2.0. */
 const DEFAULTS: Readonly<Record<string, string>> = {
   associationDirection: "None",
   behavior: "All",

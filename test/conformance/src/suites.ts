@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where the shared test models lie: `PAWL_CONFORMANCE`, or beside the repository; null: they are not here. */
+/** The folder of a suite: in `PAWL_CONFORMANCE`, or beside the repository. Null if it does not exist. */
 export function suiteFolder(name: string): string | null {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const places = [

@@ -1,6 +1,6 @@
 import type { plugin } from "pawl/eslint";
 
-/** A text, or the statements of a workflow's body. `ts` where it is TypeScript and nothing else. */
+/** A file, or the statements of a workflow function. `ts` if the text is valid only as TypeScript. */
 export interface Case {
   readonly body?: string;
   readonly file?: string;
@@ -8,7 +8,7 @@ export interface Case {
 }
 
 export interface BadCase extends Case {
-  /** How many findings; 1 where nothing is said. */
+  /** The number of findings. Default 1. */
   readonly findings?: number;
 }
 

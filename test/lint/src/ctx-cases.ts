@@ -1,6 +1,6 @@
 import { type BadCase, body, file, type RuleCases, typed } from "./cases.ts";
 
-/** The rules on how a ctx is used. */
+/** Cases of the rules about the use of ctx. */
 
 export const awaitCases: RuleCases = {
   good: [

@@ -12,7 +12,7 @@ export interface LintFinding {
 
 export type Language = "js" | "ts";
 
-/** What the rules find in a text: all of them, or the one that is named. */
+/** The findings of all rules, or of one rule, in a text. */
 export function lint(text: string, language: Language, rule?: keyof typeof plugin.rules): readonly LintFinding[] {
   const rules: Linter.RulesRecord = rule === undefined ? { ...recommended.rules } : { [`pawl/${rule}`]: "error" };
   const parser = language === "ts" ? { languageOptions: { parser: typescriptParser } } : {};

@@ -11,14 +11,14 @@ const filesBelow = (folder: string, ending: string): readonly string[] =>
     .filter((path) => path.endsWith(ending) && !path.includes("node_modules"))
     .map((path) => join(folder, path));
 
-/** The programs of a page: its blocks joined, and each file that it names by itself. */
+/** The programs of a page: its joined blocks, and each named file. */
 function programsOf(page: string): readonly string[] {
   const blocks = [...page.matchAll(/^```ts\b[^\n]*\n(.*?)^```/gms)].map(([, text = ""]) => text);
   const named = blocks.filter((text) => text.startsWith("// file:"));
   return [blocks.filter((text) => !named.includes(text)).join("\n"), ...named];
 }
 
-/** Its faults are there to be found. */
+/** Its faults are intended. */
 const FAULTY = join("examples/src", "explore", "faulty.ts");
 
 const programs: readonly (readonly [string, string])[] = [
@@ -30,23 +30,23 @@ const programs: readonly (readonly [string, string])[] = [
   ),
 ];
 
-/** A statement that awaits an operation and does nothing with what it gives. */
+/** A statement that awaits an operation and ignores its result. */
 const AWAITED = /^(\s*)await ctx\.(step|sleep|join|listen)\(/m;
 
-describe("the rules find nothing", () => {
-  it.each(programs)("in %s", (_name, text) => {
+describe("lint rules on examples and pages", () => {
+  it.each(programs)("the lint rules find nothing in %s", (_name, text) => {
     expect(lint(text, "ts")).toEqual([]);
   });
 
   it.each(programs.filter(([name, text]) => AWAITED.test(text) && !name.includes("linting")))(
-    "but where an await is missing in %s",
+    "the lint rules find a removed await in %s",
     (_name, text) => {
       const rules = lint(text.replace(AWAITED, "$1ctx.$2("), "ts").map(({ rule }) => rule);
       expect(rules).toEqual(["pawl/await-ctx"]);
     },
   );
 
-  it("in programs that hold many workflows", () => {
+  it("more than 30 programs contain workflows", () => {
     expect(programs.filter(([, text]) => text.includes("workflow(")).length).toBeGreaterThan(30);
   });
 });

@@ -2,8 +2,8 @@ import { plugin } from "pawl/eslint";
 import { describe, expect, it } from "vitest";
 import { type BadCase, type CasesByRule, textOf } from "./cases.ts";
 import { awaitCases, noCtxInStepCases, ownCtxCases, uniqueNamesCases } from "./ctx-cases.ts";
+import { clockCases, effectCases, randomCases, timerCases } from "./determinism-cases.ts";
 import { lint } from "./linting.ts";
-import { clockCases, effectCases, randomCases, timerCases } from "./reaching-out-cases.ts";
 
 const CASES: CasesByRule = {
   "await-ctx": awaitCases,
@@ -21,17 +21,17 @@ const languages = ({ language }: BadCase): readonly ("js" | "ts")[] => (language
 describe.each(Object.keys(plugin.rules) as (keyof CasesByRule)[])("the rule %s", (rule) => {
   const { good, bad } = CASES[rule];
 
-  it("has eight good and eight bad cases at least", () => {
+  it(`${rule} has at least eight good and eight bad cases`, () => {
     expect(good.length).toBeGreaterThanOrEqual(8);
     expect(bad.length).toBeGreaterThanOrEqual(8);
     expect(new Set([...good, ...bad].map(textOf)).size).toBe(good.length + bad.length);
   });
 
-  it.each(good.map((each) => [textOf(each), each] as const))("finds nothing in\n%s", (text, each) => {
+  it.each(good.map((each) => [textOf(each), each] as const))(`${rule} finds nothing in\n%s`, (text, each) => {
     for (const language of languages(each)) expect(lint(text, language, rule)).toEqual([]);
   });
 
-  it.each(bad.map((each) => [textOf(each), each] as const))("finds what is wrong in\n%s", (text, each) => {
+  it.each(bad.map((each) => [textOf(each), each] as const))(`${rule} finds the fault in\n%s`, (text, each) => {
     for (const language of languages(each)) {
       const findings = lint(text, language, rule);
       expect(findings.map((finding) => finding.rule)).toEqual(Array(each.findings ?? 1).fill(`pawl/${rule}`));

@@ -1,6 +1,6 @@
 /**
- * A generated process, as a tree of blocks. A block begins once and is over once, or its token dies in it: what the whole does
- * follows from what its blocks do.
+ * A generated process, as a tree of blocks. A block starts once and ends once, or its token ends inside of it. So the behaviour of the
+ * process follows from the behaviour of its blocks.
  */
 
 /** `variable > over`. */
@@ -11,17 +11,17 @@ export interface Condition {
 
 export type Trigger =
   | { readonly kind: "message" }
-  /** `times`: it comes back so often; null: it comes once. */
+  /** `times` is the number of repetitions. Null if the timer fires once. */
   | { readonly kind: "timer"; readonly minutes: number; readonly times: number | null }
   | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "condition"; readonly when: Condition }
-  /** Code null: all. */
+  /** A null code catches all codes. */
   | { readonly kind: "error"; readonly code: string | null }
   | { readonly kind: "escalation"; readonly code: string | null }
   | { readonly kind: "cancel" };
 
-/** An event on the edge of an activity. What does not interrupt ends for itself; what does may go on where its host would have. */
-export interface Edge {
+/** A boundary event. The path of a non-interrupting event ends by itself; that of an interrupting event may rejoin the flow after its host. */
+export interface BoundaryEvent {
   readonly id: string;
   readonly on: Trigger;
   readonly interrupts: boolean;
@@ -47,26 +47,26 @@ export interface Handler {
 export type Many =
   | {
       readonly kind: "parallel" | "sequential";
-      /** A number, or the variable that holds it. */
+      /** A number, or the name of a variable. */
       readonly count: number | string;
-      /** So many are enough. */
+      /** The number of completed instances that is enough. */
       readonly enough: number | null;
-      /** The results are gathered in a variable. */
-      readonly gathers: boolean;
+      /** True if the results are collected in a variable. */
+      readonly collects: boolean;
     }
-  | { readonly kind: "rounds"; readonly testBefore: boolean; readonly goesOn: Condition; readonly max: number | null };
+  | { readonly kind: "loop"; readonly testBefore: boolean; readonly continues: Condition; readonly max: number | null };
 
-export type Doing =
+export type ActivityBody =
   | { readonly kind: "work" | "user" | "receive" | "call" }
   | { readonly kind: "sub"; readonly isTransaction: boolean; readonly scope: Scope };
 
 export interface Activity {
   readonly kind: "activity";
   readonly id: string;
-  readonly does: Doing;
-  readonly edges: readonly Edge[];
+  readonly does: ActivityBody;
+  readonly boundaryEvents: readonly BoundaryEvent[];
   readonly many: Many | null;
-  /** The task that undoes it. */
+  /** Its compensation task. */
   readonly undo: string | null;
 }
 
@@ -75,7 +75,7 @@ export interface Fork {
   readonly id: string;
   readonly gateway: "exclusive" | "parallel" | "inclusive" | "complex";
   readonly branches: ReadonlyArray<{ readonly when: Condition | "always" | "default"; readonly body: Block }>;
-  /** Of a complex join: so many are enough. */
+  /** The number of tokens that is enough for a complex join. */
   readonly enough: number;
 }
 
@@ -89,7 +89,7 @@ export type Thrown =
   | { readonly kind: "escalation"; readonly code: string }
   | { readonly kind: "signal"; readonly name: string }
   | { readonly kind: "message" }
-  /** Of one activity of the scope, or of all. */
+  /** Of one activity of the scope, or of all if null. */
   | { readonly kind: "compensation"; readonly of: string | null };
 
 export type Ended =
@@ -111,10 +111,10 @@ export type Block =
 export const VARIABLES: readonly string[] = ["v1", "v2", "v3"];
 export const ERRORS: readonly string[] = ["E1", "E2", "E3"];
 export const ESCALATIONS: readonly string[] = ["X1", "X2", "X3"];
-/** Each is caught by one element at most. */
+/** Each signal is caught by at most one element. */
 export const SIGNALS: readonly string[] = ["g1", "g2", "g3"];
 
-/** Whether a flow leads out of the block. */
+/** True if a flow leads out of the block. */
 export function isPassable(block: Block): boolean {
   switch (block.kind) {
     case "seq":

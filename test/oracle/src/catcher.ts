@@ -1,11 +1,11 @@
-import type { Edge, Handler, Trigger } from "./block.ts";
-import { isScope, type Node } from "./world.ts";
+import type { BoundaryEvent, Handler, Trigger } from "./block.ts";
+import { isScope, type Node } from "./oracle-state.ts";
 
 export type Catcher =
-  | { readonly kind: "edge"; readonly node: Node; readonly edge: Edge }
+  | { readonly kind: "boundary"; readonly node: Node; readonly boundary: BoundaryEvent }
   | { readonly kind: "handler"; readonly node: Node; readonly handler: Handler };
 
-/** The nearest that catches, looking outward: in a scope before on its edge, and its own code before all codes. */
+/** The nearest handler, searched outward. Handlers of a scope come before its boundary events, an exact code before all codes. */
 export function catcherOf(from: Node, kind: "error" | "escalation", code: string): Catcher | null {
   for (let node: Node | null = from; node !== null; node = node.parent) {
     if (isScope(node) && !node.part.isInterrupted) {
@@ -13,8 +13,8 @@ export function catcherOf(from: Node, kind: "error" | "escalation", code: string
       if (handler !== null) return { kind: "handler", node, handler };
     }
     if (node.part.kind === "activity") {
-      const edge = bestOf(node.part.activity.edges, kind, code);
-      if (edge !== null) return { kind: "edge", node, edge };
+      const boundary = bestOf(node.part.activity.boundaryEvents, kind, code);
+      if (boundary !== null) return { kind: "boundary", node, boundary };
     }
   }
   return null;

@@ -6,7 +6,7 @@ import { type Failure, firstFailure, processOf } from "./seeds.ts";
 import { shrinkFailure } from "./shrink-process.ts";
 import { textOf } from "./text.ts";
 
-/** The command `npm run bpmn:oracle`: random processes on the machine and in the oracle, side by side. */
+/** The command `npm run bpmn:oracle`: executes random processes on the machine and in the oracle, and compares them. */
 
 const USAGE = "npm run bpmn:oracle [-- --seeds N] [--from S] [--seed N] [--mutants [--only TEXT]]";
 const values = read();
@@ -28,25 +28,25 @@ function read() {
   }
 }
 
-function whole(text: string): number {
+function positiveInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  console.error(`${text} is no whole number above 0`);
+  console.error(`expected an integer above 0; got ${text}`);
   process.exit(2);
 }
 
-function tell({ seed, scope, trace, text }: Failure): void {
-  console.log(`seed ${seed}\n\n${textOf(scope)}\n\n${trace.join("\n")}\n\nthey disagree: ${text}`);
+function printFailure({ seed, scope, trace, text }: Failure): void {
+  console.log(`seed ${seed}\n\n${textOf(scope)}\n\n${trace.join("\n")}\n\nmachine and oracle differ: ${text}`);
 }
 
 async function repeat(seed: number): Promise<boolean> {
   const scope = processOf(seed);
   const { flaw, trace } = await drive(scope, Instance, seed);
   if (flaw === null) {
-    console.log(`${textOf(scope)}\n\n${trace.join("\n")}\n\nseed ${seed} is clean`);
+    console.log(`${textOf(scope)}\n\n${trace.join("\n")}\n\nseed ${seed}: no difference`);
     return true;
   }
-  tell(await shrinkFailure(Instance, { seed, scope, text: flaw, trace }));
+  printFailure(await shrinkFailure(Instance, { seed, scope, text: flaw, trace }));
   console.log(`seed ${seed} fails`);
   return false;
 }
@@ -63,17 +63,17 @@ async function run(from: number, seeds: number): Promise<boolean> {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   console.log([...counts].map(([kind, count]) => `${kind} ${count}`).join(", "));
   if (failure === null) {
-    console.log(`${seeds} seeds, ${total} steps: machine and oracle agree after each, and so does what is rebuilt`);
+    console.log(`${seeds} seeds, ${total} steps: machine, oracle and rebuilt state agree after each step`);
     return true;
   }
-  tell(await shrinkFailure(Instance, failure));
-  console.log(`seed ${failure.seed} fails, ${failure.seed - from} before it are clean`);
+  printFailure(await shrinkFailure(Instance, failure));
+  console.log(`seed ${failure.seed} fails after ${failure.seed - from} seeds without a difference`);
   return false;
 }
 
 const good = values.mutants
-  ? await runMachineMutants(whole(values.seeds), values.only)
+  ? await runMachineMutants(positiveInteger(values.seeds), values.only)
   : values.seed !== undefined
-    ? await repeat(whole(values.seed))
-    : await run(whole(values.from), whole(values.seeds));
+    ? await repeat(positiveInteger(values.seed))
+    : await run(positiveInteger(values.from), positiveInteger(values.seeds));
 process.exit(good ? 0 : 1);

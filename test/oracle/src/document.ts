@@ -1,8 +1,8 @@
 import {
   type Activity,
   type Block,
+  type BoundaryEvent,
   type Condition,
-  type Edge,
   ERRORS,
   ESCALATIONS,
   type Fork,
@@ -15,14 +15,14 @@ import {
   type Trigger,
 } from "./block.ts";
 
-/** Where the next element hangs on. */
+/** The element, and the flow, that the next element is connected to. */
 interface Tail {
   readonly source: string;
   readonly condition?: string;
   readonly flow?: string;
 }
 
-/** The elements of one scope, as text. */
+/** The XML lines of one scope. */
 interface Page {
   readonly lines: string[];
   flows: number;
@@ -57,7 +57,7 @@ function insideOf(scope: Scope, startText: string, start: string): string {
   return page.lines.join("\n");
 }
 
-/** An end event for what is left open. */
+/** Adds an end event to an open tail. */
 function closed(page: Page, tail: Tail | null, id: string): void {
   if (tail === null) return;
   page.lines.push(`<endEvent id="${id}"/>`);
@@ -71,14 +71,14 @@ function connect(page: Page, { source, condition, flow }: Tail, target: string):
   page.lines.push(`<sequenceFlow id="${id}" sourceRef="${source}" targetRef="${target}">${inside}</sequenceFlow>`);
 }
 
-/** Writes an element that one flow leads to. */
+/** Writes an element with one incoming flow. */
 function place(page: Page, tail: Tail, id: string, text: string): Tail {
   page.lines.push(text);
   connect(page, tail, id);
   return { source: id };
 }
 
-/** One way out of several. */
+/** Joins several tails into one. */
 function merged(page: Page, tails: readonly Tail[], id: string, gateway: string): Tail | null {
   const [only] = tails;
   if (only === undefined) return null;
@@ -136,7 +136,7 @@ function write(page: Page, block: Block, tail: Tail): Tail | null {
 function fork(page: Page, { id, gateway, branches, enough }: Fork, tail: Tail): Tail | null {
   const split = gateway === "complex" ? "parallelGateway" : `${gateway}Gateway`;
   const hasDefault = branches.some(({ when }) => when === "default");
-  // Their order is the one that is listed here, whatever the order of the flows is.
+  // The order of this list is the order of evaluation.
   const outgoing = branches.map(({ when }, i) => `<outgoing>${flowOf(id, when, i)}</outgoing>`).join("");
   place(page, tail, id, `<${split} id="${id}" ${hasDefault ? `default="${id}-else"` : ""}>${outgoing}</${split}>`);
   const ends = branches.flatMap(({ when, body }, i): readonly Tail[] => {
@@ -168,7 +168,7 @@ function race(page: Page, { id, branches }: Race, tail: Tail): Tail | null {
 const TASKS = { work: "serviceTask", user: "userTask", receive: "receiveTask", call: "callActivity" } as const;
 
 function activity(page: Page, block: Activity, tail: Tail): Tail | null {
-  const { id, does, many, undo, edges } = block;
+  const { id, does, many, undo, boundaryEvents } = block;
   const loop = many === null ? "" : manyText(id, many);
   const start = `start-${id}`;
   if (does.kind === "sub") {
@@ -186,11 +186,11 @@ function activity(page: Page, block: Activity, tail: Tail): Tail | null {
       `<association id="${id}-by" sourceRef="${id}-undo" targetRef="${undo}"/>`,
     );
   }
-  const ends = [{ source: id }, ...edges.flatMap((edge) => edgeText(page, id, edge))];
+  const ends = [{ source: id }, ...boundaryEvents.flatMap((boundary) => boundaryText(page, id, boundary))];
   return ends.length === 1 ? { source: id } : merged(page, ends, `${id}-on`, "exclusiveGateway");
 }
 
-function edgeText(page: Page, host: string, { id, on, interrupts, rejoins, path }: Edge): readonly Tail[] {
+function boundaryText(page: Page, host: string, { id, on, interrupts, rejoins, path }: BoundaryEvent): readonly Tail[] {
   page.lines.push(
     `<boundaryEvent id="${id}" attachedToRef="${host}" cancelActivity="${interrupts}">${triggerText(on)}</boundaryEvent>`,
   );
@@ -201,14 +201,14 @@ function edgeText(page: Page, host: string, { id, on, interrupts, rejoins, path 
 }
 
 function manyText(id: string, many: Many): string {
-  if (many.kind === "rounds") {
+  if (many.kind === "loop") {
     const max = many.max === null ? "" : ` loopMaximum="${many.max}"`;
-    const condition = `<loopCondition>${conditionText(many.goesOn)}</loopCondition>`;
+    const condition = `<loopCondition>${conditionText(many.continues)}</loopCondition>`;
     return `<standardLoopCharacteristics testBefore="${many.testBefore}"${max}>${condition}</standardLoopCharacteristics>`;
   }
-  const gathering = `<extensionElements><pawl:loopCharacteristics outputCollection="out_${id}" outputElement="= r"/></extensionElements>`;
+  const collection = `<extensionElements><pawl:loopCharacteristics outputCollection="out_${id}" outputElement="= r"/></extensionElements>`;
   const enough = `<completionCondition>numberOfCompletedInstances >= ${many.enough}</completionCondition>`;
-  return `<multiInstanceLoopCharacteristics isSequential="${many.kind === "sequential"}">${many.gathers ? gathering : ""}
+  return `<multiInstanceLoopCharacteristics isSequential="${many.kind === "sequential"}">${many.collects ? collection : ""}
 <loopCardinality>${many.count}</loopCardinality>${many.enough === null ? "" : enough}</multiInstanceLoopCharacteristics>`;
 }
 

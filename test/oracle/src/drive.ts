@@ -12,31 +12,31 @@ import {
 import { Chance } from "pawl-test-shared/chance";
 import { ERRORS, ESCALATIONS, type Scope, VARIABLES } from "./block.ts";
 import { documentOf } from "./document.ts";
-import { fire, raise } from "./happen.ts";
 import { listed, type OpenNode, type OpenRow, openInMachine, openInOracle } from "./observe.ts";
-import { createWorld, rest } from "./oracle.ts";
+import { createOracle, settle } from "./oracle.ts";
+import type { OracleState } from "./oracle-state.ts";
 import { splitAgain, workDone } from "./structure.ts";
-import type { World } from "./world.ts";
+import { fire, raise } from "./triggers.ts";
 
 export type Machine = typeof Instance;
 
 export interface Driven {
-  /** What they disagree in; null: nothing. */
+  /** The difference between machine and oracle. Null if there is none. */
   readonly flaw: string | null;
-  /** What has happened, in order. */
+  /** The events so far, in order. */
   readonly trace: readonly string[];
 }
 
-type Happening = MachineEvent extends infer Event ? (Event extends MachineEvent ? Omit<Event, "at"> : never) : never;
+type UndatedEvent = MachineEvent extends infer Event ? (Event extends MachineEvent ? Omit<Event, "at"> : never) : never;
 
 const ENVIRONMENT: Environment = { evaluate: evaluateExpression, isCalled: false };
 const START_AT = 1_000_000;
 const STEPS_MAX = 60;
 
-/** Runs one process on the machine and in the oracle, side by side. */
+/** Executes one process on the machine and in the oracle, and compares them after each event. */
 export async function drive(scope: Scope, machine: Machine, seed: number): Promise<Driven> {
   const [process] = await readBpmn(documentOf(scope));
-  if (process === undefined) throw new Error("there is no process");
+  if (process === undefined) throw new Error("the document contains no process");
   const trace: string[] = [];
   try {
     new Drive(scope, process, machine, new Chance(seed), trace).run();
@@ -53,13 +53,13 @@ class Drive {
   readonly #machine: Machine;
   readonly #chance: Chance;
   readonly #trace: string[];
-  readonly #world: World;
+  readonly #oracle: OracleState;
   readonly #live: Instance;
-  /** As it was when it was last compared. */
+  /** The state at the last comparison. */
   #state: State;
-  /** What the kernel holds open, by location. */
+  /** The open commands, by location. */
   readonly #ledger = new Map<string, Command>();
-  readonly #begun = new Map<string, number>();
+  readonly #starts = new Map<string, number>();
   readonly #stale: string[] = [];
   #kept: State | null = null;
   #journal: MachineEvent[] = [];
@@ -73,74 +73,74 @@ class Drive {
     this.#live = new machine(process, ENVIRONMENT);
     const variables = Object.fromEntries(VARIABLES.map((name) => [name, chance.between(0, 3)]));
     trace.push(`start ${JSON.stringify(variables)}`);
-    this.#happens({ kind: "started", variables, startedBy: null });
+    this.#apply({ kind: "started", variables, startedBy: null });
     this.#state = this.#live.state;
-    this.#world = createWorld(scope, variables, START_AT);
+    this.#oracle = createOracle(scope, variables, START_AT);
   }
 
   run(): void {
     this.#compare();
-    for (let step = 0; step < STEPS_MAX && this.#world.ending === null; step += 1) {
-      const open = openInOracle(this.#world).filter(({ kind }) => kind !== "condition");
+    for (let step = 0; step < STEPS_MAX && this.#oracle.ending === null; step += 1) {
+      const open = openInOracle(this.#oracle).filter(({ kind }) => kind !== "condition");
       if (open.length === 0) return;
       this.#at += this.#chance.between(1, 60_000);
-      this.#world.at = this.#at;
-      this.#tell();
+      this.#oracle.at = this.#at;
+      this.#printFailure();
       const whim = this.#chance.next();
       if (whim < 0.05) this.#setVariables();
       else if (whim < 0.1 && this.#stale.length > 0) this.#late();
       else this.#step(this.#chance.pick(open));
-      if (this.#world.ending === null) rest(this.#world);
+      if (this.#oracle.ending === null) settle(this.#oracle);
       this.#compare();
     }
   }
 
-  #happens(event: Happening): void {
+  #apply(event: UndatedEvent): void {
     const full = { ...event, at: this.#at } as MachineEvent;
     this.#journal.push(full);
     // A call that escalates stays open.
     if ("location" in full && full.kind !== "escalated") this.#ledger.delete(full.location);
     const { commands, cancelled } = this.#live.apply(full);
     for (const location of cancelled) {
-      if (!this.#ledger.delete(location)) throw new Disagreement(`${location} was cancelled, which was not open`);
+      if (!this.#ledger.delete(location)) throw new Disagreement(`${location} was cancelled but is not open`);
       this.#stale.push(location);
     }
     for (const command of commands) {
-      if (this.#ledger.has(command.location)) throw new Disagreement(`${command.location} was asked for twice`);
+      if (this.#ledger.has(command.location)) throw new Disagreement(`${command.location} was requested twice`);
       this.#ledger.set(command.location, command);
       this.#count(command);
     }
   }
 
-  /** What is told to others has been, at some time or other. */
-  #tell(): void {
+  /** Completes posts to others at a random later time. */
+  #printFailure(): void {
     for (const { kind, location } of [...this.#ledger.values()]) {
-      const isTold = kind === "publish" || kind === "correlate" || kind === "broadcast" || kind === "escalate";
-      if (isTold && this.#chance.roll(0.4)) this.#happens({ kind: "sent", location });
+      const isPost = kind === "publish" || kind === "correlate" || kind === "broadcast" || kind === "escalate";
+      if (isPost && this.#chance.roll(0.4)) this.#apply({ kind: "sent", location });
     }
   }
 
   #count(command: Command): void {
     if (command.kind !== "work" && command.kind !== "task" && command.kind !== "call") return;
     const element = command.location.replace(/[/#].*$/, "");
-    this.#begun.set(element, (this.#begun.get(element) ?? 0) + 1);
+    this.#starts.set(element, (this.#starts.get(element) ?? 0) + 1);
   }
 
   #setVariables(): void {
     const variables = { [this.#chance.pick(VARIABLES)]: this.#chance.between(0, 3) };
     this.#trace.push(`set ${JSON.stringify(variables)}`);
-    this.#happens({ kind: "setVariables", row: null, variables });
-    Object.assign(this.#world.variables, variables);
+    this.#apply({ kind: "setVariables", row: null, variables });
+    Object.assign(this.#oracle.variables, variables);
   }
 
-  /** A completion for what is not needed any more. */
+  /** A late completion of a cancelled command. It must change nothing. */
   #late(): void {
     const location = this.#chance.pick(this.#stale);
     const before = this.#live.state;
     this.#trace.push(`late ${location}`);
-    this.#happens({ kind: "completed", location, variables: {}, value: {} });
+    this.#apply({ kind: "completed", location, variables: {}, value: {} });
     if (!isDeepStrictEqual(this.#live.state, before))
-      throw new Disagreement(`${location} came too late and changed something`);
+      throw new Disagreement(`the late completion of ${location} changed the state`);
   }
 
   #step(open: OpenNode): void {
@@ -160,8 +160,8 @@ class Drive {
       case "signal":
       case "condition":
         this.#trace.push(`${open.kind} ${open.name}`);
-        this.#happens({ kind: "completed", location: row.location, variables: {}, value: {} });
-        if (open.wait !== null) fire(this.#world, open.node, open.wait);
+        this.#apply({ kind: "completed", location: row.location, variables: {}, value: {} });
+        if (open.wait !== null) fire(this.#oracle, open.node, open.wait);
     }
   }
 
@@ -182,53 +182,53 @@ class Drive {
     if (how === "done") {
       const value = this.#outputs();
       this.#trace.push(`done ${name} ${JSON.stringify(value)}`);
-      this.#happens({ kind: "completed", location, variables: kind === "user" ? value : {}, value });
-      workDone(this.#world, node, kind === "call" ? { ...value } : value);
+      this.#apply({ kind: "completed", location, variables: kind === "user" ? value : {}, value });
+      workDone(this.#oracle, node, kind === "call" ? { ...value } : value);
       return;
     }
     if (how === "failed") {
       this.#trace.push(`failed ${name}`);
-      this.#happens({ kind: "failed", location, message: "no", reason: "failed" });
+      this.#apply({ kind: "failed", location, message: "no", reason: "failed" });
       if (node.part.kind === "work") node.part.incident = "failed";
       return;
     }
     const code = this.#chance.pick(how === "threw" ? ERRORS : ESCALATIONS);
     this.#trace.push(`${how} ${code} ${name}`);
     if (how === "escalated") {
-      this.#happens({ kind: "escalated", location, code, variables: {} });
-      raise(this.#world, node, "escalation", code);
+      this.#apply({ kind: "escalated", location, code, variables: {} });
+      raise(this.#oracle, node, "escalation", code);
       return;
     }
-    this.#happens({ kind: "threw", location, code, message: code, variables: {} });
-    if (!raise(this.#world, node, "error", code) && node.part.kind === "work") node.part.incident = "uncaughtError";
+    this.#apply({ kind: "threw", location, code, message: code, variables: {} });
+    if (!raise(this.#oracle, node, "error", code) && node.part.kind === "work") node.part.incident = "uncaughtError";
   }
 
   #incident({ name, node }: OpenNode, { row }: OpenRow): void {
     const isSplit = node.part.kind === "noFlow";
     if (isSplit || this.#chance.roll(0.7)) {
       this.#trace.push(`retry ${name}`);
-      this.#happens({ kind: "retry", row });
-      if (isSplit) splitAgain(this.#world, node);
+      this.#apply({ kind: "retry", row });
+      if (isSplit) splitAgain(this.#oracle, node);
       else if (node.part.kind === "work") {
         node.part.incident = null;
-        this.#world.begun.set(node.part.task, (this.#world.begun.get(node.part.task) ?? 0) + 1);
+        this.#oracle.starts.set(node.part.task, (this.#oracle.starts.get(node.part.task) ?? 0) + 1);
       }
       return;
     }
     const variables = this.#outputs();
     this.#trace.push(`skip ${name} ${JSON.stringify(variables)}`);
-    this.#happens({ kind: "skip", row, variables });
-    workDone(this.#world, node, variables);
+    this.#apply({ kind: "skip", row, variables });
+    workDone(this.#oracle, node, variables);
   }
 
   #compare(): void {
     const state = this.#live.state;
     this.#state = state;
-    const { ending } = this.#world;
+    const { ending } = this.#oracle;
     same("the ending", ending, endingOf(state));
-    same("what is open", listed(openInOracle(this.#world)), listed(openInMachine(state)));
-    same("how often tasks were begun", sorted(this.#world.begun), sorted(this.#begun));
-    if (ending?.kind !== "failed") same("the variables", seen(this.#world.variables), seen(variablesOf(state)));
+    same("open commands and events", listed(openInOracle(this.#oracle)), listed(openInMachine(state)));
+    same("starts of tasks", sorted(this.#oracle.starts), sorted(this.#starts));
+    if (ending?.kind !== "failed") same("the variables", seen(this.#oracle.variables), seen(variablesOf(state)));
     this.#compareLedger(state);
     this.#rebuild(state);
   }
@@ -236,19 +236,19 @@ class Drive {
   #compareLedger(state: State): void {
     if (state.ending !== null) return;
     same(
-      "what the kernel holds open",
+      "open commands of the ledger",
       [...this.#ledger.keys()].sort(),
       state.commands.map(({ location }) => location).sort(),
     );
   }
 
-  /** What is rebuilt from the last snapshot and the journal after it is what is live. */
+  /** The state rebuilt from the last snapshot and the journal after it must equal the live state. */
   #rebuild(state: State): void {
     const rebuilt = new this.#machine(this.#process, ENVIRONMENT, this.#kept);
     for (const event of this.#journal) rebuilt.apply(event);
     if (!isDeepStrictEqual(rebuilt.state, state)) {
       throw new Disagreement(
-        `rebuilt, it is another\n  live    ${JSON.stringify(state)}\n  rebuilt ${JSON.stringify(rebuilt.state)}`,
+        `the rebuilt state differs\n  live    ${JSON.stringify(state)}\n  rebuilt ${JSON.stringify(rebuilt.state)}`,
       );
     }
     if (!this.#chance.roll(0.2)) return;
@@ -257,7 +257,7 @@ class Drive {
   }
 }
 
-function endingOf({ ending }: State): World["ending"] {
+function endingOf({ ending }: State): OracleState["ending"] {
   if (ending === null) return null;
   return ending.kind === "completed" ? { kind: "completed" } : { kind: "failed", code: ending.code };
 }
@@ -266,7 +266,7 @@ function variablesOf({ rows, ending }: State): Readonly<Record<string, unknown>>
   return ending === null ? (rows.find(({ parent }) => parent === 0)?.variables ?? {}) : ending.variables;
 }
 
-/** Those that the oracle knows of. */
+/** The variables that the oracle models. */
 function seen(variables: Readonly<Record<string, unknown>>): readonly (readonly [string, unknown])[] {
   return Object.entries(variables)
     .filter(([name]) => VARIABLES.includes(name) || name.startsWith("out_"))

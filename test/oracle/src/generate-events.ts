@@ -1,7 +1,7 @@
 import {
+  type ActivityBody,
+  type BoundaryEvent,
   type Condition,
-  type Doing,
-  type Edge,
   ERRORS,
   ESCALATIONS,
   type Handler,
@@ -9,15 +9,15 @@ import {
   type Trigger,
   VARIABLES,
 } from "./block.ts";
-import { newId, type Soil, type Stock } from "./soil.ts";
+import { type BlockContext, type GeneratorState, newId } from "./generator-context.ts";
 
-export function conditionOf({ chance }: Stock): Condition {
+export function conditionOf({ chance }: GeneratorState): Condition {
   return { variable: chance.pick(VARIABLES), over: chance.between(0, 2) };
 }
 
-/** What can be waited for from outside. */
-export function waitTrigger(stock: Stock, mayBeCondition: boolean): Trigger {
-  const { chance, signals } = stock;
+/** A trigger that comes from outside. */
+export function waitTrigger(generator: GeneratorState, mayBeCondition: boolean): Trigger {
+  const { chance, signals } = generator;
   const kind = chance.weighted({
     message: 3,
     timer: 3,
@@ -25,58 +25,72 @@ export function waitTrigger(stock: Stock, mayBeCondition: boolean): Trigger {
     condition: mayBeCondition ? 1 : 0,
   });
   if (kind === "message") return { kind };
-  if (kind === "condition") return { kind, when: conditionOf(stock) };
+  if (kind === "condition") return { kind, when: conditionOf(generator) };
   if (kind === "timer") return { kind, minutes: chance.between(1, 5), times: null };
   return { kind: "signal", name: signals.pop() ?? "" };
 }
 
-function anyTrigger(stock: Stock, interrupts: boolean): Trigger {
-  const { chance } = stock;
+function anyTrigger(generator: GeneratorState, interrupts: boolean): Trigger {
+  const { chance } = generator;
   const kind = chance.weighted({ wait: 4, error: interrupts ? 4 : 0, escalation: 3 });
   const code = (codes: readonly string[]): string | null => (chance.roll(0.3) ? null : chance.pick(codes));
   if (kind === "error") return { kind, code: code(ERRORS) };
   if (kind === "escalation") return { kind, code: code(ESCALATIONS) };
-  const trigger = waitTrigger(stock, false);
+  const trigger = waitTrigger(generator, false);
   const isCycle = trigger.kind === "timer" && !interrupts && chance.roll(0.6);
   return isCycle ? { ...trigger, times: chance.between(1, 3) } : trigger;
 }
 
-/** What two of the same would catch is told apart by nobody: each is there once. */
+/** True if both triggers catch the same. Two such triggers at one place would be ambiguous. */
 function isLike(a: Trigger, b: Trigger): boolean {
   return a.kind === b.kind && (a.kind === "error" || a.kind === "escalation") && "code" in b && a.code === b.code;
 }
 
-export function edgesOf(stock: Stock, soil: Soil, does: Doing): readonly Edge[] {
-  const { chance } = stock;
-  const edges: Edge[] = [];
-  for (let count = chance.weighted({ "0": 5, "1": 4, "2": 2 }); edges.length < Number(count); ) {
+export function boundaryEventsOf(
+  generator: GeneratorState,
+  context: BlockContext,
+  does: ActivityBody,
+): readonly BoundaryEvent[] {
+  const { chance } = generator;
+  const boundaryEvents: BoundaryEvent[] = [];
+  for (let count = chance.weighted({ "0": 5, "1": 4, "2": 2 }); boundaryEvents.length < Number(count); ) {
     const interrupts = chance.roll(0.6);
-    const on = anyTrigger(stock, interrupts);
-    if (edges.some((edge) => isLike(edge.on, on))) count = "0";
-    else edges.push(edgeOf(stock, soil, on, interrupts));
+    const on = anyTrigger(generator, interrupts);
+    if (boundaryEvents.some((boundary) => isLike(boundary.on, on))) count = "0";
+    else boundaryEvents.push(boundaryEventOf(generator, context, on, interrupts));
   }
   const isTransaction = does.kind === "sub" && does.isTransaction;
-  if (isTransaction) edges.push(edgeOf(stock, soil, { kind: "cancel" }, true));
-  return edges;
+  if (isTransaction) boundaryEvents.push(boundaryEventOf(generator, context, { kind: "cancel" }, true));
+  return boundaryEvents;
 }
 
-function edgeOf(stock: Stock, soil: Soil, on: Trigger, interrupts: boolean): Edge {
-  // What does not interrupt is beside its branch, and may end as it likes.
+function boundaryEventOf(
+  generator: GeneratorState,
+  context: BlockContext,
+  on: Trigger,
+  interrupts: boolean,
+): BoundaryEvent {
+  // The path of a non-interrupting event runs beside the branch, so it may end anywhere.
   const beside = interrupts ? {} : { mayDie: true, isCrowded: true };
-  const path = stock.grow.seq(stock, { ...soil, depth: soil.depth + 1, ...beside });
-  const rejoins = interrupts && isPassable(path) && (!soil.mayDie || stock.chance.roll(0.6));
-  return { id: newId(stock, "b"), on, interrupts, rejoins, path };
+  const path = generator.generate.seq(generator, { ...context, depth: context.depth + 1, ...beside });
+  const rejoins = interrupts && isPassable(path) && (!context.mayDie || generator.chance.roll(0.6));
+  return { id: newId(generator, "b"), on, interrupts, rejoins, path };
 }
 
-export function handlersOf(stock: Stock, depth: number): readonly Handler[] {
-  const { chance } = stock;
+export function handlersOf(generator: GeneratorState, depth: number): readonly Handler[] {
+  const { chance } = generator;
   const handlers: Handler[] = [];
-  while (handlers.length < 2 && depth < 3 && stock.blocks > 0 && chance.roll(0.3)) {
+  while (handlers.length < 2 && depth < 3 && generator.blocks > 0 && chance.roll(0.3)) {
     const interrupts = chance.roll(0.5);
-    const on = anyTrigger(stock, interrupts);
+    const on = anyTrigger(generator, interrupts);
     if (handlers.some((handler) => isLike(handler.on, on))) break;
-    const id = newId(stock, "h");
-    handlers.push({ start: newId(stock, "hs"), on, interrupts, inside: stock.grow.scope(stock, id, depth + 1) });
+    const id = newId(generator, "h");
+    handlers.push({
+      start: newId(generator, "hs"),
+      on,
+      interrupts,
+      inside: generator.generate.scope(generator, id, depth + 1),
+    });
   }
   return handlers;
 }

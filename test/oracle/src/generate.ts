@@ -1,8 +1,8 @@
 import type { Chance } from "pawl-test-shared/chance";
 import {
   type Activity,
+  type ActivityBody,
   type Block,
-  type Doing,
   type Ended,
   ERRORS,
   ESCALATIONS,
@@ -14,20 +14,26 @@ import {
   type Thrown,
   VARIABLES,
 } from "./block.ts";
-import { conditionOf, edgesOf, handlersOf, waitTrigger } from "./generate-events.ts";
-import { newId, type Soil, type Stock } from "./soil.ts";
+import { boundaryEventsOf, conditionOf, handlersOf, waitTrigger } from "./generate-events.ts";
+import { type BlockContext, type GeneratorState, newId } from "./generator-context.ts";
 
 const DEPTH_MAX = 3;
 
-/** A random process. What acts on others (throws, ends) comes right after a task: so no two act in the same moment. */
+/** Generates a process. Throws and ends come right after a task, so that no two of them happen at the same moment. */
 export function generate(chance: Chance, signals: readonly string[]): Scope {
-  const grow = { seq: seqOf, scope: scopeOf };
-  const stock: Stock = { chance, ids: 0, blocks: chance.between(3, 16), signals: [...signals], grow };
-  return scopeOf(stock, "p", 0);
+  const parts = { seq: seqOf, scope: scopeOf };
+  const generator: GeneratorState = {
+    chance,
+    ids: 0,
+    blocks: chance.between(3, 16),
+    signals: [...signals],
+    generate: parts,
+  };
+  return scopeOf(generator, "p", 0);
 }
 
-function scopeOf(stock: Stock, id: string, depth: number, mayCancel = false): Scope {
-  const soil: Soil = {
+function scopeOf(generator: GeneratorState, id: string, depth: number, mayCancel = false): Scope {
+  const context: BlockContext = {
     depth,
     inRepeat: false,
     inInclusive: false,
@@ -36,31 +42,31 @@ function scopeOf(stock: Stock, id: string, depth: number, mayCancel = false): Sc
     mayCancel,
     undoable: [],
   };
-  const body = seqOf(stock, soil);
-  return { id, body, handlers: handlersOf(stock, depth) };
+  const body = seqOf(generator, context);
+  return { id, body, handlers: handlersOf(generator, depth) };
 }
 
-function seqOf(stock: Stock, soil: Soil): Block {
+function seqOf(generator: GeneratorState, context: BlockContext): Block {
   const blocks: Block[] = [];
-  const length = stock.chance.between(1, 3);
+  const length = generator.chance.between(1, 3);
   while (blocks.length < length) {
-    const block = blockOf(stock, soil);
+    const block = blockOf(generator, context);
     blocks.push(block);
     if (!isPassable(block)) break;
   }
   return { kind: "seq", blocks };
 }
 
-function taskOf(stock: Stock): Activity {
-  const kind = stock.chance.weighted({ work: 8, user: 1, receive: 1, call: 1 });
-  return { kind: "activity", id: newId(stock, "t"), does: { kind }, edges: [], many: null, undo: null };
+function taskOf(generator: GeneratorState): Activity {
+  const kind = generator.chance.weighted({ work: 8, user: 1, receive: 1, call: 1 });
+  return { kind: "activity", id: newId(generator, "t"), does: { kind }, boundaryEvents: [], many: null, undo: null };
 }
 
-function blockOf(stock: Stock, soil: Soil): Block {
-  stock.blocks -= 1;
-  if (stock.blocks <= 0) return taskOf(stock);
-  const isDeep = soil.depth >= DEPTH_MAX;
-  const kind = stock.chance.weighted({
+function blockOf(generator: GeneratorState, context: BlockContext): Block {
+  generator.blocks -= 1;
+  if (generator.blocks <= 0) return taskOf(generator);
+  const isDeep = context.depth >= DEPTH_MAX;
+  const kind = generator.chance.weighted({
     activity: 8,
     catch: 2,
     fork: isDeep ? 1 : 6,
@@ -68,118 +74,118 @@ function blockOf(stock: Stock, soil: Soil): Block {
     repeat: isDeep ? 0 : 1.5,
     link: 0.4,
     throw: 3,
-    end: !soil.mayDie ? 0 : soil.mayCancel ? 5 : 1.5,
+    end: !context.mayDie ? 0 : context.mayCancel ? 5 : 1.5,
   });
-  const deeper = { ...soil, depth: soil.depth + 1 };
+  const deeper = { ...context, depth: context.depth + 1 };
   switch (kind) {
     case "activity":
-      return activityOf(stock, soil);
+      return activityOf(generator, context);
     case "catch":
-      return { kind: "catch", id: newId(stock, "c"), on: waitTrigger(stock, true) };
+      return { kind: "catch", id: newId(generator, "c"), on: waitTrigger(generator, true) };
     case "fork":
-      return forkOf(stock, deeper);
+      return forkOf(generator, deeper);
     case "race":
-      return raceOf(stock, deeper);
+      return raceOf(generator, deeper);
     case "repeat":
-      return repeatOf(stock, deeper);
+      return repeatOf(generator, deeper);
     case "link":
-      return { kind: "link", id: newId(stock, "l") };
+      return { kind: "link", id: newId(generator, "l") };
     case "throw":
-      return throwOf(stock, soil);
+      return throwOf(generator, context);
     case "end":
       return {
         kind: "seq",
-        blocks: [taskOf(stock), { kind: "end", id: newId(stock, "z"), what: endedOf(stock, soil) }],
+        blocks: [taskOf(generator), { kind: "end", id: newId(generator, "z"), what: endedOf(generator, context) }],
       };
   }
 }
 
-function activityOf(stock: Stock, soil: Soil): Activity {
-  const { chance } = stock;
-  const isSub = soil.depth < DEPTH_MAX && chance.roll(0.4);
-  const task = taskOf(stock);
-  const id = isSub ? newId(stock, "s") : task.id;
+function activityOf(generator: GeneratorState, context: BlockContext): Activity {
+  const { chance } = generator;
+  const isSub = context.depth < DEPTH_MAX && chance.roll(0.4);
+  const task = taskOf(generator);
+  const id = isSub ? newId(generator, "s") : task.id;
   const isTransaction = isSub && chance.roll(0.35);
-  const does: Doing = isSub
-    ? { kind: "sub", isTransaction, scope: scopeOf(stock, id, soil.depth + 1, isTransaction) }
+  const does: ActivityBody = isSub
+    ? { kind: "sub", isTransaction, scope: scopeOf(generator, id, context.depth + 1, isTransaction) }
     : task.does;
-  const many = chance.roll(0.25) ? manyOf(stock, does) : null;
-  const undo = chance.roll(soil.mayCancel ? 0.7 : 0.3) ? newId(stock, "u") : null;
-  const edges = edgesOf(stock, soil, does);
-  if (undo !== null || isSub) soil.undoable.push(id);
-  return { kind: "activity", id, does, edges, many, undo };
+  const many = chance.roll(0.25) ? manyOf(generator, does) : null;
+  const undo = chance.roll(context.mayCancel ? 0.7 : 0.3) ? newId(generator, "u") : null;
+  const boundaryEvents = boundaryEventsOf(generator, context, does);
+  if (undo !== null || isSub) context.undoable.push(id);
+  return { kind: "activity", id, does, boundaryEvents, many, undo };
 }
 
-function manyOf(stock: Stock, does: Doing): Many {
-  const { chance } = stock;
-  const kind = chance.weighted({ parallel: 4, sequential: 2, rounds: 2 });
-  if (kind === "rounds") {
-    // A sub-process may be over without ever having waited: it must not turn for ever.
+function manyOf(generator: GeneratorState, does: ActivityBody): Many {
+  const { chance } = generator;
+  const kind = chance.weighted({ parallel: 4, sequential: 2, loop: 2 });
+  if (kind === "loop") {
+    // A sub-process may end without waiting, so its loop needs a maximum.
     const max = chance.roll(0.5) || does.kind === "sub" ? chance.between(1, 3) : null;
-    return { kind, testBefore: chance.roll(0.4), goesOn: conditionOf(stock), max };
+    return { kind, testBefore: chance.roll(0.4), continues: conditionOf(generator), max };
   }
   const count = chance.roll(0.3) ? chance.pick(VARIABLES) : chance.between(0, 3);
   const enough = chance.roll(0.3) ? chance.between(1, 2) : null;
-  return { kind, count, enough, gathers: does.kind === "work" && chance.roll(0.5) };
+  return { kind, count, enough, collects: does.kind === "work" && chance.roll(0.5) };
 }
 
-function forkOf(stock: Stock, soil: Soil): Fork {
-  const { chance } = stock;
-  const mayBeComplex = !soil.inRepeat && !soil.inInclusive && soil.mayDie;
+function forkOf(generator: GeneratorState, context: BlockContext): Fork {
+  const { chance } = generator;
+  const mayBeComplex = !context.inRepeat && !context.inInclusive && context.mayDie;
   const gateway = chance.weighted({
     exclusive: 3,
-    parallel: soil.isCrowded ? 0 : 4,
-    inclusive: soil.isCrowded ? 0 : 4,
-    complex: mayBeComplex && !soil.isCrowded ? 1 : 0,
+    parallel: context.isCrowded ? 0 : 4,
+    inclusive: context.isCrowded ? 0 : 4,
+    complex: mayBeComplex && !context.isCrowded ? 1 : 0,
   });
-  const inside: Soil = {
-    ...soil,
-    inInclusive: soil.inInclusive || gateway === "inclusive",
-    mayDie: soil.mayDie && gateway !== "complex",
+  const inside: BlockContext = {
+    ...context,
+    inInclusive: context.inInclusive || gateway === "inclusive",
+    mayDie: context.mayDie && gateway !== "complex",
   };
   const isChoice = gateway === "exclusive" || gateway === "inclusive";
   const total = chance.between(2, 3);
   const defaultAt = isChoice && chance.roll(0.9) ? total - 1 : -1;
   const branches = Array.from({ length: total }, (_, i) => {
     const always = !isChoice || (gateway === "inclusive" && chance.roll(0.15));
-    const when = i === defaultAt ? "default" : always ? "always" : conditionOf(stock);
-    const body: Block = chance.roll(0.1) ? { kind: "seq", blocks: [] } : seqOf(stock, inside);
+    const when = i === defaultAt ? "default" : always ? "always" : conditionOf(generator);
+    const body: Block = chance.roll(0.1) ? { kind: "seq", blocks: [] } : seqOf(generator, inside);
     return { when, body } as const;
   });
-  return { kind: "fork", id: newId(stock, "f"), gateway, branches, enough: chance.between(1, total) };
+  return { kind: "fork", id: newId(generator, "f"), gateway, branches, enough: chance.between(1, total) };
 }
 
-function raceOf(stock: Stock, soil: Soil): Race {
-  const branches = Array.from({ length: stock.chance.between(2, 3) }, () => ({
-    id: newId(stock, "c"),
-    on: waitTrigger(stock, false),
-    body: seqOf(stock, soil),
+function raceOf(generator: GeneratorState, context: BlockContext): Race {
+  const branches = Array.from({ length: generator.chance.between(2, 3) }, () => ({
+    id: newId(generator, "c"),
+    on: waitTrigger(generator, false),
+    body: seqOf(generator, context),
   }));
-  return { kind: "race", id: newId(stock, "r"), branches };
+  return { kind: "race", id: newId(generator, "r"), branches };
 }
 
-/** Begins with a task, so that it never turns without waiting. */
-function repeatOf(stock: Stock, soil: Soil): Block {
-  const rest = seqOf(stock, { ...soil, inRepeat: true });
-  const body: Block = { kind: "seq", blocks: [{ ...taskOf(stock), does: { kind: "work" } }, rest] };
-  return { kind: "repeat", id: newId(stock, "w"), body, again: conditionOf(stock) };
+/** Starts with a task, so that each iteration waits. */
+function repeatOf(generator: GeneratorState, context: BlockContext): Block {
+  const rest = seqOf(generator, { ...context, inRepeat: true });
+  const body: Block = { kind: "seq", blocks: [{ ...taskOf(generator), does: { kind: "work" } }, rest] };
+  return { kind: "repeat", id: newId(generator, "w"), body, again: conditionOf(generator) };
 }
 
-function throwOf(stock: Stock, soil: Soil): Block {
-  const { chance } = stock;
+function throwOf(generator: GeneratorState, context: BlockContext): Block {
+  const { chance } = generator;
   const kind = chance.weighted({ escalation: 4, signal: 2, message: 1, compensation: 4 });
   const what = (): Thrown => {
     if (kind === "escalation") return { kind, code: chance.pick(ESCALATIONS) };
     if (kind === "signal") return { kind, name: chance.pick(["g1", "g2", "g3"]) };
     if (kind === "message") return { kind };
-    return { kind, of: soil.undoable.length > 0 && chance.roll(0.3) ? chance.pick(soil.undoable) : null };
+    return { kind, of: context.undoable.length > 0 && chance.roll(0.3) ? chance.pick(context.undoable) : null };
   };
-  const thrown: Block = { kind: "throw", id: newId(stock, "x"), what: what() };
-  const after = kind === "signal" ? [taskOf(stock)] : [];
-  return { kind: "seq", blocks: [taskOf(stock), thrown, ...after] };
+  const thrown: Block = { kind: "throw", id: newId(generator, "x"), what: what() };
+  const after = kind === "signal" ? [taskOf(generator)] : [];
+  return { kind: "seq", blocks: [taskOf(generator), thrown, ...after] };
 }
 
-function endedOf({ chance }: Stock, { mayCancel }: Soil): Ended {
+function endedOf({ chance }: GeneratorState, { mayCancel }: BlockContext): Ended {
   const kind = chance.weighted({ none: 3, error: 2, escalation: 2, terminate: 1, cancel: mayCancel ? 4 : 0 });
   if (kind === "error") return { kind, code: chance.pick(ERRORS) };
   if (kind === "escalation") return { kind, code: chance.pick(ESCALATIONS) };

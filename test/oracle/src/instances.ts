@@ -1,21 +1,21 @@
-import { isTrue, type Node, type Part, type World } from "./world.ts";
+import { isTrue, type Node, type OracleState, type Part } from "./oracle-state.ts";
 
-/** Whether an activity is done with those of its instances that are. */
+/** True if the completed instances complete the activity. */
 export function isEnough(
-  world: World,
+  oracle: OracleState,
   { activity: { many }, ended, total }: Extract<Part, { kind: "activity" }>,
 ): boolean {
   if (many === null) return true;
-  if (many.kind === "rounds") return (many.max !== null && ended >= many.max) || !isTrue(world, many.goesOn);
+  if (many.kind === "loop") return (many.max !== null && ended >= many.max) || !isTrue(oracle, many.continues);
   return ended === total || (many.enough !== null && ended >= many.enough);
 }
 
-/** What an instance gives and is gathered stays its own otherwise. */
-export function isGathered({ part }: Node): boolean {
+/** True if the activity collects the results of its instances. Then they do not become variables of the scope. */
+export function isCollected({ part }: Node): boolean {
   return (
     part.kind === "activity" &&
     part.activity.many !== null &&
-    "gathers" in part.activity.many &&
-    part.activity.many.gathers
+    "collects" in part.activity.many &&
+    part.activity.many.collects
   );
 }

@@ -1,25 +1,25 @@
 import { type Fork, isPassable } from "./block.ts";
-import { canArrive } from "./reach.ts";
-import { isTrue, type Node, type World } from "./world.ts";
+import { canArrive } from "./can-arrive.ts";
+import { isTrue, type Node, type OracleState } from "./oracle-state.ts";
 
-/** The branches that are taken, by number. */
-export function chosen(world: World, { gateway, branches }: Fork): readonly number[] {
+/** The indexes of the takeEntries branches. */
+export function chosen(oracle: OracleState, { gateway, branches }: Fork): readonly number[] {
   const slots = branches.map((_, i) => i);
   if (gateway === "parallel" || gateway === "complex") return slots;
   const met = slots.filter((i) => {
     const when = branches[i]?.when;
-    return when === "always" || (when !== undefined && when !== "default" && isTrue(world, when));
+    return when === "always" || (when !== undefined && when !== "default" && isTrue(oracle, when));
   });
   if (met.length > 0) return gateway === "exclusive" ? met.slice(0, 1) : met;
   return slots.filter((i) => branches[i]?.when === "default");
 }
 
-/** Nothing has arrived, and nothing is left that could. */
+/** True if no token has arrived and none can arrive. */
 export function isLost(node: Node): boolean {
   return node.part.kind === "fork" && node.part.arrived.size === 0 && node.children.length === 0;
 }
 
-/** What it has is enough to go on. */
+/** True if the arrived tokens are enough. */
 export function isJoined(node: Node): boolean {
   if (node.part.kind !== "fork") return false;
   const { fork, arrived } = node.part;

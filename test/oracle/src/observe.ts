@@ -1,11 +1,11 @@
 import type { Role, State } from "@pawl/bpmn";
-import { all, type Node, type World, waitsOf } from "./world.ts";
+import { all, type Node, type OracleState, waitsOf } from "./oracle-state.ts";
 
-/** What can happen next, under a name that is the same in the oracle and in the machine. */
+/** A possible next event, with the same name in the oracle and in the machine. */
 export interface Open {
   readonly name: string;
   readonly kind: "work" | "user" | "call" | "message" | "timer" | "signal" | "incident" | "condition";
-  /** When a timer is due. */
+  /** The due time of a timer. */
   readonly dueAt: number | null;
 }
 
@@ -19,7 +19,7 @@ export interface OpenRow extends Open {
   readonly location: string;
 }
 
-/** Names for a tree whose members come oldest first: the path of what they are, with a number where that is not enough. */
+/** Names for the members of a tree, which come oldest first: the path of their elements, with a number if it is not unique. */
 function namesOf<Id>(
   members: ReadonlyArray<{ readonly id: Id; readonly parent: Id | null; readonly segment: string | null }>,
 ): ReadonlyMap<Id, string> {
@@ -67,9 +67,9 @@ function indexed(id: string, index: number | null): string | null {
   return index === null ? null : `${id}[${index}]`;
 }
 
-export function openInOracle(world: World): readonly OpenNode[] {
-  if (world.ending !== null) return [];
-  const nodes = all(world);
+export function openInOracle(oracle: OracleState): readonly OpenNode[] {
+  if (oracle.ending !== null) return [];
+  const nodes = all(oracle);
   const names = namesOf(
     nodes.map((node) => ({ id: node.id, parent: node.parent?.id ?? null, segment: segmentOf(node) })),
   );
@@ -78,7 +78,8 @@ export function openInOracle(world: World): readonly OpenNode[] {
     const { part } = node;
     const waits = waitsOf(node).map((wait): OpenNode => {
       const { kind } = wait.on;
-      if (kind === "error" || kind === "escalation" || kind === "cancel") throw new Error("that is not waited for");
+      if (kind === "error" || kind === "escalation" || kind === "cancel")
+        throw new Error(`a wait for ${kind} cannot be open`);
       return { name: `${name} ${wait.element}`, kind, dueAt: wait.dueAt, node, wait };
     });
     const incident = part.kind === "noFlow" ? "noFlow" : part.kind === "work" ? part.incident : null;
@@ -90,7 +91,7 @@ export function openInOracle(world: World): readonly OpenNode[] {
   });
 }
 
-/** An event that undoes has no name of its own; a transaction that is being cancelled has. */
+/** A compensating event has no own name; a transaction that is being cancelled has one. */
 function isThrowing(role: Role): boolean {
   return role.kind === "undoing" && role.after !== "cancelled";
 }
@@ -122,7 +123,7 @@ export function openInMachine(state: State): readonly OpenRow[] {
     found.push({ name: `${names.get(row) ?? ""} ${element}`, kind, dueAt, row, location });
   }
   for (const { id, incident } of rows) {
-    // That a join waits for ever is not the oracle's to see: for it, it just waits.
+    // The oracle does not model that a join waits forever.
     if (incident === null || incident.kind === "joinDeadlock") continue;
     found.push({
       name: `${names.get(id) ?? ""} ${incident.kind}`,
@@ -135,7 +136,7 @@ export function openInMachine(state: State): readonly OpenRow[] {
   return found;
 }
 
-/** Comparable: what is open, sorted. */
+/** The open events as sorted text, for comparison. */
 export function listed(open: readonly Open[]): readonly string[] {
   return open.map(({ kind, name, dueAt }) => `${kind} ${name}${dueAt === null ? "" : ` at ${dueAt}`}`).sort();
 }

@@ -11,7 +11,7 @@ const SEEDS = 400;
 const BUILT = join(builtPackage("bpmn"), "machine");
 
 describe("random processes", () => {
-  it(`do on the machine what they mean, and are rebuilt as they are: ${SEEDS} seeds`, async () => {
+  it(`machine, oracle and rebuilt state agree for ${SEEDS} seeds`, async () => {
     const failure = await firstFailure(Instance, { from: 1, seeds: SEEDS });
     if (failure === null) return;
     const { seed, scope, trace, text } = await shrinkFailure(Instance, failure);
@@ -19,8 +19,8 @@ describe("random processes", () => {
   });
 });
 
-describe("the mutants of the machine", () => {
-  it.each(MUTANTS)("$name: what it replaces is in what was built once", (mutant) => {
+describe("mutants of the machine", () => {
+  it.each(MUTANTS)(`the text that the mutant "$name" replaces occurs once in the built machine`, (mutant) => {
     expect(occurrences(mutant, BUILT)).toBe(1);
   });
 });

@@ -1,41 +1,40 @@
 import type { Scope } from "./block.ts";
-import { act, fire, undoNext } from "./happen.ts";
 import { isJoined } from "./joins.ts";
-import { beginScope, leaveFork } from "./structure.ts";
-import { all, isTrue, type World, waitsOf } from "./world.ts";
+import { all, isTrue, type OracleState, waitsOf } from "./oracle-state.ts";
+import { leaveFork, startScope } from "./structure.ts";
+import { fire, throwEvent, undoNext } from "./triggers.ts";
 
 /**
- * What a process means, block by block. It knows blocks that are under way, not tokens and flows; nothing here is shared with
- * the machine.
+ * The meaning of a process, block by block. The oracle has running blocks, not tokens and flows, and shares no code with the machine.
  */
-export function createWorld(scope: Scope, variables: Readonly<Record<string, unknown>>, at: number): World {
-  const world: World = {
+export function createOracle(scope: Scope, variables: Readonly<Record<string, unknown>>, at: number): OracleState {
+  const oracle: OracleState = {
     at,
     variables: { ...variables },
     root: null,
     ending: null,
     ids: 0,
-    begun: new Map(),
-    rules: { act, undoNext },
+    starts: new Map(),
+    rules: { throwEvent, undoNext },
   };
-  beginScope(world, null, scope, null);
-  rest(world);
-  return world;
+  startScope(oracle, null, scope, null);
+  settle(oracle);
+  return oracle;
 }
 
-/** Until nothing more happens by itself: conditions, and joins that wait for what can still come. */
-export function rest(world: World): void {
-  for (let moves = true; moves && world.ending === null; ) {
-    moves = false;
-    for (const node of all(world)) {
-      if (!node.alive || world.ending !== null) continue;
-      const due = waitsOf(node).find(({ on }) => on.kind === "condition" && isTrue(world, on.when));
+/** Fires conditions and completes joins until nothing changes. */
+export function settle(oracle: OracleState): void {
+  for (let changes = true; changes && oracle.ending === null; ) {
+    changes = false;
+    for (const node of all(oracle)) {
+      if (!node.alive || oracle.ending !== null) continue;
+      const due = waitsOf(node).find(({ on }) => on.kind === "condition" && isTrue(oracle, on.when));
       if (due !== undefined) {
-        moves = true;
-        fire(world, node, due);
+        changes = true;
+        fire(oracle, node, due);
       } else if (node.part.kind === "fork" && node.part.fork.gateway === "inclusive" && isJoined(node)) {
-        moves = true;
-        leaveFork(world, node);
+        changes = true;
+        leaveFork(oracle, node);
       }
     }
   }

@@ -5,7 +5,7 @@ import type { Machine } from "./drive.ts";
 import { MUTANTS } from "./mutants.ts";
 import { firstFailure } from "./seeds.ts";
 
-/** Plants each bug in a copy of the built machine and searches a seed that finds it. */
+/** Plants each bug in a copy of the built machine and searches for a seed that finds it. */
 export function runMachineMutants(seeds: number, only: string): Promise<boolean> {
   return runMutants({
     mutants: MUTANTS.map((mutant) => ({ ...mutant, file: `machine/${mutant.file}` })),

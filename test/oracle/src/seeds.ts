@@ -14,7 +14,7 @@ export function processOf(seed: number): Scope {
   return generate(new Chance(seed), SIGNALS);
 }
 
-/** The first seed of which machine and oracle disagree; null: none. */
+/** The first seed for which machine and oracle differ. Null if there is none. */
 export async function firstFailure(
   machine: Machine,
   {

@@ -3,11 +3,11 @@ import type { Activity, Block, Scope } from "./block.ts";
 import { drive, type Machine } from "./drive.ts";
 import type { Failure } from "./seeds.ts";
 
-/** How often a smaller process is driven, each time with another seed. */
+/** The number of executions of a smaller process, each with another seed. */
 const DRIVES = 8;
 const ATTEMPTS_MAX = 4_000;
 
-/** The same disagreement in the smallest process found. */
+/** The same difference in the smallest process found. */
 export function shrinkFailure(machine: Machine, failure: Failure): Promise<Failure> {
   const kind = kindOf(failure.text);
   return shrink(failure, {
@@ -36,7 +36,7 @@ async function driveIfValid(scope: Scope, machine: Machine, seed: number): Retur
   }
 }
 
-/** Processes with one thing less. */
+/** Processes with one part removed. */
 function smaller(scope: Scope): readonly Scope[] {
   return [
     ...scope.handlers.map((_, i) => ({ ...scope, handlers: scope.handlers.filter((_, k) => k !== i) })),
@@ -79,7 +79,7 @@ function smallerBlocks(block: Block): readonly Block[] {
         ),
       ];
     case "repeat":
-      // Its first task stays: without it, it would turn without waiting.
+      // Its first task stays, so that each iteration waits.
       return [
         block.body,
         ...smallerBlocks(block.body).flatMap((body): readonly Block[] => (begins(body) ? [{ ...block, body }] : [])),
@@ -98,18 +98,23 @@ function begins(block: Block): boolean {
 }
 
 function smallerActivities(activity: Activity): readonly Block[] {
-  const { does, edges, many, undo } = activity;
+  const { does, boundaryEvents, many, undo } = activity;
   return [
     ...(does.kind === "sub" && !does.isTransaction ? [does.scope.body] : []),
     ...(many === null ? [] : [{ ...activity, many: null }]),
     ...(undo === null ? [] : [{ ...activity, undo: null }]),
-    // A transaction keeps the event that it is cancelled by.
-    ...edges.flatMap((edge, i) =>
-      edge.on.kind === "cancel" ? [] : [{ ...activity, edges: edges.filter((_, k) => k !== i) }],
+    // A transaction keeps its cancel event.
+    ...boundaryEvents.flatMap((boundary, i) =>
+      boundary.on.kind === "cancel" ? [] : [{ ...activity, boundaryEvents: boundaryEvents.filter((_, k) => k !== i) }],
     ),
-    ...edges.flatMap((edge, i) => [
-      ...(isNothing(edge.path) ? [] : [{ ...activity, edges: edges.with(i, { ...edge, path: NOTHING }) }]),
-      ...smallerBlocks(edge.path).map((path) => ({ ...activity, edges: edges.with(i, { ...edge, path }) })),
+    ...boundaryEvents.flatMap((boundary, i) => [
+      ...(isNothing(boundary.path)
+        ? []
+        : [{ ...activity, boundaryEvents: boundaryEvents.with(i, { ...boundary, path: NOTHING }) }]),
+      ...smallerBlocks(boundary.path).map((path) => ({
+        ...activity,
+        boundaryEvents: boundaryEvents.with(i, { ...boundary, path }),
+      })),
     ]),
     ...(does.kind === "sub" ? smaller(does.scope).map((scope) => ({ ...activity, does: { ...does, scope } })) : []),
   ];

@@ -1,6 +1,6 @@
 import type { Activity, Block, Condition, Ended, Handler, Many, Scope, Thrown, Trigger } from "./block.ts";
 
-/** The tree, to be read by people. */
+/** The tree as readable text. */
 export function textOf(scope: Scope): string {
   return scopeLines(scope).join("\n");
 }
@@ -50,23 +50,23 @@ function blockLines(block: Block): readonly string[] {
   }
 }
 
-function activityLines({ id, does, edges, many, undo }: Activity): readonly string[] {
+function activityLines({ id, does, boundaryEvents, many, undo }: Activity): readonly string[] {
   const name = does.kind === "sub" ? (does.isTransaction ? "transaction" : "sub") : does.kind;
-  const more = `${many === null ? "" : ` ${manyName(many)}`}${undo === null ? "" : `, undone by ${undo}`}`;
+  const more = `${many === null ? "" : ` ${manyName(many)}`}${undo === null ? "" : `, compensated by ${undo}`}`;
   const inside = does.kind === "sub" ? indented(scopeLines(does.scope)) : [];
-  const on = edges.flatMap((edge) => [
-    `! ${edge.id} ${triggerName(edge.on)}${edge.interrupts ? ", interrupts" : ""}${edge.rejoins ? ", rejoins" : ""}`,
-    ...indented(blockLines(edge.path)),
+  const on = boundaryEvents.flatMap((boundary) => [
+    `! ${boundary.id} ${triggerName(boundary.on)}${boundary.interrupts ? ", interrupts" : ""}${boundary.rejoins ? ", rejoins" : ""}`,
+    ...indented(blockLines(boundary.path)),
   ]);
   return [`${name} ${id}${more}`, ...inside, ...indented(on)];
 }
 
 function manyName(many: Many): string {
-  if (many.kind === "rounds") {
+  if (many.kind === "loop") {
     const until = many.max === null ? "" : `, at most ${many.max}`;
-    return `in rounds while ${conditionName(many.goesOn)}${many.testBefore ? " (tested before)" : ""}${until}`;
+    return `in a loop while ${conditionName(many.continues)}${many.testBefore ? " (tested before)" : ""}${until}`;
   }
-  return `${many.kind} x ${many.count}${many.enough === null ? "" : `, ${many.enough} enough`}${many.gathers ? ", gathered" : ""}`;
+  return `${many.kind} x ${many.count}${many.enough === null ? "" : `, ${many.enough} enough`}${many.collects ? ", collected" : ""}`;
 }
 
 function triggerName(on: Trigger): string {

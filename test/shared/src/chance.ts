@@ -1,9 +1,9 @@
-/** Repeatable chance: the same seed gives the same draws. */
+/** Seeded random choices: the same seed returns the same sequence. */
 export class Chance {
   #state: number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not begin alike.
+    // Mixes the seed, so that neighbouring seeds start differently.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
     this.next();
     this.next();
@@ -22,18 +22,18 @@ export class Chance {
     return probability > 0 && this.next() < probability;
   }
 
-  /** A whole number from `min` to `max`, both included. */
+  /** An integer from `min` to `max`, both included. */
   between(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }
 
   pick<Item>(items: readonly Item[]): Item {
     const item = items[Math.floor(this.next() * items.length)];
-    if (item === undefined) throw new Error("nothing to pick from");
+    if (item === undefined) throw new Error("cannot pick from an empty list");
     return item;
   }
 
-  /** One of the keys, by their weights. */
+  /** A random key, by weight. */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as Array<[Key, number]>;
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -41,6 +41,6 @@ export class Chance {
       left -= weight;
       if (left < 0) return key;
     }
-    throw new Error("no weight is above 0");
+    throw new Error("at least one weight must be above 0");
   }
 }

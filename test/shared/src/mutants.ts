@@ -16,7 +16,7 @@ export interface Mutant {
 /** A seed that fails under a mutant. */
 export interface Catch {
   readonly seed: number;
-  /** The check that failed, and more if the rig has it. */
+  /** The check that failed, with details if there are any. */
   readonly found: string;
 }
 
@@ -54,13 +54,13 @@ function plant(mutant: Mutant, built: string): string {
   return folder;
 }
 
-/** Plants each mutant in a copy of `built`, lets `firstFailure` search a seed that catches it, and prints a table. True if all are caught. */
+/** Plants each mutant in a copy of `built`, lets `firstFailure` search for a seed that catches it, and prints a table. True if all are caught. */
 export async function runMutants<Planted extends Mutant>(options: {
   readonly mutants: readonly Planted[];
   /** Only mutants with this text in their file or name are planted. */
   readonly only: string;
   readonly built: string;
-  /** How many seeds `firstFailure` tries per mutant. */
+  /** The number of seeds that `firstFailure` executes per mutant. */
   readonly seeds: number;
   /** Searches with the code in `dist`, which has the bug. Null if no seed fails. */
   readonly firstFailure: (dist: string, mutant: Planted) => Promise<Catch | null>;

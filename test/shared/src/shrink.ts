@@ -7,7 +7,7 @@
 export async function shrink<Case>(
   failing: Case,
   options: {
-    /** Cases with one thing less, those that lose most first. */
+    /** Cases with one part removed, largest parts first. */
     readonly smaller: (failing: Case) => Iterable<Case>;
     /** Null if the case does not fail, or fails in another way. */
     readonly retry: (candidate: Case) => Promise<Case | null>;

@@ -1,6 +1,6 @@
 import type { Commit, Heartbeat, Run, Transition } from "pawl";
 
-/** A call of the store as the monitors see it, after it was applied. */
+/** An applied store call, as the monitors receive it. */
 export type AppliedCall =
   | { readonly kind: "commit"; readonly batch: readonly Transition[]; readonly commit: Commit }
   | { readonly kind: "claim"; readonly runs: readonly Run[] }

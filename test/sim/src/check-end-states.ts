@@ -5,13 +5,13 @@ import type { ExpectedRun } from "./expected-run.ts";
 import type { ProgramInput } from "./program.ts";
 import type { Simulation } from "./simulation.ts";
 
-/** What must hold when every run has ended: results are those of the model, nothing that was accepted is lost, replay agrees. */
+/** Checks all runs after they have ended: results equal those of the model, no accepted message is lost, and replay agrees. */
 export async function checkEndStates(simulation: Simulation): Promise<void> {
   for (const expectedRun of simulation.monitor.expectedRuns.values()) checkEnd(simulation, expectedRun);
   for (const { worker, execution } of simulation.bodies.held) {
     simulation.monitor.violate(
       "resource",
-      `run ${execution.runId} is over, and ${worker.name} holds ${execution.held.join()} for it`,
+      `run ${execution.runId} has ended, but ${worker.name} still holds its resources ${execution.held.join()}`,
     );
   }
   await checkAccepted(simulation);
@@ -27,7 +27,7 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
     expectedRun.reopened === 0 &&
     !isPoisoned
   )
-    simulation.monitor.violate("I6", `run ${row.id} was cancelled, and it is ${row.status}`);
+    simulation.monitor.violate("I6", `run ${row.id} was cancelled, but its status is ${row.status}`);
   checkLimits(simulation, expectedRun);
   if (row.status === "cancelled" || limitOf(expectedRun) !== null) return;
   const input = JSON.parse(row.input ?? "null") as ProgramInput;
@@ -41,16 +41,16 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
     expectedRun.claimsMost > simulation.case.settings.claimsMax
   )
     return;
-  const told =
+  const actual =
     row.status === "completed"
-      ? { kind: "value", is: JSON.stringify(outcome?.values) }
-      : { kind: "error", is: outcome?.message };
-  const meant =
+      ? { kind: "value", text: JSON.stringify(outcome?.values) }
+      : { kind: "error", text: outcome?.message };
+  const expectedText =
     expected.kind === "value" ? JSON.stringify(expected.value) : expected.kind === "error" ? expected.message : null;
-  if (told.kind !== expected.kind || told.is !== meant) {
+  if (actual.kind !== expected.kind || actual.text !== expectedText) {
     simulation.monitor.violate(
       "model",
-      `run ${row.id} ${row.status} with ${told.is}; its records make ${expected.kind} ${meant}`,
+      `run ${row.id} ${row.status} with ${actual.text}; the model of its records returns ${expected.kind} ${expectedText}`,
     );
   }
   if (row.status === "completed" && input.g !== program.generations) {
@@ -58,7 +58,7 @@ function checkEnd(simulation: Simulation, expectedRun: ExpectedRun): void {
   }
 }
 
-/** I4: an accepted message came into its run's inbox; what was not received became what its policy says. */
+/** I4: every accepted message reached the inbox of its run. Messages that were not received were handled by their policy. */
 async function checkAccepted(simulation: Simulation): Promise<void> {
   const letters = new Set(
     (await simulation.store.reader.deadLetters({ limit: 1000 })).items.map((letter) => `${letter.target} ${letter.id}`),
@@ -70,7 +70,7 @@ async function checkAccepted(simulation: Simulation): Promise<void> {
     const expectedRun = simulation.monitor.expectedRuns.get(to);
     const n = expectedRun?.known.get(`message:${id}`);
     if (expectedRun === undefined || !expectedRun.posted.has(id)) {
-      simulation.monitor.violate("I4", `message ${id} to run ${to} was accepted and never came there`);
+      simulation.monitor.violate("I4", `message ${id} to run ${to} was accepted but never reached it`);
     } else if (
       (n === undefined || !expectedRun.received.has(n)) &&
       policies.get(id) === "deadLetter" &&
@@ -78,7 +78,7 @@ async function checkAccepted(simulation: Simulation): Promise<void> {
       !simulation.monitor.lettersTaken.has(`${to}//${id}`) &&
       !letters.has(`${to} ${to}//${id}`)
     ) {
-      simulation.monitor.violate("I4", `message ${id} was left behind by run ${to} and is no dead letter`);
+      simulation.monitor.violate("I4", `run ${to} ended without receiving message ${id}, which is no dead letter`);
     }
   }
 }

@@ -8,14 +8,14 @@ const CODES: Readonly<Record<string, "maxRunDuration" | "maxSuspendDuration" | "
   JOURNAL_RECORDS_EXCEEDED: "maxJournalRecords",
 };
 
-/** The limit that a run's failure names; null: it failed of something else. */
+/** The limit that failed the run. Null if the run did not fail of a limit. */
 export function limitOf({ row }: ExpectedRun): "maxRunDuration" | "maxSuspendDuration" | "maxJournalRecords" | null {
   if (row.status !== "failed") return null;
   const outcome = JSON.parse(row.outcome ?? "null") as { readonly code?: string } | null;
   return CODES[outcome?.code ?? ""] ?? null;
 }
 
-/** A run that failed of a limit had one, and had reached it; warnings were given once each. */
+/** A run that failed of a limit had that limit and had reached it. Each warning is recorded once. */
 export function checkLimits(simulation: Simulation, expectedRun: ExpectedRun): void {
   const { row, history } = expectedRun;
   const { settings } = simulation.case;
@@ -24,21 +24,21 @@ export function checkLimits(simulation: Simulation, expectedRun: ExpectedRun): v
   for (const { kind, location, detail } of history as readonly JournalRecord[]) {
     if (kind !== "warning") continue;
     if (seen.has(`${location} ${detail}`))
-      simulation.monitor.violate("limit", `run ${row.id}: ${location} was told twice`);
+      simulation.monitor.violate("limit", `run ${row.id}: the warning ${location} was recorded twice`);
     seen.add(`${location} ${detail}`);
   }
   if (limit === null) return;
   const max = settings[limit];
-  if (max === null) simulation.monitor.violate("limit", `run ${row.id} failed of ${limit}, and has none`);
+  if (max === null) simulation.monitor.violate("limit", `run ${row.id} failed of ${limit} but has no such limit`);
   const records = history.filter(
     ({ kind }) => kind !== "warning" && kind !== "rollback" && kind !== "compensate",
   ).length;
   if (limit === "maxJournalRecords" && max !== null && records <= max)
     simulation.monitor.violate("limit", `run ${row.id} failed of ${limit} with ${records} records of ${max}`);
-  const act = history.findLast(
+  const action = history.findLast(
     ({ kind, detail }) => kind === "operator" && detail !== "origin" && detail !== "migrate",
   );
-  const tookMs = simulation.storeNowMax - (act?.at ?? row.startedAt ?? row.createdAt);
+  const tookMs = simulation.storeNowMax - (action?.at ?? row.startedAt ?? row.createdAt);
   if (limit !== "maxJournalRecords" && max !== null && tookMs < max)
     simulation.monitor.violate("limit", `run ${row.id} failed of ${limit} after ${tookMs} ms of ${max}`);
 }

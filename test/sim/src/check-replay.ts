@@ -9,8 +9,8 @@ import { simWorkflows } from "./workflows.ts";
 const TURNS_MAX = 200;
 
 /**
- * I7: each run that ended by itself is interpreted once more from its journal, with bodies that do nothing. It must come to the
- * same end and add no record. One that was ended from outside must not diverge.
+ * I7: replays each run that ended by itself, with step bodies that do nothing. The replay must reach the same end and add no record.
+ * The replay of a run that was ended from outside must not diverge.
  */
 export async function replayRuns(simulation: Simulation): Promise<void> {
   const { pawl, monitor, case: plan } = simulation;
@@ -27,7 +27,7 @@ export async function replayRuns(simulation: Simulation): Promise<void> {
     resource: (_line, name) => ({ acquire: () => ({ name, isHeld: true }), release: noop }),
     transact: (execution, _node, { location }) => {
       started.push(`${execution.runId} ${location}`);
-      throw new Error("a replay was put to the store");
+      throw new Error("a replay started a transaction in the store");
     },
     body: (execution, _node, location) => {
       started.push(`${execution.runId} ${location}`);
@@ -57,7 +57,7 @@ export async function replayRuns(simulation: Simulation): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   close();
-  if (diverged !== "") monitor.violate("I7", `in replay: ${diverged}`);
+  if (diverged !== "") monitor.violate("I7", `replay diverged: ${diverged}`);
   for (const expectedRun of byItself) compareEnd(simulation, expectedRun, written.get(expectedRun.id) ?? [], started);
 }
 
@@ -74,7 +74,7 @@ function compareEnd(
   if (!same)
     simulation.monitor.violate(
       "I7",
-      `run ${row.id} ${row.status} with ${row.outcome}; its replay ${JSON.stringify(end)}`,
+      `run ${row.id} ${row.status} with ${row.outcome}; its replay ended with ${JSON.stringify(end)}`,
     );
   if (records.length > 0)
     simulation.monitor.violate(
@@ -85,7 +85,7 @@ function compareEnd(
     simulation.monitor.violate("I7", `the replay of run ${row.id} started ${bodies.join(", ")}`);
 }
 
-/** A stack says where an error was made, and that may be elsewhere in a replay. */
+/** Ignores stacks: in a replay an error may be created at another place. */
 function sameOutcome(row: Run, outcome: string | null): boolean {
   if (row.status === "completed") return row.outcome === outcome;
   const [left, right] = [row.outcome, outcome].map(
@@ -96,7 +96,7 @@ function sameOutcome(row: Run, outcome: string | null): boolean {
 
 type Append = Extract<Transition, { kind: "append" }>;
 
-/** A store that holds ended runs as if their last transition had not been written, and keeps what is written instead of applying it. */
+/** A store with ended runs as they were before their last transition. It collects transitions and applies none. */
 function replayStore(
   simulation: Simulation,
   expectedRuns: readonly ExpectedRun[],
@@ -143,7 +143,7 @@ function replayStore(
     nextDueAt: async () => null,
     async load(runId): Promise<Loaded | null> {
       if (closed) return never();
-      // A run that was cancelled may come to an end of its generation here; it is read no second time.
+      // A cancelled run may reach the end of its generation here; it is not loaded again.
       const expectedRun = written.get(runId)?.some((append) => append.state?.status === "continued")
         ? undefined
         : rows.get(runId);

@@ -1,15 +1,15 @@
-import { options } from "./options.ts";
+import { readOptions } from "./options.ts";
 import { runEngineMutants } from "./run-mutants.ts";
 import { repeatSeed, runSeeds } from "./run-seeds.ts";
 import { runSweep } from "./run-sweep.ts";
 
-const asked = options(process.argv.slice(2));
+const options = readOptions(process.argv.slice(2));
 const good =
-  asked.seed !== null
-    ? await repeatSeed(asked.seed, asked)
-    : asked.mutants
-      ? await runEngineMutants(asked)
-      : asked.sweep
-        ? await runSweep(asked)
-        : await runSeeds(asked);
+  options.seed !== null
+    ? await repeatSeed(options.seed, options)
+    : options.mutants
+      ? await runEngineMutants(options)
+      : options.sweep
+        ? await runSweep(options)
+        : await runSeeds(options);
 process.exit(good ? 0 : 1);

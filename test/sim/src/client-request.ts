@@ -1,7 +1,7 @@
 import type { Engine } from "pawl";
 import type { SimProcess } from "./simulation-context.ts";
 
-/** Something a client wants done: asked again, of another engine, until there is an answer. */
+/** A request of a client. It is repeated, on another engine, until there is an answer. */
 export interface ClientRequest {
   readonly label: string;
   ask(engine: Engine, worker: SimProcess): Promise<unknown>;
@@ -9,10 +9,10 @@ export interface ClientRequest {
   done: boolean;
 }
 
-/** Codes that mean: not known whether it happened, ask again. */
+/** Codes of an unknown outcome: the request is repeated. */
 export const RETRIED_CODES: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED"]);
 
-/** Codes that are an answer to a control or an act. */
+/** Codes that are a final answer to a control or an operator action. */
 export const REFUSAL_CODES: ReadonlySet<string> = new Set([
   "RUN_NOT_FOUND",
   "RUN_ENDED",

@@ -3,18 +3,18 @@ import { type ClientRequest, REFUSAL_CODES, RETRIED_CODES } from "./client-reque
 import { hasEnded } from "./expected-run.ts";
 import { noop } from "./noop.ts";
 import { operatorRequest } from "./operator.ts";
-import { BEGIN_AT } from "./scheduler.ts";
+import { START_AT } from "./scheduler.ts";
 import type { ClientAction, RunPlan } from "./sim-case.ts";
 import type { SimulationContext } from "./simulation-context.ts";
 
 const PROVIDE_MS = 600;
 
-/** The outside: starts runs, sends, emits, controls and waits for results, and asks again with the same id when it hears nothing. */
+/** Starts runs, sends, emits, controls and waits for results. A request without an answer is repeated with the same id. */
 export class Client {
   readonly #simulation: SimulationContext;
-  /** Messages whose sender was told that they are accepted. */
+  /** Messages that were answered as accepted. */
   readonly accepted: Array<{ readonly to: string; readonly id: string }> = [];
-  /** Runs whose cancel was answered with yes. */
+  /** Runs whose cancel was answered with true. */
   readonly cancelled = new Set<string>();
   readonly #requests = new Set<ClientRequest>();
   readonly #parked: ClientRequest[] = [];
@@ -26,17 +26,17 @@ export class Client {
     this.#simulation = simulation;
   }
 
-  /** Whether everything that was asked has been answered. */
+  /** True if every request has been answered. */
   get idle(): boolean {
     return this.#requests.size === 0;
   }
 
-  /** Whether it is not known yet of some start that it has happened. */
+  /** True if the outcome of a start is unknown. */
   get isStarting(): boolean {
     return [...this.#requests].some(({ label }) => label.startsWith("start ") || label.startsWith("fork "));
   }
 
-  /** Results that somebody waits for still, and where. */
+  /** Results that are still awaited, each with its worker. */
   get watched(): readonly string[] {
     return [...this.#watched];
   }
@@ -48,12 +48,12 @@ export class Client {
     }
   }
 
-  /** An engine is there to be asked. */
+  /** An engine became available. */
   wake(): void {
     for (const request of this.#parked.splice(0)) this.#ask(request);
   }
 
-  /** Sends what runs wait for, resumes what is paused, again and again: nothing has to wait for ever. */
+  /** Periodically sends what runs wait for and resumes paused runs, so that no run waits forever. */
   provide(): void {
     const { scheduler, monitor } = this.#simulation;
     for (const { row } of monitor.expectedRuns.values()) {
@@ -90,7 +90,7 @@ export class Client {
     for (let time = 0; time < times; time += 1) {
       const request = make();
       this.#requests.add(request);
-      this.#simulation.scheduler.at(BEGIN_AT + atMs, {
+      this.#simulation.scheduler.at(START_AT + atMs, {
         actor: null,
         label: request.label,
         run: () => this.#run(request),
@@ -157,7 +157,8 @@ export class Client {
       label: `start ${plan.id}`,
       ask: (engine, worker) => engine.start(worker.workflows.of(plan.program), { p: plan.program, g: 0 }, options),
       answered: () => {
-        if (!monitor.expectedRuns.has(plan.id)) monitor.violate("start", `run ${plan.id} was started and is not there`);
+        if (!monitor.expectedRuns.has(plan.id))
+          monitor.violate("start", `run ${plan.id} was started but does not exist`);
         if (plan.watched) this.#watch(plan.id);
       },
       done: false,
@@ -236,21 +237,21 @@ export class Client {
         const row = monitor.expectedRuns.get(runId)?.row;
         if (kind !== "cancel" || typeof answer !== "boolean") return;
         if (answer) this.cancelled.add(runId);
-        // One that undoes what it did may be paused meanwhile.
+        // A compensating run may have been paused meanwhile.
         const wasReopened = monitor.expectedRuns.get(runId)?.reopened !== 0;
         const ends = row !== undefined && (hasEnded(row) || row.undo === "underWay" || wasReopened);
         if (!ends)
-          monitor.violate("I6", `cancel of run ${runId} was answered with ${answer}, and it is ${row?.status}`);
+          monitor.violate("I6", `cancel of run ${runId} was answered with ${answer}, but its status is ${row?.status}`);
       },
       done: false,
     };
   }
 
-  /** Waits for a result as users do; an engine that goes takes the wait with it. */
+  /** Waits for a result as an application does. The wait ends with its engine. */
   #watch(runId: string): void {
     const { usable, scheduler, monitor } = this.#simulation;
     if (usable.length === 0) return;
-    // Where the run is worked on, its end may be heard without a look, or missed.
+    // The owner of the run may notify its waiters of the end without a read, or miss them.
     const owner = usable.find((other) => other.engineId === monitor.expectedRuns.get(runId)?.row.owner);
     const worker = owner !== undefined && scheduler.chance.roll(0.6) ? owner : scheduler.chance.pick(usable);
     const watch = `${runId} at ${worker.name}`;
@@ -267,7 +268,7 @@ export class Client {
       if (expectedRun?.reopened !== 0) return;
       const failed = row?.status === "failed" || row?.status === "cancelled";
       if (status === "completed" ? row?.status !== "completed" : !failed) {
-        monitor.violate("result", `the result of run ${runId} was ${status}, and it is ${row?.status}`);
+        monitor.violate("result", `the result of run ${runId} was ${status}, but its status is ${row?.status}`);
       }
     };
     worker.engine

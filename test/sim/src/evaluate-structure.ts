@@ -9,7 +9,7 @@ import {
   within,
 } from "./program.ts";
 
-/** The ctx's own operations, as the model sees them. */
+/** A node of the model with its records and its place. */
 export interface Modelled {
   readonly records: Records;
   readonly at: Place;
@@ -25,7 +25,7 @@ export function evaluateCtxBranches(node: BranchesNode, model: Modelled): Evalua
     name: branchName(place),
     end: model.list(model.records, branch, within(location, branchName(place)), begun.seq),
   }));
-  const name = node.name + model.at.round;
+  const name = node.name + model.at.suffix;
   return node.kind === "ctxJoin" ? joined(name, ends, begun.seq) : raced(name, ends, begun.seq);
 }
 
@@ -42,7 +42,7 @@ function joined(name: string, ends: Ends, from: number): Evaluation {
   return { kind: "value", value: ends.map(({ end }) => (end.kind === "value" ? end.value : null)), seq };
 }
 
-/** The first success wins; there is none only when all have failed. */
+/** The first success wins. A race fails only if all branches have failed. */
 function raced(name: string, ends: Ends, from: number): Evaluation {
   let best: { readonly winner: string; readonly value: unknown; readonly seq: number } | null = null;
   for (const { name: winner, end } of ends) {
@@ -67,18 +67,18 @@ function reasons(ends: Ends): string {
   return ends.flatMap(({ name, end }) => (end.kind === "error" ? [`${name}: ${end.message}`] : [])).join("; ");
 }
 
-/** Rounds one after the other; the end of the last is a record of the loop's own. */
+/** Iterations run one after the other. The end of the last one is a record of the loop. */
 export function evaluateCtxLoop(node: CtxLoopNode, { records, at, from, list }: Modelled): Evaluation {
   const location = locationOf(node.name, at);
   const values: unknown[] = [];
   let seq = from;
-  for (let round = 0; round < node.times; round += 1) {
-    const end = list(records, node.body, within(location, `~${round}`), seq);
+  for (let iteration = 0; iteration < node.times; iteration += 1) {
+    const end = list(records, node.body, within(location, `~${iteration}`), seq);
     if (end.kind !== "value") return end;
     values.push(end.value);
     seq = end.seq;
-    const noted = round + 1 < node.times && (round + 1) % node.commitInterval === 0;
-    const note = noted ? records.get(`${location}/~${round + 1}`) : null;
+    const isRecorded = iteration + 1 < node.times && (iteration + 1) % node.commitInterval === 0;
+    const note = isRecorded ? records.get(`${location}/~${iteration + 1}`) : null;
     if (note === undefined) return OPEN;
     seq = note?.seq ?? seq;
   }
@@ -90,13 +90,13 @@ export function evaluateCtxTry(
   node: Extract<ProgramNode, { kind: "ctxTry" }>,
   { records, at, from, list }: Modelled,
 ): Evaluation {
-  const body = list(records, node.body, { path: `${locationOf(node.name, at)}/`, round: "" }, from);
+  const body = list(records, node.body, { path: `${locationOf(node.name, at)}/`, suffix: "" }, from);
   if (body.kind !== "error" || body.source === "rollback") return body;
-  const value = { source: body.source, failure: body.message, scope: node.name + at.round };
+  const value = { source: body.source, failure: body.message, scope: node.name + at.suffix };
   return { kind: "value", value, seq: body.seq };
 }
 
-/** The note of the version decides; a run without it has gone the way it was. */
+/** The recorded version decides. A run without the record took the branch of the code before the change. */
 export function evaluateVersion(
   node: Extract<ProgramNode, { kind: "version" }>,
   { records, at, from, list }: Modelled,

@@ -27,12 +27,12 @@ function record(seq: number, location: string, outcome: "ok" | "failed" = "ok"):
   return { seq, location, kind: "step", outcome, payload, attempts: 1, startedAt: 0, at: 0, detail: null };
 }
 
-describe("the model", () => {
-  it("is open while a record is missing", () => {
+describe("evaluateProgram", () => {
+  it("a program is open while a record is missing", () => {
     expect(evaluateProgram({ nodes: [step("a"), step("b")], data: false }, [record(1, "a")])).toEqual({ kind: "open" });
   });
 
-  it("gives a race to the branch whose record is older", () => {
+  it("the branch with the older record wins a race", () => {
     const race: ProgramNode = { kind: "race", branches: [[step("a")], [step("b")]] };
     expect(evaluateProgram({ nodes: [race], data: false }, [record(1, "b"), record(2, "a")])).toMatchObject({
       kind: "value",
@@ -40,7 +40,7 @@ describe("the model", () => {
     });
   });
 
-  it("fails Promise.all with the oldest failure", () => {
+  it("Promise.all fails with the oldest failure", () => {
     const all: ProgramNode = { kind: "all", branches: [[step("a")], [step("b")]] };
     const journal = [record(1, "b", "failed"), record(2, "a", "failed")];
     expect(evaluateProgram({ nodes: [all], data: false }, journal)).toMatchObject({
@@ -49,7 +49,7 @@ describe("the model", () => {
     });
   });
 
-  it("goes on after a failure that was caught", () => {
+  it("a program continues after a caught failure", () => {
     const attempt: ProgramNode = { kind: "attempt", body: [step("a")], rescue: [step("b")] };
     expect(
       evaluateProgram({ nodes: [attempt], data: false }, [record(1, "a", "failed"), record(2, "b")]),
@@ -58,7 +58,7 @@ describe("the model", () => {
     });
   });
 
-  it("tells rounds of a loop apart", () => {
+  it("each iteration of a loop has its own records", () => {
     const loop: ProgramNode = { kind: "loop", times: 2, body: [step("a")] };
     expect(evaluateProgram({ nodes: [loop], data: false }, [record(1, "a.0"), record(2, "a.1")])).toMatchObject({
       value: [[["value of a.0"], ["value of a.1"]]],

@@ -19,8 +19,8 @@ import {
 } from "./program.ts";
 
 /**
- * The model: what a program comes to, given its records by location, without any engine. Order is read from seqs alone: of
- * branches that race, the one whose deciding record is older wins.
+ * The model: computes the result of a program from its records by location, without an engine. Order comes from seqs alone: the branch
+ * with the older deciding record wins a race.
  */
 export function evaluateProgram(
   { nodes, data }: Pick<Program, "nodes" | "data">,
@@ -30,7 +30,7 @@ export function evaluateProgram(
     journal.filter((record) => record.kind !== "retry").map((record) => [record.location, record]),
   );
   if (!data) return evaluateList(records, nodes, ROOT, 0);
-  // Its nodes are branches of their own: the oldest failure is its end.
+  // The nodes of a data program run in parallel, so the oldest failure ends it.
   const all = evaluateBranches({ kind: "all", branches: nodes.map((node) => [node]) }, { records, at: ROOT, from: 0 });
   return all.kind === "value" ? { ...all, value: (all.value as readonly unknown[][]).flat(1) } : all;
 }
@@ -156,7 +156,7 @@ function evaluateLoop(node: Extract<ProgramNode, { kind: "loop" }>, { records, a
   const values: unknown[] = [];
   let seq = from;
   for (let index = 0; index < node.times; index += 1) {
-    const result = evaluateList(records, node.body, { path: at.path, round: `${at.round}.${index}` }, seq);
+    const result = evaluateList(records, node.body, { path: at.path, suffix: `${at.suffix}.${index}` }, seq);
     if (result.kind !== "value") return result;
     values.push(result.value);
     seq = result.seq;

@@ -1,44 +1,44 @@
 import type { InboxEntry, JournalRecord, Run } from "pawl";
 
-/** What the monitors know of one run: what its row, journal and inbox must be, from what was applied. */
+/** The state that a run's row, journal and inbox must have after the applied calls. */
 export interface ExpectedRun {
   readonly id: string;
   row: Run;
-  /** Of this generation, as it must be. */
+  /** The records of this generation. */
   journal: JournalRecord[];
-  /** Of this generation, with what loops have dropped. */
+  /** The records of this generation, including those that loops have dropped. */
   history: JournalRecord[];
-  /** Whether the code that wrote its last record, or its end, was the changed one. */
+  /** True if the changed code wrote its last record or its end. */
   isChanged: boolean;
   /** Locations of completions, by generation. */
   readonly done: Map<number, Set<string>>;
-  /** Who committed the completion at a location of this generation. */
+  /** The worker that committed the completion at a location of this generation. */
   readonly doneBy: Map<string, { readonly engineId: string; readonly epoch: number }>;
-  /** The last failed try of a step of this generation. */
+  /** The last failed attempt of a step of this generation. */
   readonly retries: Map<string, { readonly attempts: number; readonly retryAt: number }>;
-  /** How often it was reopened, or set back, by an operator. */
+  /** The number of times an operator reopened or rewound it. */
   reopened: number;
-  /** Retention has removed it. */
+  /** True if retention has removed it. */
   isGone: boolean;
-  /** What the journal tells of each act, by its id. */
-  readonly acts: Map<string, string>;
-  /** Ids of messages and events that an act laid back into the inbox: what became of them at first is forgotten. */
+  /** The result of each operator action as recorded in the journal, by the action's id. */
+  readonly actions: Map<string, string>;
+  /** Ids of messages and events that an operator action returned to the inbox. Their earlier receipt no longer counts. */
   readonly restored: Set<string>;
-  /** How often a record told that it started this child. */
+  /** The number of records that started a child, by the child's id. */
   readonly spawned: Map<string, number>;
-  /** The most claims without progress that it has had. */
+  /** The maximum number of claims without progress. */
   claimsMost: number;
-  /** What lies there. */
+  /** The entries in the inbox, by number. */
   inbox: Map<number, InboxEntry>;
-  /** All that ever came, by kind and id. */
+  /** All entries that ever arrived, by kind and id. */
   readonly known: Map<string, number>;
   /** Ids of messages that were posted to it and answered as accepted. */
   readonly posted: Set<string>;
-  /** What was received, by number. */
+  /** The numbers of the received entries. */
   readonly received: Set<number>;
   /** The number last received, by kind and name. */
   readonly lastReceived: Map<string, number>;
-  /** What the last state that the owner gave said of the inbox. */
+  /** The inbox revision in the last state that the owner wrote. */
   inboxSeen: number;
 }
 
@@ -54,7 +54,7 @@ export function newExpectedRun(row: Run): ExpectedRun {
     retries: new Map(),
     reopened: 0,
     isGone: false,
-    acts: new Map(),
+    actions: new Map(),
     restored: new Set(),
     spawned: new Map(),
     claimsMost: 0,

@@ -1,7 +1,7 @@
 import type { Transition } from "pawl";
 import type { CallFault } from "./sim-case.ts";
 
-/** Kinds of transaction that every kind of fault must have met. */
+/** Kinds of transaction. Each must be hit by every kind of fault. */
 export const TRANSACTIONS = [
   "create",
   "append-records",
@@ -34,7 +34,7 @@ export const TRANSACTIONS = [
 ] as const;
 export type TransactionKind = (typeof TRANSACTIONS)[number];
 
-/** Faults that are counted by transaction; a delay is no loss. */
+/** Faults that are counted by transaction. Delays are not counted. */
 export const MATRIX_FAULTS = [
   "crashBefore",
   "crashAfter",
@@ -55,7 +55,7 @@ export function transactionKinds(batch: readonly Transition[]): readonly Transac
   ];
 }
 
-/** What an append holds beside its state. */
+/** The kinds of an append's contents besides its state. */
 function specialKinds(transition: Transition): readonly TransactionKind[] {
   if (transition.kind !== "append") return [];
   const kinds: TransactionKind[] = [];

@@ -19,31 +19,31 @@ import { never } from "./noop.ts";
 import type { CallFault } from "./sim-case.ts";
 import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 
-/** Longer than a lease: whoever gets the answer may have been taken for dead since it was true. */
+/** Longer than a lease: the lease of the caller may have expired before it gets the answer. */
 const LATE_MS_MAX = 4_000;
 
 interface Call<Answer> {
   readonly label: string;
   readonly kinds: readonly TransactionKind[];
-  /** It has come to the store, whatever becomes of it there. */
+  /** The call has reached the store; its outcome is open. */
   arrived?(): void;
   apply(store: Store): Promise<Answer>;
-  /** What the monitors are shown; left out for reads that change nothing. */
+  /** The call as the monitors receive it. Omitted for reads. */
   applied?(answer: Answer): AppliedCall;
 }
 
 /**
- * One worker's way to the shared store. Each call is two tasks, *apply* and *answer*, and what goes wrong falls before, between
- * or after them.
+ * One worker's connection to the shared store. Each call is two tasks, *apply* and *answer*. Faults occur before, between or after
+ * them.
  */
 export class FaultyStore implements Store {
   readonly reader: Reader;
-  /** Where nothing disturbs the clocks. */
+  /** True if the case has no clock faults. */
   readonly exactClock: boolean;
   readonly transactions = "batched";
-  /** In some worlds batches are small, and the next is sent before the one before is answered. */
+  /** Set in some cases: batches are small, and the next is sent before the previous one is answered. */
   readonly batchMax?: number;
-  /** In some a run that is started waits while another has something to commit. */
+  /** Set in some cases: a new run waits while another run has something to commit. */
   readonly busyMax?: number;
   readonly #simulation: SimulationContext;
   readonly #worker: SimProcess;
@@ -60,10 +60,10 @@ export class FaultyStore implements Store {
   }
 
   async open(): Promise<void> {
-    // The shared store is open, on the store's own clock.
+    // The shared store is already open, with its own clock.
   }
 
-  /** An estimate: what the worker believes the store's clock to be. */
+  /** The worker's estimate of the store's clock. */
   now(): number {
     return this.#simulation.storeNow + this.#worker.estimateMs;
   }
@@ -156,7 +156,7 @@ export class FaultyStore implements Store {
     this.#listeners.clear();
   }
 
-  /** Hands a hint to whoever watches through this port. */
+  /** Delivers a hint to the listeners of this worker. */
   hint(hint: Hint): void {
     for (const listener of [...this.#listeners]) listener(hint);
   }
@@ -167,7 +167,7 @@ export class FaultyStore implements Store {
     if (worker.dead) return never();
     const fault = this.#simulation.faultOf(worker, call.kinds);
     return new Promise((resolve, reject) => {
-      // A request that was sent before its sender died, or was paused, may arrive all the same.
+      // A request may arrive after its sender was killed or paused.
       const travels = scheduler.chance.roll(0.5);
       const apply = {
         actor: travels ? null : worker,
@@ -193,7 +193,7 @@ export class FaultyStore implements Store {
       return;
     }
     if (fault === "error" || this.#simulation.isOut) {
-      const error = new pawl.StoreError("STORE_BUSY", "notApplied", "made to fail");
+      const error = new pawl.StoreError("STORE_BUSY", "notApplied", "injected error before the call");
       scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
       return;
     }
@@ -202,7 +202,7 @@ export class FaultyStore implements Store {
     if (fault === "crashAfter") {
       worker.kill("crash after a call");
     } else if (fault === "appliedError") {
-      const error = new pawl.StoreError("STORE_UNAVAILABLE", "unknown", "made to break before the answer");
+      const error = new pawl.StoreError("STORE_UNAVAILABLE", "unknown", "injected error after the call");
       scheduler.add({ actor: worker, label: `broken ${call.label}`, run: () => reject(error) });
     } else {
       const answered = { actor: worker, label: `answer ${call.label}`, run: () => resolve(answer) };
@@ -232,7 +232,7 @@ export class FaultyStore implements Store {
   }
 }
 
-/** One word a transition, so that a trace can be read. */
+/** One word for each transition, to keep traces readable. */
 function labelOf(transition: Transition): string {
   switch (transition.kind) {
     case "create":

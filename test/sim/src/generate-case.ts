@@ -14,13 +14,13 @@ import {
   TIMED_FAULTS,
 } from "./sim-case.ts";
 
-/** A case from a seed: the same one each time. */
+/** Generates the case of a seed. The same seed returns the same case. */
 export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
   const chance = new Chance(seed);
   const runCount = chance.between(2, 5);
   const poisoned = chance.roll(0.08);
   const made = generatePrograms(chance, { runCount, poisoned, kinds });
-  // A run that ends its workers needs time to be claimed often enough.
+  // A run that crashes its workers needs time to be claimed `claimsMax` times.
   const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
   const runs = runPlans(chance, made, runCount, chaosMs);
   return {
@@ -144,7 +144,7 @@ type LaterFaults = Pick<FaultRates, "lateAnswer" | "passedOver">;
 
 const NO_LATER_FAULTS: LaterFaults = { lateAnswer: 0, passedOver: 0 };
 
-/** By a chance of its own: where there are none, a seed is the case that it was before there were any. */
+/** Uses a separate random stream, so that seeds without these faults keep their cases. */
 function laterFaults(seed: number): LaterFaults {
   const chance = new Chance(~seed);
   return {
@@ -153,7 +153,7 @@ function laterFaults(seed: number): LaterFaults {
   };
 }
 
-/** Each kind is off in half of the cases, so that faults which hide each other are met apart. */
+/** Each kind is off in half of the cases, so that faults cannot hide each other. */
 function faultRates(chance: Chance): Omit<FaultRates, keyof LaterFaults> {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS)

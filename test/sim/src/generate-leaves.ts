@@ -2,21 +2,21 @@ import type { ConsumePolicy, LeftoverPolicy } from "pawl";
 import type { Chance } from "pawl-test-shared/chance";
 import type { ChildNode, ProgramNode, SelectNode, StepNode, TransactionNode } from "./program.ts";
 
-/** Names of messages for single receives; those for counted ones are others, so that a message that lies there is never rightly left lying. */
+/** Message names of single receives. Counted receives have other names, so a run never waits rightly with one of these in its inbox. */
 export const MESSAGES = ["ma", "mb", "mc"] as const;
 export const MESSAGES_COUNTED = ["na", "nb"] as const;
 export const TOPICS = ["ta", "tb"] as const;
 export const POLICIES: readonly LeftoverPolicy[] = ["discard", "discard", "broadcast", "deadLetter"];
 
-/** Of what programs are made: of what the kernel alone offers, or of everything. */
+/** The nodes of generated programs: those of the kernel only, or all. */
 export type Kinds = "kernel" | "all";
 
-/** A program under way. */
+/** The state of the generator for one program. */
 export interface ProgramDraft {
   readonly chance: Chance;
   readonly kinds: Kinds;
   readonly runCount: number;
-  /** Programs that children may run: those made before. */
+  /** Programs that children may execute: those generated before. */
   readonly below: number;
   names: number;
 }

@@ -16,7 +16,7 @@ import {
 } from "./generate-leaves.ts";
 import type { Program, ProgramNode, StepNode } from "./program.ts";
 
-/** What a kernel program is made of; the regressions of the kernel are cases of these. */
+/** Node weights of a kernel program. The seeds of the kernel regressions depend on them. */
 const KERNEL = {
   step: 36,
   sleep: 10,
@@ -57,10 +57,10 @@ const WEIGHTS = {
   checkpoint: 2,
   transaction: 7,
 };
-/** At the deepest level there are only leaves. */
+/** Weights at the deepest level: only leaves. */
 const LEAVES = { ...KERNEL, all: 0, race: 0, settled: 0, loop: 0, attempt: 0, child: 0, select: 4 };
 
-/** The programs of a case: those of children first, then one for each run. */
+/** Generates the programs of a case: first those of children, then one for each run. */
 export function generatePrograms(
   chance: Chance,
   { runCount, poisoned, kinds }: { readonly runCount: number; readonly poisoned: boolean; readonly kinds: Kinds },
@@ -112,7 +112,7 @@ function generateProgram(
   };
 }
 
-/** For a data program: nothing that holds other nodes, and failures are failures. */
+/** The nodes of a data program: no nested nodes, and no caught failures. */
 function flatList(draft: ProgramDraft, length: number): ProgramNode[] {
   const { chance } = draft;
   return Array.from({ length }, (): ProgramNode => {
@@ -193,7 +193,7 @@ function node(draft: ProgramDraft, depth: number): ProgramNode {
   }
 }
 
-/** A branch of a race ends with a step: then its end is a record, and which branch was first can be read in the journal. */
+/** A branch of a race ends with a step, so that its end is a record and the journal shows which branch was first. */
 function branches(draft: ProgramDraft, depth: number, isRace: boolean): ProgramNode[][] {
   const { chance } = draft;
   return Array.from({ length: chance.between(2, 3) }, () => {
@@ -203,7 +203,7 @@ function branches(draft: ProgramDraft, depth: number, isRace: boolean): ProgramN
   });
 }
 
-/** The ctx's own operations, each with a scope. */
+/** Structural operations of the ctx, each with a scope. */
 function structure(
   draft: ProgramDraft,
   depth: number,

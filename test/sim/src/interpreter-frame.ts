@@ -10,17 +10,17 @@ import {
   type TransactionNode,
 } from "./program.ts";
 
-/** One execution of a run's code in one process: from its start to its end, or to whatever cuts it off. */
+/** One execution of a run's code in one process, from its start until it ends or is interrupted. */
 export interface Execution {
   readonly runId: string;
   readonly generation: number;
-  /** Of the code. */
+  /** The version of the code. */
   readonly version: number;
-  /** Locations of commands whose completion the code has been given. */
+  /** Locations of the completions that the code has received. */
   readonly given: string[];
   /** Scopes of branches that have lost their race. */
   readonly lost: string[];
-  /** What the code was given, and what is held of it, the last at the end. */
+  /** The resources of the code. `held` has the names of those acquired now, in order. */
   readonly resources: Array<Resource<SimResource>>;
   readonly held: string[];
 }
@@ -42,39 +42,39 @@ export interface SimResource {
   isHeld: boolean;
 }
 
-/** What the interpreter asks of the world it runs in. */
+/** The services that the interpreter needs from the simulation. */
 export interface InterpreterHost {
   readonly pawl: Pawl;
   readonly programs: readonly Program[];
-  /** The ids of the case's runs, by place. */
+  /** The ids of the case's runs, by index. */
   readonly runIds: readonly string[];
   begin(runId: string, generation: number, version: number): Execution;
-  /** Whether the code that runs here is the changed one. */
+  /** True if this worker has the changed code. */
   isChanged(runId: string): boolean;
-  /** `given` is how many completions the code had been given when it asked for the step. */
+  /** `given` is the number of completions that the code had received when it requested the step. */
   body(execution: Execution, node: StepNode, location: string, info: StepInfo, given: number): unknown;
   transact(execution: Execution, node: TransactionNode, call: TransactionCall): string;
   resource(execution: Execution, name: string): ResourceOptions<SimResource>;
-  /** A handler is about to undo a step that brought this value. */
+  /** A rollback is about to undo a step with this value. */
   undoes(execution: Execution, location: string, value: unknown): void;
 }
 
-/** Where the interpreter is: in which scope, for which run, on behalf of whom. */
+/** The position of the interpreter: its run, scope and execution. */
 export interface Frame {
   readonly ctx: Ctx;
   readonly at: Place;
   readonly host: InterpreterHost;
   readonly execution: Execution;
   readonly workflowOf: (program: number) => Workflow<ProgramInput, unknown>;
-  /** What replay must give again, and no model foretells: now, random, uuid. */
+  /** Values of now, random and uuid. A replay must return the same; the model cannot predict them. */
   readonly extras: unknown[];
-  /** Runs nodes one after the other, in this frame. */
+  /** Executes nodes one after the other in this frame. */
   readonly list: (frame: Frame, nodes: readonly ProgramNode[]) => Promise<unknown[]>;
 }
 
-/** The name by which the ctx is asked, and the location that comes of it. */
+/** The name to pass to the ctx, and the resulting location. */
 export function placed({ at }: Frame, name: string): { readonly name: string; readonly location: string } {
-  return { name: name + at.round, location: locationOf(name, at) };
+  return { name: name + at.suffix, location: locationOf(name, at) };
 }
 
 export function messageOf(error: unknown): string {

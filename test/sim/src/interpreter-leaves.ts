@@ -19,12 +19,12 @@ export async function runStep(frame: Frame, node: StepNode): Promise<unknown> {
     const result = await ctx.tryStep(name, body, options);
     return result.ok ? result.value : { failed: result.failure.kind };
   } finally {
-    // Nothing waits for an ephemeral record.
+    // Later effects do not wait for an ephemeral record.
     if (!node.ephemeral) execution.given.push(location);
   }
 }
 
-/** A handler is a body like others, at a location of its own. */
+/** A rollback is executed like a step body, at its own location. */
 function rollbackOf(
   { host, execution }: Frame,
   node: StepNode,

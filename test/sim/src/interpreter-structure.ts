@@ -3,7 +3,7 @@ import { type Frame, messageOf, placed } from "./interpreter-frame.ts";
 import { runStep } from "./interpreter-leaves.ts";
 import { type BranchesNode, branchName, type CtxLoopNode, type ProgramNode, within } from "./program.ts";
 
-/** What is given to each branch of a join or a race. */
+/** The branches of a join or a race, as functions. */
 function branchesOf(frame: Frame, node: BranchesNode): Record<string, (ctx: Ctx) => Promise<unknown[]>> {
   const { location } = placed(frame, node.name);
   return Object.fromEntries(
@@ -28,7 +28,7 @@ export async function runCtxRace(frame: Frame, node: BranchesNode): Promise<unkn
   return { winner, value };
 }
 
-/** Everything that a round brought is in the state: a replay does not run the rounds before the last that was kept. */
+/** The state contains the results of all iterations, because a replay skips the iterations that were dropped. */
 interface LoopState {
   readonly values: readonly unknown[];
   readonly extras: readonly unknown[];
@@ -44,12 +44,12 @@ export async function runCtxLoop(frame: Frame, node: CtxLoopNode): Promise<unkno
     commitInterval,
     historyEvery,
     historyKeep,
-    run: async (ctx, state, round) => {
+    run: async (ctx, state, iteration) => {
       const extras: unknown[] = [];
-      const inner = { ...frame, ctx, extras, at: within(location, `~${round}`) };
+      const inner = { ...frame, ctx, extras, at: within(location, `~${iteration}`) };
       const values = await frame.list(inner, node.body);
       const next = { values: [...state.values, values], extras: [...state.extras, ...extras] };
-      return round + 1 < node.times ? Loop.continue(next) : Loop.break(next);
+      return iteration + 1 < node.times ? Loop.continue(next) : Loop.break(next);
     },
   });
   frame.extras.push(...over.extras);
@@ -58,14 +58,14 @@ export async function runCtxLoop(frame: Frame, node: CtxLoopNode): Promise<unkno
 
 export async function runCtxTry(frame: Frame, node: Extract<ProgramNode, { kind: "ctxTry" }>): Promise<unknown> {
   const { name, location } = placed(frame, node.name);
-  const at = { path: `${location}/`, round: "" };
+  const at = { path: `${location}/`, suffix: "" };
   const result = await frame.ctx.try(name, (ctx) => frame.list({ ...frame, ctx, at }, node.body));
   return result.ok
     ? result.value
     : { source: result.failure.source, failure: messageOf(result.failure.error), scope: result.failure.scope };
 }
 
-/** A run that was past the place when the code was changed goes on as before. */
+/** A run that had passed this place before the code change keeps the old behaviour. */
 export async function runVersion(frame: Frame, node: Extract<ProgramNode, { kind: "version" }>): Promise<unknown> {
   const { ctx, host, execution } = frame;
   if (!host.isChanged(execution.runId)) return await frame.list(frame, node.before);

@@ -6,7 +6,7 @@ import { GIVEN_UP, type ProgramInput, type ProgramNode, ROOT } from "./program.t
 
 export const WORKFLOW_NAME = "program";
 
-/** The code workflow: a coroutine that walks a program. `workflowOf` says what a child's program is run by. */
+/** The code workflow, which interprets a program. `workflowOf` returns the workflow that executes a child's program. */
 export function interpreterWorkflow(
   host: InterpreterHost,
   workflowOf: (program: number) => Workflow<ProgramInput, unknown>,
@@ -14,7 +14,7 @@ export function interpreterWorkflow(
 ): Workflow<ProgramInput, unknown> {
   return host.pawl.workflow(WORKFLOW_NAME, { version }, async (ctx: Ctx, input: ProgramInput) => {
     const program = host.programs[input.p];
-    if (program === undefined) throw new Error(`no program ${input.p}`);
+    if (program === undefined) throw new Error(`program ${input.p} not found`);
     const execution = host.begin(ctx.runId, input.g, version);
     const frame: Frame = { ctx, at: ROOT, host, execution, workflowOf, extras: [], list: runList };
     const values = await runList(frame, program.nodes);
@@ -114,7 +114,7 @@ async function runBranches(
 async function runLoop(frame: Frame, body: readonly ProgramNode[], times: number): Promise<unknown[]> {
   const values: unknown[] = [];
   for (let index = 0; index < times; index += 1) {
-    const at = { path: frame.at.path, round: `${frame.at.round}.${index}` };
+    const at = { path: frame.at.path, suffix: `${frame.at.suffix}.${index}` };
     values.push(await runList({ ...frame, at }, body));
   }
   return values;

@@ -6,7 +6,7 @@ import type { Violation } from "./monitor.ts";
 import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 
-/** A stretch of work for one child process. */
+/** A part of the work, for one child process. */
 export type Job =
   | {
       readonly kind: "seeds";
@@ -31,7 +31,7 @@ export interface JobResult {
   readonly virtualMs: number;
 }
 
-/** Every so many seeds, one is run twice: the traces must be the same. */
+/** One of this many seeds is executed twice. Both traces must be equal. */
 const TWICE_EVERY = 50;
 
 const engines = new Map<string | null, Promise<Pawl>>();
@@ -62,10 +62,10 @@ export async function runJob(job: Job): Promise<JobResult> {
   return result;
 }
 
-async function differs(pawl: Pawl, plan: SimCase, hash: number, asked: boolean): Promise<Violation | null> {
-  if (!asked) return null;
+async function differs(pawl: Pawl, plan: SimCase, hash: number, isChecked: boolean): Promise<Violation | null> {
+  if (!isChecked) return null;
   const again = await simulate(pawl, plan);
   return again.hash === hash
     ? null
-    : { invariant: "determinism", text: `the same seed gave the traces ${hash} and ${again.hash}` };
+    : { invariant: "determinism", text: `two executions of the same seed have the traces ${hash} and ${again.hash}` };
 }

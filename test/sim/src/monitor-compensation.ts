@@ -3,24 +3,24 @@ import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import { type NamedNode, nodeName } from "./program.ts";
 import type { ExpectedState } from "./simulation-context.ts";
 
-/** What a rollback undoes, by where its record lies; null: the location is no rollback's. */
+/** The location of the step that the rollback at `location` undoes. Null if the location is not of a rollback. */
 export function undoneStep(location: string): string | null {
   return /^(.*)\/~rollback(\/~start)?$/.exec(location)?.[1] ?? null;
 }
 
-/** Something that is to be undone: a step, or what a child did. */
+/** A completed step, or a child, that must be rolled back. */
 export interface Undoable {
   readonly location: string;
   readonly seq: number;
 }
 
-/** What the monitors know of all runs, and of the nodes of each. */
+/** The expected state of all runs, and the nodes of each run. */
 export interface Known {
   readonly expectedRuns: ReadonlyMap<string, ExpectedRun>;
   nodesOf(expectedRun: ExpectedRun): ReadonlyMap<string, NamedNode>;
 }
 
-/** What a run has done that is to be undone when it fails or is cancelled, the oldest first. */
+/** The steps and children that a run must roll back when it fails or is cancelled, oldest first. */
 export function undoables(
   known: Known,
   expectedRun: ExpectedRun,
@@ -43,7 +43,7 @@ export function undoables(
   });
 }
 
-/** Where that lies which is undone for the record; null: nothing is. */
+/** The location that is rolled back for the record. Null if nothing is. */
 function undoablePlace(
   known: Known,
   expectedRun: ExpectedRun,
@@ -51,14 +51,14 @@ function undoablePlace(
 ): string | null {
   const node = known.nodesOf(expectedRun).get(nodeName(location));
   if (kind === "step") return node?.kind === "step" && node.rollback !== null ? location : null;
-  // Whether the child of a select has something to undo is seen when it comes to that.
+  // Whether the child of a select must be rolled back is only known during compensation.
   if (kind === "select") return detail === "c" ? `${location}.c` : null;
   if (kind !== "child") return null;
   const place = location.replace(/\/result$/, "");
   return hasUndoable(known, expectedRun, place) ? place : null;
 }
 
-/** Whether the child that was started there has something to undo. */
+/** True if the child that was started there has something to roll back. */
 function hasUndoable(known: Known, expectedRun: ExpectedRun, place: string): boolean {
   const spawn = expectedRun.history.findLast((record) => record.kind === "spawn" && record.location === place);
   const child = known.expectedRuns.get(spawn?.detail ?? "");
@@ -68,7 +68,7 @@ function hasUndoable(known: Known, expectedRun: ExpectedRun, place: string): boo
   );
 }
 
-/** I11: before the record is noted. What is undone is the newest that is left, once; a program that is stopped does nothing more. */
+/** I11, before the record is added: a rollback undoes the newest remaining step, once. A stopped program does nothing else. */
 export function checkUndo(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun, record: JournalRecord): void {
   const isStopped = expectedRun.history.some((before) => before.kind === "compensate");
   const { id } = expectedRun;
@@ -76,17 +76,17 @@ export function checkUndo(monitor: ExpectedState, known: Known, expectedRun: Exp
   if (record.kind === "compensate" && isStopped) monitor.violate("I11", `run ${id} was stopped twice`);
   if (record.kind === "operator" || record.kind === "compensate" || record.kind === "warning") return;
   if (step === null) {
-    if (isStopped) monitor.violate("I11", `run ${id} was stopped, and ${record.location} was recorded`);
+    if (isStopped) monitor.violate("I11", `run ${id} was stopped, but ${record.location} was recorded`);
     return;
   }
-  if (!isStopped) monitor.violate("I11", `run ${id} undoes ${step}, and it was not stopped`);
+  if (!isStopped) monitor.violate("I11", `run ${id} rolls back ${step}, but it was not stopped`);
   if (record.kind === "retry") return;
   const newest = undoables(known, expectedRun).at(-1);
   if (newest?.location !== step)
-    monitor.violate("I11", `run ${id} has undone ${step}; next was ${newest?.location ?? "nothing"}`);
+    monitor.violate("I11", `run ${id} rolled back ${step}; the newest remaining step is ${newest?.location ?? "none"}`);
 }
 
-/** I11: when a run has ended. One that failed or was cancelled has undone all; what it could not undo is reported. */
+/** I11, when a run has ended: a failed or cancelled run has rolled back all steps, and reports every failed rollback. */
 export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun): void {
   const { row } = expectedRun;
   const isStopped = expectedRun.history.some((record) => record.kind === "compensate");
@@ -95,17 +95,20 @@ export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: E
     if (isStopped) monitor.violate("I11", `run ${row.id} completed after it was stopped`);
     return;
   }
-  // In a run that was not stopped nobody has looked what the child of a select did.
+  // In a run that was not stopped, the child of a select has not been checked.
   const left = undoables(known, expectedRun).flatMap(({ location }) =>
     isStopped || !location.endsWith(".c") || hasUndoable(known, expectedRun, location) ? [location] : [],
   );
-  if (left.length > 0) monitor.violate("I11", `run ${row.id} ${row.status} and has not undone ${left.join(", ")}`);
+  if (left.length > 0) monitor.violate("I11", `run ${row.id} ${row.status} without rolling back ${left.join(", ")}`);
   const failed = expectedRun.history.flatMap(({ kind, outcome, location }) =>
     kind === "rollback" && outcome === "failed" ? [undoneStep(location)] : [],
   );
-  const told = reported(row);
-  if (failed.join() !== told.join())
-    monitor.violate("I11", `run ${row.id} could not undo [${failed.join()}] and reports [${told.join()}]`);
+  const reportedFailures = reported(row);
+  if (failed.join() !== reportedFailures.join())
+    monitor.violate(
+      "I11",
+      `run ${row.id} has failed rollbacks [${failed.join()}] but reports [${reportedFailures.join()}]`,
+    );
 }
 
 function reported(row: Run): readonly string[] {

@@ -5,28 +5,28 @@ import { undoneStep } from "./monitor-compensation.ts";
 import { generationOf, type StepNode } from "./program.ts";
 import type { BodyStart, ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
-/** What the code's process knew when it began. */
-interface Knowledge {
+/** The state that the code's process had loaded when the execution started. */
+interface KnownState {
   readonly epoch: number;
   readonly done: ReadonlySet<string>;
 }
 
-/** How far a worker's idea of the store's clock may be off. */
+/** The maximum error of a worker's estimate of the store's clock. */
 const ESTIMATE_MS_MAX = 50;
-/** Tries that a poisonous body may get beyond the bound on claims: the first owner's, and one for each claim that made progress. */
+/** Attempts of a crashing body beyond `claimsMax`: one of the first owner, and one for each claim with progress. */
 const POISON_EXTRA = 6;
 
-/** I3 and `Session.1`: when a step body may start. */
+/** Checks I3 and `Session.1`: when a step body may start. */
 export class EffectsMonitor {
   readonly #monitor: ExpectedState;
   readonly #simulation: SimulationContext;
-  readonly #knowledge = new Map<Execution, Knowledge>();
-  /** Who began a body last, by run, generation, location and try. */
-  readonly #begun = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
+  readonly #knownStates = new Map<Execution, KnownState>();
+  /** The worker that started a body last, by run, generation, location and attempt. */
+  readonly #lastStarts = new Map<string, { readonly worker: SimProcess; readonly epoch: number }>();
   readonly #starts = new Map<string, number>();
-  /** The epochs of runs when an answer was given that tells of a lapse. */
+  /** The epochs of runs at each heartbeat whose answer reports an expired lease. */
   readonly #lostLeases = new WeakMap<Heartbeat, ReadonlyMap<string, number>>();
-  /** As each worker has last heard. */
+  /** The epochs at the last expired lease that each worker was notified of. */
   readonly #knownLosses = new Map<SimProcess, ReadonlyMap<string, number>>();
 
   constructor(monitor: ExpectedState, simulation: SimulationContext) {
@@ -38,10 +38,10 @@ export class EffectsMonitor {
     const loaded = worker.loads.get(execution.runId);
     const records = [...(loaded?.records ?? [])];
     const done = new Set(records.filter((record) => record.kind !== "retry").map((record) => record.location));
-    this.#knowledge.set(execution, { epoch: loaded?.run.epoch ?? 1, done });
+    this.#knownStates.set(execution, { epoch: loaded?.run.epoch ?? 1, done });
   }
 
-  /** A beat was applied, and these are the rows after it. */
+  /** A heartbeat was applied; `rows` is the state after it. */
   heartbeatApplied(answer: Heartbeat, rows: readonly Run[]): void {
     if (!answer.alive) this.#lostLeases.set(answer, new Map(rows.map(({ id, epoch }) => [id, epoch])));
   }
@@ -54,34 +54,34 @@ export class EffectsMonitor {
   bodyStarts(worker: SimProcess, execution: Execution, start: BodyStart): void {
     const { node, location, attempt } = start;
     const expectedRun = this.#monitor.expectedRuns.get(execution.runId);
-    const knowledge = this.#knowledge.get(execution);
-    if (expectedRun === undefined || knowledge === undefined) return;
-    const what = `${worker.name} starts ${location} of run ${execution.runId}, try ${attempt},`;
-    if (knowledge.done.has(location)) this.#monitor.violate("I3", `${what} although it was given its completion`);
+    const known = this.#knownStates.get(execution);
+    if (expectedRun === undefined || known === undefined) return;
+    const what = `${worker.name} starts ${location} of run ${execution.runId}, attempt ${attempt},`;
+    if (known.done.has(location)) this.#monitor.violate("I3", `${what} although it has loaded the completion`);
     const lost = undoneStep(location) === null ? execution.lost.find((scope) => location.startsWith(scope)) : undefined;
-    if (lost !== undefined) this.#monitor.violate("race", `${what} although ${lost} has lost its race`);
-    if ((this.#knownLosses.get(worker)?.get(execution.runId) ?? 0) > knowledge.epoch)
-      this.#monitor.violate("I2", `${what} although it has heard that the run is lost`);
+    if (lost !== undefined) this.#monitor.violate("race", `${what} although the branch ${lost} has lost its race`);
+    if ((this.#knownLosses.get(worker)?.get(execution.runId) ?? 0) > known.epoch)
+      this.#monitor.violate("I2", `${what} although it was notified that the run is lost`);
     if (attempt > node.maxAttempts) this.#monitor.violate("attempts", `${what} of ${node.maxAttempts}`);
-    this.#durable(expectedRun, execution.given.slice(0, start.given), execution.generation, { knowledge, what });
+    this.#durable(expectedRun, execution.given.slice(0, start.given), execution.generation, { known, what });
     const { row } = expectedRun;
     const current =
-      row.epoch === knowledge.epoch && row.owner === worker.engineId && generationOf(row) === execution.generation;
+      row.epoch === known.epoch && row.owner === worker.engineId && generationOf(row) === execution.generation;
     if (current) this.#current(expectedRun, location, attempt, what);
     if (current && row.version !== execution.version)
       this.#monitor.violate(
         "version",
-        `${what} with the code of version ${execution.version}, it is of ${row.version}`,
+        `${what} with code of version ${execution.version}; the run has version ${row.version}`,
       );
     this.#once(worker, execution, {
       key: `${execution.runId}|${execution.generation}|${location}|${attempt}`,
-      epoch: knowledge.epoch,
+      epoch: known.epoch,
       what,
       node,
     });
   }
 
-  /** I11: a handler gets what the step brought. */
+  /** I11: a rollback receives the value of its step. */
   undoes(execution: Execution, location: string, value: unknown): void {
     const record = this.#monitor.expectedRuns
       .get(execution.runId)
@@ -89,55 +89,55 @@ export class EffectsMonitor {
     if (record === undefined || record.payload !== JSON.stringify(value))
       this.#monitor.violate(
         "I11",
-        `run ${execution.runId} undoes ${location} with ${JSON.stringify(value)}, it was ${record?.payload}`,
+        `run ${execution.runId} rolls back ${location} with ${JSON.stringify(value)}; the recorded value is ${record?.payload}`,
       );
   }
 
-  /** `Session.1`: what the code had been given when it asked for the step is durable. */
+  /** `Session.1`: the completions that the code had received when it requested the step are durable. */
   #durable(
     expectedRun: ExpectedRun,
     all: readonly string[],
     generation: number,
-    { knowledge, what }: { readonly knowledge: Knowledge; readonly what: string },
+    { known, what }: { readonly known: KnownState; readonly what: string },
   ): void {
     const done = expectedRun.done.get(generation);
     for (const given of all) {
-      if (done?.has(given) || knowledge.done.has(given)) continue;
+      if (done?.has(given) || known.done.has(given)) continue;
       this.#monitor.violate("Session.1", `${what} before ${given} is durable`);
       return;
     }
   }
 
-  /** What holds for the owner of the run, and not for one that has lost it without knowing. */
+  /** Rules for the owner of the run. A worker that lost the run without notice may break them. */
   #current(expectedRun: ExpectedRun, location: string, attempt: number, what: string): void {
     if (expectedRun.doneBy.has(location)) this.#monitor.violate("I3", `${what} although it is completed`);
     const retry = expectedRun.retries.get(location);
     if (attempt !== (retry?.attempts ?? 0) + 1)
       this.#monitor.violate("attempts", `${what} after ${retry?.attempts ?? 0} recorded failures`);
     if (retry !== undefined && this.#simulation.storeNowMax + ESTIMATE_MS_MAX < retry.retryAt) {
-      this.#monitor.violate("time", `${what} before ${retry.retryAt}, the time of the next try`);
+      this.#monitor.violate("time", `${what} before ${retry.retryAt}, the time of the next attempt`);
     }
   }
 
-  /** I3: a body that was begun runs again only if its process died or lost the run. */
+  /** I3: a started body is executed again only if its process died or lost the run. */
   #once(
     worker: SimProcess,
     execution: Execution,
     start: { readonly key: string; readonly epoch: number; readonly what: string; readonly node: StepNode },
   ): void {
     const { key, epoch, what, node } = start;
-    const before = this.#begun.get(key);
+    const before = this.#lastStarts.get(key);
     if (before !== undefined && before.worker === worker && before.epoch === epoch) {
-      this.#monitor.violate("I3", `${what} although its process neither died nor lost the run since it began it`);
+      this.#monitor.violate("I3", `${what} although the process of the last start neither died nor lost the run`);
     }
     if (node.poison) {
       const count = (this.#starts.get(execution.runId) ?? 0) + 1;
       this.#starts.set(execution.runId, count);
-      // An operator who sets the run back has its claims counted anew.
+      // A rewind resets the count of claims.
       const times = 1 + (this.#monitor.expectedRuns.get(execution.runId)?.reopened ?? 0);
       if (count > this.#simulation.case.settings.claimsMax * times + POISON_EXTRA)
         this.#monitor.violate("poison", `${what} for the ${count}th time`);
     }
-    this.#begun.set(key, { worker, epoch });
+    this.#lastStarts.set(key, { worker, epoch });
   }
 }

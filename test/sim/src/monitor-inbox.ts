@@ -6,7 +6,7 @@ import type { ExpectedState, SimulationContext } from "./simulation-context.ts";
 
 type Append = Extract<Transition, { kind: "append" }>;
 
-/** I4: what came into an inbox is received once, in order, or lies there. */
+/** I4: an inbox entry is received once and in order, or is pending. */
 export class InboxMonitor {
   readonly #monitor: ExpectedState;
   readonly #simulation: SimulationContext;
@@ -50,46 +50,49 @@ export class InboxMonitor {
     }
   }
 
-  /** Each entry that is taken is what one of the records tells of, and nobody had it before. */
+  /** Each received entry belongs to one of the records, and was not received before. */
   #receive(append: Append, takenOf: Map<string, Set<number>>): void {
     const expectedRun = this.#monitor.expectedRuns.get(append.runId);
     if (expectedRun === undefined) return;
     this.#notInTime(expectedRun, append);
-    const told = append.records.flatMap(receivedIds);
+    const recorded = append.records.flatMap(receivedIds);
     let count = 0;
     for (const n of append.taken) {
       const entry = expectedRun.inbox.get(n);
       if (entry === undefined || expectedRun.received.has(n)) {
         this.#monitor.violate(
           "I4",
-          `run ${append.runId} received entry ${n}, which is ${entry === undefined ? "not there" : "received already"}`,
+          `run ${append.runId} received entry ${n}, which ${entry === undefined ? "does not exist" : "was received before"}`,
         );
         continue;
       }
       expectedRun.received.add(n);
       if (entry.kind === "cancel") continue;
       count += 1;
-      if (!told.includes(idOf(entry)))
-        this.#monitor.violate("I4", `run ${append.runId} took ${entryKey(entry)}, and no record tells of it`);
+      if (!recorded.includes(idOf(entry)))
+        this.#monitor.violate("I4", `run ${append.runId} received ${entryKey(entry)} without a record`);
       this.#inOrder(expectedRun, entry);
     }
-    if (told.length !== count)
-      this.#monitor.violate("I4", `run ${append.runId}: records tell of ${told.length} entries, ${count} were taken`);
+    if (recorded.length !== count)
+      this.#monitor.violate(
+        "I4",
+        `run ${append.runId}: records contain ${recorded.length} entries, ${count} were received`,
+      );
     if (append.taken.length > 0)
       takenOf.set(append.runId, new Set([...(takenOf.get(append.runId) ?? []), ...append.taken]));
   }
 
-  /** An event for one is in one inbox, or was received from one. */
+  /** An event for one run is in one inbox, or was received from one. */
   #onlyOne(expectedRun: ExpectedRun, key: string): void {
     if (this.#monitor.events.kept.get(key.replace("event:event:", ""))?.consume !== "one") return;
     for (const other of this.#monitor.expectedRuns.values()) {
       const n = other === expectedRun ? undefined : other.known.get(key);
       const has = n !== undefined && (other.received.has(n) || (other.inbox.has(n) && !hasEnded(other.row)));
-      if (has) this.#monitor.violate("I4", `${key} came to run ${expectedRun.id}, and run ${other.id} has it`);
+      if (has) this.#monitor.violate("I4", `${key} was delivered to run ${expectedRun.id} and to run ${other.id}`);
     }
   }
 
-  /** What lies there when the time is up is received; only what came later is left. */
+  /** At a timeout no entry may be pending that arrived before the deadline. */
   #notInTime(expectedRun: ExpectedRun, append: Append): void {
     for (const record of append.records) {
       const names =
@@ -101,7 +104,7 @@ export class InboxMonitor {
         if (there)
           this.#monitor.violate(
             "I4",
-            `run ${expectedRun.id}: the time of ${record.location} was up although ${entryKey(entry)} lay there`,
+            `run ${expectedRun.id}: ${record.location} timed out although ${entryKey(entry)} was pending`,
           );
       }
     }
@@ -125,27 +128,28 @@ export class InboxMonitor {
       if (expectedRun.inbox.has(entry.n)) continue;
       const key = entryKey(entry);
       if (expectedRun.known.has(key) && !isLeftBehind(expectedRun, entry))
-        this.#monitor.violate("I4", `run ${expectedRun.id} was given ${key} twice`);
+        this.#monitor.violate("I4", `run ${expectedRun.id} got ${key} twice`);
       expectedRun.known.set(key, entry.n);
       if (entry.kind === "event") this.#onlyOne(expectedRun, key);
     }
     for (const [n, entry] of expectedRun.inbox) {
       if (taken.has(n) && now.has(n))
-        this.#monitor.violate("I4", `run ${expectedRun.id} received ${entryKey(entry)}, and it still lies there`);
+        this.#monitor.violate("I4", `run ${expectedRun.id} received ${entryKey(entry)}, but it is still in the inbox`);
       const lost = !now.has(n) && !taken.has(n) && !hasEnded(expectedRun.row);
-      if (lost) this.#monitor.violate("I4", `run ${expectedRun.id}: ${entryKey(entry)} is gone and was not received`);
+      if (lost)
+        this.#monitor.violate("I4", `run ${expectedRun.id}: ${entryKey(entry)} disappeared without being received`);
     }
     for (const id of hasEnded(expectedRun.row) ? [] : expectedRun.posted) {
       if (!expectedRun.known.has(`message:${id}`))
-        this.#monitor.violate("I4", `run ${expectedRun.id}: message ${id} was accepted and is not there`);
+        this.#monitor.violate("I4", `run ${expectedRun.id}: message ${id} was accepted but is not in the inbox`);
     }
     if (hasEnded(expectedRun.row) && now.size > 0)
-      this.#monitor.violate("I6", `run ${expectedRun.id} is ${expectedRun.row.status} and something lies in its inbox`);
+      this.#monitor.violate("I6", `run ${expectedRun.id} is ${expectedRun.row.status}, but its inbox is not empty`);
     expectedRun.inbox = now;
   }
 }
 
-/** Whether it is an event that the run had when it ended, and never received: it comes again to a run that was reopened. */
+/** True if the run ended without receiving this event. The event is delivered again if the run is reopened. */
 function isLeftBehind(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
   const before = expectedRun.known.get(entryKey(entry));
   return (
@@ -156,7 +160,7 @@ function isLeftBehind(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
   );
 }
 
-/** What a record says was received: ids of messages and events, locations of children. */
+/** The entries that a record received: ids of messages and events, locations of children. */
 function receivedIds(record: JournalRecord): readonly string[] {
   switch (record.kind) {
     case "listen":
@@ -166,7 +170,7 @@ function receivedIds(record: JournalRecord): readonly string[] {
       if (record.detail === "m" || record.detail === "t") return idsIn(record.payload);
       return record.detail === "c" ? [`${record.location}.c`] : [];
     case "rollback":
-      // What a child did is undone by a run that is waited for; a handler is a body, which is tried.
+      // A child is rolled back by an awaited run. A rollback of a step is a body with attempts.
       return record.attempts === 0 ? [record.location] : [];
     case "child":
       return [record.location.replace(/\/result$/, "")];

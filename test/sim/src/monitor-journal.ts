@@ -20,14 +20,14 @@ import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-
 type Append = Extract<Transition, { kind: "append" }>;
 type CommitApplied = Extract<AppliedCall, { kind: "commit" }>;
 
-/** Where a run is in the middle of a batch. */
+/** The state of a run within a batch. */
 interface Place {
   epoch: number;
   over: boolean;
   owner: string | null;
 }
 
-/** Every append: who, under which fence, in which order, and whether what it records is true. */
+/** Checks every append: its writer, its epoch, its order, and the truth of its records. */
 export class JournalMonitor {
   readonly #monitor: ExpectedState;
   readonly #simulation: SimulationContext;
@@ -51,7 +51,7 @@ export class JournalMonitor {
     }
   }
 
-  /** I1: the journal of each run that was written is what was there, and what was added. */
+  /** I1: the journal of each written run contains the earlier records and the added ones. */
   async compare({ batch }: CommitApplied): Promise<void> {
     const ids = new Set(batch.flatMap((transition) => ("runId" in transition ? [transition.runId] : [])));
     for (const id of ids) {
@@ -69,7 +69,7 @@ export class JournalMonitor {
         const texts = [stored, expectedRun.journal].map((records) =>
           records.map((record) => `${record.seq}@${record.location}`).join(" "),
         );
-        this.#monitor.violate("I1", `run ${id}: the journal is [${texts[0]}], it must be [${texts[1]}]`);
+        this.#monitor.violate("I1", `run ${id}: the journal is [${texts[0]}]; expected [${texts[1]}]`);
       }
     }
   }
@@ -82,7 +82,7 @@ export class JournalMonitor {
     if (epoch !== place.epoch || place.owner !== worker.engineId) {
       this.#monitor.violate(
         "I2",
-        `${worker.name} wrote run ${runId} under epoch ${epoch}; it is ${place.epoch} and owned by ${place.owner}`,
+        `${worker.name} wrote run ${runId} with epoch ${epoch}; the run has epoch ${place.epoch} and owner ${place.owner}`,
       );
     }
     for (const record of records) this.#record(worker, expectedRun, record, epoch);
@@ -95,7 +95,7 @@ export class JournalMonitor {
     if (state.status === "continued") {
       expectedRun.journal = [];
       expectedRun.history = [];
-      expectedRun.acts.clear();
+      expectedRun.actions.clear();
       expectedRun.doneBy.clear();
       expectedRun.retries.clear();
     }
@@ -109,13 +109,13 @@ export class JournalMonitor {
       this.#monitor.violate("I6", `run ${runId} was controlled after its end`);
     if (journal !== null) checkOperatorAction(this.#monitor, expectedRun, journal);
     if (epoch !== place.epoch)
-      this.#monitor.violate("I2", `run ${runId} was controlled under epoch ${epoch}; it is ${place.epoch}`);
+      this.#monitor.violate("I2", `run ${runId} was controlled with epoch ${epoch}; the run has epoch ${place.epoch}`);
     place.epoch += 1;
     place.owner = null;
     place.over = state.status === "cancelled" || state.status === "failed";
   }
 
-  /** A cancel of a run that has something to undo: the store lays a record that stops its program. */
+  /** A cancel of a run with something to roll back: the store adds a record that stops its program. */
   #stopped(expectedRun: ExpectedRun, { reason, at }: { readonly reason: string | null; readonly at: number }): void {
     const record: JournalRecord = {
       seq: (expectedRun.journal.at(-1)?.seq ?? expectedRun.row.baseSeq) + 1,
@@ -140,7 +140,7 @@ export class JournalMonitor {
     if (record.seq !== expected)
       this.#monitor.violate("I1", `run ${row.id}: record ${record.seq} where ${expected} follows`);
     if (last !== undefined && record.at < last.at)
-      this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the one before`);
+      this.#monitor.violate("time", `run ${row.id}: record ${record.seq} is older than the previous record`);
     checkUndo(this.#monitor, this.#known, expectedRun, record);
     expectedRun.journal.push(record);
     expectedRun.history.push(record);
@@ -160,7 +160,7 @@ export class JournalMonitor {
     this.#truth(expectedRun, record);
   }
 
-  /** What a record says must be so: values of steps, deadlines, ends of children. */
+  /** Checks the contents of a record: values of steps, deadlines, ends of children. */
   #truth(expectedRun: ExpectedRun, record: JournalRecord): void {
     const { row } = expectedRun;
     const node = this.#nodesOf(expectedRun).get(nodeName(record.location));
@@ -181,7 +181,7 @@ export class JournalMonitor {
       const at = node.failures + 1;
       this.#monitor.violate(
         "attempts",
-        `run ${row.id}: step ${location} succeeded at try ${attempts}, it does at ${at}`,
+        `run ${row.id}: step ${location} succeeded at attempt ${attempts}; expected attempt ${at}`,
       );
     }
     if (attempts > node.maxAttempts)
@@ -222,9 +222,10 @@ export class JournalMonitor {
     const spawn = history.findLast((other) => other.kind === "spawn" && other.location === location);
     const child = this.#monitor.expectedRuns.get(spawn?.detail ?? "");
     const ended = child !== undefined && (hasEnded(child.row) || child.reopened > 0);
-    if (!ended) this.#monitor.violate("I8", `run ${row.id}: ${record.location} was told of an end that no child had`);
+    if (!ended)
+      this.#monitor.violate("I8", `run ${row.id}: ${record.location} received the end of a child that has not ended`);
     else if (record.outcome === "ok" && child.row.outcome !== record.payload && child.reopened === 0)
-      this.#monitor.violate("I8", `run ${row.id}: ${record.location} was given what its child did not bring`);
+      this.#monitor.violate("I8", `run ${row.id}: ${record.location} received another result than its child returned`);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ExpectedState } from "./simulation-context.ts";
 type Control = Extract<Transition, { kind: "control" }>;
 type Change = NonNullable<Control["journal"]>;
 
-/** I1 with its exception: what an operator's act drops is told in the record of the act, and acts before it stay. */
+/** I1 with its exception: an operator action records how many records it drops, and keeps earlier operator records. */
 export function checkOperatorAction(monitor: ExpectedState, expectedRun: ExpectedRun, change: Change): void {
   const { cutAfter, add } = change;
   const isKept = ({ seq }: JournalRecord): boolean => cutAfter === null || seq <= cutAfter;
@@ -18,26 +18,30 @@ export function checkOperatorAction(monitor: ExpectedState, expectedRun: Expecte
   if (add.at(-1)?.detail === "migrate") expectedRun.history = rewritten(before, expectedRun.journal);
   const note = JSON.parse(add.at(-1)?.payload ?? "null") as { id: string; result: { records?: number } } | null;
   if (note === null) {
-    monitor.violate("I1", `run ${expectedRun.id}: ${dropped.length} records were dropped, and no record tells of it`);
+    monitor.violate("I1", `run ${expectedRun.id}: ${dropped.length} records were dropped without an operator record`);
     return;
   }
-  if (expectedRun.acts.has(note.id)) monitor.violate("act", `run ${expectedRun.id}: ${note.id} was done twice`);
-  expectedRun.acts.set(note.id, JSON.stringify(note.result));
+  if (expectedRun.actions.has(note.id))
+    monitor.violate("action", `run ${expectedRun.id}: ${note.id} was executed twice`);
+  expectedRun.actions.set(note.id, JSON.stringify(note.result));
   for (const { kind, location } of dropped) {
     const step = kind === "rollback" ? undoneStep(location) : null;
     if (step !== null && expectedRun.journal.some((record) => record.location === step))
-      monitor.violate("I11", `run ${expectedRun.id}: ${step} was undone, and is taken as done`);
+      monitor.violate("I11", `run ${expectedRun.id}: ${step} was rolled back but counts as done`);
   }
   const count = dropped.filter(({ kind }) => kind !== "operator").length;
   if (add.at(-1)?.detail === "migrate") checkMigrated(monitor, expectedRun, dropped, add.slice(0, -1));
   else if (cutAfter !== null && note.result.records !== count)
-    monitor.violate("I1", `run ${expectedRun.id}: ${count} records were dropped, ${note.result.records} were told`);
-  const acts = (records: ReadonlyArray<NewRecord | JournalRecord>): string =>
+    monitor.violate(
+      "I1",
+      `run ${expectedRun.id}: ${count} records were dropped; the operator record states ${note.result.records}`,
+    );
+  const actionsOf = (records: ReadonlyArray<NewRecord | JournalRecord>): string =>
     records.flatMap(({ kind, payload }) => (kind === "operator" ? [payload] : [])).join();
-  if (acts(dropped) !== acts(add.slice(0, -1)))
-    monitor.violate("I1", `run ${expectedRun.id}: acts before ${note.id} were dropped or added`);
+  if (actionsOf(dropped) !== actionsOf(add.slice(0, -1)))
+    monitor.violate("I1", `run ${expectedRun.id}: operator records before ${note.id} were dropped or added`);
   rebuildCompletions(expectedRun);
-  // What came in the commit that ended the run was never seen in its inbox.
+  // Entries that arrived in the commit that ended the run were never in its inbox.
   for (const id of expectedRun.posted) {
     const key = entryKey({ kind: "message", id });
     if (!expectedRun.known.has(key)) expectedRun.known.set(key, 0);
@@ -46,8 +50,8 @@ export function checkOperatorAction(monitor: ExpectedState, expectedRun: Expecte
 }
 
 /**
- * Records that are written again, in the same run or in a fork, have other seqs. What loops have dropped keeps its place between
- * them, so that the model has all that there ever was.
+ * Records that are rewritten, in the same run or in a fork, get other seqs. Records that loops have dropped keep their position between
+ * them, because the model needs all records.
  */
 export function rewritten(history: readonly JournalRecord[], journal: readonly JournalRecord[]): JournalRecord[] {
   const left = [...journal];
@@ -68,7 +72,7 @@ export function rewritten(history: readonly JournalRecord[], journal: readonly J
   return [...again, ...left];
 }
 
-/** A run that is moved to code which asks for the same keeps what it has. */
+/** A migration to code that requests the same operations keeps all records. */
 function checkMigrated(
   monitor: ExpectedState,
   { id }: ExpectedRun,
@@ -77,22 +81,19 @@ function checkMigrated(
 ): void {
   const text = (records: readonly NewRecord[]): string =>
     records.map(({ kind, location, outcome, payload }) => [kind, location, outcome, payload].join(" ")).join("; ");
-  if (text(dropped) !== text(added)) monitor.violate("I1", `run ${id} was moved and lost records`);
+  if (text(dropped) !== text(added)) monitor.violate("I1", `run ${id} lost records in a migration`);
 }
 
 function append(monitor: ExpectedState, expectedRun: ExpectedRun, record: NewRecord): void {
   const last = expectedRun.journal.at(-1);
   if (last !== undefined && record.at < last.at)
-    monitor.violate(
-      "time",
-      `run ${expectedRun.id}: ${record.kind} ${record.detail} is older than the record before it`,
-    );
-  const whole = { ...record, seq: (last?.seq ?? expectedRun.row.baseSeq) + 1 };
-  expectedRun.journal.push(whole);
-  expectedRun.history.push(whole);
+    monitor.violate("time", `run ${expectedRun.id}: ${record.kind} ${record.detail} is older than the previous record`);
+  const withSeq = { ...record, seq: (last?.seq ?? expectedRun.row.baseSeq) + 1 };
+  expectedRun.journal.push(withSeq);
+  expectedRun.history.push(withSeq);
 }
 
-/** What is in the journal was done, and nothing else. */
+/** Rebuilds the completions from the journal. */
 export function rebuildCompletions(expectedRun: ExpectedRun): void {
   const done = new Set(expectedRun.journal.flatMap(({ kind, location }) => (kind === "retry" ? [] : [location])));
   for (const location of expectedRun.doneBy.keys()) if (!done.has(location)) expectedRun.doneBy.delete(location);
@@ -104,7 +105,7 @@ export function rebuildCompletions(expectedRun: ExpectedRun): void {
   }
 }
 
-/** What an act laid back lies there, before what lay there; nothing of that is gone. Others may have come in the same commit. */
+/** Entries that an action returned to the inbox come before the pending ones, which stay. New entries may arrive in the same commit. */
 export function checkRestored(
   monitor: ExpectedState,
   expectedRun: ExpectedRun,
@@ -118,7 +119,7 @@ export function checkRestored(
   if (restore.length > 0 && keys.slice(0, expected.length).join() !== expected.join())
     monitor.violate(
       "I4",
-      `run ${expectedRun.id}: an act made its inbox [${keys.join()}], it must be [${expected.join()}]`,
+      `run ${expectedRun.id}: after an operator action the inbox is [${keys.join()}]; expected [${expected.join()}]`,
     );
   for (const entry of now) expectedRun.known.set(entryKey(entry), entry.n);
   for (const entry of restore) expectedRun.restored.add(entry.id);

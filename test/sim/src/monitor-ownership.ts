@@ -3,9 +3,10 @@ import type { AppliedCall } from "./applied-call.ts";
 import { hasEnded } from "./expected-run.ts";
 import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
-/** What may change between two looks at a row, whatever was applied. */
+/** Checks how a row may change between two reads, after any call. */
 export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened: boolean): void {
-  if (row.epoch < old.epoch) monitor.violate("I2", `run ${row.id}: epoch fell from ${old.epoch} to ${row.epoch}`);
+  if (row.epoch < old.epoch)
+    monitor.violate("I2", `run ${row.id}: the epoch decreased from ${old.epoch} to ${row.epoch}`);
   const handed = row.owner !== null && row.owner !== old.owner;
   if (handed && row.epoch === old.epoch)
     monitor.violate("I2", `run ${row.id}: owner ${old.owner} → ${row.owner} in epoch ${row.epoch}`);
@@ -22,11 +23,11 @@ export function checkRow(monitor: ExpectedState, old: Run, row: Run, isReopened:
       );
   }
   if (hasEnded(row) && (row.owner !== null || row.wakeAt !== null || row.wait !== null)) {
-    monitor.violate("I6", `run ${row.id} is ${row.status} and has an owner, a wake-up or a wait`);
+    monitor.violate("I6", `run ${row.id} is ${row.status}, but has an owner, a wake-up time or a wait`);
   }
 }
 
-/** Who lives by the store's clock, and what each call may do to the owners of runs. */
+/** Tracks which leases are valid by the store's clock, and checks how each call changes the owners of runs. */
 export class LeaseMonitor {
   readonly #monitor: ExpectedState;
   readonly #simulation: SimulationContext;
@@ -52,7 +53,7 @@ export class LeaseMonitor {
         this.#expiry.delete(worker.engineId);
         for (const row of rows) {
           if (row.owner === worker.engineId)
-            this.#monitor.violate("I5", `run ${row.id} is owned by ${row.owner}, which has retired`);
+            this.#monitor.violate("I5", `run ${row.id} is owned by ${row.owner}, which has shut down`);
         }
     }
   }
@@ -77,7 +78,7 @@ export class LeaseMonitor {
         );
       }
       if (run.epoch !== old.epoch + 1)
-        this.#monitor.violate("I2", `run ${run.id}: a claim made epoch ${run.epoch} of ${old.epoch}`);
+        this.#monitor.violate("I2", `run ${run.id}: a claim changed the epoch from ${old.epoch} to ${run.epoch}`);
     }
   }
 
@@ -93,7 +94,7 @@ export class LeaseMonitor {
     if (applied.answer.alive !== alive) {
       this.#monitor.violate(
         "lease",
-        `${worker.name} was told alive=${applied.answer.alive}; by its lease it is ${alive}`,
+        `the heartbeat of ${worker.name} returned alive=${applied.answer.alive}; by its lease it is ${alive}`,
       );
     }
     for (const row of rows) {
@@ -101,10 +102,11 @@ export class LeaseMonitor {
       const epoch = before.get(row.id)?.epoch ?? 0;
       if (owner === null || row.owner === owner) continue;
       const expired = owner === id ? !alive : (this.#expiry.get(owner) ?? Number.NEGATIVE_INFINITY) <= now;
-      if (!expired) this.#monitor.violate("lease", `run ${row.id} was freed although its owner ${owner} lives`);
+      if (!expired)
+        this.#monitor.violate("lease", `run ${row.id} was freed although the lease of its owner ${owner} is valid`);
       if (row.epoch <= epoch) this.#monitor.violate("I2", `run ${row.id} was freed without a new epoch`);
     }
-    // Those who are taken for dead are forgotten, so that a clock that goes back does not raise them.
+    // Expired workers are removed, so that a clock that jumps back does not make them valid again.
     for (const [other, expiry] of this.#expiry) if (expiry <= now) this.#expiry.delete(other);
     this.#expiry.set(id, now + applied.leaseMs);
   }

@@ -3,7 +3,7 @@ import type { AppliedCall } from "./applied-call.ts";
 import { hasEnded } from "./expected-run.ts";
 import type { ExpectedState } from "./simulation-context.ts";
 
-/** What retention may remove: runs that are over, with nothing below them and no open run above them. */
+/** Retention may only remove ended runs without children and without an open run above them. */
 export function checkGone(
   monitor: ExpectedState,
   applied: AppliedCall,
@@ -15,16 +15,16 @@ export function checkGone(
     const expectedRun = monitor.expectedRuns.get(id);
     if (there.has(id) || expectedRun === undefined || expectedRun.isGone) continue;
     expectedRun.isGone = true;
-    if (applied.kind !== "prune") monitor.violate("retention", `run ${id} is gone after a ${applied.kind}`);
-    if (!hasEnded(old)) monitor.violate("retention", `run ${id} was ${old.status}, and is gone`);
+    if (applied.kind !== "prune") monitor.violate("retention", `run ${id} was removed by a ${applied.kind}`);
+    if (!hasEnded(old)) monitor.violate("retention", `run ${id} was removed while ${old.status}`);
     const child = rows.find((row) => row.parent?.runId === id);
-    if (child !== undefined) monitor.violate("retention", `run ${id} is gone, and its child ${child.id} is there`);
+    if (child !== undefined) monitor.violate("retention", `run ${id} was removed before its child ${child.id}`);
     const above = openAbove(old, there);
-    if (above !== null) monitor.violate("retention", `run ${id} is gone, and ${above}, above it, is open`);
+    if (above !== null) monitor.violate("retention", `run ${id} was removed while ${above}, above it, is open`);
   }
 }
 
-/** An open run above it; one that has been continued may do without what its earlier generations started. */
+/** An open run above it, or null. A run does not need the children of its earlier generations. */
 function openAbove(run: Run, there: ReadonlyMap<string, Run>): string | null {
   for (let below = run; ; ) {
     const above = there.get(below.parent?.runId ?? "");

@@ -3,16 +3,16 @@ import type { Execution } from "./interpreter-frame.ts";
 import { generationOf } from "./program.ts";
 import type { ExpectedState, SimProcess, SimulationContext } from "./simulation-context.ts";
 
-/** Under which key a transaction counts itself in the store. */
+/** The key of a transaction's counter in the store. */
 export function transactionKey(runId: string, generation: number, location: string): string {
   return `${runId}|${generation}|${location}`;
 }
 
-/** What a transaction does is committed with its record, once for each record, or not at all. */
+/** The writes of a transaction commit with its record, once for each record, or not at all. */
 export class TransactionMonitor {
   readonly #monitor: ExpectedState;
   readonly #simulation: SimulationContext;
-  /** How often each was committed. */
+  /** The number of commits of each transaction. */
   readonly #counts = new Map<string, number>();
 
   constructor(monitor: ExpectedState, simulation: SimulationContext) {
@@ -20,7 +20,7 @@ export class TransactionMonitor {
     this.#simulation = simulation;
   }
 
-  /** The store calls a body: its guards have passed, so the run is its worker's, and what was done is what was committed. */
+  /** The store calls a body after its guards: the worker owns the run, and the counter equals the committed count. */
   called(
     worker: SimProcess,
     execution: Execution,
@@ -29,12 +29,15 @@ export class TransactionMonitor {
     const expectedRun = this.#monitor.expectedRuns.get(execution.runId);
     const what = `the transaction ${location} of run ${execution.runId}`;
     if (expectedRun?.row.owner !== worker.engineId)
-      this.#monitor.violate("I2", `${worker.name} was let into ${what}, which ${expectedRun?.row.owner} owns`);
+      this.#monitor.violate(
+        "I2",
+        `the store called ${what} for ${worker.name}; the owner is ${expectedRun?.row.owner}`,
+      );
     if (expectedRun?.doneBy.has(location)) this.#monitor.violate("I3", `${what} was called although it is completed`);
     if (count !== (this.#counts.get(key) ?? 0))
       this.#monitor.violate(
         "transaction",
-        `${what} finds ${count} times what was committed ${this.#counts.get(key) ?? 0} times`,
+        `${what} read the count ${count}; it was committed ${this.#counts.get(key) ?? 0} times`,
       );
   }
 
@@ -58,9 +61,6 @@ export class TransactionMonitor {
   #compare(key: string, count: number): void {
     const expected = this.#counts.get(key) ?? 0;
     if (count !== expected)
-      this.#monitor.violate(
-        "transaction",
-        `${key} is in the store ${count} times, its record was committed ${expected} times`,
-      );
+      this.#monitor.violate("transaction", `${key} has the count ${count}; its record was committed ${expected} times`);
   }
 }

@@ -7,8 +7,8 @@ import type { ExpectedState } from "./simulation-context.ts";
 type Append = Extract<Transition, { kind: "append" }>;
 
 /**
- * I1 with its exception: a loop drops rounds that lie before the one a replay begins with, and nothing else; and it does drop
- * them, so that its journal is bounded.
+ * I1 with its exception: a loop drops exactly the iterations before the one that a replay starts with. It must drop them, so that its
+ * journal is bounded.
  */
 export function checkTrim(
   monitor: ExpectedState,
@@ -19,10 +19,10 @@ export function checkTrim(
   const nodes = known.nodesOf(expectedRun);
   if (trim.length > 0) {
     const isDropped = ({ seq }: JournalRecord): boolean => trim.some(({ from, to }) => from <= seq && seq <= to);
-    const begins = loopBegins(expectedRun.journal, nodes);
+    const firsts = firstIterations(expectedRun.journal, nodes);
     for (const record of expectedRun.journal) {
-      if (isDropped(record) && !isBefore(begins, record))
-        monitor.violate("I1", `run ${expectedRun.id}: ${record.location} was dropped, and it has to stay`);
+      if (isDropped(record) && !isBefore(firsts, record))
+        monitor.violate("I1", `run ${expectedRun.id}: ${record.location} was dropped but must stay`);
     }
     expectedRun.journal = expectedRun.journal.filter((record) => !isDropped(record));
   }
@@ -32,41 +32,41 @@ export function checkTrim(
   }
 }
 
-/** The loop that a `loop` record is about, and the round before which it was noted; null: its end. */
-function noted({ location }: JournalRecord): { readonly loop: string; readonly round: number | null } {
+/** The loop of a `loop` record, and the iteration before which it was recorded. Null if it records the end of the loop. */
+function loopRecord({ location }: JournalRecord): { readonly loop: string; readonly iteration: number | null } {
   const slash = location.lastIndexOf("/");
-  if (location[slash + 1] !== "~") return { loop: location, round: null };
-  return { loop: location.slice(0, slash), round: Number(location.slice(slash + 2)) };
+  if (location[slash + 1] !== "~") return { loop: location, iteration: null };
+  return { loop: location.slice(0, slash), iteration: Number(location.slice(slash + 2)) };
 }
 
-/** The first round of each loop that has to be there: a replay begins with it, or people may want to read it. */
-function loopBegins(
+/** The first iteration of each loop that must be kept: a replay starts with it, or `historyKeep` includes it. */
+function firstIterations(
   journal: readonly JournalRecord[],
   nodes: ReadonlyMap<string, NamedNode>,
 ): ReadonlyMap<string, number> {
-  const begins = new Map<string, number>();
+  const firsts = new Map<string, number>();
   for (const record of journal) {
     const node = record.kind === "loop" ? nodes.get(nodeName(record.location)) : undefined;
-    if (node?.kind === "ctxLoop") begins.set(noted(record).loop, firstKept(record, node));
+    if (node?.kind === "ctxLoop") firsts.set(loopRecord(record).loop, firstKept(record, node));
   }
-  return begins;
+  return firsts;
 }
 
 function firstKept(record: JournalRecord, { times, historyKeep }: CtxLoopNode): number {
   const begin = record.detail === null ? Number.POSITIVE_INFINITY : Number(record.detail);
-  return Math.min(begin, (noted(record).round ?? times) - historyKeep);
+  return Math.min(begin, (loopRecord(record).iteration ?? times) - historyKeep);
 }
 
-/** Whether a record lies in a round that may go. */
-function isBefore(begins: ReadonlyMap<string, number>, { location }: JournalRecord): boolean {
+/** True if the record is of an iteration that may be dropped. */
+function isBefore(firsts: ReadonlyMap<string, number>, { location }: JournalRecord): boolean {
   const segments = location.split("/");
   return segments.some((segment, index) => {
-    const begin = segment.startsWith("~") ? begins.get(segments.slice(0, index).join("/")) : undefined;
+    const begin = segment.startsWith("~") ? firsts.get(segments.slice(0, index).join("/")) : undefined;
     return begin !== undefined && Number(segment.slice(1)) < begin;
   });
 }
 
-/** When it is time to drop rounds, those further back than what is kept are gone. */
+/** After a trim no older iterations than the kept ones exist. */
 function checkBounded(
   monitor: ExpectedState,
   expectedRun: ExpectedRun,
@@ -74,25 +74,26 @@ function checkBounded(
   { node, known }: { readonly node: CtxLoopNode; readonly known: Known },
 ): void {
   const { commitInterval, historyEvery } = node;
-  const { loop, round } = noted(record);
+  const { loop, iteration } = loopRecord(record);
   const isKept = undoables(known, expectedRun, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
-  if (!isKept && record.detail !== (round === null ? null : String(round)))
+  if (!isKept && record.detail !== (iteration === null ? null : String(iteration)))
     monitor.violate(
       "bounded",
-      `run ${expectedRun.id}: ${record.location} keeps rounds from ${record.detail} on for nothing`,
+      `run ${expectedRun.id}: ${record.location} keeps iterations from ${record.detail} on without a reason`,
     );
   const isTime =
-    round === null || Math.floor(round / historyEvery) > Math.floor((round - commitInterval) / historyEvery);
+    iteration === null ||
+    Math.floor(iteration / historyEvery) > Math.floor((iteration - commitInterval) / historyEvery);
   if (!isTime) return;
   const least = firstKept(record, node);
   const checkpoint = expectedRun.journal.findLast(({ kind, seq }) => kind === "checkpoint" && seq <= record.seq);
-  // What a branch that nobody waits for any more adds to its round later stays until the next time.
+  // Records that an abandoned branch adds to its iteration later stay until the next trim.
   for (const { location, seq } of expectedRun.journal) {
     if (seq > record.seq || seq === checkpoint?.seq || !location.startsWith(`${loop}/~`)) continue;
     if (Number.parseInt(location.slice(loop.length + 2), 10) >= least) continue;
     monitor.violate(
       "bounded",
-      `run ${expectedRun.id}: ${location} lies there when round ${least} is the first to keep`,
+      `run ${expectedRun.id}: ${location} is kept although iteration ${least} is the first to keep`,
     );
     return;
   }

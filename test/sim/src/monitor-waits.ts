@@ -3,7 +3,7 @@ import type { AppliedCall } from "./applied-call.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
 import type { ExpectedState } from "./simulation-context.ts";
 
-/** Every event that was ever posted and is kept for those who come later. */
+/** All events that were posted and are kept for later waiters. */
 export class EventLedger {
   readonly kept = new Map<string, EventPost>();
 
@@ -23,7 +23,7 @@ function eventsOf(transition: Transition): readonly EventPost[] {
   return transition.posts.filter((post) => post.kind === "event");
 }
 
-/** I4, I5: no run waits for what lies there, and each run that is not over can go on. `now` is the latest the store has had. */
+/** I4, I5: no run waits for a pending entry, and each open run can make progress. `now` is the latest time of the store. */
 export function checkWaits(monitor: ExpectedState, now: number): void {
   for (const expectedRun of monitor.expectedRuns.values()) {
     const { row } = expectedRun;
@@ -34,7 +34,7 @@ export function checkWaits(monitor: ExpectedState, now: number): void {
       checkDeadline(monitor, expectedRun);
       checkMissed(monitor, expectedRun);
     } else if (row.owner === null && row.wakeAt === null) {
-      monitor.violate("I5", `run ${row.id} is ${row.status}, and nobody owns it or may claim it`);
+      monitor.violate("I5", `run ${row.id} is ${row.status}, but no worker owns it or can claim it`);
     }
   }
 }
@@ -43,13 +43,10 @@ function checkDeadline(monitor: ExpectedState, { row }: ExpectedRun): void {
   const { wait } = row;
   const waits =
     wait !== null && (wait.messages.length > 0 || wait.topics.length > 0 || wait.children || wait.until !== null);
-  if (!waits && row.wakeAt === null) monitor.violate("I5", `run ${row.id} is suspended and waits for nothing`);
+  if (!waits && row.wakeAt === null) monitor.violate("I5", `run ${row.id} is suspended but waits for nothing`);
   const until = wait?.until ?? null;
   if (until !== null && (row.wakeAt === null || row.wakeAt > until)) {
-    monitor.violate(
-      "I5",
-      `run ${row.id} has a deadline at ${until} and will be looked at ${row.wakeAt === null ? "never" : `at ${row.wakeAt}`}`,
-    );
+    monitor.violate("I5", `run ${row.id} has a deadline at ${until}, but wakeAt is ${row.wakeAt}`);
   }
 }
 
@@ -58,7 +55,7 @@ function checkMissed(monitor: ExpectedState, expectedRun: ExpectedRun): void {
     if (isMissed(expectedRun, entry))
       monitor.violate(
         "I4",
-        `run ${expectedRun.id} rests although ${entry.kind} ${entry.name} (${entry.id}) lies in its inbox`,
+        `run ${expectedRun.id} is suspended although ${entry.kind} ${entry.name} (${entry.id}) is in its inbox`,
       );
   }
   for (const topic of expectedRun.row.wait?.topics ?? []) {
@@ -67,7 +64,7 @@ function checkMissed(monitor: ExpectedState, expectedRun: ExpectedRun): void {
   }
 }
 
-/** I4: what was there goes before what is over. A deadline is committed with nothing pending that the wait could have had. */
+/** I4: a pending event goes before a timeout. A timeout commits only if no event is pending that the wait could receive. */
 export function checkTimedOut(monitor: ExpectedState, expectedRun: ExpectedRun, location: string, topic: string): void {
   for (const event of pendingOn(monitor, expectedRun, topic))
     monitor.violate(
@@ -91,7 +88,7 @@ function isMissed(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
   const isNew = entry.n > inboxSeen;
   switch (entry.kind) {
     case "cancel":
-      // One that undoes what it did is cancelled already.
+      // A compensating run is already cancelled.
       return row.status !== "compensating";
     case "event":
       return wait?.topics.includes(entry.name) ?? false;
@@ -102,18 +99,18 @@ function isMissed(expectedRun: ExpectedRun, entry: InboxEntry): boolean {
           (wait?.open.some(({ location }) => location === `${entry.name}/result`) ?? false))
       );
     case "message":
-      // Counted receives wait for more; theirs are the names with n.
+      // Counted receives, whose names start with n, wait for more messages.
       return (wait?.messages.includes(entry.name) ?? false) && (isNew || entry.name.startsWith("m"));
   }
 }
 
-/** Whether the child was started by what the run is now, and not by an earlier generation at the same place. */
+/** True if the current generation of the run started the child. */
 function startedHere({ history }: ExpectedRun, entry: InboxEntry): boolean {
   const spawn = history.findLast(({ kind, location }) => kind === "spawn" && location === entry.name);
   return entry.id.endsWith(`:${spawn?.detail ?? ""}`);
 }
 
-/** Whether some run has, or had, an event that only one gets. */
+/** True if a run has, or had, this event for one run. */
 function isHad(monitor: ExpectedState, event: EventPost): boolean {
   const key = eventKey(event);
   for (const expectedRun of monitor.expectedRuns.values()) {

@@ -16,8 +16,8 @@ export interface Violation {
   readonly text: string;
 }
 
-/** A run that was made from the history of another has it from the start. */
-function begin(expectedRun: ExpectedRun, batch: readonly Transition[], source: ExpectedRun | undefined): void {
+/** Initializes a run that starts with the history of another run. */
+function initialize(expectedRun: ExpectedRun, batch: readonly Transition[], source: ExpectedRun | undefined): void {
   for (const transition of batch) {
     const history =
       transition.kind === "create"
@@ -40,8 +40,8 @@ function begin(expectedRun: ExpectedRun, batch: readonly Transition[], source: E
 const ROWS_MAX = 1000;
 
 /**
- * Watches the shared store: after each call that was applied, rows, journals and inboxes are compared with what they must be.
- * Violations are noted here and thrown at nobody: engine code could swallow them.
+ * Watches the shared store. After each applied call it compares rows, journals and inboxes with the expected state. Violations are
+ * collected here and not thrown, because engine code could catch them.
  */
 export class Monitor implements MonitorContext {
   readonly violations: Violation[] = [];
@@ -49,7 +49,7 @@ export class Monitor implements MonitorContext {
   readonly effects: EffectsMonitor;
   readonly transactions: TransactionMonitor;
   readonly events = new EventLedger();
-  /** Dead letters that were sent again, or thrown away. */
+  /** Dead letters that were replayed or discarded. */
   readonly lettersTaken = new Set<string>();
   readonly #simulation: SimulationContext;
   readonly #journal: JournalMonitor;
@@ -105,7 +105,7 @@ export class Monitor implements MonitorContext {
     const expectedRun = newExpectedRun(row);
     this.expectedRuns.set(row.id, expectedRun);
     if (applied.kind === "commit")
-      begin(expectedRun, applied.batch, this.expectedRuns.get(row.id.replace(/-a\d+$|\/\/~undo$/, "")));
+      initialize(expectedRun, applied.batch, this.expectedRuns.get(row.id.replace(/-a\d+$|\/\/~undo$/, "")));
     return expectedRun;
   }
 
@@ -113,12 +113,12 @@ export class Monitor implements MonitorContext {
     return (await this.#simulation.store.reader.list({ limit: ROWS_MAX })).items;
   }
 
-  /** I8: a child is there for a record of its parent, once a location; its end is told; its parent's end reaches it. */
+  /** I8: a child exists for a record of its parent, once per location; its end reaches the parent; the parent's end reaches it. */
   #checkChildren(before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
     for (const row of rows) {
       const old = before.get(row.id) ?? null;
       const ended = row.endedAt !== null && (old === null || old.endedAt === null);
-      // A run that undoes what a child did is there before its record.
+      // A run that rolls back a child exists before its record.
       if (row.parent !== null && old === null && !row.id.endsWith("//~undo")) this.#checkOrigin(row);
       if (row.parent !== null && ended) this.#checkTold(row, row.parent, before);
       if (ended) this.#checkClosed(row, rows);
@@ -132,29 +132,31 @@ export class Monitor implements MonitorContext {
       return;
     }
     const spawned = parent.spawned.get(row.id) ?? 0;
-    if (spawned !== 1)
-      this.violate("I8", `child ${row.id}: its parent's journal holds ${spawned} records that started it`);
+    if (spawned !== 1) this.violate("I8", `child ${row.id}: ${spawned} records of its parent's journal started it`);
   }
 
   #checkTold(row: Run, { runId, location }: NonNullable<Run["parent"]>, before: ReadonlyMap<string, Run>): void {
     const parent = this.expectedRuns.get(runId);
     if (parent === undefined || parent.row.endedAt !== null) return;
-    // One that had ended was told nothing, and if the same commit opens it where it has no such child it needs to hear nothing.
+    // An ended parent receives nothing. If the same commit reopens it before the child was started, it needs nothing.
     const wasOver = (before.get(runId)?.endedAt ?? null) !== null;
     if (wasOver && !parent.journal.some(({ kind, detail }) => kind === "spawn" && detail === row.id)) return;
-    const told = [...parent.known.keys()].filter((key) => key.startsWith("child:") && key.endsWith(`:${row.id}`));
-    if (told.length !== 1)
-      this.violate("I8", `child ${row.id} ended; its parent ${runId} was told ${told.length} times (${location})`);
+    const received = [...parent.known.keys()].filter((key) => key.startsWith("child:") && key.endsWith(`:${row.id}`));
+    if (received.length !== 1)
+      this.violate(
+        "I8",
+        `child ${row.id} ended; its parent ${runId} received the end ${received.length} times (${location})`,
+      );
   }
 
   #checkClosed(row: Run, rows: readonly Run[]): void {
     for (const child of rows) {
       if (child.parent?.runId !== row.id || child.parent.onClose !== "cancel" || child.endedAt !== null) continue;
-      // One that undoes what it did has been asked, or goes to its end by itself.
+      // A compensating child is already cancelled, or ends by itself.
       if (child.undo === "underWay") continue;
       const expectedRun = this.expectedRuns.get(child.id);
-      const asked = [...(expectedRun?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
-      if (!asked) this.violate("I8", `run ${row.id} ended; its open child ${child.id} was not asked to cancel`);
+      const isCancelled = [...(expectedRun?.inbox.values() ?? [])].some((entry) => entry.kind === "cancel");
+      if (!isCancelled) this.violate("I8", `run ${row.id} ended, but its open child ${child.id} was not cancelled`);
     }
   }
 }

@@ -5,15 +5,15 @@ import { MUTANTS } from "./mutants.ts";
 
 const BUILT = builtPackage("core");
 
-describe("the mutants", () => {
-  it("are at least 35, each with a name of its own", () => {
+describe("MUTANTS", () => {
+  it("there are at least 35 mutants with different names", () => {
     expect(MUTANTS.length).toBeGreaterThanOrEqual(35);
     expect(new Set(MUTANTS.map((mutant) => mutant.name)).size).toBe(MUTANTS.length);
   });
 
-  it.each(MUTANTS)("$name: it replaces one place of the built engine, and gives a program", (mutant) => {
+  it.each(MUTANTS)(`the mutant "$name" replaces one place of the built engine, and the result parses`, (mutant) => {
     expect(occurrences(mutant, BUILT)).toBe(1);
-    // An engine that can't be loaded would be caught for that, whatever the mutant is about.
+    // An engine that cannot be loaded would be caught for the wrong reason.
     expect(parseAst(mutatedText(mutant, BUILT)).type).toBe("Program");
   });
 });

@@ -1,9 +1,9 @@
-/** Does nothing: for callbacks that must be there. */
+/** Does nothing. For required callbacks. */
 export function noop(): void {
   // On purpose.
 }
 
-/** Is never settled: what a dead process waits for. A fresh one each time, or all who ever waited would hang on it. */
+/** A promise that never settles, for calls of a dead process. Each call creates one, so that waiters do not accumulate. */
 export function never(): Promise<never> {
   return new Promise(noop);
 }

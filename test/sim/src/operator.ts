@@ -5,7 +5,7 @@ import { noop } from "./noop.ts";
 import type { OperatorAction } from "./sim-case.ts";
 import type { SimulationContext } from "./simulation-context.ts";
 
-/** Somebody who moves a run through its own history; asked again under the same id, it happens once. */
+/** A request for an operator action. Repeated with the same id, the action is executed once. */
 export function operatorRequest(simulation: SimulationContext, act: OperatorAction, runId: string): ClientRequest {
   const place = (): string | number => chosenPlace(simulation, act, runId);
   const { id, children, messages } = act;
@@ -16,7 +16,7 @@ export function operatorRequest(simulation: SimulationContext, act: OperatorActi
   return {
     label: `${act.kind} ${runId} ${id}`,
     ask: (engine) => {
-      const options = { id, by: "operator", why: "at random", children, messages };
+      const options = { id, by: "operator", why: "simulation", children, messages };
       if (act.kind === "rewind") return engine.rewind(runId, place(), options);
       if (act.kind === "retry") return engine.retry(runId, options);
       if (act.kind === "migrate") return migrated(engine, simulation, runId, act);
@@ -28,18 +28,18 @@ export function operatorRequest(simulation: SimulationContext, act: OperatorActi
   };
 }
 
-/** Where each act of a world goes: the same place each time it is asked for, or it would be another act. */
-const places = new WeakMap<SimulationContext, Map<string, string | number>>();
+/** The target of each action. A repeated request must have the same target, otherwise it would be another action. */
+const targets = new WeakMap<SimulationContext, Map<string, string | number>>();
 
 function chosenPlace(simulation: SimulationContext, act: OperatorAction, runId: string): string | number {
-  const chosen = places.get(simulation) ?? new Map<string, string | number>();
-  places.set(simulation, chosen);
+  const chosen = targets.get(simulation) ?? new Map<string, string | number>();
+  targets.set(simulation, chosen);
   const place = chosen.get(act.id) ?? placeIn(simulation.monitor.expectedRuns.get(runId), act);
   chosen.set(act.id, place);
   return place;
 }
 
-/** Where workers have other code than each other, or than the run began with, it may be refused. */
+/** May be rejected if workers have different code, or other code than the run started with. */
 async function migrated(
   engine: Engine,
   simulation: SimulationContext,
@@ -55,7 +55,7 @@ async function migrated(
   }
 }
 
-/** A fork that has been continued since does not tell any more what it was made of. */
+/** Forks a run. A fork that has continued as a new generation no longer records its origin. */
 async function forked(engine: Engine, runId: string, at: string | number | null, id: string): Promise<unknown> {
   try {
     return await engine.fork(runId, at, { id, by: "operator" });
@@ -65,14 +65,14 @@ async function forked(engine: Engine, runId: string, at: string | number | null,
   }
 }
 
-/** While it is not known whether a run was started, one that is gone might be started again. */
+/** Prunes only when the outcome of every start is known; otherwise a repeated start would create a pruned run again. */
 async function prune(engine: Engine, simulation: SimulationContext, { where }: OperatorAction): Promise<null> {
   const ms = Math.floor(where * 3000);
   if (!simulation.isStarting) await engine.prune({ retention: { completed: ms, failed: ms, cancelled: ms } });
   return null;
 }
 
-/** Sends a dead letter again, to its target or to another run, or throws it away. */
+/** Replays a dead letter to its target or to another run, or discards it. */
 async function replayLetter(engine: Engine, simulation: SimulationContext, act: OperatorAction): Promise<null> {
   const { items } = await engine.deadLetters.list({});
   const letter = items[Math.floor(act.where * items.length)];
@@ -82,14 +82,14 @@ async function replayLetter(engine: Engine, simulation: SimulationContext, act: 
   return null;
 }
 
-/** A record of its journal, by its location or its seq. */
+/** The location or the seq of a record of the run. */
 function placeIn(expectedRun: ExpectedRun | undefined, { where, bySeq }: OperatorAction): string | number {
   const records = expectedRun?.journal.filter(({ kind }) => kind !== "operator") ?? [];
   const record = records[Math.floor(where * records.length)];
   return record === undefined ? 0 : bySeq ? record.seq : record.location;
 }
 
-/** What is answered is what the journal tells of the act. */
+/** The answer must equal the result in the operator record. */
 function checkAnswer(
   { monitor }: SimulationContext,
   runId: string,
@@ -98,12 +98,12 @@ function checkAnswer(
 ): void {
   const expectedRun = monitor.expectedRuns.get(runId);
   if (answer === null || expectedRun === undefined) return;
-  const act = expectedRun.acts.get(id);
-  // A run that has gone on as a fresh generation since then has left what was noted behind.
-  if (act === undefined && expectedRun.row.generation > 0) return;
-  if (act === undefined || act !== JSON.stringify(answer))
+  const recorded = expectedRun.actions.get(id);
+  // A run that has continued as a new generation no longer has the record.
+  if (recorded === undefined && expectedRun.row.generation > 0) return;
+  if (recorded === undefined || recorded !== JSON.stringify(answer))
     monitor.violate(
-      "act",
-      `${id} of run ${runId} was answered with ${JSON.stringify(answer)}, and the journal tells ${act}`,
+      "action",
+      `${id} of run ${runId} was answered with ${JSON.stringify(answer)}, but the journal contains ${recorded}`,
     );
 }

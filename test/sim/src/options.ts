@@ -4,31 +4,31 @@ import type { Kinds } from "./generate-leaves.ts";
 export interface SimOptions {
   readonly seeds: number;
   readonly from: number;
-  /** Goes on past failures, and lists them. */
+  /** Continue after failures, and list them. */
   readonly all: boolean;
-  /** Repeats this one. */
+  /** The only seed to execute. */
   readonly seed: number | null;
   readonly mutants: boolean;
-  /** Only mutants whose file or name holds this. */
+  /** Only mutants whose file or name contains this text. */
   readonly only: string;
   readonly sweep: boolean;
-  /** Processes. */
+  /** The number of processes. */
   readonly workers: number;
   readonly kinds: Kinds;
-  /** Another built engine. */
+  /** The folder of another built engine. */
   readonly dist: string | null;
 }
 
 const HELP = `npm run sim -- [options]
-  --seeds N     how many seeds (1500)
+  --seeds N     number of seeds (1500)
   --from S      the first seed (1)
-  --all         goes on past seeds that fail, and lists them
-  --seed N      one seed, with its trace, made small
-  --mutants     plants each bug and says which seed found it; --only TEXT takes those with TEXT in their file or name
-  --sweep       every call of the store × every fault over fixed programs
-  --workers N   processes (2)
-  --kernel      programs of what the kernel alone offers, as those of the older regressions are
-  --dist PATH   another built engine`;
+  --all         continue after failed seeds, and list them
+  --seed N      execute one seed, print its trace, and shrink its case if it fails
+  --mutants     plant each bug and print the seed that finds it; --only TEXT selects mutants by file or name
+  --sweep       inject every fault into every store call of fixed programs
+  --workers N   number of processes (2)
+  --kernel      generate programs of kernel operations only
+  --dist PATH   use another built engine`;
 
 const KNOWN = {
   seeds: { type: "string", default: "1500" },
@@ -44,21 +44,21 @@ const KNOWN = {
   help: { type: "boolean", default: false },
 } as const;
 
-export function options(args: readonly string[]): SimOptions {
+export function readOptions(args: readonly string[]): SimOptions {
   const values = read(args);
   if (values.help) {
     console.log(HELP);
     process.exit(0);
   }
   return {
-    seeds: whole(values.seeds, "--seeds"),
-    from: whole(values.from, "--from"),
+    seeds: positiveInteger(values.seeds, "--seeds"),
+    from: positiveInteger(values.from, "--from"),
     all: values.all,
-    seed: values.seed === undefined ? null : whole(values.seed, "--seed"),
+    seed: values.seed === undefined ? null : positiveInteger(values.seed, "--seed"),
     mutants: values.mutants,
     only: values.only,
     sweep: values.sweep,
-    workers: whole(values.workers, "--workers"),
+    workers: positiveInteger(values.workers, "--workers"),
     kinds: values.kernel ? "kernel" : "all",
     dist: values.dist ?? null,
   };
@@ -68,17 +68,17 @@ function read(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: KNOWN }).values;
   } catch (error) {
-    return refuse(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    return exitWithUsageError(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
   }
 }
 
-function whole(text: string, option: string): number {
+function positiveInteger(text: string, option: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  return refuse(`${option} is ${text}; it has to be a whole number above 0`);
+  return exitWithUsageError(`${option} must be an integer above 0; got ${text}`);
 }
 
-function refuse(text: string): never {
+function exitWithUsageError(text: string): never {
   console.error(text);
   process.exit(2);
 }

@@ -1,6 +1,6 @@
 import { type Job, runJob } from "./job.ts";
 
-/** A process that does one job after the other for the pool. */
+/** A process of the pool, which executes one job after the other. */
 process.on("message", (job: Job) => {
   void runJob(job).then(
     (result) => process.send?.({ result }),

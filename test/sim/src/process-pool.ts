@@ -4,7 +4,7 @@ import type { Job, JobResult } from "./job.ts";
 
 const CHILD = fileURLToPath(new URL("./pool-process.js", import.meta.url));
 
-/** Child processes that share out a list of jobs. */
+/** Child processes that execute a list of jobs. */
 export class Pool {
   readonly #children: ChildProcess[];
 
@@ -12,7 +12,7 @@ export class Pool {
     this.#children = Array.from({ length: size }, () => fork(CHILD));
   }
 
-  /** Gives each result as it comes; stops handing out jobs when `onResult` says that it is enough. */
+  /** Calls `onResult` for each result. Starts no further job after `onResult` returned "enough". */
   async run(jobs: Iterable<Job>, onResult: (result: JobResult, job: Job) => "on" | "enough"): Promise<void> {
     const queue = jobs[Symbol.iterator]();
     let enough = false;
@@ -35,7 +35,7 @@ export class Pool {
 function ask(child: ChildProcess, job: Job): Promise<JobResult> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null): void =>
-      reject(new Error(`a process of the simulator ended with code ${code}`));
+      reject(new Error(`a process of the simulator exited with code ${code}`));
     child.once("exit", ended);
     child.once("message", (answer: { readonly result?: JobResult; readonly error?: string }) => {
       child.off("exit", ended);

@@ -1,8 +1,8 @@
 import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy, ParentClosePolicy } from "pawl";
 
 /**
- * A workflow as data: one registered code workflow interprets it. Every node that leaves a record has a name of its own, so
- * that its location is known without running anything; in a loop the number of the round is added.
+ * A workflow as data, which one registered code workflow interprets. Every node with a record has a unique name, so that its location
+ * is known without execution. In a loop the number of the iteration is added.
  */
 export type ProgramNode =
   | StepNode
@@ -21,21 +21,21 @@ export type ProgramNode =
   | ChildNode
   | { readonly kind: "all" | "race" | "settled"; readonly branches: readonly (readonly ProgramNode[])[] }
   | { readonly kind: "loop"; readonly times: number; readonly body: readonly ProgramNode[] }
-  /** The ctx's own: each branch, round or body has a scope of its own. */
+  /** Operations of the ctx. Each branch, iteration or body has its own scope. */
   | BranchesNode
   | CtxLoopNode
   | { readonly kind: "ctxTry"; readonly name: string; readonly body: readonly ProgramNode[] }
-  /** Code that was changed while runs were under way: `before` is what it was, `after` what it is. */
+  /** Code that is changed while runs are open: `before` the change and `after` it. */
   | {
       readonly kind: "version";
       readonly name: string;
       readonly before: readonly ProgramNode[];
       readonly after: readonly ProgramNode[];
     }
-  /** Code that was taken out while runs were under way; what it gave was of no use to anybody. */
+  /** Code that is removed while runs are open. Its result was not used. */
   | { readonly kind: "removed"; readonly was: StepNode | SleepNode }
   | { readonly kind: "attempt"; readonly body: readonly ProgramNode[]; readonly rescue: readonly ProgramNode[] }
-  /** `target` is the place of a run in the case. */
+  /** `target` is the index of a run in the case. */
   | { readonly kind: "send"; readonly target: number; readonly message: string; readonly policy: LeftoverPolicy }
   | {
       readonly kind: "emit";
@@ -43,19 +43,19 @@ export type ProgramNode =
       readonly deliver: DeliverPolicy;
       readonly consume: ConsumePolicy;
     }
-  /** What was done before it stays. */
+  /** Earlier steps are no longer rolled back. */
   | { readonly kind: "checkpoint"; readonly name: string }
-  /** Something that the run holds whenever it is worked on. */
+  /** A resource that the run holds while it is executed. */
   | { readonly kind: "resource"; readonly name: string }
-  /** The code asks for everything to be undone. */
+  /** The code throws, so that all steps are rolled back. */
   | { readonly kind: "giveUp" }
-  /** now, random, uuid and log: they leave no record. */
+  /** Calls of now, random, uuid and log, which have no record. */
   | { readonly kind: "pure" };
 
 export interface StepNode {
   readonly kind: "step";
   readonly name: string;
-  /** So many tries throw. */
+  /** The number of attempts that throw. */
   readonly failures: number;
   readonly maxAttempts: number;
   readonly critical: boolean;
@@ -64,11 +64,11 @@ export interface StepNode {
   /** The body takes longer than its timeout. */
   readonly slow: boolean;
   readonly ephemeral: boolean;
-  /** `tryStep`: a failure is a value. */
+  /** Uses `tryStep`: a failure is a value. */
   readonly asResult: boolean;
-  /** The body ends its worker. */
+  /** The body crashes its worker. */
   readonly poison: boolean;
-  /** How it is undone; so many tries of that throw. */
+  /** Its rollback, and the number of the rollback's attempts that throw. */
   readonly rollback: { readonly failures: number; readonly maxAttempts: number } | null;
 }
 
@@ -81,7 +81,7 @@ export interface SleepNode {
 export interface BranchesNode {
   readonly kind: "ctxJoin" | "ctxRace";
   readonly name: string;
-  /** Branches are called by their places: `b0`, `b1` … */
+  /** Branches are named by their index: `b0`, `b1` … */
   readonly branches: readonly (readonly ProgramNode[])[];
 }
 
@@ -95,7 +95,7 @@ export interface CtxLoopNode {
   readonly historyKeep: number;
 }
 
-/** A step whose body the store runs in its own transaction. */
+/** A step whose body the store executes in its transaction. */
 export interface TransactionNode {
   readonly kind: "transaction";
   readonly name: string;
@@ -108,7 +108,7 @@ export interface SelectNode {
   readonly name: string;
   readonly message: string | null;
   readonly topic: string | null;
-  /** A child is started first and is one of the arms. */
+  /** A child that is started first and is one of the cases. */
   readonly program: number | null;
   readonly afterMs: number | null;
 }
@@ -117,33 +117,33 @@ export interface ChildNode {
   readonly kind: "child";
   readonly name: string;
   readonly program: number;
-  /** `quiet`: its failure is `undefined`. `detached`: nobody waits for it. */
+  /** `quiet`: its failure becomes a value. `detached`: the run does not wait for it. */
   readonly mode: "await" | "quiet" | "detached";
   readonly onClose: ParentClosePolicy;
 }
 
 export interface Program {
   readonly nodes: readonly ProgramNode[];
-  /** How often the run continues as a fresh generation before it ends. */
+  /** The number of times the run continues as a new generation. */
   readonly generations: number;
-  /** Which version of the code its runs are started with. */
+  /** The version of the code that its runs start with. */
   readonly version: 1 | 2;
-  /** Interpreted by a reducer whose state is data: only steps, sleeps and receives, two under way at a time. */
+  /** True if the reducer interprets it: only steps, sleeps and receives, two at a time. */
   readonly data: boolean;
 }
 
-/** What a run of a program is given. */
+/** The input of a run of a program. */
 export interface ProgramInput {
   readonly p: number;
   readonly g: number;
 }
 
-/** Which generation of its program a run is; one that was forked begins in the middle. */
+/** The generation of a run in its program. A fork may start with a later one. */
 export function generationOf(row: { readonly input: string | null }): number {
   return (JSON.parse(row.input ?? "null") as ProgramInput).g;
 }
 
-/** The nodes that leave a record of their own, by name. */
+/** The nodes with their own record, by name. */
 export type NamedNode = Extract<ProgramNode, { readonly name: string }>;
 
 export function namedNodes(
@@ -194,39 +194,39 @@ export function listsOf(node: ProgramNode): readonly (readonly ProgramNode[])[] 
   }
 }
 
-/** The name of the node that made the command at this location; scopes around it and the numbers of rounds are not part of it. */
+/** The name of the node that issued the command at this location, without scopes and iteration numbers. */
 export function nodeName(location: string): string {
   const own = location.split("/").findLast((segment) => segment !== "result" && !segment.startsWith("~"));
   return /^[^.#]*/.exec(own ?? location)?.[0] ?? location;
 }
 
-/** What code says that asks for everything to be undone. */
+/** The message of the error that requests the rollback of all steps. */
 export const GIVEN_UP = "given up";
 
-/** What a branch is called, by its place. */
+/** The name of a branch, by its index. */
 export function branchName(place: number): string {
   return `b${place}`;
 }
 
-/** Where a node stands: the scope it is in, and what the plain loops around it add to its name. */
+/** The position of a node: its scope, and the suffix that plain loops around it add to its name. */
 export interface Place {
   readonly path: string;
-  readonly round: string;
+  readonly suffix: string;
 }
 
-export const ROOT: Place = { path: "", round: "" };
+export const ROOT: Place = { path: "", suffix: "" };
 
 /** The location of a node's command. */
-export function locationOf(name: string, { path, round }: Place): string {
-  return path + name + round;
+export function locationOf(name: string, { path, suffix }: Place): string {
+  return path + name + suffix;
 }
 
-/** The scope of a branch of a node, or of a round of a loop. */
+/** The scope of a branch of a node, or of an iteration of a loop. */
 export function within(location: string, segment: string): Place {
-  return { path: `${location}/${segment}/`, round: "" };
+  return { path: `${location}/${segment}/`, suffix: "" };
 }
 
-/** What a step's body returns, or throws, at this try: a function of where it stands, so that nobody has to remember it. */
+/** The value that a step body returns or throws at this attempt. It depends only on the position, so it need not be stored. */
 export function stepValue(runId: string, generation: number, location: string, attempt: number): string {
   return `${runId}:${generation}:${location}:${attempt}`;
 }

@@ -1,7 +1,7 @@
 const EVERY_MS = 1000;
 let shownAt = Number.NEGATIVE_INFINITY;
 
-/** One line that is written over on a terminal; now and then a line of its own elsewhere. */
+/** Overwrites one line on a terminal. Without a terminal it prints a line at most every 15 s. */
 export function printProgress(text: string): void {
   const now = performance.now();
   if (now - shownAt < (process.stderr.isTTY ? EVERY_MS / 5 : EVERY_MS * 15)) return;

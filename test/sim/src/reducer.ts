@@ -2,35 +2,35 @@ import type { Command, Completion, ProgramFactory, ProgramHost, Workflow } from 
 import type { Execution, InterpreterHost } from "./interpreter-frame.ts";
 import type { Program, ProgramInput, ProgramNode, StepNode } from "./program.ts";
 
-/** What a data program may hold. */
+/** The nodes of a data program. */
 type DataNode = Extract<ProgramNode, { kind: "step" | "sleep" | "listen" }>;
 
-/** All of it is data: what has come of each node, what is open since when, and which node is next. */
+/** The state as data: the result of each completed node, the open nodes with their start times, and the next node. */
 interface ReducerState {
   readonly done: Readonly<Record<string, unknown>>;
   readonly open: ReadonlyArray<{ readonly name: string; readonly issuedAt: number }>;
   readonly next: number;
 }
 
-const BEGIN: ReducerState = { done: {}, open: [], next: 0 };
-/** So many nodes are under way at a time. */
+const INITIAL_STATE: ReducerState = { done: {}, open: [], next: 0 };
+/** The number of open nodes. */
 const WIDTH = 2;
-/** The state is kept each time so many nodes are done. */
+/** A snapshot is written after this many completed nodes. */
 const SNAPSHOT_EVERY = 2;
 
 export const REDUCER_NAME = "reducer";
 
-/** The other kind of workflow: a program whose state is data and is kept in snapshots. */
+/** A workflow whose program has its state as data, stored in snapshots. */
 export function reducerWorkflow(host: InterpreterHost): Workflow<ProgramInput, unknown> {
   const factory: ProgramFactory = (programHost) => ({
     start(input, snapshot) {
       const { p, g } = input as ProgramInput;
       const program = host.programs[p];
-      if (program === undefined) throw new Error(`no program ${p}`);
+      if (program === undefined) throw new Error(`program ${p} not found`);
       const execution = host.begin(programHost.runId, g, 1);
       new Reducer(
         { host, programHost, program, execution, input: { p, g } },
-        (snapshot?.state as ReducerState | undefined) ?? BEGIN,
+        (snapshot?.state as ReducerState | undefined) ?? INITIAL_STATE,
       ).start();
     },
   });
@@ -56,7 +56,7 @@ class Reducer {
     this.#nodes = new Map((parts.program.nodes as readonly DataNode[]).map((node) => [node.name, node]));
   }
 
-  /** What was open is asked for again, as it was asked for the first time. */
+  /** Issues the open commands again, with their first start times. */
   start(): void {
     for (const { name, issuedAt } of this.#state.open) this.#issue(name, issuedAt);
     this.#fill();
@@ -108,7 +108,7 @@ class Reducer {
 
   #issue(name: string, issuedAt: number): void {
     const node = this.#nodes.get(name);
-    if (node === undefined) throw new Error(`no node ${name}`);
+    if (node === undefined) throw new Error(`node ${name} not found`);
     const settle = (completion: Completion): void => this.#advance(name, completion);
     this.#parts.programHost.issue(
       node.kind === "step" ? this.#step(node, issuedAt, settle) : waitCommand(node, issuedAt, settle),

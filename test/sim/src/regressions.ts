@@ -3,35 +3,35 @@ import type { Job } from "./job.ts";
 
 interface Regression {
   readonly seed: number;
-  /** Of which programs; left out: of the kernel's. */
+  /** The kind of generated programs. Default: kernel. */
   readonly kinds?: Kinds;
-  readonly what: string;
+  readonly bug: string;
 }
 
-/** Seeds that find bugs the engine once had, when the guard that came of each is taken away: they are run first, each time. */
+/** Seeds that found bugs of the engine, and find them again when the guard is removed. They are executed first in every simulation. */
 export const REGRESSIONS: readonly Regression[] = [
-  { seed: 3, what: "a replay that came to its end started the bodies of steps that nobody waits for" },
-  { seed: 17, what: "a worker that was taken for dead claimed a run, died, and nobody freed it" },
-  { seed: 60, what: "a deadline that the store refused cost the bodies beside it" },
-  { seed: 294, what: "the result of a run that rested here and was cancelled elsewhere was never given" },
-  { seed: 305, what: "a late answer to a beat dropped a run that was claimed since" },
-  { seed: 535, what: "a replay that came to its end made posts again" },
-  { seed: 10_683, what: "a suspect that was lost before it was worked on kept every other suspect out" },
+  { seed: 3, bug: "the end of a replay started the bodies of abandoned steps" },
+  { seed: 17, bug: "a worker with an expired lease claimed a run and died, and no worker freed the run" },
+  { seed: 60, bug: "a refused timeout discarded the running bodies of the run" },
+  { seed: 294, bug: "the result of a suspended run that another worker cancelled was never delivered" },
+  { seed: 305, bug: "a late answer to a heartbeat discarded a run that was claimed after it" },
+  { seed: 535, bug: "the end of a replay repeated posts" },
+  { seed: 10_683, bug: "a suspect that was lost before its execution blocked every other suspect" },
   {
     seed: 2_283,
     kinds: "all",
-    what: "a run is migrated between a deadline's record and what its program does then; its row was taken to say what it waits for",
+    bug: "a run was migrated between a timeout's record and the next commands of its program; the stale wait in its row was used",
   },
   {
     seed: 1_164,
     kinds: "all",
-    what: "a cancel that came while something was done ended the run, and did not undo it",
+    bug: "a cancel during a step ended the run without rolling the step back",
   },
-  { seed: 1_612, kinds: "all", what: "a replay handed on the next record before the program had come to rest" },
+  { seed: 1_612, kinds: "all", bug: "a replay delivered the next record before the program was idle" },
   {
     seed: 13_650,
     kinds: "all",
-    what: "a late answer to a start was taken for the answer to a later start of the same run, which was lost in between",
+    bug: "a late answer to a start was used for a later start of the same run, which was lost in between",
   },
 ];
 

@@ -9,7 +9,7 @@ import { REGRESSIONS, regressionJobs } from "./regressions.ts";
 const SEEDS_MAX = 1000;
 const CHUNK = 10;
 
-/** Plants each bug in a copy of the engine and searches a seed that finds it. */
+/** Plants each bug in a copy of the engine and searches for a seed that finds it. */
 export function runEngineMutants({ only, workers, from }: SimOptions): Promise<boolean> {
   return runMutants({
     mutants: MUTANTS,

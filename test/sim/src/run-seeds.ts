@@ -11,70 +11,70 @@ import type { SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 
 const CHUNK = 10;
-/** From so many seeds on, every cell of the matrix has to be filled. */
+/** With at least this many seeds, every cell of the matrix must be filled. */
 const MATRIX_SEEDS_MIN = 5_000;
 const SEEDS_PER_MINUTE_MIN = 1000;
-/** Below so many seeds a rate says little. */
+/** With fewer seeds the rate is not checked. */
 const RATE_SEEDS_MIN = 5_000;
 const TRACE_LINES = 60;
 
-/** Runs the seeds that once failed, then those asked for; says what failed, what faults met, and how fast. */
-export async function runSeeds(asked: SimOptions): Promise<boolean> {
-  const pool = new Pool(asked.workers);
+/** Executes the regressions, then the seeds of the options. Prints the failures, the fault matrix and the rate. */
+export async function runSeeds(options: SimOptions): Promise<boolean> {
+  const pool = new Pool(options.workers);
   const failures: Failure[] = [];
   const matrix: Matrix = {};
   let done = 0;
   let virtualMs = 0;
   const startedAt = performance.now();
-  await pool.run(jobs(asked), (result) => {
+  await pool.run(jobs(options), (result) => {
     done += result.done;
     virtualMs += result.virtualMs;
     addMatrix(matrix, result.matrix);
     failures.push(...result.failures);
-    printProgress(`${done} of ${asked.seeds + REGRESSIONS.length} seeds, ${failures.length} failed`);
-    return failures.length > 0 && !asked.all ? "enough" : "on";
+    printProgress(`${done} of ${options.seeds + REGRESSIONS.length} seeds, ${failures.length} failed`);
+    return failures.length > 0 && !options.all ? "enough" : "on";
   });
   pool.close();
   const minutes = (performance.now() - startedAt) / 60_000;
   const rate = Math.round(done / minutes);
   console.log(printedMatrix(matrix));
-  if (asked.all)
+  if (options.all)
     for (const { plan, violation } of failures)
       console.log(`seed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`);
-  else for (const failure of failures.slice(0, 1)) await explain(failure, asked);
+  else for (const failure of failures.slice(0, 1)) await explain(failure, options);
   const empty = emptyCells(matrix);
-  const cellsMatter = asked.seeds >= MATRIX_SEEDS_MIN && failures.length === 0;
+  const cellsMatter = options.seeds >= MATRIX_SEEDS_MIN && failures.length === 0;
   if (empty.length > 0) console.log(`empty cells: ${empty.join(", ")}`);
   console.log(`${Math.round(virtualMs / 60_000)} virtual minutes`);
-  const fast = rate >= SEEDS_PER_MINUTE_MIN || asked.seeds < RATE_SEEDS_MIN || failures.length > 0;
-  if (!fast) console.log(`slower than ${SEEDS_PER_MINUTE_MIN} seeds a minute`);
+  const fast = rate >= SEEDS_PER_MINUTE_MIN || options.seeds < RATE_SEEDS_MIN || failures.length > 0;
+  if (!fast) console.log(`too slow: fewer than ${SEEDS_PER_MINUTE_MIN} seeds/min`);
   const result = failures.length > 0 ? `${failures.length} of ${done} seeds FAILED` : `${done} seeds clean`;
   console.log(`${result}, ${rate} seeds/min, ${empty.length} empty cells`);
   return failures.length === 0 && fast && !(cellsMatter && empty.length > 0);
 }
 
-function* jobs(asked: SimOptions): Generator<Job> {
-  const { dist, kinds, all } = asked;
+function* jobs(options: SimOptions): Generator<Job> {
+  const { dist, kinds, all } = options;
   yield* regressionJobs(dist);
-  for (let from = asked.from; from < asked.from + asked.seeds; from += CHUNK) {
+  for (let from = options.from; from < options.from + options.seeds; from += CHUNK) {
     yield {
       kind: "seeds",
       dist,
       kinds,
       from,
-      count: Math.min(CHUNK, asked.from + asked.seeds - from),
+      count: Math.min(CHUNK, options.from + options.seeds - from),
       stopAtFirst: !all,
     };
   }
 }
 
-/** Repeats one seed and shows what happened. */
-export async function repeatSeed(seed: number, asked: SimOptions): Promise<boolean> {
-  const pawl = await loadPawl(asked.dist);
-  const plan = generateCase(seed, asked.kinds);
+/** Executes one seed and prints its trace. */
+export async function repeatSeed(seed: number, options: SimOptions): Promise<boolean> {
+  const pawl = await loadPawl(options.dist);
+  const plan = generateCase(seed, options.kinds);
   const outcome = await simulate(pawl, plan);
   const [violation] = outcome.violations;
-  if (violation !== undefined) await explain({ plan, violation }, asked);
+  if (violation !== undefined) await explain({ plan, violation }, options);
   else console.log(outcome.trace.slice(-TRACE_LINES).join("\n"));
   console.log(
     `seed ${seed}: ${violation === undefined ? "clean" : violation.invariant}, ${outcome.steps} steps, ${outcome.virtualMs} virtual ms, trace ${outcome.hash.toString(16)}`,
@@ -82,19 +82,19 @@ export async function repeatSeed(seed: number, asked: SimOptions): Promise<boole
   return violation === undefined;
 }
 
-/** Prints the failure, the smallest case that still has it, and the end of its trace. */
-export async function explain({ plan, violation }: Failure, asked: Pick<SimOptions, "dist">): Promise<void> {
+/** Prints the failure, the smallest case that still fails, and the end of its trace. */
+export async function explain({ plan, violation }: Failure, options: Pick<SimOptions, "dist">): Promise<void> {
   console.log(`\nseed ${plan.seed} breaks ${violation.invariant}: ${violation.text}`);
   if (violation.invariant === "determinism") return;
-  const pawl = await loadPawl(asked.dist);
+  const pawl = await loadPawl(options.dist);
   const small = await shrinkCase(pawl, plan, violation.invariant);
   const { trace, violations } = await simulate(pawl, small);
   console.log(
-    `made small, ${sizeOf(plan)} → ${sizeOf(small)} nodes: ${violations[0]?.text ?? "it did not fail again"}`,
+    `shrunk from ${sizeOf(plan)} to ${sizeOf(small)} nodes: ${violations[0]?.text ?? "the case did not fail again"}`,
   );
   console.log(trace.slice(-TRACE_LINES).join("\n"));
   console.log(printedCase(small));
-  console.log(`repeat it: npm run sim -- --seed ${plan.seed}\n`);
+  console.log(`repeat with: npm run sim -- --seed ${plan.seed}\n`);
 }
 
 function printedCase({ programs, runs, actions, faultRates, workers, settings }: SimCase): string {

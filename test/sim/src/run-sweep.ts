@@ -11,15 +11,15 @@ import { SWEEP_SEEDS, sweepCase, sweepCases } from "./sweep.ts";
 
 const CHUNK = 40;
 
-/** Every call of the store of each program meets every fault, one at a time; all must end well. */
-export async function runSweep(asked: SimOptions): Promise<boolean> {
-  const pawl = await loadPawl(asked.dist);
+/** Injects every fault into every store call of each program, one at a time. No simulation may fail. */
+export async function runSweep(options: SimOptions): Promise<boolean> {
+  const pawl = await loadPawl(options.dist);
   const counted: Array<{ readonly plan: SimCase; readonly calls: number }> = [];
   for (const seed of SWEEP_SEEDS) {
     const plan = sweepCase(seed);
     const { calls, violations } = await simulate(pawl, plan);
     if (violations[0] !== undefined) {
-      await explain({ plan, violation: violations[0] }, asked);
+      await explain({ plan, violation: violations[0] }, options);
       return false;
     }
     counted.push({ plan, calls });
@@ -27,21 +27,21 @@ export async function runSweep(asked: SimOptions): Promise<boolean> {
   const failures: Failure[] = [];
   const matrix: Matrix = {};
   let done = 0;
-  const pool = new Pool(asked.workers);
-  await pool.run(jobs(counted, asked.dist), (result) => {
+  const pool = new Pool(options.workers);
+  await pool.run(jobs(counted, options.dist), (result) => {
     done += result.done;
     addMatrix(matrix, result.matrix);
     failures.push(...result.failures);
-    printProgress(`${done} faults forced, ${failures.length} failed`);
+    printProgress(`${done} faults injected, ${failures.length} failed`);
     return failures.length > 0 ? "enough" : "on";
   });
   pool.close();
   console.log(printedMatrix(matrix));
   for (const failure of failures.slice(0, 1)) {
     console.log(`forced: ${JSON.stringify(failure.plan.forced)}`);
-    await explain(failure, asked);
+    await explain(failure, options);
   }
-  console.log(`${done} faults forced in ${counted.length} programs, ${failures.length} failed`);
+  console.log(`${done} faults injected into ${counted.length} programs, ${failures.length} failed`);
   return failures.length === 0;
 }
 

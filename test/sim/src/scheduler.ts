@@ -1,7 +1,7 @@
 import { Chance } from "pawl-test-shared/chance";
 import { noop } from "./noop.ts";
 
-/** One whose tasks can be stopped for good or for a while: a worker. */
+/** The owner of tasks, such as a worker. It can be killed or paused. */
 export interface Actor {
   readonly name: string;
   readonly dead: boolean;
@@ -9,7 +9,7 @@ export interface Actor {
 }
 
 export interface Task {
-  /** Null: the task belongs to nobody who can die. */
+  /** Null if the task has no owner that can be killed. */
   readonly actor: Actor | null;
   readonly label: string;
   run(): void;
@@ -22,22 +22,21 @@ interface Timer {
   open: boolean;
 }
 
-/** Where virtual time begins: a round number that reads well in traces. */
-export const BEGIN_AT = 1_000_000;
+/** The start of virtual time: a round number that reads well in traces. */
+export const START_AT = 1_000_000;
 const TRACE_MAX = 400;
-/** How often time goes on although there is work: timers meet what is under way. */
+/** How often time advances although tasks are ready, so that timers fire during other work. */
 const ADVANCE_PROBABILITY = 0.05;
 const TICK_PROBABILITY = 0.2;
 
 /**
- * The only source of order and time. Each step runs one task, chosen by the seed among those that are ready, and then lets
- * every promise continuation come to rest.
+ * The only source of order and time. Each step runs one ready task, chosen by the seed, and then all promise continuations.
  *
- * 1. The same seed and the same code give the same steps: `hash` tells.
- * 2. A task of a dead actor never runs; one of a paused actor runs when the pause is over.
+ * 1. The same seed and the same code produce the same steps, and the same `hash`.
+ * 2. A task of a dead actor never runs. A task of a paused actor runs after the pause.
  */
 export class Scheduler {
-  now = BEGIN_AT;
+  now = START_AT;
   steps = 0;
   hash = 0x811c9dc5;
   readonly chance: Chance;
@@ -50,7 +49,7 @@ export class Scheduler {
     this.chance = new Chance(seed);
   }
 
-  /** The last lines of what happened. */
+  /** The last lines of the trace. */
   get trace(): readonly string[] {
     const turn = this.steps % TRACE_MAX;
     return this.#trace.length < TRACE_MAX ? this.#trace : [...this.#trace.slice(turn), ...this.#trace.slice(0, turn)];
@@ -79,15 +78,15 @@ export class Scheduler {
     };
   }
 
-  /** Goes on until `isOver` says so, nothing is left to do, or `stepsMax` is reached. */
-  run(isOver: () => boolean, stepsMax: number): Promise<"over" | "idle" | "exhausted"> {
+  /** Runs until `isDone` returns true, no task is left, or `stepsMax` is reached. */
+  run(isDone: () => boolean, stepsMax: number): Promise<"done" | "idle" | "exhausted"> {
     return new Promise((resolve, reject) => {
       const turn = (): void => {
         try {
-          if (isOver()) resolve("over");
+          if (isDone()) resolve("done");
           else if (this.steps >= stepsMax) resolve("exhausted");
           else if (!this.#step()) resolve("idle");
-          // Immediates run when promise continuations and ticks are at rest.
+          // Immediates run after all promise continuations and ticks.
           else setImmediate(turn);
         } catch (error) {
           reject(error);
@@ -125,7 +124,7 @@ export class Scheduler {
   }
 
   #note(task: Task): void {
-    const execution = `${this.now - BEGIN_AT} ${task.actor?.name ?? "-"} ${task.label}`;
+    const execution = `${this.now - START_AT} ${task.actor?.name ?? "-"} ${task.label}`;
     this.#trace[this.steps % TRACE_MAX] = execution;
     this.steps += 1;
     let hash = this.hash;
@@ -134,7 +133,7 @@ export class Scheduler {
     this.hash = hash >>> 0;
   }
 
-  /** Adds a line to the trace without a step of its own. */
+  /** Adds a line to the trace without a step. */
   remark(text: string): void {
     this.#note({ actor: null, label: text, run: noop });
   }

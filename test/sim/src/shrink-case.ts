@@ -18,7 +18,7 @@ export function shrinkCase(pawl: Pawl, plan: SimCase, invariant: string): Promis
   });
 }
 
-/** Cases with one thing less, those that lose most first. */
+/** Cases with one part removed, largest parts first. */
 function* smaller(plan: SimCase): Generator<SimCase> {
   for (const kind of Object.keys(NO_FAULTS) as FaultKind[]) {
     if (plan.faultRates[kind] !== 0) yield { ...plan, faultRates: { ...plan.faultRates, [kind]: 0 } };
@@ -31,7 +31,7 @@ function* smaller(plan: SimCase): Generator<SimCase> {
   if (plan.workers > 1) yield { ...plan, workers: plan.workers - 1 };
   for (const index of plan.actions.keys())
     yield { ...plan, actions: plan.actions.filter((_, other) => other !== index) };
-  // Runs are named by their places: only the last can go without moving others.
+  // Runs are referred to by index, so only the last can be removed.
   if (plan.runs.length > 1) {
     const last = plan.runs.length - 1;
     yield {
@@ -48,7 +48,7 @@ function* smaller(plan: SimCase): Generator<SimCase> {
   }
 }
 
-/** The list without one of its nodes, or with a smaller one in its place. */
+/** The lists with one node removed or replaced by a smaller node. */
 function* without(nodes: readonly ProgramNode[]): Generator<readonly ProgramNode[]> {
   for (const [index, node] of nodes.entries()) {
     yield [...nodes.slice(0, index), ...nodes.slice(index + 1)];
@@ -98,7 +98,7 @@ function replaced<Item>(items: readonly Item[], place: number, item: Item): read
   return items.map((other, index) => (index === place ? item : other));
 }
 
-/** How many nodes a case has: what shrinking makes small. */
+/** The number of nodes of a case, which shrinking reduces. */
 export function sizeOf(plan: SimCase): number {
   const count = (nodes: readonly ProgramNode[]): number =>
     nodes.reduce((sum, node) => sum + 1 + listsOf(node).reduce((inner, list) => inner + count(list), 0), 0);

@@ -1,24 +1,24 @@
 import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy } from "pawl";
 import type { Program } from "./program.ts";
 
-/** What can befall one call of the store. `delay`: it comes there late. `lateAnswer`: it is applied at once, and answered after others. */
+/** Faults of one store call. `delay`: the call arrives late. `lateAnswer`: it is applied at once, and answered after other calls. */
 export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay", "lateAnswer"] as const;
 export type CallFault = (typeof CALL_FAULTS)[number];
 
-/** What can befall workers and the world, about so often in a virtual second. */
+/** Faults of workers and of the environment, as a rate per virtual second. */
 export const TIMED_FAULTS = ["kill", "pause", "shutdown", "clockJump", "outage"] as const;
 export type TimedFault = (typeof TIMED_FAULTS)[number];
 
-/** What can befall hints and step bodies, each with this probability. */
+/** Faults of hints and step bodies, as a probability. */
 export const SMALL_FAULTS = ["hintLost", "hintTwice", "hintLate", "hang", "crashInBody"] as const;
 export type SmallFault = (typeof SMALL_FAULTS)[number];
 
-/** Of the beats, so many tell of a lapse in which each run of the worker was passed over, as a store does with what a commit has locked. */
+/** The share of heartbeats that report an expired lease although no run of the worker was freed: a store skips rows that a commit has locked. */
 export type HeartbeatFault = "passedOver";
 
 export type FaultKind = CallFault | TimedFault | SmallFault | HeartbeatFault | "skew";
 
-/** How often each kind of fault happens; 0 is never. `skew` is how far clocks of workers are off, in ms. */
+/** The rate of each kind of fault; 0 means never. `skew` is the maximum clock error of workers, in ms. */
 export type FaultRates = Readonly<Record<FaultKind, number>>;
 
 export const NO_FAULTS: FaultRates = {
@@ -47,13 +47,13 @@ export interface RunPlan {
   readonly program: number;
   readonly atMs: number;
   readonly delayMs: number;
-  /** The same start is asked for twice at once. */
+  /** The start is requested twice at the same time. */
   readonly twice: boolean;
-  /** Somebody waits for its result. */
+  /** A client waits for its result. */
   readonly watched: boolean;
 }
 
-/** What a client does beside starting runs. `run` is a place in `runs`. */
+/** Actions of a client besides starting runs. `run` is an index in `runs`. */
 export type ClientAction =
   | {
       readonly kind: "send";
@@ -76,17 +76,17 @@ export type ClientAction =
   | { readonly kind: "cancel" | "pause" | "resume"; readonly run: number; readonly atMs: number }
   | OperatorAction;
 
-/** Somebody moves a run through its own history. */
+/** An operator action, or a prune, or a replay of a dead letter. */
 export interface OperatorAction {
   readonly kind: "rewind" | "retry" | "fork" | "migrate" | "prune" | "letter";
   readonly run: number;
   readonly id: string;
   readonly atMs: number;
   readonly twice: boolean;
-  /** Which of its records, as a part of all. */
+  /** The position of the target record in the journal, from 0 to 1. */
   readonly where: number;
   readonly bySeq: boolean;
-  /** A fork of all that there is. */
+  /** A fork of the whole journal. */
   readonly atEnd: boolean;
   readonly children: "cancel" | "detach";
   readonly messages: "redeliver" | "drop";
@@ -98,13 +98,13 @@ export interface CaseSettings {
   readonly concurrency: number;
   readonly hotRuns: number;
   readonly claimsMax: number;
-  /** Limits of runs, in ms and in records; null: none. */
+  /** Limits of runs, in ms and in records. Null if there is none. */
   readonly maxRunDuration: number | null;
   readonly maxSuspendDuration: number | null;
   readonly maxJournalRecords: number | null;
 }
 
-/** One simulation as data: what is run, by whom, what goes wrong. The seed decides only the order. */
+/** One simulation as data: programs, runs, actions, workers and faults. The seed decides only the order. */
 export interface SimCase {
   readonly seed: number;
   readonly programs: readonly Program[];
@@ -113,12 +113,12 @@ export interface SimCase {
   readonly workers: number;
   readonly settings: CaseSettings;
   readonly faultRates: FaultRates;
-  /** How long things go wrong. */
+  /** The duration of the phase with faults. */
   readonly chaosMs: number;
-  /** When the workers' code is changed; 0: it is the changed one from the start. */
+  /** The time at which the workers' code is changed. 0 if they have the changed code from the start. */
   readonly changeAtMs: number;
-  /** How many of the workers know only one version of the code. */
+  /** The number of workers that have only one version of the code. */
   readonly partial: number;
-  /** The one fault of a sweep: at this call of the store, counted from 0. */
+  /** The single fault of a sweep, at this store call, counted from 0. */
   readonly forced: { readonly call: number; readonly fault: CallFault } | null;
 }

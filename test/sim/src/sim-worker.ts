@@ -7,25 +7,25 @@ import { type SimWorkflows, simWorkflows } from "./workflows.ts";
 
 const RESOLVED = Promise.resolve();
 
-/** One engine process: killed like one, paused like one. */
+/** One engine process, which can be killed and paused. */
 export class SimWorker implements SimProcess {
   readonly name: string;
-  /** How far its own clock, and its idea of the store's clock, are off. */
+  /** The errors of its clock and of its estimate of the store's clock. */
   readonly skewMs: number;
   readonly estimateMs: number;
   readonly store: FaultyStore;
   readonly workflows: SimWorkflows;
   readonly isChanged: boolean;
-  /** The one version of the code that it knows; null: it knows all. */
+  /** The only version of the code that it has. Null if it has all versions. */
   readonly version: number | null;
   dead = false;
   pausedUntil = 0;
-  /** Set when a body hangs: the process has to die some day. */
+  /** Set when a body hangs: the process must be killed later. */
   hung = false;
   engine: Engine | null = null;
   /** The engine's id as a worker, known from its first heartbeat on. */
   engineId = "";
-  /** What it was last given of each run that it read in full. */
+  /** The last full load of each run. */
   readonly loads = new Map<string, Loaded>();
   readonly #simulation: SimulationContext;
   readonly #isClient: boolean;
@@ -71,7 +71,7 @@ export class SimWorker implements SimProcess {
     return !this.dead && this.engine !== null;
   }
 
-  /** Begins to work; a start that the store refuses ends the process. */
+  /** Starts the engine. If createEngine fails, the process ends. */
   start(seed: number): void {
     const { pawl, case: plan } = this.#simulation;
     const { settings } = plan;
@@ -101,7 +101,7 @@ export class SimWorker implements SimProcess {
     );
   }
 
-  /** Nothing of it runs any more, and nothing that it waits for is answered. */
+  /** Ends the process: none of its tasks runs, and none of its calls is answered. */
   kill(reason: string): void {
     if (this.dead) return;
     this.dead = true;

@@ -7,7 +7,7 @@ import { NO_FAULTS, type SimCase } from "./sim-case.ts";
 import { simulate } from "./simulate.ts";
 import { sweepCase } from "./sweep.ts";
 
-/** An engine whose store tells workers the contrary of whether they live. */
+/** An engine whose store inverts `alive` in the answers to heartbeats. */
 function lyingEngine(): Pawl {
   const memoryStore = (): pawl.MemoryStore => {
     const store = pawl.memoryStore();
@@ -26,14 +26,14 @@ function lyingEngine(): Pawl {
   return { ...pawl, memoryStore };
 }
 
-describe("the simulator", () => {
-  it.each([1, 5, 16, 86])("seed %i is clean", async (seed) => {
+describe("simulate", () => {
+  it.each([1, 5, 16, 86])("the simulation of seed %i has no violation", async (seed) => {
     const { violations, runs } = await simulate(pawl, generateCase(seed));
     expect(violations).toEqual([]);
     expect(runs).toBeGreaterThan(0);
   });
 
-  it("gives the same trace for the same seed, and another for another", async () => {
+  it("the same seed has the same trace, and another seed another trace", async () => {
     const [first, again, other] = [
       await simulate(pawl, generateCase(3)),
       await simulate(pawl, generateCase(3)),
@@ -44,18 +44,18 @@ describe("the simulator", () => {
     expect(other.hash).not.toBe(first.hash);
   });
 
-  it("generates the same case for the same seed", () => {
+  it("the same seed generates the same case", () => {
     expect(generateCase(11)).toEqual(generateCase(11));
     expect(generateCase(11)).not.toEqual(generateCase(12));
   });
 
-  it("counts the calls of a case without faults, so that each can be made to fail", async () => {
+  it("a simulation without faults counts its store calls", async () => {
     const { calls, violations } = await simulate(pawl, sweepCase(9001));
     expect(violations).toEqual([]);
     expect(calls).toBeGreaterThan(20);
   });
 
-  it("makes a failing case small", async () => {
+  it("a failing case is shrunk", async () => {
     const plan: SimCase = { ...generateCase(2), faultRates: NO_FAULTS };
     const engine = lyingEngine();
     const { violations } = await simulate(engine, plan);

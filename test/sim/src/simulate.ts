@@ -3,11 +3,11 @@ import type { Pawl } from "./engine-under-test.ts";
 import { hasEnded } from "./expected-run.ts";
 import type { Matrix } from "./fault-matrix.ts";
 import type { Violation } from "./monitor.ts";
-import { BEGIN_AT } from "./scheduler.ts";
+import { START_AT } from "./scheduler.ts";
 import type { SimCase } from "./sim-case.ts";
 import { Simulation } from "./simulation.ts";
 
-/** What came of one simulation. */
+/** The result of one simulation. */
 export interface Outcome {
   readonly violations: readonly Violation[];
   readonly hash: number;
@@ -20,36 +20,36 @@ export interface Outcome {
 }
 
 const STEPS_MAX = 60_000;
-/** How long, in virtual time, everything may take to end once nothing goes wrong any more. */
+/** The maximum virtual time from the last fault until all runs have ended. */
 const RECOVERY_MS = 600_000;
-/** How long it goes on when all has ended: nothing may change any more. */
+/** The virtual time after all runs have ended, in which nothing may change. */
 const QUIET_MS = 2_000;
 
-/** Runs a case to its end: first things go wrong, then nothing does, and every run must end. */
+/** Executes a case: first a phase with faults, then one without, in which every run must end. */
 export async function simulate(pawl: Pawl, plan: SimCase): Promise<Outcome> {
   const simulation = new Simulation(pawl, plan);
   const { scheduler, monitor, client } = simulation;
   const onUnhandledRejection = (error: unknown): void =>
-    monitor.violate("engine", `a rejection nobody handles: ${error instanceof Error ? error.stack : String(error)}`);
+    monitor.violate("engine", `unhandled rejection: ${error instanceof Error ? error.stack : String(error)}`);
   process.on("unhandledRejection", onUnhandledRejection);
   const violated = (): boolean => monitor.violations.length > 0;
   try {
     await simulation.open();
-    await scheduler.run(() => violated() || scheduler.now >= BEGIN_AT + plan.chaosMs, STEPS_MAX);
+    await scheduler.run(() => violated() || scheduler.now >= START_AT + plan.chaosMs, STEPS_MAX);
     simulation.stopFaults();
     client.provide();
     const healedBy = scheduler.now + RECOVERY_MS;
-    const settled = (): boolean => client.idle && allOver(simulation);
+    const settled = (): boolean => client.idle && allEnded(simulation);
     await scheduler.run(() => violated() || settled() || scheduler.now >= healedBy, STEPS_MAX);
     if (!violated() && !settled()) monitor.violate("liveness", unsettled(simulation));
     const afterAt = scheduler.now + QUIET_MS;
     const heardBy = scheduler.now + RECOVERY_MS;
-    // A worker that has a run in memory may take up its resources once more, until the store tells it that the run is over.
+    // A worker with the run in memory may acquire its resources once more, until it is notified that the run has ended.
     const heard = (): boolean =>
       (client.watched.length === 0 && simulation.bodies.held.length === 0) || scheduler.now >= heardBy;
     await scheduler.run(() => violated() || (scheduler.now >= afterAt && heard()), STEPS_MAX);
     if (!violated() && client.watched.length > 0)
-      monitor.violate("liveness", `results were never given: ${client.watched.join(", ")}`);
+      monitor.violate("liveness", `results were never delivered: ${client.watched.join(", ")}`);
     if (!violated()) await checkEndStates(simulation);
   } finally {
     simulation.close();
@@ -59,7 +59,7 @@ export async function simulate(pawl: Pawl, plan: SimCase): Promise<Outcome> {
     violations: monitor.violations,
     hash: scheduler.hash,
     steps: scheduler.steps,
-    virtualMs: scheduler.now - BEGIN_AT,
+    virtualMs: scheduler.now - START_AT,
     runs: monitor.expectedRuns.size,
     calls: simulation.calls,
     matrix: simulation.matrix,
@@ -67,7 +67,7 @@ export async function simulate(pawl: Pawl, plan: SimCase): Promise<Outcome> {
   };
 }
 
-function allOver(simulation: Simulation): boolean {
+function allEnded(simulation: Simulation): boolean {
   const { expectedRuns } = simulation.monitor;
   if (simulation.case.runs.some((run) => !expectedRuns.has(run.id))) return false;
   for (const expectedRun of expectedRuns.values()) if (!hasEnded(expectedRun.row)) return false;

@@ -20,20 +20,20 @@ import type { Actor, Scheduler } from "./scheduler.ts";
 import type { CallFault, FaultRates, SimCase } from "./sim-case.ts";
 import type { SimWorkflows } from "./workflows.ts";
 
-/** One engine process, as the others see it. */
+/** One engine process, as seen by the other parts. */
 export interface SimProcess extends Actor {
   /** The engine's id as a worker, known from its first heartbeat on. */
   engineId: string;
-  /** Set when a body hangs: the process has to die some day. */
+  /** Set when a body hangs: the process must be killed later. */
   hung: boolean;
   readonly isClient: boolean;
-  /** How far its idea of the store's clock is off. */
+  /** The error of its estimate of the store's clock. */
   readonly estimateMs: number;
   readonly engine: Engine | null;
   readonly workflows: SimWorkflows;
-  /** Whether its code is the changed one. */
+  /** True if it has the changed code. */
   readonly isChanged: boolean;
-  /** What it was last given of each run that it read in full. */
+  /** The last full load of each run. */
   readonly loads: Map<string, Loaded>;
   kill(reason: string): void;
   onDeath(call: () => void): void;
@@ -43,22 +43,22 @@ export interface BodyStart {
   readonly node: StepNode;
   readonly location: string;
   readonly attempt: number;
-  /** How many completions the code had been given when it asked for the step. */
+  /** The number of completions that the code had received when it requested the step. */
   readonly given: number;
 }
 
-/** What the monitors have found, and what they know of each run. */
+/** The violations, and the expected state of each run. */
 export interface ExpectedState {
   readonly expectedRuns: ReadonlyMap<string, ExpectedRun>;
   readonly events: { readonly kept: ReadonlyMap<string, EventPost> };
   violate(invariant: string, text: string): void;
 }
 
-/** The monitors, as those see them who do something. */
+/** The monitors, as seen by the parts that they observe. */
 export interface MonitorContext extends ExpectedState {
   readonly effects: {
     executionStarts(worker: SimProcess, execution: Execution): void;
-    /** The worker is given the answer to a beat. */
+    /** The worker receives the answer to a heartbeat. */
     heartbeatAnswered(worker: SimProcess, answer: Heartbeat): void;
     bodyStarts(worker: SimProcess, execution: Execution, start: BodyStart): void;
     undoes(execution: Execution, location: string, value: unknown): void;
@@ -73,7 +73,7 @@ export interface MonitorContext extends ExpectedState {
   applied(worker: SimProcess, applied: AppliedCall): Promise<void>;
 }
 
-/** What step bodies do. */
+/** Executes step bodies. */
 export interface BodyRunner {
   begin(worker: SimProcess, execution: Execution): Execution;
   run(
@@ -88,7 +88,7 @@ export interface BodyRunner {
   resource(worker: SimProcess, execution: Execution, name: string): ResourceOptions<SimResource>;
 }
 
-/** The world, as its parts see it. */
+/** The simulation, as seen by its parts. */
 export interface SimulationContext {
   readonly case: SimCase;
   readonly pawl: Pawl;
@@ -98,21 +98,21 @@ export interface SimulationContext {
   readonly bodies: BodyRunner;
   readonly faultRates: FaultRates;
   readonly storeNow: number;
-  /** The latest time the store's clock has shown. */
+  /** The maximum of the store's clock so far. */
   readonly storeNowMax: number;
-  /** Whether the store can't be reached at all. */
+  /** True during an outage of the store. */
   readonly isOut: boolean;
-  /** Whether the workers' code has been changed. */
+  /** True after the change of the workers' code. */
   readonly isChanged: boolean;
-  /** Whether it is not known yet of some start that it has happened, or one may still arrive. */
+  /** True if the outcome of a start is unknown, or a start may still arrive. */
   readonly isStarting: boolean;
-  /** Commits on their way to the store that create runs. */
+  /** The number of commits in flight that create runs. */
   readonly creating: Set<readonly Transition[]>;
-  /** Engines that a client can talk to. */
+  /** Workers whose engine accepts requests. */
   readonly usable: readonly SimProcess[];
-  /** What befalls this call. */
+  /** Chooses the fault of this call, or null. */
   faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null;
-  /** What the wait at a location is for, as kinds and names; counted receives are left out. */
+  /** The wait at a location, as kinds and names. Counted receives are omitted. */
   awaited(row: Run, location: string): readonly string[];
   logged(worker: SimProcess, level: LogLevel, text: string, fields: Readonly<Record<string, unknown>>): void;
   opened(): void;

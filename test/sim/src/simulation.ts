@@ -5,7 +5,7 @@ import { cell, type Matrix, type TransactionKind } from "./fault-matrix.ts";
 import { Monitor } from "./monitor.ts";
 import { noop } from "./noop.ts";
 import { type NamedNode, namedNodes, nodeName, type ProgramInput } from "./program.ts";
-import { BEGIN_AT, Scheduler } from "./scheduler.ts";
+import { Scheduler, START_AT } from "./scheduler.ts";
 import { CALL_FAULTS, type CallFault, type FaultRates, NO_FAULTS, type SimCase } from "./sim-case.ts";
 import { SimWorker } from "./sim-worker.ts";
 import type { SimProcess, SimulationContext } from "./simulation-context.ts";
@@ -13,7 +13,7 @@ import { StepBodies } from "./step-bodies.ts";
 
 const CHAOS_TICK_MS = 250;
 
-/** Transactions that are seldom met: what goes wrong with them goes wrong more often. */
+/** Rare transactions. Their fault rates are multiplied by RARE_FACTOR. */
 const RARE: ReadonlySet<TransactionKind> = new Set([
   "append-released",
   "append-continued",
@@ -32,10 +32,10 @@ const RARE: ReadonlySet<TransactionKind> = new Set([
 const RARE_FACTOR = 4;
 const LATE_HEARTBEAT_FACTOR = 5;
 
-/** Errors that the engine logs and that must never happen here. */
+/** Texts of logged errors that must never occur in a simulation. */
 const FATAL_LOGS = /unhandled rejection|invariant violated|before it could write|listener threw|listener of/;
 
-/** Everything of one simulation: the store that all share, the workers, the client, the monitors, and what goes wrong. */
+/** One simulation: the shared store, the workers, the client, the monitors and the faults. */
 export class Simulation implements SimulationContext {
   readonly case: SimCase;
   readonly pawl: Pawl;
@@ -47,9 +47,9 @@ export class Simulation implements SimulationContext {
   readonly matrix: Matrix = {};
   readonly creating = new Set<readonly Transition[]>();
   faultRates: FaultRates;
-  /** Calls of the store that workers made. */
+  /** The number of store calls by workers. */
   calls = 0;
-  /** The latest time the store's clock has shown. */
+  /** The maximum of the store's clock so far. */
   storeNowMax = 0;
   readonly #nodes: ReadonlyArray<ReadonlyMap<string, NamedNode>>;
   #workers: SimWorker[] = [];
@@ -79,12 +79,12 @@ export class Simulation implements SimulationContext {
     return now;
   }
 
-  /** Whether the store can't be reached at all. */
+  /** True during an outage of the store. */
   get isOut(): boolean {
     return this.scheduler.now < this.#outUntil;
   }
 
-  /** Whether the workers' code has been changed. */
+  /** True after the change of the workers' code. */
   get isChanged(): boolean {
     return this.#changed;
   }
@@ -93,12 +93,12 @@ export class Simulation implements SimulationContext {
     return this.client.isStarting || this.creating.size > 0;
   }
 
-  /** Engines that a client can talk to. */
+  /** Workers whose engine accepts requests. */
   get usable(): readonly SimWorker[] {
     return this.#workers.filter((worker) => worker.usable);
   }
 
-  /** Shutdowns that have begun and not come to their end. */
+  /** Shutdowns in progress. */
   get shutdowns(): number {
     return this.#shutdowns;
   }
@@ -115,29 +115,29 @@ export class Simulation implements SimulationContext {
     if (!this.#changed) this.#change();
   }
 
-  /** Changed code is brought out: workers with the code before it go, and none with it is started any more. */
+  /** Deploys the changed code: workers with the old code are stopped, and no more are started. */
   #change(): void {
-    this.scheduler.at(BEGIN_AT + this.case.changeAtMs, {
+    this.scheduler.at(START_AT + this.case.changeAtMs, {
       actor: null,
-      label: "the code is changed",
+      label: "deploy changed code",
       run: () => {
         this.#changed = true;
         for (const worker of this.#workers) {
           if (worker.isClient) continue;
           if (worker.engine !== null && this.scheduler.chance.roll(0.5)) this.#shutDown(worker);
-          else worker.kill("its code is changed");
+          else worker.kill("its code was replaced");
         }
       },
     });
   }
 
-  /** Nothing goes wrong from here on. */
+  /** Ends the phase with faults. */
   stopFaults(): void {
     this.faultRates = NO_FAULTS;
     this.#outUntil = 0;
     for (const worker of this.#workers) {
       if (worker.hung) worker.kill("a body hung");
-      if (worker.version !== null) worker.kill("one that knows all versions takes its place");
+      if (worker.version !== null) worker.kill("replaced by a worker with all versions");
       worker.pausedUntil = Math.min(worker.pausedUntil, this.scheduler.now + 1);
     }
   }
@@ -147,7 +147,7 @@ export class Simulation implements SimulationContext {
     for (const worker of this.#workers) worker.dead = true;
   }
 
-  /** What befalls this call. */
+  /** Chooses the fault of this call, or null. */
   faultOf(worker: SimProcess, kinds: readonly TransactionKind[]): CallFault | null {
     const often = kinds.some((kind) => RARE.has(kind)) ? RARE_FACTOR : 1;
     const fault = worker.isClient
@@ -160,7 +160,7 @@ export class Simulation implements SimulationContext {
     return fault;
   }
 
-  /** What the wait at a location is for, as kinds and names; counted receives are left out. */
+  /** The wait at a location, as kinds and names. Counted receives are omitted. */
   awaited(row: Run, location: string): readonly string[] {
     const input = JSON.parse(row.input ?? "null") as ProgramInput;
     const node = this.#nodes[input.p]?.get(nodeName(location));
@@ -188,7 +188,7 @@ export class Simulation implements SimulationContext {
     const { scheduler } = this;
     scheduler.at(scheduler.now + scheduler.chance.between(5, 1500), {
       actor: null,
-      label: "a worker is started",
+      label: "start a worker",
       run: () => this.#launch(false),
     });
   }
@@ -211,7 +211,7 @@ export class Simulation implements SimulationContext {
   #draw(often: number, kinds: readonly TransactionKind[]): CallFault | null {
     let left = this.scheduler.chance.next();
     for (const fault of CALL_FAULTS) {
-      // A late answer to a beat matters when it tells of a lapse, which is seldom.
+      // A late answer to a heartbeat matters only if it reports an expired lease, which is rare.
       const isLateBeat = fault === "lateAnswer" && kinds.includes("heartbeat");
       left -= isLateBeat
         ? Math.min(0.6, this.faultRates[fault] * LATE_HEARTBEAT_FACTOR)
@@ -227,7 +227,7 @@ export class Simulation implements SimulationContext {
     return forced !== null && forced.call === this.calls - 1 ? forced.fault : null;
   }
 
-  /** A hint may be lost, come twice, or come late. */
+  /** A hint may be lost, repeated or late. */
   #hint(worker: SimWorker, run: () => void): void {
     const { chance } = this.scheduler;
     if (chance.roll(this.faultRates.hintLost)) return;
@@ -280,12 +280,12 @@ export class Simulation implements SimulationContext {
       open = false;
     };
     worker.onDeath(ended);
-    const gone = (): void => worker.kill("shut down");
-    void engine.shutdown({ drainMs: this.scheduler.chance.pick([0, 50, 1000]) }).then(gone, gone);
+    const exit = (): void => worker.kill("shut down");
+    void engine.shutdown({ drainMs: this.scheduler.chance.pick([0, 50, 1000]) }).then(exit, exit);
   }
 }
 
-/** A client is not killed: what would kill it is an error to it. */
+/** A client cannot crash; a crash fault becomes an error. */
 function clientFault(fault: CallFault | null): CallFault | null {
   if (fault === "crashBefore") return "error";
   return fault === "crashAfter" ? "appliedError" : fault;

@@ -11,9 +11,9 @@ interface ResourceHolder {
   readonly execution: Execution;
 }
 
-/** What step bodies do: they take time, throw, hang, and end their process. What they bring is a function of where they stand. */
+/** Executes step bodies, which take time, throw, hang or crash their process. Their value depends only on their position. */
 export class StepBodies implements BodyRunner {
-  /** Who has asked for resources. */
+  /** Executions with resources. */
   readonly #holders = new Set<ResourceHolder>();
   readonly #simulation: SimulationContext;
 
@@ -21,7 +21,7 @@ export class StepBodies implements BodyRunner {
     this.#simulation = simulation;
   }
 
-  /** Who holds a resource, and lives. */
+  /** Executions of live workers that hold a resource. */
   get held(): readonly ResourceHolder[] {
     return [...this.#holders].filter(({ worker, execution }) => !worker.dead && execution.held.length > 0);
   }
@@ -84,7 +84,7 @@ export class StepBodies implements BodyRunner {
     });
   }
 
-  /** Acquired at once or after a while; released in the reverse order. */
+  /** A resource that is acquired at once or after a delay, and released in reverse order. */
   resource(worker: SimProcess, execution: Execution, name: string): ResourceOptions<SimResource> {
     const { scheduler, monitor } = this.#simulation;
     const acquired = (): SimResource => {
@@ -108,12 +108,12 @@ export class StepBodies implements BodyRunner {
         resource.isHeld = false;
         const last = execution.held.pop();
         if (last !== name && !worker.dead)
-          monitor.violate("resource", `run ${execution.runId} releases ${name}, it acquired ${last} last`);
+          monitor.violate("resource", `run ${execution.runId} releases ${name}; it acquired ${last} last`);
       },
     };
   }
 
-  /** A body finds what its code holds; what undoes needs nothing of it. */
+  /** A step body has all resources of its code. A rollback needs none. */
   #checkHeld(execution: Execution, location: string): void {
     if (undoneStep(location) !== null) return;
     for (const resource of execution.resources) {
@@ -125,7 +125,7 @@ export class StepBodies implements BodyRunner {
     }
   }
 
-  /** Counts itself in the store, so that a second time would be seen; what throws is not counted. */
+  /** A transaction that increments its counter in the store, so that a second commit is visible. */
   transact(
     worker: SimProcess,
     execution: Execution,
@@ -147,7 +147,7 @@ export class StepBodies implements BodyRunner {
   }
 }
 
-/** One that is not held throws when it is read. */
+/** A resource that is not acquired throws when it is read. */
 function isHeld(resource: Resource<SimResource>): boolean {
   try {
     return resource.value.isHeld;

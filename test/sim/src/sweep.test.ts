@@ -5,7 +5,7 @@ import { transactionKinds } from "./fault-matrix.ts";
 import { simulate } from "./simulate.ts";
 import { SWEEP_SEEDS, sweepCase } from "./sweep.ts";
 
-/** An engine whose store notes what kinds of transaction it is given. */
+/** An engine whose store collects the kinds of its transactions. */
 function notingEngine(seen: Set<string>): Pawl {
   const memoryStore = (): pawl.MemoryStore => {
     const store = pawl.memoryStore();
@@ -24,8 +24,10 @@ function notingEngine(seen: Set<string>): Pawl {
   return { ...pawl, memoryStore };
 }
 
-describe("the programs of the sweep", () => {
-  it("undo what they did, drop rounds, run transactions, are rewound", { timeout: 120_000 }, async () => {
+describe("programs of the sweep", () => {
+  it("programs of the sweep contain compensation, loop trims, transactions and rewinds", {
+    timeout: 120_000,
+  }, async () => {
     const seen = new Set<string>();
     const engine = notingEngine(seen);
     for (const seed of SWEEP_SEEDS) {

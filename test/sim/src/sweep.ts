@@ -2,7 +2,7 @@ import { MATRIX_FAULTS } from "./fault-matrix.ts";
 import { generateCase } from "./generate-case.ts";
 import { NO_FAULTS, type SimCase } from "./sim-case.ts";
 
-/** Seeds whose programs, together, hold every kind of node; picked once, by their number. */
+/** Seeds whose programs together contain every kind of node. */
 export const SWEEP_SEEDS: readonly number[] = [
   ...Array.from({ length: 20 }, (_, index) => 9001 + index),
   9106,
@@ -10,7 +10,7 @@ export const SWEEP_SEEDS: readonly number[] = [
   9146,
 ];
 
-/** The case of a sweep: its programs, without any chance fault, on two workers. */
+/** The case of a sweep: the programs of the seed on two workers, without random faults. */
 export function sweepCase(seed: number): SimCase {
   const plan = generateCase(seed);
   const chaosMs = 1;
@@ -30,7 +30,7 @@ export function sweepCase(seed: number): SimCase {
   };
 }
 
-/** Each call of the store, each kind of fault, exactly once. */
+/** Each store call with each kind of fault. */
 export function* sweepCases(plan: SimCase, calls: number): Generator<SimCase> {
   for (let call = 0; call < calls; call += 1) {
     for (const fault of MATRIX_FAULTS) yield { ...plan, forced: { call, fault } };

@@ -4,7 +4,7 @@ import type { InterpreterHost } from "./interpreter-frame.ts";
 import type { ProgramInput } from "./program.ts";
 import { reducerWorkflow } from "./reducer.ts";
 
-/** Both kinds of workflow, the code one in two versions, and which of them runs a program. */
+/** The workflows: code in two versions, and the reducer. `of` returns the workflow of a program. */
 export interface SimWorkflows {
   readonly all: ReadonlyArray<Workflow<ProgramInput, unknown>>;
   of(program: number): Workflow<ProgramInput, unknown>;

@@ -1,24 +1,24 @@
 import type { Line } from "../entry.ts";
 import { type Evidence, type Finding, grouped, linesOf, type RunDump } from "./evidence.ts";
 import { type Loss, lossesByProcess } from "./losses.ts";
-import { bodyIn, committedBodies } from "./telling.ts";
+import { bodyIn, committedBodies } from "./run-evidence.ts";
 
 export interface BodiesVerdict {
   readonly findings: readonly Finding[];
-  /** Tries that ran more than once. */
+  /** The number of repeated attempts. */
   readonly duplicates: number;
 }
 
 type Begin = Line<"begin">;
 
 /**
- * Step bodies and their records. Epochs order them without any clock: a claim under a higher epoch comes after every commit
- * under a lower one, and the value in a record says which try, and so which epoch, committed it.
+ * Checks step bodies against their records. Epochs order them without a clock: a claim with a higher epoch comes after every commit
+ * with a lower one. The value in a record identifies the attempt, and so the epoch, that committed it.
  *
- * 1. What a record keeps was brought by a body that began and ended as the record says.
- * 2. No body begins under an epoch above the one that committed its completion.
- * 3. The same try begins twice only where the process of the first may have lost the run in between.
- * 4. A step of a chain begins under no epoch below the one that committed the step before; a retry not before its time.
+ * 1. The value of a record comes from a body that started and ended as recorded.
+ * 2. No body starts with a higher epoch than the one that committed its completion.
+ * 3. An attempt starts twice only if the process of the first start may have lost the run in between.
+ * 4. A step of a chain starts with no lower epoch than the one that committed the previous step. A retry does not start early.
  */
 export function checkBodies(evidence: Evidence): BodiesVerdict {
   const begins = new Map(linesOf(evidence, "begin").map((line) => [line.body, line]));
@@ -28,28 +28,28 @@ export function checkBodies(evidence: Evidence): BodiesVerdict {
   const findings: Finding[] = [];
   const committed = new Map<string, Begin>();
   for (const run of evidence.runs) {
-    findings.push(...checkBrought(run, begins, ends));
+    findings.push(...checkValues(run, begins, ends));
     for (const body of committedBodies(run)) {
       const begin = begins.get(body);
       if (begin === undefined) continue;
       const place = `${begin.run} ${begin.round} ${begin.location}`;
-      if (committed.has(place)) findings.push({ kind: "twice", text: `two tries are committed at ${place}` });
+      if (committed.has(place)) findings.push({ kind: "twice", text: `two attempts are committed at ${place}` });
       committed.set(place, begin);
     }
-    findings.push(...checkFailedTries(run, begins, places), ...checkChain(run, begins, places));
+    findings.push(...checkFailedAttempts(run, begins, places), ...checkChain(run, begins, places));
   }
   let duplicates = 0;
   for (const [place, group] of places) {
     findings.push(...checkAfterCommit(place, group, committed.get(place) ?? null));
-    for (const tries of grouped(group, ({ attempt }) => String(attempt)).values()) {
-      duplicates += tries.length - 1;
-      findings.push(...checkDuplicates(place, tries, losses));
+    for (const attempts of grouped(group, ({ attempt }) => String(attempt)).values()) {
+      duplicates += attempts.length - 1;
+      findings.push(...checkDuplicates(place, attempts, losses));
     }
   }
   return { findings, duplicates };
 }
 
-function checkBrought(
+function checkValues(
   run: RunDump,
   begins: ReadonlyMap<string, Begin>,
   ends: ReadonlyMap<string, Line<"end">>,
@@ -63,13 +63,13 @@ function checkBrought(
     const fits = begin?.run === run.id && begin.location === record.location && begin.attempt === record.attempts;
     if (fits && outcome === brought) return [];
     return [
-      { kind: "wrong", text: `run ${run.id}: no body brought what record ${record.seq} (${record.location}) keeps` },
+      { kind: "wrong", text: `run ${run.id}: no body returned the value of record ${record.seq} (${record.location})` },
     ];
   });
 }
 
-/** A try whose failure is recorded does not run again, and the next begins neither before that nor before its time. */
-function checkFailedTries(
+/** An attempt with a recorded failure is not repeated. The next attempt starts after that record and after its delay. */
+function checkFailedAttempts(
   run: RunDump,
   begins: ReadonlyMap<string, Begin>,
   places: ReadonlyMap<string, readonly Begin[]>,
@@ -82,19 +82,22 @@ function checkFailedTries(
       const name = `run ${run.id}: try ${begin.attempt} of ${record.location}`;
       if (begin.attempt <= record.attempts) {
         return begin.epoch > failed.epoch
-          ? [{ kind: "twice", text: `${name} began after try ${record.attempts} was committed as failed` }]
+          ? [{ kind: "twice", text: `${name} started after attempt ${record.attempts} was committed as failed` }]
           : [];
       }
       const early = begin.attempt === record.attempts + 1 && begin.at < Number(record.detail);
       if (begin.epoch >= failed.epoch && !early) return [];
       return [
-        { kind: "wrong", text: `${name} began before the failure of the one before was committed and its wait over` },
+        {
+          kind: "wrong",
+          text: `${name} started before the previous failure was committed, or before its delay had passed`,
+        },
       ];
     });
   });
 }
 
-/** In a chain every step waits for the one before; only what an ephemeral step brings is not waited for. */
+/** In a chain every step waits for the previous one, except after an ephemeral step. */
 function checkChain(
   run: RunDump,
   begins: ReadonlyMap<string, Begin>,
@@ -110,7 +113,7 @@ function checkChain(
       if (before === null || other.epoch >= before.epoch) continue;
       findings.push({
         kind: "wrong",
-        text: `run ${run.id}: ${begin.location} began before ${before.location} was committed`,
+        text: `run ${run.id}: ${begin.location} started before ${before.location} was committed`,
       });
     }
     before = record.location === "light" ? null : begin;
@@ -125,7 +128,7 @@ function checkAfterCommit(place: string, group: readonly Begin[], committed: Beg
       ? [
           {
             kind: "twice",
-            text: `${place} ran again (epoch ${begin.epoch}) after it was committed (${committed.epoch})`,
+            text: `${place} was executed again (epoch ${begin.epoch}) after its commit (epoch ${committed.epoch})`,
           },
         ]
       : [],
@@ -141,13 +144,13 @@ function checkDuplicates(
   return ordered.slice(1).flatMap((later, index): readonly Finding[] => {
     const earlier = ordered[index];
     if (earlier === undefined) return [];
-    // The one with the lower epoch may even begin later: by a process that was stopped and does not know yet.
+    // The body with the lower epoch may start later, in a process that was stopped and has not noticed its loss.
     const explained = (losses.get(earlier.process) ?? []).some(
       ({ from, until }) => from <= later.at && until >= earlier.at,
     );
     if (explained && later.epoch > earlier.epoch) return [];
     const epochs = `epochs ${earlier.epoch} and ${later.epoch}`;
-    const text = `${place}, try ${later.attempt}, began in ${earlier.process} and in ${later.process} (${epochs})`;
-    return [{ kind: "duplicate", text: `${text}, and the first had not lost it` }];
+    const text = `${place}, attempt ${later.attempt}, started in ${earlier.process} and in ${later.process} (${epochs})`;
+    return [{ kind: "duplicate", text: `${text}, although the first process had not lost the run` }];
   });
 }

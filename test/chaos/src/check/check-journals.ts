@@ -1,10 +1,10 @@
 import { type Evidence, type Finding, grouped, linesOf, type RecordDump, type RunDump } from "./evidence.ts";
 
-/** Journals are whole: each record once, none changed, none missing; children belong to the records that started them. */
+/** Journals are complete: each record once, none changed, none missing. Children belong to the records that started them. */
 export function checkJournals(evidence: Evidence): readonly Finding[] {
   return [
     ...evidence.runs.flatMap((run) => [...checkOrder(run), ...checkOnce(run), ...checkRetries(run)]),
-    ...checkHeard(evidence),
+    ...checkReported(evidence),
     ...checkChildren(evidence),
   ];
 }
@@ -17,20 +17,20 @@ function checkOrder(run: RunDump): readonly Finding[] {
   for (const record of run.records) {
     seq += 1;
     if (record.seq !== seq) {
-      findings.push({ kind: "lost", text: `run ${run.id}: record ${record.seq} stands where ${seq} has to` });
+      findings.push({ kind: "lost", text: `run ${run.id}: found record ${record.seq} at the position of ${seq}` });
       seq = record.seq;
     }
     if (record.at < at)
-      findings.push({ kind: "wrong", text: `run ${run.id}: record ${seq} is older than the one before` });
+      findings.push({ kind: "wrong", text: `run ${run.id}: record ${seq} is older than the previous record` });
     at = record.at;
     if (record.kind === "sleep" && record.at < record.startedAt + napMs) {
-      findings.push({ kind: "wrong", text: `run ${run.id}: the sleep at ${record.location} was over too early` });
+      findings.push({ kind: "wrong", text: `run ${run.id}: the sleep at ${record.location} ended too early` });
     }
   }
   return findings;
 }
 
-/** A location has one record that completes it. `child` completes what `spawn` started, at a location of its own. */
+/** A location has one completing record. A `child` record completes a `spawn` record at its own location. */
 function checkOnce(run: RunDump): readonly Finding[] {
   const completing = run.records.filter(({ kind }) => kind !== "retry");
   return [...grouped(completing, ({ location }) => location)].flatMap(([location, records]): readonly Finding[] =>
@@ -45,7 +45,7 @@ function checkOnce(run: RunDump): readonly Finding[] {
   );
 }
 
-/** Tries that failed are recorded as 1, 2, 3 …, and the one that completed the step follows them. */
+/** Failed attempts are recorded as 1, 2, 3 …, followed by the completing attempt. */
 function checkRetries(run: RunDump): readonly Finding[] {
   const tries = run.records.filter(({ kind }) => kind === "step" || kind === "retry");
   return [...grouped(tries, ({ location }) => location)].flatMap(([location, records]): readonly Finding[] => {
@@ -53,7 +53,7 @@ function checkRetries(run: RunDump): readonly Finding[] {
     const inOrder = attempts.every((attempt, index) => attempt === index + 1);
     const last = records.at(-1);
     if (inOrder && records.slice(0, -1).every(isRetry) && last !== undefined) return [];
-    return [{ kind: "wrong", text: `run ${run.id}: the tries at ${location} are recorded as ${attempts}` }];
+    return [{ kind: "wrong", text: `run ${run.id}: the attempts at ${location} are recorded as ${attempts}` }];
   });
 }
 
@@ -61,9 +61,9 @@ function isRetry({ kind }: RecordDump): boolean {
   return kind === "retry";
 }
 
-/** What a worker heard as committed is there and unchanged, unless its generation is over; and no two heard different things. */
-function checkHeard(evidence: Evidence): readonly Finding[] {
-  const heard = new Map<string, string>();
+/** A record that was reported as committed exists unchanged, unless its generation has ended. No two reports differ. */
+function checkReported(evidence: Evidence): readonly Finding[] {
+  const reported = new Map<string, string>();
   const there = new Map<string, string>();
   const base = new Map(evidence.runs.map((run) => [run.id, run.baseSeq]));
   for (const { id, records } of evidence.runs) {
@@ -72,16 +72,14 @@ function checkHeard(evidence: Evidence): readonly Finding[] {
   return linesOf(evidence, "record").flatMap(({ run, seq, location, digest }): readonly Finding[] => {
     const key = `${run} ${seq}`;
     const text = `${location} ${digest}`;
-    const before = heard.get(key) ?? text;
-    heard.set(key, text);
+    const before = reported.get(key) ?? text;
+    reported.set(key, text);
     if (before !== text) {
       return [{ kind: "twice", text: `run ${run}: record ${seq} was committed as ${before} and as ${text}` }];
     }
     const kept = seq <= (base.get(run) ?? 0) ? text : there.get(key);
     if (kept === text) return [];
-    return [
-      { kind: "lost", text: `run ${run}: record ${seq} (${text}) was committed, and it is ${kept ?? "not there"}` },
-    ];
+    return [{ kind: "lost", text: `run ${run}: record ${seq} (${text}) was committed, but is ${kept ?? "missing"}` }];
   });
 }
 
@@ -95,11 +93,11 @@ function checkChildren({ runs }: Evidence): readonly Finding[] {
   const orphans = children.flatMap(({ id, parent }): readonly Finding[] => {
     const records = byId.get(parent?.runId ?? "")?.records ?? [];
     const known = records.some(({ kind, detail }) => kind === "spawn" && detail === id);
-    return known ? [] : [{ kind: "wrong", text: `run ${id} is a child, and no record of its parent says so` }];
+    return known ? [] : [{ kind: "wrong", text: `run ${id} is a child, but no record of its parent started it` }];
   });
   const missing = runs.flatMap((run) =>
     run.records.flatMap(({ kind, detail }): readonly Finding[] =>
-      kind !== "spawn" || byId.has(detail ?? "") ? [] : [{ kind: "lost", text: `the child ${detail} is not there` }],
+      kind !== "spawn" || byId.has(detail ?? "") ? [] : [{ kind: "lost", text: `the child ${detail} does not exist` }],
     ),
   );
   return [...twice, ...orphans, ...missing];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Entry, Line } from "../entry.ts";
-import { NOTHING_TOLD } from "../load/inputs.ts";
-import { failureText, worth } from "../load/told.ts";
+import { EMPTY_OUTPUT } from "../load/inputs.ts";
+import { failureText, worth } from "../load/run-output.ts";
 import { check } from "./check.ts";
 import type { Evidence, Finding, LetterDump, RecordDump, RunDump } from "./evidence.ts";
 
@@ -9,7 +9,7 @@ const LEASE_MS = 1_000;
 
 type Begin = Extract<Entry, { kind: "begin" }>;
 
-/** Entries become lines of worker-1, unless they say whose they are. */
+/** Entries become lines of worker-1 unless they name a process. */
 function lines(entries: ReadonlyArray<Entry & { readonly process?: string }>): readonly Line[] {
   return entries.map((entry, index) => ({ process: "worker-1", ...entry, n: index + 1 }));
 }
@@ -31,7 +31,7 @@ function record(seq: number, changes: Partial<RecordDump> = {}): RecordDump {
   };
 }
 
-/** A run of the workflow with one step that counts. */
+/** A run of a workflow with one step. */
 function run(changes: Partial<RunDump> = {}): RunDump {
   return {
     id: "r",
@@ -77,7 +77,7 @@ function evidence(changes: Partial<Evidence> = {}): Evidence {
     lines: lines([START, begin(), end()]),
     runs: [run()],
     letters: [],
-    books: [],
+    transactionRows: [],
     integrity: ["ok"],
     leaseMs: LEASE_MS,
     ...changes,
@@ -88,12 +88,12 @@ function kinds(changes: Partial<Evidence>): ReadonlyArray<Finding["kind"]> {
   return check(evidence(changes)).findings.map(({ kind }) => kind);
 }
 
-test("a run that went well has no findings", () => {
+test("a correct run has no findings", () => {
   expect(check(evidence()).findings).toEqual([]);
 });
 
 describe("calls", () => {
-  test("a start that was acknowledged and is not there is lost", () => {
+  test("an acknowledged start without a run is lost", () => {
     expect(kinds({ runs: [], lines: lines([START]) })).toEqual(["lost"]);
   });
 
@@ -109,17 +109,17 @@ describe("calls", () => {
     expect(kinds({ runs: [run({ output: { value: -5, bodies: ["b1"], received: [] } })] })).toEqual(["wrong"]);
   });
 
-  test("a client that was told of another end than the run's is wrong", () => {
-    const told: Entry = { kind: "result", run: "r", status: "cancelled", output: null };
-    expect(kinds({ lines: lines([START, begin(), end(), told]) })).toEqual(["wrong"]);
+  test("a result that differs from the run's end is wrong", () => {
+    const output: Entry = { kind: "result", run: "r", status: "cancelled", output: null };
+    expect(kinds({ lines: lines([START, begin(), end(), output]) })).toEqual(["wrong"]);
   });
 
-  test("a cancel that was acknowledged and did not end the run is lost", () => {
+  test("an acknowledged cancel that did not end the run is lost", () => {
     const cancel: Entry = { kind: "acked", action: { kind: "cancel", run: "r" }, answer: "cancelled" };
     expect(kinds({ lines: lines([START, begin(), end(), cancel]) })).toEqual(["lost"]);
   });
 
-  test("a run that was cancelled by nobody is wrong", () => {
+  test("a cancelled run without a cancel request is wrong", () => {
     expect(kinds({ runs: [run({ status: "cancelled", output: undefined })] })).toEqual(["wrong"]);
   });
 });
@@ -135,30 +135,30 @@ describe("journals", () => {
     expect(kinds({ runs: [run({ records })] })).toContain("twice");
   });
 
-  test("a record that a worker heard as committed and that is gone is lost", () => {
+  test("a record that was reported as committed and is missing is lost", () => {
     const heard: Entry = { kind: "record", run: "r", seq: 2, location: "sleep", record: "sleep", digest: "d2" };
     expect(kinds({ lines: lines([START, begin(), end(), heard]) })).toEqual(["lost"]);
   });
 
-  test("a record that two workers heard as committed, each with another text, is committed twice", () => {
+  test("a record that two workers reported with different contents is committed twice", () => {
     const heard = (digest: string): Entry => {
       return { kind: "record", run: "r", seq: 1, location: "first", record: "step", digest };
     };
     expect(kinds({ lines: lines([START, begin(), end(), heard("d1"), heard("d9")]) })).toEqual(["twice"]);
   });
 
-  test("records of a generation that is over need not be there", () => {
+  test("records of an ended generation may be missing", () => {
     const heard: Entry = { kind: "record", run: "r", seq: 1, location: "turn-0", record: "step", digest: "d0" };
     const continued = run({ generation: 1, baseSeq: 1, records: [record(2)] });
     expect(kinds({ runs: [continued], lines: lines([START, begin(), end(), heard]) })).toEqual([]);
   });
 
-  test("a sleep that was over too early is wrong", () => {
+  test("a sleep that ended too early is wrong", () => {
     const nap = record(2, { location: "sleep", kind: "sleep", value: undefined, startedAt: 200, at: 205 });
     expect(kinds({ runs: [run({ records: [record(1), nap] })] })).toEqual(["wrong"]);
   });
 
-  test("two children at one location are a child that was started twice", () => {
+  test("two children at one location count as started twice", () => {
     const spawn = record(2, { location: "child", kind: "spawn", value: "r//child", detail: "r//child" });
     const parent = { runId: "r", location: "child" };
     const child = { parent, status: "cancelled", output: undefined, records: [] } as const;
@@ -167,7 +167,7 @@ describe("journals", () => {
     expect(kinds({ runs: [...runs, run({ ...child, id: "r//child2" })] })).toContain("twice");
   });
 
-  test("a child that was recorded and is not there is lost", () => {
+  test("a recorded child that does not exist is lost", () => {
     const spawn = record(2, { location: "child", kind: "spawn", value: "r//child", detail: "r//child" });
     expect(kinds({ runs: [run({ records: [record(1), spawn] })] })).toEqual(["lost"]);
   });
@@ -178,50 +178,50 @@ describe("bodies", () => {
     ...begin({ body: "b2", epoch: 2, at: 2_000, ...changes }),
     process: "worker-2",
   });
-  const beat = (sentAt: number, alive = true): Entry => ({ kind: "beat", sentAt, at: sentAt + 2, alive });
+  const heartbeat = (sentAt: number, alive = true): Entry => ({ kind: "heartbeat", sentAt, at: sentAt + 2, alive });
   const byTheSecond = run({
     output: { value: worth("r", "first"), bodies: ["b2"], received: [] },
     records: [record(1, { value: { value: worth("r", "first"), body: "b2" } })],
   });
 
-  test("a duplicate whose process did not renew its lease is explained, and counted", () => {
+  test("a duplicate after an expired lease is no finding, but is counted", () => {
     const verdict = check(
-      evidence({ runs: [byTheSecond], lines: lines([START, beat(50), begin(), again(), end("b2")]) }),
+      evidence({ runs: [byTheSecond], lines: lines([START, heartbeat(50), begin(), again(), end("b2")]) }),
     );
     expect(verdict.findings).toEqual([]);
     expect(verdict.duplicates).toBe(1);
   });
 
-  test("a duplicate whose process lived on is not explained", () => {
-    const beats = [50, 400, 800, 1_200, 1_600, 2_000].map((at) => beat(at));
-    expect(kinds({ runs: [byTheSecond], lines: lines([START, ...beats, begin(), again(), end("b2")]) })).toEqual([
+  test("a duplicate without an expired lease is a finding", () => {
+    const heartbeats = [50, 400, 800, 1_200, 1_600, 2_000].map((at) => heartbeat(at));
+    expect(kinds({ runs: [byTheSecond], lines: lines([START, ...heartbeats, begin(), again(), end("b2")]) })).toEqual([
       "duplicate",
     ]);
   });
 
-  test("a lapse that was over before the body began explains nothing", () => {
-    const beats = [beat(50), beat(1_900, false), beat(2_100), beat(2_500), beat(2_900)];
+  test("a duplicate is a finding if the lease expired before the first body started", () => {
+    const heartbeats = [heartbeat(50), heartbeat(1_900, false), heartbeat(2_100), heartbeat(2_500), heartbeat(2_900)];
     const late = [begin({ at: 1_950 }), again({ at: 2_600 }), end("b2")];
-    expect(kinds({ runs: [byTheSecond], lines: lines([START, ...beats, ...late]) })).toEqual(["duplicate"]);
+    expect(kinds({ runs: [byTheSecond], lines: lines([START, ...heartbeats, ...late]) })).toEqual(["duplicate"]);
   });
 
-  test("a duplicate under the same epoch is never explained", () => {
-    const entries = [START, beat(50), begin(), again({ epoch: 1 }), end("b2")];
+  test("a duplicate with the same epoch is always a finding", () => {
+    const entries = [START, heartbeat(50), begin(), again({ epoch: 1 }), end("b2")];
     expect(kinds({ runs: [byTheSecond], lines: lines(entries) })).toEqual(["duplicate"]);
   });
 
-  test("a process that was asked to end may leave work behind", () => {
-    const beats = [50, 400, 800, 1_200, 1_600, 2_000].map((at) => beat(at));
+  test("a duplicate after a shutdown is no finding", () => {
+    const heartbeats = [50, 400, 800, 1_200, 1_600, 2_000].map((at) => heartbeat(at));
     const asked: Entry = { kind: "signal", signal: "SIGTERM", at: 500 };
-    const entries = [START, ...beats, begin(), asked, again(), end("b2")];
+    const entries = [START, ...heartbeats, begin(), asked, again(), end("b2")];
     expect(kinds({ runs: [byTheSecond], lines: lines(entries) })).toEqual([]);
   });
 
-  test("a body that begins under a higher epoch than the one that committed it has run after its commit", () => {
-    expect(kinds({ lines: lines([START, beat(50), begin(), end(), again()]) })).toEqual(["twice"]);
+  test("a body with a higher epoch than its commit counts as executed twice", () => {
+    expect(kinds({ lines: lines([START, heartbeat(50), begin(), end(), again()]) })).toEqual(["twice"]);
   });
 
-  test("a record that no body brought is wrong", () => {
+  test("a record without a body is wrong", () => {
     expect(kinds({ lines: lines([START, begin()]) })).toEqual(["wrong"]);
     expect(kinds({ lines: lines([START]) })).toEqual(["wrong"]);
   });
@@ -235,21 +235,21 @@ describe("bodies", () => {
     };
   };
 
-  test("a try that follows a recorded failure in its time is well", () => {
+  test("an attempt after a recorded failure and its delay is no finding", () => {
     expect(kinds(failed(600, {}))).toEqual([]);
   });
 
-  test("a try that does not wait its time is wrong", () => {
+  test("an attempt before its delay has passed is wrong", () => {
     expect(kinds(failed(601, {}))).toEqual(["wrong"]);
   });
 
-  test("a try that runs again after its failure was committed is committed twice", () => {
+  test("an attempt that is repeated after its failure was committed is committed twice", () => {
     const { runs = [], lines: before = [] } = failed(600, { epoch: 2 });
     const stray = { ...begin({ body: "b7", epoch: 2, at: 2_000 }), process: "worker-2", n: 9 };
     expect(kinds({ runs, lines: [...before, stray] })).toContain("twice");
   });
 
-  test("a step of a chain that began before the one before it was committed is wrong", () => {
+  test("a step of a chain that starts before the previous step is committed is wrong", () => {
     const salt = "r";
     const names = ["s0", "s1", "light", "last"];
     const value = names.reduce((sum, name) => sum + worth(salt, name), 0);
@@ -288,32 +288,32 @@ describe("messages and events", () => {
       output: undefined,
       records: ids.map((id, index) => listened(index + 1, id)),
     });
-  const parcels = (ids: readonly string[], entries: readonly Entry[], letters: readonly LetterDump[] = []) =>
+  const findingsOf = (ids: readonly string[], entries: readonly Entry[], letters: readonly LetterDump[] = []) =>
     kinds({ runs: [mailbox(ids)], lines: lines(entries), letters }).filter((kind) => kind !== "wrong");
 
-  test("a message that was acknowledged and received is well", () => {
-    expect(parcels(["c.note.0"], [sent(0), acked(0)])).toEqual([]);
+  test("an acknowledged and received message is no finding", () => {
+    expect(findingsOf(["c.note.0"], [sent(0), acked(0)])).toEqual([]);
   });
 
-  test("a message that was acknowledged and that nobody has is lost", () => {
-    expect(parcels([], [sent(0), acked(0)])).toEqual(["lost"]);
+  test("an acknowledged message that no run received is lost", () => {
+    expect(findingsOf([], [sent(0), acked(0)])).toEqual(["lost"]);
   });
 
-  test("a message whose sender was never answered may be lost", () => {
-    expect(parcels([], [sent(0)])).toEqual([]);
+  test("a message without an answer may be lost", () => {
+    expect(findingsOf([], [sent(0)])).toEqual([]);
   });
 
   test("a message that is a dead letter is not lost", () => {
-    expect(parcels([], [sent(0), acked(0)], [{ kind: "message", target: "m", id: "c.note.0" }])).toEqual([]);
+    expect(findingsOf([], [sent(0), acked(0)], [{ kind: "message", target: "m", id: "c.note.0" }])).toEqual([]);
   });
 
-  test("a message that was received and is a dead letter too is there twice", () => {
+  test("a received message that is also a dead letter counts twice", () => {
     const letters = [{ kind: "message", target: "m", id: "c.note.0" }] as const;
-    expect(parcels(["c.note.0"], [sent(0), acked(0)], letters)).toEqual(["twice"]);
+    expect(findingsOf(["c.note.0"], [sent(0), acked(0)], letters)).toEqual(["twice"]);
   });
 
-  test("a message that was received twice is there twice", () => {
-    expect(parcels(["c.note.0", "c.note.0"], [sent(0), acked(0)])).toEqual(["twice"]);
+  test("a message that was received twice counts twice", () => {
+    expect(findingsOf(["c.note.0", "c.note.0"], [sent(0), acked(0)])).toEqual(["twice"]);
   });
 
   const texts = (ids: readonly string[], entries: readonly Entry[]): string => {
@@ -321,21 +321,21 @@ describe("messages and events", () => {
     return findings.map(({ text }) => text).join("\n");
   };
 
-  test("messages of one sender that were received in another order are wrong", () => {
+  test("messages of one sender in another order are wrong", () => {
     const entries = [sent(0), acked(0), sent(1), acked(1)];
     expect(texts(["c.note.1", "c.note.0"], entries)).toContain("received c.note.0 after c.note.1");
     expect(texts(["c.note.0", "c.note.1"], entries)).not.toContain("after");
   });
 
-  test("a message that nobody sent is wrong", () => {
-    expect(texts(["c.note.5"], [])).toContain("nobody sent it");
+  test("a received message that was not sent is wrong", () => {
+    expect(texts(["c.note.5"], [])).toContain("was not sent");
   });
 
-  test("a target that is said not to be there is wrong", () => {
+  test("the answer targetNotFound is wrong", () => {
     expect(texts([], [sent(0), acked(0, "targetNotFound")])).toContain("was answered with targetNotFound");
   });
 
-  test("an event that all get may be with several runs, once each", () => {
+  test("an event for all waiters may be received once by each run", () => {
     const action = { kind: "emit", topic: "c-bell", id: "c.c-bell.0", consume: "all" } as const;
     const entries: readonly Entry[] = [
       { kind: "sent", action },
@@ -354,49 +354,49 @@ describe("processes", () => {
   const signal = (name: NodeJS.Signals): Entry => ({ kind: "signal", signal: name, at: 500 });
   const ends = (...entries: readonly Entry[]) => kinds({ lines: lines([START, begin(), end(), ...entries]) });
 
-  test("a process that was killed, or ended well when asked, is well", () => {
+  test("a killed process, or one that exited with 0 when requested, is no finding", () => {
     expect(ends(signal("SIGKILL"), exit(null, true))).toEqual([]);
     expect(ends(signal("SIGTERM"), exit(0, true))).toEqual([]);
   });
 
-  test("a process that ended by itself is wrong", () => {
+  test("a process that exited by itself is wrong", () => {
     expect(ends(exit(1, false))).toEqual(["wrong"]);
   });
 
-  test("a process that was asked to end and did so with a code is wrong", () => {
+  test("a requested exit with a code other than 0 is wrong", () => {
     expect(ends(signal("SIGTERM"), exit(1, true))).toEqual(["wrong"]);
   });
 
-  test("an engine that broke is wrong", () => {
+  test("a broken engine is wrong", () => {
     expect(ends({ kind: "broken", text: "assertion" })).toEqual(["wrong"]);
   });
 
-  test("a database file that is not sound is wrong", () => {
+  test("a corrupt database file is wrong", () => {
     expect(kinds({ integrity: ["row 5 missing from index"] })).toEqual(["wrong"]);
   });
 });
 
-test("the figures count what there was", () => {
-  const { figures } = check(evidence({ runs: [run({ output: { ...NOTHING_TOLD, value: worth("r", "first") } })] }));
+test("the figures count runs, records, bodies and messages", () => {
+  const { figures } = check(evidence({ runs: [run({ output: { ...EMPTY_OUTPUT, value: worth("r", "first") } })] }));
   expect(figures).toMatchObject({ runs: 1, records: 1, bodies: 1, received: 0, letters: 0, continued: 0 });
 });
 
-describe("what transactions wrote", () => {
+describe("rows of transactions", () => {
   const wrote = record(2, { kind: "transaction", location: "line-0", value: "b7" });
   const took = record(3, { kind: "transaction", location: "line-2", outcome: "failed", value: undefined });
   const line = { run: "r", location: "line-0", body: "b7" };
-  const kindsOf = (books: Evidence["books"]): readonly string[] => {
+  const kindsOf = (transactionRows: Evidence["transactionRows"]): readonly string[] => {
     const { records } = run();
-    return check(evidence({ runs: [run({ records: [...records, wrote, took] })], books })).findings.map(
+    return check(evidence({ runs: [run({ records: [...records, wrote, took] })], transactionRows })).findings.map(
       ({ kind }) => kind,
     );
   };
 
-  test("is there once for each record", () => expect(kindsOf([line])).toEqual([]));
-  test("is missed when it is not there", () => expect(kindsOf([])).toEqual(["lost"]));
-  test("is noticed when it is there twice", () => expect(kindsOf([line, line])).toEqual(["twice"]));
-  test("is noticed when another call of the body wrote it", () =>
+  test("one row for each record of a transaction is no finding", () => expect(kindsOf([line])).toEqual([]));
+  test("a missing row of a transaction is lost", () => expect(kindsOf([])).toEqual(["lost"]));
+  test("a row that a transaction wrote twice is found", () => expect(kindsOf([line, line])).toEqual(["twice"]));
+  test("a row from another call of the transaction body is wrong", () =>
     expect(kindsOf([{ ...line, body: "b8" }])).toEqual(["wrong"]));
-  test("is noticed when it was to be taken back, or has no record", () =>
+  test("a row of a failed transaction, or without a record, is found", () =>
     expect(kindsOf([line, { ...line, location: "line-2" }, { ...line, run: "none" }])).toEqual(["twice", "twice"]));
 });

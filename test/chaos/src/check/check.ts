@@ -1,12 +1,12 @@
 import { checkBodies } from "./check-bodies.ts";
-import { checkBooks } from "./check-books.ts";
 import { checkCalls } from "./check-calls.ts";
 import { checkJournals } from "./check-journals.ts";
-import { checkParcels } from "./check-parcels.ts";
+import { checkPosts } from "./check-posts.ts";
 import { checkProcesses } from "./check-processes.ts";
+import { checkTransactionRows } from "./check-transaction-rows.ts";
 import { type Evidence, type Finding, linesOf } from "./evidence.ts";
 import { type Recovery, recoveryOf } from "./recovery.ts";
-import { receivedBy } from "./telling.ts";
+import { receivedBy } from "./run-evidence.ts";
 
 export interface Verdict {
   readonly findings: readonly Finding[];
@@ -15,16 +15,16 @@ export interface Verdict {
     readonly runs: number;
     readonly records: number;
     readonly bodies: number;
-    readonly books: number;
+    readonly transactionRows: number;
     readonly received: number;
     readonly letters: number;
     readonly continued: number;
-    readonly lapses: number;
+    readonly expiredLeases: number;
     readonly recovery: Recovery;
   };
 }
 
-/** Pure: joins what was said while it happened with what the database holds. */
+/** Pure: compares the reports of the processes with the contents of the database. */
 export function check(evidence: Evidence): Verdict {
   const bodies = checkBodies(evidence);
   const { runs } = evidence;
@@ -33,29 +33,29 @@ export function check(evidence: Evidence): Verdict {
       ...checkCalls(evidence),
       ...checkJournals(evidence),
       ...bodies.findings,
-      ...checkParcels(evidence),
+      ...checkPosts(evidence),
       ...checkProcesses(evidence),
-      ...checkBooks(evidence),
+      ...checkTransactionRows(evidence),
     ],
     duplicates: bodies.duplicates,
     figures: {
       runs: runs.length,
       records: total(runs.map((run) => run.records.length)),
       bodies: linesOf(evidence, "begin").length,
-      books: evidence.books.length,
+      transactionRows: evidence.transactionRows.length,
       received: total(runs.map((run) => receivedBy(run).length)),
       letters: evidence.letters.length,
       continued: total(runs.map((run) => run.generation)),
-      lapses: lapses(evidence),
+      expiredLeases: expiredLeases(evidence),
       recovery: recoveryOf(evidence.lines),
     },
   };
 }
 
-/** How often a worker was told that others took it for dead. Its first heartbeat, which registers it, says so too. */
-function lapses(evidence: Evidence): number {
-  const beats = linesOf(evidence, "beat");
-  return beats.filter(({ alive }) => !alive).length - new Set(beats.map(({ process }) => process)).size;
+/** The number of expired leases that workers were notified of. The first heartbeat of a worker also returns alive=false. */
+function expiredLeases(evidence: Evidence): number {
+  const heartbeats = linesOf(evidence, "heartbeat");
+  return heartbeats.filter(({ alive }) => !alive).length - new Set(heartbeats.map(({ process }) => process)).size;
 }
 
 function total(numbers: readonly number[]): number {

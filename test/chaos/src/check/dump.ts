@@ -1,14 +1,14 @@
 import { createEngine, type Engine, type RecordView, type RunSummary, type Store } from "pawl";
 import { type Inspected, inspectedAt } from "../database.ts";
 import { digestOf } from "../digest.ts";
-import type { Parcel } from "../load/told.ts";
+import type { PostValue } from "../load/run-output.ts";
 import type { Evidence, LetterDump, RecordDump, RunDump } from "./evidence.ts";
 
-export type Dump = Pick<Evidence, "runs" | "letters" | "books" | "integrity">;
+export type Dump = Pick<Evidence, "runs" | "letters" | "transactionRows" | "integrity">;
 
 const PAGE = 500;
 
-/** Reads a database from outside, as any client could. */
+/** Reads a database through the public API. */
 export class Inspector {
   readonly #inspected: Inspected;
   readonly #store: Store;
@@ -37,7 +37,7 @@ export class Inspector {
     return {
       runs,
       letters: await this.#letters(),
-      books: await this.#inspected.books(),
+      transactionRows: await this.#inspected.transactionRows(),
       integrity: this.#inspected.integrity(),
     };
   }
@@ -83,7 +83,7 @@ export class Inspector {
     let cursor: string | null = null;
     do {
       const page = await this.#engine.deadLetters.list({ limit: PAGE, ...(cursor === null ? {} : { cursor }) });
-      for (const { kind, target, value } of page.items) all.push({ kind, target, id: (value as Parcel).id });
+      for (const { kind, target, value } of page.items) all.push({ kind, target, id: (value as PostValue).id });
       cursor = page.cursor;
     } while (cursor !== null);
     return all;

@@ -1,6 +1,6 @@
 import type { Outcome, RecordKind, Status } from "pawl";
 import type { Line } from "../entry.ts";
-import type { BookLine } from "../load/books.ts";
+import type { TransactionRow } from "../load/transaction-rows.ts";
 
 export interface RecordDump {
   readonly seq: number;
@@ -33,25 +33,25 @@ export interface RunDump {
 export interface LetterDump {
   readonly kind: "message" | "event";
   readonly target: string;
-  /** The id that the sender gave it. */
+  /** The id from the sender. */
   readonly id: string;
 }
 
-/** Everything that a verdict rests on: what processes said while it happened, and what the database holds when all is over. */
+/** The input of the checks: the reports of the processes, and the contents of the database at the end. */
 export interface Evidence {
   readonly lines: readonly Line[];
   readonly runs: readonly RunDump[];
   readonly letters: readonly LetterDump[];
-  /** What transactions have written. */
-  readonly books: readonly BookLine[];
-  /** What the database says of its own file; `ok` when it is sound. */
+  /** The rows that transactions have written. */
+  readonly transactionRows: readonly TransactionRow[];
+  /** The result of the database's integrity check; `ok` if there are no errors. */
   readonly integrity: readonly string[];
   readonly leaseMs: number;
 }
 
 /**
- * What must not be. `lost`: something acknowledged is not there. `twice`: something is there more than once.
- * `duplicate`: a body ran again and no loss of its owner explains it. `wrong`: anything else.
+ * A violation. `lost`: something acknowledged is missing. `twice`: something exists more than once.
+ * `duplicate`: a body was executed again although its process had not lost the run. `wrong`: anything else.
  */
 export interface Finding {
   readonly kind: "lost" | "twice" | "duplicate" | "wrong";
@@ -67,7 +67,7 @@ export function isTerminal(status: Status): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-/** Puts items into lists by a key. */
+/** Groups items by a key. */
 export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>();
   for (const item of items) {

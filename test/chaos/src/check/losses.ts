@@ -4,26 +4,25 @@ import { type Evidence, grouped, linesOf } from "./evidence.ts";
 export interface Loss {
   readonly from: number;
   readonly until: number;
-  readonly why: "lapse" | "shutdown";
+  readonly why: "expired" | "shutdown";
 }
 
 /**
- * When each process may have lost its runs: from the end of a lease that it did not renew until it hears of it, and from the
- * moment it is asked to end. A process that was killed or stopped renews nothing, so no signal is looked at: whatever the
- * reason, without a lapse a worker owns what it owns.
+ * The times in which each process may have lost its runs: from the expiry of its lease until it is notified, and from its shutdown
+ * on. Kills and stops need no entry, because such a process does not renew its lease. A worker with a valid lease owns its runs.
  *
- * A lease runs from the store's clock in the middle of a heartbeat. The time before the call is taken, so that a lapse begins
- * here no later than it did; all processes share one machine's clock.
+ * A lease starts at the store's time during a heartbeat. The time before the call is used here, so that a loss starts no later than
+ * it did. All processes share the host's clock.
  */
 export function lossesByProcess(evidence: Evidence): ReadonlyMap<string, readonly Loss[]> {
   const losses = new Map<string, Loss[]>();
-  for (const [process, beats] of grouped(linesOf(evidence, "beat"), (line) => line.process)) {
+  for (const [process, heartbeats] of grouped(linesOf(evidence, "heartbeat"), (line) => line.process)) {
     losses.set(
       process,
-      beats.flatMap((beat, index): readonly Loss[] => {
-        const from = beat.sentAt + evidence.leaseMs;
-        const until = beats[index + 1]?.at ?? Number.POSITIVE_INFINITY;
-        return from <= until ? [{ from, until, why: "lapse" }] : [];
+      heartbeats.flatMap((heartbeat, index): readonly Loss[] => {
+        const from = heartbeat.sentAt + evidence.leaseMs;
+        const until = heartbeats[index + 1]?.at ?? Number.POSITIVE_INFINITY;
+        return from <= until ? [{ from, until, why: "expired" }] : [];
       }),
     );
   }

@@ -10,7 +10,7 @@ function begin(run: string, body: string, at: number): Entry {
   return { kind: "begin", body, run, round: 0, location: "s", attempt: 1, epoch: 1, at };
 }
 
-test("the time from a kill in the middle of a body until another worker begins one of that run", () => {
+test("recovery is the time from a kill during a body until another worker starts a body of that run", () => {
   const kill: Entry = { kind: "signal", signal: "SIGKILL", at: 100 };
   const recovery = recoveryOf(
     lines(
@@ -27,6 +27,6 @@ test("the time from a kill in the middle of a body until another worker begins o
   expect(recovery).toEqual({ count: 1, p50: 1_300, p99: 1_300, most: 1_300 });
 });
 
-test("nothing that was killed took no time", () => {
+test("recovery is 0 without kills", () => {
   expect(recoveryOf([])).toEqual({ count: 0, p50: 0, p99: 0, most: 0 });
 });

@@ -1,7 +1,7 @@
 import type { Line } from "../entry.ts";
 import { grouped } from "./evidence.ts";
 
-/** How long runs rested because their worker was gone, in ms. */
+/** How long runs made no progress after a kill of their worker, in ms. */
 export interface Recovery {
   readonly count: number;
   readonly p50: number;
@@ -9,7 +9,7 @@ export interface Recovery {
   readonly most: number;
 }
 
-/** From the kill of a worker in the middle of a body until another begins the next body of that run. */
+/** Measures from the kill of a worker during a body until another worker starts the next body of that run. */
 export function recoveryOf(lines: readonly Line[]): Recovery {
   const begins = lines.filter((line): line is Line<"begin"> => line.kind === "begin");
   const ends = new Set(lines.flatMap((line) => (line.kind === "end" ? [line.body] : [])));

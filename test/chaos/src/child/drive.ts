@@ -3,15 +3,20 @@ import type { AnyWorkflow, Engine } from "pawl";
 import type { Action, CallAction, Scenario } from "../load/scenario.ts";
 import type { ParentLink } from "./parent-link.ts";
 
-/** How long a client waits before it asks for work, or repeats a call that failed. */
-const AGAIN_MS = 100;
-/** Codes of errors after which the same call may be made again; a broken engine has told of itself. */
-const KNOWN: ReadonlySet<string> = new Set(["STORE_UNAVAILABLE", "STORE_BUSY", "ENGINE_STOPPED", "ENGINE_BROKEN"]);
+/** How long a client waits before it requests a scenario again, or repeats a failed call. */
+const RETRY_MS = 100;
+/** Codes of errors after which the call may be repeated. A broken engine is reported separately. */
+const RETRIED_CODES: ReadonlySet<string> = new Set([
+  "STORE_UNAVAILABLE",
+  "STORE_BUSY",
+  "ENGINE_STOPPED",
+  "ENGINE_BROKEN",
+]);
 
 /**
- * Does what scenarios say, each call logged before and after. A call whose outcome is unknown is repeated with the same id.
+ * Executes scenarios. Each call is reported before and after it. A call with an unknown outcome is repeated with the same id.
  *
- * 1. The calls of a scenario are made one after the other: the next when the one before is answered.
+ * 1. The calls of a scenario are made one after the other, each after the answer to the previous one.
  */
 export class Driver {
   readonly #engine: Engine;
@@ -25,7 +30,7 @@ export class Driver {
     this.#link = link;
   }
 
-  /** Takes scenarios, so many at a time, until it is stopped. */
+  /** Executes up to `lanes` scenarios at a time until it is stopped. */
   start(lanes: number): void {
     for (let lane = 0; lane < lanes; lane += 1) void this.#lane();
   }
@@ -37,23 +42,23 @@ export class Driver {
   async #lane(): Promise<void> {
     while (!this.#stopped) {
       const scenario = await this.#link.next();
-      if (scenario === null) await delay(AGAIN_MS);
+      if (scenario === null) await delay(RETRY_MS);
       else if (await this.#drive(scenario)) this.#link.driven(scenario.index);
     }
   }
 
-  /** False: stopped on the way. */
+  /** False if it was stopped before the end. */
   async #drive({ actions }: Scenario): Promise<boolean> {
     for (const action of actions) {
       while (!(await this.#tried(action))) {
         if (this.#stopped) return false;
-        await delay(AGAIN_MS);
+        await delay(RETRY_MS);
       }
     }
     return true;
   }
 
-  /** False: it failed, and what came of it is not known. */
+  /** False if it failed with an unknown outcome. */
   async #tried(action: Action): Promise<boolean> {
     if (this.#stopped) return false;
     try {
@@ -61,7 +66,7 @@ export class Driver {
       return true;
     } catch (error) {
       const { code, stack } = error as { readonly code?: unknown; readonly stack?: string };
-      if (!KNOWN.has(String(code))) {
+      if (!RETRIED_CODES.has(String(code))) {
         this.#link.note({ kind: "broken", text: `${action.kind} threw: ${stack ?? String(error)}` });
       }
       return false;
@@ -90,7 +95,7 @@ export class Driver {
     switch (action.kind) {
       case "start": {
         const workflow = this.#workflows.get(action.workflow);
-        if (workflow === undefined) throw new Error(`there is no workflow ${action.workflow}`);
+        if (workflow === undefined) throw new Error(`workflow ${action.workflow} not found`);
         await this.#engine.start(workflow, action.input, { id: action.run });
         return "started";
       }

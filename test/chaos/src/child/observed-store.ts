@@ -1,7 +1,7 @@
 import type { Store } from "pawl";
 import type { Entry } from "../entry.ts";
 
-/** A store that tells what a checker needs and the engine does not say: under which epoch runs are loaded, and each heartbeat. */
+/** A store that also reports the epoch of each loaded run, and each heartbeat. The engine does not report these. */
 export interface ObservedStore {
   readonly store: Store;
   epochOf(runId: string): number;
@@ -11,7 +11,7 @@ export function observedStore(store: Store, note: (entry: Entry) => void, now: (
   const epochs = new Map<string, number>();
   const observed: Pick<Store, "commit" | "load" | "heartbeat"> = {
     async commit(batch) {
-      // A run that this worker creates for itself is never loaded; its first epoch is 1.
+      // A run that this worker created is not loaded; its first epoch is 1.
       for (const each of batch) if (each.kind === "create" && each.run.owner !== null) epochs.set(each.run.id, 1);
       return await store.commit(batch);
     },
@@ -23,7 +23,7 @@ export function observedStore(store: Store, note: (entry: Entry) => void, now: (
     async heartbeat(worker, leaseMs, workflows) {
       const sentAt = now();
       const answer = await store.heartbeat(worker, leaseMs, workflows);
-      note({ kind: "beat", sentAt, at: now(), alive: answer.alive });
+      note({ kind: "heartbeat", sentAt, at: now(), alive: answer.alive });
       return answer;
     },
   };

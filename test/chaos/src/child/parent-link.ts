@@ -1,11 +1,11 @@
+import type { ToChild, ToParent } from "../child-messages.ts";
 import type { Entry } from "../entry.ts";
 import type { Scenario } from "../load/scenario.ts";
-import type { ToChild, ToParent } from "../wire.ts";
 
-/** Ends the process when its parent is gone: nobody else would. */
+/** The exit code of a process whose parent has exited. */
 const ORPHANED = 3;
 
-/** A child's way to the ledger and to its work, both kept by the parent. After `close` nothing is answered any more. */
+/** A child's connection to its parent, which has the ledger and the scenarios. After `close` no request is answered. */
 export class ParentLink {
   readonly #kept = new Map<number, () => void>();
   readonly #asking: Array<(scenario: Scenario | null) => void> = [];
@@ -13,7 +13,7 @@ export class ParentLink {
   #closed = false;
 
   constructor() {
-    process.on("message", (message) => this.#hear(message as ToChild));
+    process.on("message", (message) => this.#receive(message as ToChild));
     process.on("disconnect", () => {
       if (!this.#closed) process.exit(ORPHANED);
     });
@@ -23,7 +23,7 @@ export class ParentLink {
     this.#tell({ kind: "ready" });
   }
 
-  /** Resolves when the ledger has it on its disk. */
+  /** Resolves when the entry is durable. */
   append(entry: Entry): Promise<void> {
     return new Promise((kept) => {
       this.#number += 1;
@@ -32,7 +32,7 @@ export class ParentLink {
     });
   }
 
-  /** As `append`, for those who don't wait. */
+  /** As `append`, without waiting. */
   note(entry: Entry): void {
     this.#tell({ kind: "entry", entry, number: null });
   }
@@ -57,7 +57,7 @@ export class ParentLink {
     if (!this.#closed && process.connected) process.send?.(message);
   }
 
-  #hear(message: ToChild): void {
+  #receive(message: ToChild): void {
     switch (message.kind) {
       case "kept":
         this.#kept.get(message.number)?.();

@@ -10,12 +10,12 @@ import { Driver } from "./drive.ts";
 import { type ObservedStore, observedStore } from "./observed-store.ts";
 import { ParentLink } from "./parent-link.ts";
 
-/** Worker or client, its name, the folder, the database's address, how many scenarios it drives at a time, and its lease in ms. */
+/** Worker or client, its name, the folder, the address of the database, the number of parallel scenarios, and the lease in ms. */
 const [role = "worker", name = "", folder = ".", address = "", lanes = "0", leaseMs = "1000"] = process.argv.slice(2);
 const now = (): number => Date.now();
-/** How often a server that is down is tried, and how far apart. */
-const OPEN_TRIES = 100;
-const AGAIN_MS = 100;
+/** Attempts to connect to a server that is down, and the time between them. */
+const OPEN_ATTEMPTS_MAX = 100;
+const RETRY_MS = 100;
 
 const log: Log = (level, text, fields) => {
   if (level === "debug" || level === "info") return;
@@ -34,14 +34,14 @@ function report(engine: Engine, link: ParentLink): void {
   });
 }
 
-/** A server that is down when a process starts is waited for. An engine that can't begin closes its store: each try has another. */
+/** Waits for a server that is down. createEngine closes its store when it fails, so each attempt creates another store. */
 async function opened(connect: () => Store, options: Omit<EngineOptions, "store">): Promise<Engine> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await createEngine({ ...options, store: connect() });
     } catch (error) {
-      if (!(error instanceof StoreError) || tries === OPEN_TRIES) throw error;
-      await delay(AGAIN_MS);
+      if (!(error instanceof StoreError) || tries === OPEN_ATTEMPTS_MAX) throw error;
+      await delay(RETRY_MS);
     }
   }
 }
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
   stop = async () => {
     driver.stop();
     await engine.shutdown({ drainMs: DRAIN_MS });
-    // With the link closed nothing of ours is left: a process that does not end by itself shows something that was forgotten.
+    // With the link closed nothing keeps the process alive. A process that does not exit has a leak.
     link.close();
   };
   if (termed) {

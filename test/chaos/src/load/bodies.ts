@@ -2,21 +2,21 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ctx, StepInfo, StepOptions } from "pawl";
 import type { Entry } from "../entry.ts";
-import { failureText, type StepValue, worth } from "./told.ts";
+import { failureText, type StepValue, worth } from "./run-output.ts";
 
-/** Where step bodies report what they do. */
-export interface Witness {
-  /** The epoch under which this process has loaded the run. */
+/** Receives the reports of step bodies. */
+export interface BodyReporter {
+  /** The epoch with which this process has loaded the run. */
   epochOf(runId: string): number;
-  /** Resolves when the ledger has it. */
+  /** Resolves when the entry is durable. */
   append(entry: Entry): Promise<void>;
   now(): number;
 }
 
 export interface BodyPlan {
-  /** How many tries fail before one does not. */
+  /** The number of failing attempts before a success. */
   readonly fails?: number;
-  /** How long the body works. */
+  /** The duration of the body. */
   readonly ms?: number;
   readonly options?: StepOptions;
 }
@@ -24,27 +24,27 @@ export interface BodyPlan {
 const RETRY = { maxAttempts: 5, initialMs: 30, factor: 2, maxMs: 200 } as const;
 const BODY_MS = 25;
 
-/** The step bodies of one session of one run. Made when the workflow's function is entered: then the epoch is the session's. */
+/** The step bodies of one session of one run. Created when the workflow function is called, so that the epoch is the session's. */
 export class Bodies {
-  readonly #witness: Witness;
+  readonly #reporter: BodyReporter;
   readonly #ctx: Ctx;
   readonly #salt: string;
   readonly #round: number;
   readonly #epoch: number;
 
-  constructor(witness: Witness, ctx: Ctx, salt: string, round = 0) {
-    this.#witness = witness;
+  constructor(reporter: BodyReporter, ctx: Ctx, salt: string, round = 0) {
+    this.#reporter = reporter;
     this.#ctx = ctx;
     this.#salt = salt;
     this.#round = round;
-    this.#epoch = witness.epochOf(ctx.runId);
+    this.#epoch = reporter.epochOf(ctx.runId);
   }
 
   step(name: string, plan: BodyPlan = {}): Promise<StepValue> {
     return this.#ctx.step(name, (info) => this.#run(name, plan, info), { retry: RETRY, ...plan.options });
   }
 
-  /** Whether a step that fails each time has failed. */
+  /** Executes a step that always fails. True if it failed. */
   async failing(name: string, attempts: number): Promise<boolean> {
     const plan = { fails: attempts };
     const retry = { ...RETRY, maxAttempts: attempts };
@@ -55,7 +55,7 @@ export class Bodies {
   async #run(name: string, { fails = 0, ms = BODY_MS }: BodyPlan, info: StepInfo): Promise<StepValue> {
     const { runId } = this.#ctx;
     const body = randomUUID();
-    await this.#witness.append({
+    await this.#reporter.append({
       kind: "begin",
       body,
       run: runId,
@@ -63,11 +63,11 @@ export class Bodies {
       location: info.idempotencyKey.slice(runId.length + 1),
       attempt: info.attempt,
       epoch: this.#epoch,
-      at: this.#witness.now(),
+      at: this.#reporter.now(),
     });
     await delay(ms);
     const outcome = info.attempt <= fails ? "threw" : "returned";
-    await this.#witness.append({ kind: "end", body, outcome, at: this.#witness.now() });
+    await this.#reporter.append({ kind: "end", body, outcome, at: this.#reporter.now() });
     if (outcome === "threw") throw new Error(failureText(body));
     return { value: worth(this.#salt, name), body };
   }

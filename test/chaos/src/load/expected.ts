@@ -1,9 +1,9 @@
 import type { Inputs, WorkflowName } from "./inputs.ts";
-import { worth } from "./told.ts";
+import { worth } from "./run-output.ts";
 
 type Worth = { readonly [Name in WorkflowName]: (input: Inputs[Name]) => number };
 
-/** What each workflow is to return for an input, without any engine. Whatever depends on timing is worth nothing. */
+/** The expected value of each workflow for an input, computed without an engine. Parts that depend on timing count 0. */
 const EXPECTED: Worth = {
   chain: ({ salt, steps, hopeless }) =>
     sum(Array.from({ length: steps }, (_, i) => worth(salt, `s${i}`))) +
@@ -21,7 +21,7 @@ const EXPECTED: Worth = {
   gather: ({ salt, count }) =>
     sum(Array.from({ length: count }, (_, i) => worth(salt, `got-${i}`))) + worth(salt, "bell"),
   doomed: ({ salt }) => worth(salt, "first"),
-  books: ({ salt, lines }) => worth(salt, "begin") + lines - Math.floor(lines / 3),
+  transactions: ({ salt, lines }) => worth(salt, "begin") + lines - Math.floor(lines / 3),
   sweep: () => 0,
 };
 
@@ -33,7 +33,7 @@ export function isWorkflowName(name: string): name is WorkflowName {
   return Object.hasOwn(EXPECTED, name);
 }
 
-/** What the child of this name is started with. */
+/** The input of the child with this name. */
 export function childInput({ salt, napMs }: Inputs["family"], child: string): Inputs["chain"] {
   return { salt: `${salt}-${child}`, steps: 2, fails: child === "b" ? 1 : 0, napMs, hopeless: false };
 }

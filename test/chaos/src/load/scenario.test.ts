@@ -4,14 +4,14 @@ import { scenarioAt, sweepScenario } from "./scenario.ts";
 
 const scenarios = Array.from({ length: 300 }, (_, index) => scenarioAt(5, index));
 
-test("the same seed gives the same scenarios, another seed others", () => {
+test("the same seed has the same scenarios, another seed has others", () => {
   expect(scenarioAt(5, 17)).toEqual(scenarioAt(5, 17));
   expect(scenarios.map(({ actions }) => actions.length)).not.toEqual(
     scenarios.map(({ index }) => scenarioAt(6, index).actions.length),
   );
 });
 
-test("what is written to, cancelled or awaited was started before, or is started in the same scenario", () => {
+test("a run is started before it is used, or in the same scenario", () => {
   for (const { actions } of scenarios) {
     const started = new Set<string>();
     for (const action of actions) {
@@ -22,7 +22,7 @@ test("what is written to, cancelled or awaited was started before, or is started
   }
 });
 
-test("every workflow comes up, and what it has to return is known", () => {
+test("every workflow is started and has an expected value", () => {
   const names = new Set<string>();
   for (const { actions } of [...scenarios, sweepScenario(300)]) {
     for (const action of actions) {
@@ -45,7 +45,7 @@ test("every workflow comes up, and what it has to return is known", () => {
   ]);
 });
 
-test("of what competing runs wait for there is always enough", () => {
+test("there are enough events for all competing runs", () => {
   for (const { actions } of scenarios) {
     const emitted = actions.filter((action) => action.kind === "emit" && action.consume === "one").length;
     const awaited = actions.reduce(

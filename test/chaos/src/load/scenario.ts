@@ -1,5 +1,5 @@
 import { type Random, seededRandom } from "pawl";
-import { type Inputs, NOTHING_TOLD, parcelId, TOPICS, type WorkflowName } from "./inputs.ts";
+import { EMPTY_OUTPUT, type Inputs, postId, TOPICS, type WorkflowName } from "./inputs.ts";
 
 type StartAction = {
   readonly [Name in WorkflowName]: {
@@ -10,14 +10,14 @@ type StartAction = {
   };
 }[WorkflowName];
 
-/** A call to the engine; each has an id, so that it may be repeated. */
+/** A call of the engine. Each has an id, so that it can be repeated. */
 export type CallAction =
   | StartAction
   | { readonly kind: "send"; readonly to: string; readonly name: string; readonly id: string }
   | { readonly kind: "emit"; readonly topic: string; readonly id: string; readonly consume: "one" | "all" }
   | { readonly kind: "cancel"; readonly run: string };
 
-/** What a client does, one after the other. Done again from the start by another client, it comes to the same. */
+/** An action of a client. When another client repeats a scenario from its start, the result is the same. */
 export type Action =
   | CallAction
   | { readonly kind: "pause"; readonly ms: number }
@@ -28,19 +28,19 @@ export interface Scenario {
   readonly actions: readonly Action[];
 }
 
-/** What the store can do beyond what every store can. */
+/** Optional features of the store. */
 export interface Features {
   readonly transactions?: boolean;
 }
 
-/** Pure: the same seed and index give the same scenario. */
+/** Pure: the same seed and index return the same scenario. */
 export function scenarioAt(seed: number, index: number, features: Features = {}): Scenario {
-  const dice = new Dice(seededRandom(seed * 7_919 + index));
-  const make = dice.pick(features.transactions === true ? [...SCENES, books, books] : SCENES);
-  return { index, actions: make(`c${index}`, dice) };
+  const random = new ScenarioRandom(seededRandom(seed * 7_919 + index));
+  const make = random.pick(features.transactions === true ? [...BUILDERS, transactions, transactions] : BUILDERS);
+  return { index, actions: make(`c${index}`, random) };
 }
 
-/** Takes what was left on the topics, when nothing else runs. */
+/** Receives the events that are left on the topics, when no other scenario runs. */
 export function sweepScenario(index: number): Scenario {
   const runs = TOPICS.map((topic) => ({ run: `sweep-${topic}`, topic }));
   return {
@@ -52,14 +52,14 @@ export function sweepScenario(index: number): Scenario {
   };
 }
 
-class Dice {
+class ScenarioRandom {
   readonly #random: Random;
 
   constructor(random: Random) {
     this.#random = random;
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.#random.next() * (most - least + 1));
   }
@@ -70,89 +70,89 @@ class Dice {
 
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.between(0, items.length - 1)];
-    if (item === undefined) throw new Error("there is nothing to pick from");
+    if (item === undefined) throw new Error("cannot pick from an empty list");
     return item;
   }
 }
 
-type Scene = (sender: string, dice: Dice) => readonly Action[];
+type ScenarioBuilder = (sender: string, random: ScenarioRandom) => readonly Action[];
 
-const chain: Scene = (sender, dice) => {
+const chain: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-chain`;
   const input = {
     salt: run,
-    steps: dice.between(2, 5),
-    fails: dice.between(0, 2),
-    napMs: dice.between(10, 400),
-    hopeless: dice.chance(0.3),
+    steps: random.between(2, 5),
+    fails: random.between(0, 2),
+    napMs: random.between(10, 400),
+    hopeless: random.chance(0.3),
   };
   return [
     { kind: "start", run, workflow: "chain", input },
-    ...(dice.chance(0.2) ? [{ kind: "start", run, workflow: "chain", input } as const] : []),
+    ...(random.chance(0.2) ? [{ kind: "start", run, workflow: "chain", input } as const] : []),
     { kind: "await", run },
   ];
 };
 
-const mailbox: Scene = (sender, dice) => {
+const mailbox: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-mailbox`;
-  const notes = dice.between(2, 6);
-  const patienceMs = dice.between(50, 400);
-  const bulk = dice.between(2, 4);
-  const send = (name: string, k: number): Action => ({ kind: "send", to: run, name, id: parcelId(sender, name, k) });
+  const notes = random.between(2, 6);
+  const patienceMs = random.between(50, 400);
+  const bulk = random.between(2, 4);
+  const send = (name: string, k: number): Action => ({ kind: "send", to: run, name, id: postId(sender, name, k) });
   const note = (k: number): readonly Action[] => [
-    ...(dice.chance(0.5) ? [{ kind: "pause", ms: dice.between(5, 120) } as const] : []),
+    ...(random.chance(0.5) ? [{ kind: "pause", ms: random.between(5, 120) } as const] : []),
     send("note", k),
-    ...(dice.chance(0.2) ? [send("note", k)] : []),
+    ...(random.chance(0.2) ? [send("note", k)] : []),
   ];
   return [
     { kind: "start", run, workflow: "mailbox", input: { salt: run, notes, bulk, patienceMs } },
-    ...Array.from({ length: notes + dice.between(0, 1) }, (_, k) => note(k)).flat(),
-    // At about the time at which the run stops waiting for it.
-    { kind: "pause", ms: dice.between(0, patienceMs) },
-    ...(dice.chance(0.7) ? [send("maybe", 0)] : []),
-    ...Array.from({ length: dice.between(0, bulk + 1) }, (_, k) => send("bulk", k)),
+    ...Array.from({ length: notes + random.between(0, 1) }, (_, k) => note(k)).flat(),
+    // At about the time at which the wait times out.
+    { kind: "pause", ms: random.between(0, patienceMs) },
+    ...(random.chance(0.7) ? [send("maybe", 0)] : []),
+    ...Array.from({ length: random.between(0, bulk + 1) }, (_, k) => send("bulk", k)),
     { kind: "await", run },
-    ...(dice.chance(0.3) ? [send("note", 99)] : []),
+    ...(random.chance(0.3) ? [send("note", 99)] : []),
   ];
 };
 
-const together: Scene = (sender, dice) => {
+const together: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-together`;
-  const patienceMs = dice.between(100, 300);
+  const patienceMs = random.between(100, 300);
   return [
-    { kind: "start", run, workflow: "together", input: { salt: run, slowMs: dice.between(50, 500), patienceMs } },
-    { kind: "pause", ms: Math.max(0, patienceMs - dice.between(0, 120)) },
-    { kind: "send", to: run, name: "maybe", id: parcelId(sender, "maybe", 0) },
+    { kind: "start", run, workflow: "together", input: { salt: run, slowMs: random.between(50, 500), patienceMs } },
+    { kind: "pause", ms: Math.max(0, patienceMs - random.between(0, 120)) },
+    { kind: "send", to: run, name: "maybe", id: postId(sender, "maybe", 0) },
     { kind: "await", run },
   ];
 };
 
-const relay: Scene = (sender, dice) => {
+const relay: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-relay`;
-  const rounds = dice.between(2, 5);
+  const rounds = random.between(2, 5);
   return [
-    { kind: "start", run, workflow: "relay", input: { salt: run, rounds, round: 0, told: NOTHING_TOLD } },
+    { kind: "start", run, workflow: "relay", input: { salt: run, rounds, round: 0, output: EMPTY_OUTPUT } },
     ...Array.from({ length: rounds }, (_, k): readonly Action[] => [
-      { kind: "pause", ms: dice.between(0, 150) },
-      { kind: "send", to: run, name: "tick", id: parcelId(sender, "tick", k) },
+      { kind: "pause", ms: random.between(0, 150) },
+      { kind: "send", to: run, name: "tick", id: postId(sender, "tick", k) },
     ]).flat(),
     { kind: "await", run },
   ];
 };
 
-const family: Scene = (sender, dice) => {
+const family: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-family`;
   return [
-    { kind: "start", run, workflow: "family", input: { salt: run, napMs: dice.between(10, 300) } },
+    { kind: "start", run, workflow: "family", input: { salt: run, napMs: random.between(10, 300) } },
     { kind: "await", run },
   ];
 };
 
-const pair: Scene = (sender, dice) => {
+const pair: ScenarioBuilder = (sender, random) => {
   const ping = `${sender}-ping`;
   const pong = `${sender}-pong`;
-  const count = dice.between(1, 4);
-  const topic = dice.pick(TOPICS);
+  const count = random.between(1, 4);
+  const topic = random.pick(TOPICS);
   return [
     { kind: "start", run: pong, workflow: "pong", input: { salt: pong, to: ping, count } },
     { kind: "start", run: ping, workflow: "ping", input: { salt: ping, to: pong, count, topic } },
@@ -161,10 +161,10 @@ const pair: Scene = (sender, dice) => {
   ];
 };
 
-const gather: Scene = (sender, dice) => {
-  const topic = dice.pick(TOPICS);
+const gather: ScenarioBuilder = (sender, random) => {
+  const topic = random.pick(TOPICS);
   const bell = `${sender}-bell`;
-  const count = dice.between(1, 3);
+  const count = random.between(1, 3);
   const runs = ["x", "y"].map((each) => `${sender}-gather-${each}`);
   const starts = runs.map(
     (run): Action => ({
@@ -174,42 +174,42 @@ const gather: Scene = (sender, dice) => {
       input: { salt: run, topic, count, bell },
     }),
   );
-  // Each run takes one more than it needs, if there is one: nobody may be left without.
+  // Each run may receive one more than it needs, so there must be enough for all.
   const enough = (count + 1) * runs.length;
-  const emits = Array.from({ length: enough + dice.between(0, 1) }, (_, k): readonly Action[] => [
-    { kind: "pause", ms: dice.between(0, 80) },
-    { kind: "emit", topic, id: parcelId(sender, topic, k), consume: "one" },
+  const emits = Array.from({ length: enough + random.between(0, 1) }, (_, k): readonly Action[] => [
+    { kind: "pause", ms: random.between(0, 80) },
+    { kind: "emit", topic, id: postId(sender, topic, k), consume: "one" },
   ]).flat();
-  const ring: Action = { kind: "emit", topic: bell, id: parcelId(sender, bell, 0), consume: "all" };
+  const ring: Action = { kind: "emit", topic: bell, id: postId(sender, bell, 0), consume: "all" };
   return [
-    ...(dice.chance(0.5) ? [...starts, ...emits] : [...emits, ...starts]),
+    ...(random.chance(0.5) ? [...starts, ...emits] : [...emits, ...starts]),
     ring,
-    ...(dice.chance(0.3) ? [ring] : []),
+    ...(random.chance(0.3) ? [ring] : []),
     ...runs.map((run): Action => ({ kind: "await", run })),
   ];
 };
 
-const doomed: Scene = (sender, dice) => {
+const doomed: ScenarioBuilder = (sender, random) => {
   const run = `${sender}-doomed`;
-  const napMs = dice.between(100, 800);
+  const napMs = random.between(100, 800);
   return [
     { kind: "start", run, workflow: "doomed", input: { salt: run, napMs } },
-    { kind: "send", to: run, name: "late", id: parcelId(sender, "late", 0) },
-    { kind: "pause", ms: dice.between(0, 900) },
+    { kind: "send", to: run, name: "late", id: postId(sender, "late", 0) },
+    { kind: "pause", ms: random.between(0, 900) },
     { kind: "cancel", run },
     { kind: "await", run },
   ];
 };
 
-const books: Scene = (sender, dice) => {
-  const run = `${sender}-books`;
+const transactions: ScenarioBuilder = (sender, random) => {
+  const run = `${sender}-transactions`;
   return [
-    { kind: "start", run, workflow: "books", input: { salt: run, lines: dice.between(3, 20) } },
+    { kind: "start", run, workflow: "transactions", input: { salt: run, lines: random.between(3, 20) } },
     { kind: "await", run },
   ];
 };
 
-const SCENES: readonly Scene[] = [
+const BUILDERS: readonly ScenarioBuilder[] = [
   chain,
   chain,
   mailbox,

@@ -1,17 +1,17 @@
 import { type AnyWorkflow, type Ctx, type Received, type TimedOut, type Workflow, workflow } from "pawl";
-import { Bodies, type Witness } from "./bodies.ts";
-import { writeLine } from "./books.ts";
+import { Bodies, type BodyReporter } from "./bodies.ts";
 import { childInput } from "./expected.ts";
-import { HOPELESS_ATTEMPTS, type Inputs, parcelId } from "./inputs.ts";
-import type { Parcel, StepValue, Told } from "./told.ts";
+import { HOPELESS_ATTEMPTS, type Inputs, postId } from "./inputs.ts";
+import type { PostValue, RunOutput, StepValue } from "./run-output.ts";
+import { writeRow } from "./transaction-rows.ts";
 
-/** What a run gathers on its way. */
-class Story {
+/** Collects the output of a run. */
+class OutputCollector {
   #value = 0;
   readonly #bodies: string[] = [];
   readonly #received: string[] = [];
 
-  constructor(before?: Told) {
+  constructor(before?: RunOutput) {
     this.#value = before?.value ?? 0;
     this.#bodies.push(...(before?.bodies ?? []));
     this.#received.push(...(before?.received ?? []));
@@ -22,198 +22,198 @@ class Story {
     this.#bodies.push(body);
   }
 
-  got(parcel: Received<Parcel> | TimedOut): boolean {
-    if (!parcel.timedOut) this.#received.push(parcel.value.id);
-    return !parcel.timedOut;
+  got(received: Received<PostValue> | TimedOut): boolean {
+    if (!received.timedOut) this.#received.push(received.value.id);
+    return !received.timedOut;
   }
 
   worth(value: number): void {
     this.#value += value;
   }
 
-  told(): Told {
+  output(): RunOutput {
     return { value: this.#value, bodies: this.#bodies, received: this.#received };
   }
 }
 
-type Run<Name extends keyof Inputs> = (ctx: Ctx, input: Inputs[Name]) => Promise<Told>;
+type Run<Name extends keyof Inputs> = (ctx: Ctx, input: Inputs[Name]) => Promise<RunOutput>;
 
-function chain(witness: Witness): Run<"chain"> {
+function chain(reporter: BodyReporter): Run<"chain"> {
   return async (ctx, { salt, steps, fails, napMs, hopeless }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     for (let i = 0; i < steps; i += 1) {
-      story.did(await bodies.step(`s${i}`, i === 1 ? { fails } : {}));
+      collector.did(await bodies.step(`s${i}`, i === 1 ? { fails } : {}));
       if (i === 0) await ctx.sleep(napMs);
     }
-    story.did(await bodies.step("light", { options: { ephemeral: true } }));
-    if (hopeless && (await bodies.failing("hopeless", HOPELESS_ATTEMPTS))) story.worth(-1);
-    story.did(await bodies.step("last"));
-    return story.told();
+    collector.did(await bodies.step("light", { options: { ephemeral: true } }));
+    if (hopeless && (await bodies.failing("hopeless", HOPELESS_ATTEMPTS))) collector.worth(-1);
+    collector.did(await bodies.step("last"));
+    return collector.output();
   };
 }
 
-function mailbox(witness: Witness): Run<"mailbox"> {
+function mailbox(reporter: BodyReporter): Run<"mailbox"> {
   return async (ctx, { salt, notes, bulk, patienceMs }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     for (let i = 0; i < notes; i += 1) {
-      story.got(await ctx.listen<Parcel>("note"));
-      story.did(await bodies.step(`note-${i}`, { ms: 5 }));
+      collector.got(await ctx.listen<PostValue>("note"));
+      collector.did(await bodies.step(`note-${i}`, { ms: 5 }));
     }
-    story.got(await ctx.listen<Parcel>("maybe", { timeout: patienceMs }));
-    const { messages } = await ctx.listenN<Parcel>("bulk", bulk, { timeout: patienceMs });
-    for (const message of messages) story.got(message);
-    story.did(await bodies.step("close"));
-    return story.told();
+    collector.got(await ctx.listen<PostValue>("maybe", { timeout: patienceMs }));
+    const { messages } = await ctx.listenN<PostValue>("bulk", bulk, { timeout: patienceMs });
+    for (const message of messages) collector.got(message);
+    collector.did(await bodies.step("close"));
+    return collector.output();
   };
 }
 
-function together(witness: Witness): Run<"together"> {
+function together(reporter: BodyReporter): Run<"together"> {
   return async (ctx, { salt, slowMs, patienceMs }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     const after = async (): Promise<StepValue> => {
       await ctx.sleep(Math.floor(patienceMs / 2));
       return await bodies.step("after", { ms: 100 });
     };
-    const [slow, later, parcel] = await Promise.all([
+    const [slow, later, late] = await Promise.all([
       bodies.step("slow", { ms: slowMs }),
       after(),
-      ctx.listen<Parcel>("maybe", { timeout: patienceMs }),
+      ctx.listen<PostValue>("maybe", { timeout: patienceMs }),
     ]);
-    story.did(slow);
-    story.did(later);
-    story.got(parcel);
-    return story.told();
+    collector.did(slow);
+    collector.did(later);
+    collector.got(late);
+    return collector.output();
   };
 }
 
-function relay(witness: Witness): Run<"relay"> {
-  return async (ctx, { salt, rounds, round, told }) => {
-    const bodies = new Bodies(witness, ctx, salt, round);
-    const story = new Story(told);
-    story.got(await ctx.listen<Parcel>("tick"));
-    story.did(await bodies.step(`turn-${round}`));
-    if (round + 1 === rounds) return story.told();
-    return await ctx.continueAs({ salt, rounds, round: round + 1, told: story.told() });
+function relay(reporter: BodyReporter): Run<"relay"> {
+  return async (ctx, { salt, rounds, round, output }) => {
+    const bodies = new Bodies(reporter, ctx, salt, round);
+    const collector = new OutputCollector(output);
+    collector.got(await ctx.listen<PostValue>("tick"));
+    collector.did(await bodies.step(`turn-${round}`));
+    if (round + 1 === rounds) return collector.output();
+    return await ctx.continueAs({ salt, rounds, round: round + 1, output: collector.output() });
   };
 }
 
-function family(witness: Witness, chained: Workflow<Inputs["chain"], Told>): Run<"family"> {
+function family(reporter: BodyReporter, chained: Workflow<Inputs["chain"], RunOutput>): Run<"family"> {
   return async (ctx, input) => {
-    const bodies = new Bodies(witness, ctx, input.salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, input.salt);
+    const collector = new OutputCollector();
     const later = await ctx.startChild(chained, childInput(input, "c"), { name: "c" });
     const [own, a, b] = await Promise.all([
       bodies.step("own"),
       ctx.child(chained, childInput(input, "a"), { name: "a" }),
       ctx.child(chained, childInput(input, "b"), { name: "b" }),
     ]);
-    story.did(own);
-    for (const child of [a, b, await later.result()]) story.worth(child.value);
-    return story.told();
+    collector.did(own);
+    for (const child of [a, b, await later.result()]) collector.worth(child.value);
+    return collector.output();
   };
 }
 
-function ping(witness: Witness): Run<"ping"> {
+function ping(reporter: BodyReporter): Run<"ping"> {
   return async (ctx, { salt, to, count, topic }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     for (let i = 0; i < count; i += 1) {
-      story.did(await bodies.step(`ping-${i}`));
-      await ctx.send(to, "ping", { id: parcelId(salt, "ping", i) }, { onTargetTerminated: "deadLetter" });
-      story.got(await ctx.listen<Parcel>("pong"));
+      collector.did(await bodies.step(`ping-${i}`));
+      await ctx.send(to, "ping", { id: postId(salt, "ping", i) }, { onTargetTerminated: "deadLetter" });
+      collector.got(await ctx.listen<PostValue>("pong"));
     }
-    await ctx.emit(topic, { id: parcelId(salt, topic, 0) });
-    return story.told();
+    await ctx.emit(topic, { id: postId(salt, topic, 0) });
+    return collector.output();
   };
 }
 
-function pong(witness: Witness): Run<"pong"> {
+function pong(reporter: BodyReporter): Run<"pong"> {
   return async (ctx, { salt, to, count }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     for (let i = 0; i < count; i += 1) {
-      story.got(await ctx.listen<Parcel>("ping"));
-      await ctx.send(to, "pong", { id: parcelId(salt, "pong", i) }, { onTargetTerminated: "deadLetter" });
-      story.did(await bodies.step(`pong-${i}`));
+      collector.got(await ctx.listen<PostValue>("ping"));
+      await ctx.send(to, "pong", { id: postId(salt, "pong", i) }, { onTargetTerminated: "deadLetter" });
+      collector.did(await bodies.step(`pong-${i}`));
     }
-    return story.told();
+    return collector.output();
   };
 }
 
-function gather(witness: Witness): Run<"gather"> {
+function gather(reporter: BodyReporter): Run<"gather"> {
   return async (ctx, { salt, topic, count, bell }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     for (let i = 0; i < count; i += 1) {
-      story.got(await ctx.awaitEvent<Parcel>(topic));
-      story.did(await bodies.step(`got-${i}`));
+      collector.got(await ctx.awaitEvent<PostValue>(topic));
+      collector.did(await bodies.step(`got-${i}`));
     }
-    story.got(await ctx.awaitEvent<Parcel>(bell));
-    story.did(await bodies.step("bell"));
-    story.got(await ctx.awaitEvent<Parcel>(topic, { timeout: 50 }));
-    return story.told();
+    collector.got(await ctx.awaitEvent<PostValue>(bell));
+    collector.did(await bodies.step("bell"));
+    collector.got(await ctx.awaitEvent<PostValue>(topic, { timeout: 50 }));
+    return collector.output();
   };
 }
 
-function doomed(witness: Witness, chained: Workflow<Inputs["chain"], Told>): Run<"doomed"> {
+function doomed(reporter: BodyReporter, chained: Workflow<Inputs["chain"], RunOutput>): Run<"doomed"> {
   return async (ctx, { salt, napMs }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
     const input = { salt: `${salt}-child`, steps: 3, fails: 0, napMs: napMs * 2, hopeless: false };
     await ctx.startChild(chained, input, { name: "child" });
-    story.did(await bodies.step("first"));
+    collector.did(await bodies.step("first"));
     await ctx.sleep(napMs);
-    return story.told();
+    return collector.output();
   };
 }
 
-function books(witness: Witness): Run<"books"> {
+function transactions(reporter: BodyReporter): Run<"transactions"> {
   return async (ctx, { salt, lines }) => {
-    const bodies = new Bodies(witness, ctx, salt);
-    const story = new Story();
-    story.did(await bodies.step("begin", { ms: 5 }));
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
+    collector.did(await bodies.step("begin", { ms: 5 }));
     const write = async (n: number): Promise<number> => {
       const throws = n % 3 === 2;
-      const line = await writeLine(ctx, `line-${n}`, throws).catch(() => null);
+      const line = await writeRow(ctx, `line-${n}`, throws).catch(() => null);
       return line === null ? 0 : 1;
     };
     const half = Math.floor(lines / 2);
-    for (let n = 0; n < half; n += 1) story.worth(await write(n));
+    for (let n = 0; n < half; n += 1) collector.worth(await write(n));
     const rest = Array.from({ length: lines - half }, (_, n) => write(half + n));
-    for (const one of await Promise.all(rest)) story.worth(one);
-    return story.told();
+    for (const one of await Promise.all(rest)) collector.worth(one);
+    return collector.output();
   };
 }
 
-/** Longer than a commit takes on a busy machine: a wait that is over before it is written finds nothing. */
+/** Longer than a commit takes on a busy host: a wait that times out before it is stored receives nothing. */
 const SWEEP_MS = 3_000;
 
 function sweep(): Run<"sweep"> {
   return async (ctx, { topic }) => {
-    const story = new Story();
+    const collector = new OutputCollector();
     let more = true;
-    while (more) more = story.got(await ctx.awaitEvent<Parcel>(topic, { timeout: SWEEP_MS }));
-    return story.told();
+    while (more) more = collector.got(await ctx.awaitEvent<PostValue>(topic, { timeout: SWEEP_MS }));
+    return collector.output();
   };
 }
 
-/** The workflows of the load, with bodies that report to the witness. */
-export function loadWorkflows(witness: Witness): readonly AnyWorkflow[] {
-  const chained = workflow("chain", chain(witness));
+/** The workflows of the load, with bodies that report to the reporter. */
+export function loadWorkflows(reporter: BodyReporter): readonly AnyWorkflow[] {
+  const chained = workflow("chain", chain(reporter));
   const all = [
     chained,
-    workflow("mailbox", mailbox(witness)),
-    workflow("together", together(witness)),
-    workflow("relay", relay(witness)),
-    workflow("family", family(witness, chained)),
-    workflow("ping", ping(witness)),
-    workflow("pong", pong(witness)),
-    workflow("gather", gather(witness)),
-    workflow("doomed", doomed(witness, chained)),
-    workflow("books", books(witness)),
+    workflow("mailbox", mailbox(reporter)),
+    workflow("together", together(reporter)),
+    workflow("relay", relay(reporter)),
+    workflow("family", family(reporter, chained)),
+    workflow("ping", ping(reporter)),
+    workflow("pong", pong(reporter)),
+    workflow("gather", gather(reporter)),
+    workflow("doomed", doomed(reporter, chained)),
+    workflow("transactions", transactions(reporter)),
     workflow("sweep", sweep()),
   ];
   return all;

@@ -1,23 +1,23 @@
-import { type Inputs, parcelId, TOPICS } from "../load/inputs.ts";
+import { type Inputs, postId, TOPICS } from "../load/inputs.ts";
 import { type Evidence, type Finding, linesOf, type RunDump } from "./evidence.ts";
-import { receivedBy } from "./telling.ts";
+import { receivedBy } from "./run-evidence.ts";
 
-/** What became of a message or event that was sent. */
+/** A message or event that was sent. */
 interface Sent {
   readonly what: "message" | "event";
-  /** Answered: it may not be lost from there on. */
+  /** True if it was acknowledged, so it must not be lost. */
   acked: boolean;
-  /** An event that every waiter gets. */
+  /** True for an event that every waiter receives. */
   readonly toAll: boolean;
 }
 
-/** Every message and every event is received once, or is a dead letter; and those of one sender and name in their order. */
-export function checkParcels(evidence: Evidence): readonly Finding[] {
-  const sent = sentParcels(evidence);
+/** Every message and event is received once or is a dead letter. Those of one sender and name are received in order. */
+export function checkPosts(evidence: Evidence): readonly Finding[] {
+  const sent = sentPosts(evidence);
   return [...checkAnswers(evidence), ...checkFates(evidence, sent), ...evidence.runs.flatMap(checkFifo)];
 }
 
-function sentParcels(evidence: Evidence): ReadonlyMap<string, Sent> {
+function sentPosts(evidence: Evidence): ReadonlyMap<string, Sent> {
   const all = new Map<string, Sent>();
   for (const { action } of linesOf(evidence, "sent")) {
     if (action.kind !== "send" && action.kind !== "emit") continue;
@@ -34,23 +34,23 @@ function sentParcels(evidence: Evidence): ReadonlyMap<string, Sent> {
   return all;
 }
 
-/** What a run sends follows from its input; all of it is sent when the run has completed. */
+/** The messages and events of a run follow from its input. A completed run has sent all of them. */
 function sentByRun(run: RunDump): ReadonlyArray<readonly [string, Sent]> {
   if (run.workflow !== "ping" && run.workflow !== "pong") return [];
   const { workflow } = run;
   const input = run.input as Inputs["ping"];
   const acked = run.status === "completed";
   const messages = Array.from({ length: input.count }, (_, k): readonly [string, Sent] => [
-    parcelId(input.salt, workflow, k),
+    postId(input.salt, workflow, k),
     { what: "message", acked, toAll: false },
   ]);
   if (workflow === "pong") return messages;
-  return [...messages, [parcelId(input.salt, input.topic, 0), { what: "event", acked, toAll: false }]];
+  return [...messages, [postId(input.salt, input.topic, 0), { what: "event", acked, toAll: false }]];
 }
 
 const GOOD_ANSWERS: ReadonlySet<string> = new Set(["delivered", "queued", "duplicate", "targetTerminated"]);
 
-/** Targets are started before they are written to, and events are kept: other answers are wrong. */
+/** Targets are started before messages are sent to them, and events are kept, so other answers are wrong. */
 function checkAnswers(evidence: Evidence): readonly Finding[] {
   return linesOf(evidence, "acked").flatMap(({ action, answer }): readonly Finding[] => {
     if ((action.kind !== "send" && action.kind !== "emit") || GOOD_ANSWERS.has(answer)) return [];
@@ -65,22 +65,23 @@ function checkFates(evidence: Evidence, sent: ReadonlyMap<string, Sent>): readon
     const known = fates.get(id);
     if (known === undefined) fates.set(id, [fate]);
     else known.push(fate);
-    if (!sent.has(id)) findings.push({ kind: "wrong", text: `${id} is with ${fate}, and nobody sent it` });
+    if (!sent.has(id)) findings.push({ kind: "wrong", text: `${id} was received by ${fate}, but was not sent` });
   };
   for (const run of evidence.runs) for (const id of receivedBy(run)) add(id, run.id);
   for (const { id, target } of evidence.letters) add(id, `the dead letters of ${target}`);
   for (const [id, { what, acked, toAll }] of sent) {
     const fate = fates.get(id) ?? [];
     if (fate.length === 0 && acked && !toAll) {
-      findings.push({ kind: "lost", text: `${what} ${id} was acknowledged, and nobody has it` });
+      findings.push({ kind: "lost", text: `${what} ${id} was acknowledged, but was not received` });
     }
     const most = toAll ? new Set(fate).size : 1;
-    if (fate.length > most) findings.push({ kind: "twice", text: `${what} ${id} is with ${fate.join(" and with ")}` });
+    if (fate.length > most)
+      findings.push({ kind: "twice", text: `${what} ${id} was received by ${fate.join(" and by ")}` });
   }
   return findings;
 }
 
-/** An id ends in its place among those of its sender and name. Events of a topic that runs compete for have no order here. */
+/** An id ends with its number among those of its sender and name. Events of a topic with competing waiters have no order. */
 function checkFifo(run: RunDump): readonly Finding[] {
   const last = new Map<string, number>();
   const findings: Finding[] = [];

@@ -1,6 +1,6 @@
 import { body, file, type RuleCases, typed } from "./cases.ts";
 
-/** The rules against what is not the same in every replay. */
+/** Cases of the rules against clocks, randomness, timers and effects, which differ in each replay. */
 
 export const clockCases: RuleCases = {
   good: [

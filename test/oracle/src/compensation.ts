@@ -1,15 +1,15 @@
 import type { Activity } from "./block.ts";
-import { isScope, type Node, type Undo } from "./world.ts";
+import { isScope, type Node, type Undo } from "./oracle-state.ts";
 
-/** What an activity that has completed leaves to be undone. */
+/** The compensation entry of a completed activity. */
 export function undoOf(activity: Activity, inner: readonly Undo[], order: number): readonly Undo[] {
   const { id: element, undo: handler } = activity;
   if (handler === null && inner.length === 0) return [];
   return [{ element, handler, inner: handler === null ? inner : [], order }];
 }
 
-/** Takes what can be undone out of a scope; an event sub-process may undo what its scope has done. */
-export function taken(scope: Node, of: string | null): readonly Undo[] {
+/** Removes the compensation entries of a scope and returns them. An event sub-process also compensates the scope around it. */
+export function takeEntries(scope: Node, of: string | null): readonly Undo[] {
   const found: Undo[] = [];
   for (let at: Node | null = scope; at !== null && isScope(at); at = at.parent) {
     const { part } = at;
@@ -19,7 +19,7 @@ export function taken(scope: Node, of: string | null): readonly Undo[] {
   return found;
 }
 
-/** The tasks that undo, newest first. */
+/** The compensation tasks, newest activity first. */
 export function flattened(entries: readonly Undo[]): readonly string[] {
   const newestFirst = [...entries].sort((a, b) => b.order - a.order);
   return newestFirst.flatMap(({ handler, inner }) => (handler === null ? flattened(inner) : [handler]));

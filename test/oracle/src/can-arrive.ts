@@ -1,7 +1,7 @@
 import { isPassable } from "./block.ts";
-import type { Node } from "./world.ts";
+import type { Node } from "./oracle-state.ts";
 
-/** Whether what is under way in a block can still come out of it, by any way that is drawn. */
+/** True if a token inside of the block can still reach its end by a flow. */
 export function canArrive(node: Node): boolean {
   const { part } = node;
   switch (part.kind) {

@@ -1,24 +1,24 @@
-/** What a step body of the load brings: a value that follows from the input, and which try of it this was. */
+/** The result of a step body: a value that follows from the input, and the id of the body. */
 export interface StepValue {
   readonly value: number;
   readonly body: string;
 }
 
-/** What a run of the load returns: the value that follows from its input, and what it came about by. */
-export interface Told {
+/** The output of a run: a value that follows from its input, with the bodies and messages that led to it. */
+export interface RunOutput {
   readonly value: number;
-  /** The tries whose values it was given, in order. */
+  /** The ids of the bodies whose values it received, in order. */
   readonly bodies: readonly string[];
   /** Ids of the messages and events that it received, in order. */
   readonly received: readonly string[];
 }
 
-/** Messages and events carry their own id, so that whoever has one can be asked which. */
-export interface Parcel {
+/** The value of a message or event: its own id. */
+export interface PostValue {
   readonly id: string;
 }
 
-/** What a step is worth: follows from its workflow's salt and the step's name alone. */
+/** The value of a step, which depends only on the salt of its run and on its name. */
 export function worth(salt: string, step: string): number {
   let hash = 7;
   for (const char of `${salt}/${step}`) hash = (hash * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
@@ -27,7 +27,7 @@ export function worth(salt: string, step: string): number {
 
 const FAILURE = "planned failure of body ";
 
-/** The text of a failure that a body is told to have, so that its record says which try it was. */
+/** The message of a planned failure. It contains the body id, so that the record identifies the attempt. */
 export function failureText(body: string): string {
   return `${FAILURE}${body}`;
 }

@@ -1,14 +1,14 @@
-import type { Activity, Block, Condition, Edge, Fork, Handler, Race, Scope, Trigger } from "./block.ts";
+import type { Activity, Block, BoundaryEvent, Condition, Fork, Handler, Race, Scope, Trigger } from "./block.ts";
 
-/** What is under way in an instance: the tree again, as far as it has begun and is not over. */
+/** A running block of an instance, in a tree. */
 export interface Node {
-  /** Older ones have smaller numbers. */
+  /** Older nodes have smaller numbers. */
   readonly id: number;
   readonly part: Part;
   parent: Node | null;
   children: Node[];
   alive: boolean;
-  /** Which branch of its parent it is. */
+  /** The index of its branch in the parent. */
   slot: number;
 }
 
@@ -16,21 +16,21 @@ export interface Wait {
   readonly element: string;
   readonly on: Trigger;
   dueAt: number | null;
-  /** How often it comes, still. */
+  /** The remaining number of repetitions. */
   left: number | null;
   readonly what:
-    | { readonly kind: "edge"; readonly edge: Edge }
+    | { readonly kind: "boundary"; readonly boundary: BoundaryEvent }
     | { readonly kind: "handler"; readonly handler: Handler }
     | { readonly kind: "branch"; readonly body: Block }
     | { readonly kind: "here" };
 }
 
-/** Something that has completed and can be undone. */
+/** A completed activity that can be compensated. */
 export interface Undo {
   readonly element: string;
   readonly handler: string | null;
   readonly inner: readonly Undo[];
-  /** Later ones have greater numbers. */
+  /** Later entries have greater numbers. */
   readonly order: number;
 }
 
@@ -44,9 +44,9 @@ export type Part =
       undo: Undo[];
     }
   | { readonly kind: "seq"; readonly blocks: readonly Block[]; at: number }
-  | { readonly kind: "fork"; readonly fork: Fork; readonly arrived: Set<number>; hasBegun: boolean }
+  | { readonly kind: "fork"; readonly fork: Fork; readonly arrived: Set<number>; hasStarted: boolean }
   | { readonly kind: "repeat"; readonly body: Block; readonly again: Condition }
-  | { readonly kind: "path"; readonly edge: Edge; readonly rejoins: boolean }
+  | { readonly kind: "path"; readonly boundary: BoundaryEvent; readonly rejoins: boolean }
   | { readonly kind: "race"; readonly race: Race; waits: Wait[] }
   | { readonly kind: "catch"; readonly element: string; waits: Wait[] }
   | {
@@ -54,12 +54,12 @@ export type Part =
       readonly activity: Activity;
       waits: Wait[];
       total: number | null;
-      begun: number;
+      starts: number;
       ended: number;
       readonly outputs: unknown[];
       undo: Undo[];
     }
-  /** Work of a task, or of one that undoes another. */
+  /** The work of a task or of a compensation task. */
   | {
       readonly kind: "work";
       readonly task: string;
@@ -69,43 +69,43 @@ export type Part =
       incident: string | null;
     }
   | { readonly kind: "undoing"; queue: string[]; readonly isCancelled: boolean }
-  /** A split that leads nowhere. */
+  /** A split without a flow to take. */
   | { readonly kind: "noFlow"; readonly fork: Fork };
 
-export interface World {
+export interface OracleState {
   at: number;
   readonly variables: Record<string, unknown>;
   root: Node | null;
   ending: { readonly kind: "completed" } | { readonly kind: "failed"; readonly code: string } | null;
   ids: number;
-  /** How often each task was begun. */
-  readonly begun: Map<string, number>;
+  /** The number of starts of each task. */
+  readonly starts: Map<string, number>;
   readonly rules: Rules;
 }
 
-/** What lies above the structure of blocks, and is needed by it. */
+/** Functions that `structure.ts` needs from modules that import it. */
 export interface Rules {
-  act(world: World, parent: Node, block: Extract<Block, { kind: "throw" | "end" }>, slot: number): void;
-  undoNext(world: World, node: Node): void;
+  throwEvent(oracle: OracleState, parent: Node, block: Extract<Block, { kind: "throw" | "end" }>, slot: number): void;
+  undoNext(oracle: OracleState, node: Node): void;
 }
 
 export type How = "done" | "dead";
 
-export function attach(world: World, parent: Node | null, part: Part, slot = -1): Node {
-  world.ids += 1;
-  const node: Node = { id: world.ids, part, parent, children: [], alive: true, slot };
+export function attach(oracle: OracleState, parent: Node | null, part: Part, slot = -1): Node {
+  oracle.ids += 1;
+  const node: Node = { id: oracle.ids, part, parent, children: [], alive: true, slot };
   parent?.children.push(node);
   return node;
 }
 
-/** Ends it and all in it. */
+/** Ends the node and its children. */
 export function kill(node: Node): void {
   node.alive = false;
   for (const child of [...node.children]) kill(child);
   if (node.parent !== null) node.parent.children = node.parent.children.filter((each) => each !== node);
 }
 
-/** It goes on, but nobody waits for it except its scope. */
+/** Moves the node to its scope: it continues, but its former parent does not wait for it. */
 export function release(node: Node): void {
   const scope = scopeOf(node);
   if (node.parent !== null) node.parent.children = node.parent.children.filter((each) => each !== node);
@@ -114,26 +114,26 @@ export function release(node: Node): void {
   scope.children.push(node);
 }
 
-/** The scope that a node lies in; a scope lies in itself. */
+/** The scope of a node. The scope of a scope is itself. */
 export function scopeOf(node: Node): Node & { readonly part: Extract<Part, { kind: "scope" }> } {
   for (let at: Node | null = node; at !== null; at = at.parent) {
     if (isScope(at)) return at;
   }
-  throw new Error("a node lies in no scope");
+  throw new Error("node without a scope");
 }
 
 export function isScope(node: Node): node is Node & { readonly part: Extract<Part, { kind: "scope" }> } {
   return node.part.kind === "scope";
 }
 
-/** All that is under way, oldest first. */
-export function all(world: World): readonly Node[] {
+/** All running nodes, oldest first. */
+export function all(oracle: OracleState): readonly Node[] {
   const found: Node[] = [];
   const walk = (node: Node): void => {
     found.push(node);
     for (const child of node.children) walk(child);
   };
-  if (world.root?.alive) walk(world.root);
+  if (oracle.root?.alive) walk(oracle.root);
   return found.sort((a, b) => a.id - b.id);
 }
 
@@ -141,16 +141,16 @@ export function waitsOf({ part }: Node): readonly Wait[] {
   return "waits" in part ? part.waits : [];
 }
 
-export function isTrue({ variables }: World, { variable, over }: Condition): boolean {
+export function isTrue({ variables }: OracleState, { variable, over }: Condition): boolean {
   return Number(variables[variable]) > over;
 }
 
-export function waitFor({ at }: World, element: string, on: Trigger, what: Wait["what"]): Wait {
+export function waitFor({ at }: OracleState, element: string, on: Trigger, what: Wait["what"]): Wait {
   const isTimer = on.kind === "timer";
   return { element, on, dueAt: isTimer ? at + on.minutes * 60_000 : null, left: isTimer ? on.times : null, what };
 }
 
-/** What is waited for from outside: errors and the like are looked for when they are thrown. */
+/** True if the trigger comes from outside. Errors, escalations and cancels are searched when they are thrown. */
 export function isAwaited({ kind }: Trigger): boolean {
   return kind === "message" || kind === "timer" || kind === "signal" || kind === "condition";
 }
