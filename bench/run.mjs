@@ -1,10 +1,10 @@
 import { installPeers } from "./install.mjs";
 import { OptionError, readOptions } from "./src/options.mjs";
 
-/** The program: what was asked, what is measured beside us, and then the measuring, whose modules need it. */
+/** The program: reads the options, installs the other engines, then loads the modules that measure, which import them. */
 
 /** @param {readonly string[]} args */
-function understood(args) {
+function optionsOrExit(args) {
   try {
     return readOptions(args);
   } catch (error) {
@@ -14,7 +14,7 @@ function understood(args) {
   }
 }
 
-const options = understood(process.argv.slice(2));
+const options = optionsOrExit(process.argv.slice(2));
 if (options === null) process.exit(2);
 if (!(await installPeers())) process.exit(1);
 const { measure } = await import("./src/main.mjs");

@@ -3,8 +3,7 @@ import { shown } from "./figure.mjs";
 import { median } from "./stats.mjs";
 
 /**
- * One panel of the picture: rates as bars from nought on an even scale, so that what looks twice as long is twice as much, each
- * with its number, and with how many times it we do.
+ * One panel of the chart: rates as bars on a linear scale from 0, each with its number and with the ratio of Pawl's first rate to it.
  *
  * @import { Summary } from "./figure.mjs"
  *
@@ -13,7 +12,7 @@ import { median } from "./stats.mjs";
  * @property {"pawl" | "raw" | "peer"} kind
  * @property {number} rate
  * @property {string | null} failure
- * @property {number | null} ratio Of our first bar to it; null: it is ours.
+ * @property {number | null} ratio Pawl's first rate divided by it. Null for Pawl's own bars.
  */
 
 const LEFT = 24;
@@ -23,7 +22,7 @@ const RATIO_END = 936;
 const ROW = 24;
 const LINES_MAX = 5;
 
-/** The rates of a panel; of a peer that has several lines, the best. @param {readonly Summary[]} figures @returns {readonly Bar[]} */
+/** The rates of a panel. A peer with several lines has one bar, for the best. @param {readonly Summary[]} figures @returns {readonly Bar[]} */
 export function barsOf(figures) {
   const rates = figures.filter(
     ({ name, unit, median: rate, failures }) =>
@@ -42,7 +41,7 @@ export function barsOf(figures) {
   });
 }
 
-/** The lines of one peer together; each of ours stands for itself. @param {readonly Summary[]} rates */
+/** Groups the lines of one peer. Each line of Pawl is a group. @param {readonly Summary[]} rates */
 function groupsOf(rates) {
   /** @type {Map<string, Summary[]>} */
   const groups = new Map();
@@ -58,7 +57,7 @@ function isOurs({ name }) {
   return name.startsWith("pawl");
 }
 
-/** All of a panel are rates, so that is not said again; what the bare store counts is. @param {Summary} figure */
+/** The name without the unit, which all bars of a panel share. The bare store keeps its unit. @param {Summary} figure */
 function labelOf({ name }) {
   return name.startsWith("raw") ? name.replace("/s", "") : name.replace(/ (?:steps|tasks|jobs)\/s/, "");
 }
@@ -73,7 +72,7 @@ function rateOf({ median: rate }) {
   return Number.isNaN(rate) ? 0 : rate;
 }
 
-/** As the tables have it: of each round, and then the middle one. @param {Summary} ours @param {readonly Summary[]} group */
+/** The median of the ratios of all rounds, as in the tables. @param {Summary} ours @param {readonly Summary[]} group */
 function ratioOf(ours, group) {
   const ratios = ours.values.map((value, round) => {
     const rates = group.map(({ values }) => values[round]).filter((rate) => rate > 0);
@@ -90,14 +89,14 @@ export function panel(bars, top) {
   const height = bars.length * ROW;
   const parts = [
     written("a second", { x: LABEL_END, y: top + 8, size: 11, kind: "soft" }),
-    written("first of Pawl ÷ it", { x: RATIO_END, y: top + 8, size: 11, kind: "soft", anchor: "end" }),
+    written("Pawl's first ÷ it", { x: RATIO_END, y: top + 8, size: 11, kind: "soft", anchor: "end" }),
     ...ticks(most, step, top + 14, height),
     ...bars.flatMap((bar, index) => row(bar, top + 16 + index * ROW, most)),
   ];
   return { svg: parts.join("\n"), height: 16 + height + 18 };
 }
 
-/** From one line of the scale to the next: a round number, and no more than five of them. @param {number} most */
+/** The distance of two grid lines: a round number, with at most five lines. @param {number} most */
 function stepOf(most) {
   const power = 10 ** (Math.floor(Math.log10(most)) - 1);
   return [2, 5, 10, 20].map((digits) => digits * power).find((step) => step * LINES_MAX >= most) ?? most;
@@ -121,9 +120,9 @@ function ticks(most, step, top, height) {
 /** @param {Bar} bar @param {number} y @param {number} most @returns {readonly string[]} */
 function row({ label, kind, rate, failure, ratio }, y, most) {
   const end = Math.max(LABEL_END + 2, place(rate, most));
-  const told = failure === null ? shown(rate, "count") : fitted(`failed: ${failure}`, 12, BARS_END - LABEL_END - 8);
-  // What has no room after its bar stands in it.
-  const inside = end + 6 + widthOf(told, 12) > RATIO_END - 70;
+  const text = failure === null ? shown(rate, "count") : fitted(`failed: ${failure}`, 12, BARS_END - LABEL_END - 8);
+  // A text without room after its bar is written inside of it.
+  const inside = end + 6 + widthOf(text, 12) > RATIO_END - 70;
   return [
     written(fitted(label, 13, LABEL_END - LEFT - 10), {
       x: LEFT,
@@ -132,8 +131,8 @@ function row({ label, kind, rate, failure, ratio }, y, most) {
     }),
     `<rect x="${LABEL_END}" y="${y + 2}" width="${rounded(end - LABEL_END)}" height="16" rx="2" class="${kind}"/>`,
     inside
-      ? written(told, { x: end - 6, y: y + 14, size: 12, kind: "onbar", anchor: "end" })
-      : written(told, { x: end + 6, y: y + 14, size: 12 }),
+      ? written(text, { x: end - 6, y: y + 14, size: 12, kind: "onbar", anchor: "end" })
+      : written(text, { x: end + 6, y: y + 14, size: 12 }),
     ...(ratio === null || Number.isNaN(ratio)
       ? []
       : [

@@ -1,6 +1,6 @@
-/** Text in a picture: what it takes of the width, and how it is written. */
+/** Text in a chart: its width, and its SVG element. */
 
-/** Of the size, and no letter of a usual sans-serif text is wider on average: what fits by this fits everywhere. */
+/** The maximum average width of a letter in common sans-serif fonts, relative to the font size. */
 const LETTER = 0.6;
 
 /** @param {string} text @param {number} size In pixels. */
@@ -8,7 +8,7 @@ export function widthOf(text, size) {
   return [...text].length * size * LETTER;
 }
 
-/** The text, or as much of it as there is room for. @param {string} text @param {number} size @param {number} width */
+/** The text, cut to the width. @param {string} text @param {number} size @param {number} width */
 export function fitted(text, size, width) {
   if (widthOf(text, size) <= width) return text;
   return `${[...text]

@@ -3,8 +3,7 @@ import { fitted, written } from "./chart-text.mjs";
 import { shown, shownGoal } from "./figure.mjs";
 
 /**
- * One picture of a run, on a light or a dark ground: throughput of each store as bars, and below it what was wanted and what
- * came out.
+ * The chart of a benchmark, for light and dark backgrounds: throughput of each store as bars, and below it the goals with the results.
  *
  * @import { Summary } from "./figure.mjs"
  *
@@ -14,7 +13,7 @@ import { shown, shownGoal } from "./figure.mjs";
 const WIDTH = 960;
 const LEFT = 24;
 const LINE = 19;
-/** Where the columns of what was wanted end. */
+/** The right ends of the columns of the goals. */
 const COLUMNS = { name: 560, figure: 660, bar: 800, target: 936 };
 /** The workloads whose rates are drawn. */
 const DRAWN = ["W1", "queues", "B1"];
@@ -86,7 +85,7 @@ function panelsOf(summaries, top) {
   return { parts, end: y };
 }
 
-/** What was wanted, by store. @param {readonly Measured[]} summaries @param {number} top */
+/** The goals, by store. @param {readonly Measured[]} summaries @param {number} top */
 function goalsOf(summaries, top) {
   const judged = summaries.flatMap(judgedOf);
   if (judged.length === 0) return { parts: [], end: top };
@@ -94,7 +93,7 @@ function goalsOf(summaries, top) {
   const head = (/** @type {string} */ text, /** @type {number} */ x) =>
     written(text, { x, y, size: 11, kind: "soft", anchor: "end" });
   const parts = [
-    written("What was wanted, and what came out", { x: LEFT, y, size: 14, kind: "ink strong" }),
+    written("Goals and results", { x: LEFT, y, size: 14, kind: "ink strong" }),
     head("median", COLUMNS.figure),
     head("bar of a release", COLUMNS.bar),
     head("target", COLUMNS.target),
@@ -112,7 +111,7 @@ function goalsOf(summaries, top) {
   return { parts, end: y };
 }
 
-/** Figures with a goal, each with the name of the line that it is a part of. @param {Measured} measured */
+/** Figures with a goal, each with the name of its main line. @param {Measured} measured */
 function judgedOf({ store, name: workload, figures }) {
   let whole = "";
   return figures.flatMap((figure) => {

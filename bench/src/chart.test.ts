@@ -45,14 +45,14 @@ function textsOf(svg: string): readonly Text[] {
   );
 }
 
-/** Where a text begins and ends, with letters as wide as the widest usual fonts have them. */
+/** The left and right end of a text in the widest common font. */
 function spanOf({ text, x, size, anchor }: Text): readonly [number, number] {
   const width = [...text].length * size * 0.6;
   const start = anchor === "start" ? x : anchor === "end" ? x - width : x - width / 2;
   return [start, start + width];
 }
 
-/** The name of the first tag that is not closed in its place; null: all are, and nothing is written that has to be escaped. */
+/** The first tag that is not closed correctly, or the first unescaped text. Null if the document is well-formed. */
 function unbalanced(svg: string): string | null {
   const open: string[] = [];
   for (const [all, end, name = "", rest = ""] of svg.matchAll(
@@ -66,14 +66,14 @@ function unbalanced(svg: string): string | null {
   return open.pop() ?? null;
 }
 
-describe("the picture of a run", () => {
-  it("is well-formed, whatever things are called", () => {
+describe("chart", () => {
+  it("a chart is well-formed XML with any names", () => {
     expect(unbalanced(PICTURE)).toBeNull();
     expect(unbalanced(PICTURE.replace("</title>", ""))).not.toBeNull();
     expect(textsOf(PICTURE).length).toBe([...PICTURE.matchAll(/<text /g)].length);
   });
 
-  it("has every word inside of it, and nothing written over another column", () => {
+  it("every text of a chart is inside of it, and no text overlaps another column", () => {
     const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(PICTURE) ?? [];
     for (const text of textsOf(PICTURE)) {
       const [start, end] = spanOf(text);
@@ -91,7 +91,7 @@ describe("the picture of a run", () => {
     }
   });
 
-  it("tells what was wanted of a figure, with the line that it is a part of", () => {
+  it("a chart shows the goals of a figure with the name of its line", () => {
     const texts = textsOf(PICTURE).map(({ text }) => text);
     expect(texts).toContain("W1 pawl steps/s, 1,000 in flight, ÷ raw");
     expect(texts).toContain("0.350");
@@ -99,7 +99,7 @@ describe("the picture of a run", () => {
     expect(texts).toContain("≥ 0.500 ✗");
   });
 
-  it("draws the better line of a peer, and how many times it we do: of each round, and then the middle one", () => {
+  it("a chart has one bar per peer, for its better setting, with the median of the ratios of all rounds", () => {
     const texts = textsOf(PICTURE).map(({ text }) => text);
     expect(texts).toContain("Peer, 1,000 in flight");
     expect(texts).not.toContain("Peer, 100 in flight");
@@ -108,12 +108,12 @@ describe("the picture of a run", () => {
     expect(texts).toContain("0.42");
   });
 
-  it("says of what failed that it did", () => {
+  it("a chart marks failed measurements", () => {
     expect(textsOf(PICTURE).some(({ text }) => text.startsWith("failed: it broke"))).toBe(true);
   });
 });
 
-/** What stands in one line, from left to right. */
+/** The texts of each line, from left to right. */
 function linesOf(texts: readonly Text[]): readonly Text[][] {
   const lines = new Map<number, Text[]>();
   for (const text of texts) lines.set(text.y, [...(lines.get(text.y) ?? []), text]);

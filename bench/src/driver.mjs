@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 
-/** Below this version pawl refuses a driver; so both sides of every ratio use the same one. */
+/** Pawl rejects drivers below this version, so both sides of every ratio use the same one. */
 const VERSION_MIN = [3, 51, 3];
 const require = createRequire(import.meta.url);
 
 /**
- * The driver that pawl chooses by itself.
+ * The driver that Pawl selects by default.
  *
  * @returns {{ name: string, version: string, module: any, DatabaseSync: new (path: string) => any }}
  */
@@ -16,7 +16,7 @@ export function findDriver() {
     const version = versionOf(module.DatabaseSync);
     if (isSupported(version)) return { name, version, module, DatabaseSync: module.DatabaseSync };
   }
-  throw new Error("there is no SQLite driver that is new enough: run npm install in the root of the repository");
+  throw new Error("no SQLite driver is new enough; run npm install in the root of the repository");
 }
 
 /** @param {string} name */
@@ -46,7 +46,7 @@ function isSupported(version) {
   return true;
 }
 
-/** What a connection is set to; `synchronous` is a property of the connection, not of the file. @param {any} database */
+/** The settings of a connection. `synchronous` is a property of the connection, not of the file. @param {any} database */
 export function settingsOf(database) {
   const names = ["journal_mode", "synchronous", "wal_autocheckpoint", "cache_size", "page_size", "foreign_keys"];
   const values = names.map((name) => Object.values(database.prepare(`PRAGMA ${name}`).get())[0]);

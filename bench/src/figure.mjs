@@ -3,32 +3,32 @@ import { median, spread } from "./stats.mjs";
 /**
  * @typedef {"count" | "ratio" | "micros" | "ms" | "bytes" | "mebibytes" | "percent"} Unit
  *
- * @typedef {object} Goals What a figure has to reach.
+ * @typedef {object} Goals The goals of a figure.
  * @property {"atLeast" | "atMost" | "below"} kind
- * @property {number | null} bar What a release has to reach.
- * @property {number | null} target What is wanted beyond that.
+ * @property {number | null} bar Required of a release.
+ * @property {number | null} target Wanted beyond that.
  *
  * @typedef {object} Figure One number of one round.
  * @property {string} name
  * @property {number} value
  * @property {Unit} unit
  * @property {Goals} [goals]
- * @property {string} [failure] Why it could not be measured.
+ * @property {string} [failure] The reason if it could not be measured.
  *
  * @typedef {object} Summary One number over all rounds.
  * @property {string} name
  * @property {Unit} unit
  * @property {readonly number[]} values
- * @property {readonly string[]} failures Of the rounds in which it could not be measured.
- * @property {number} median Of the rounds in which it could.
+ * @property {readonly string[]} failures The reasons of the rounds in which it could not be measured.
+ * @property {number} median The median of the other rounds.
  * @property {number} spread
  * @property {Goals | null} goals
- * @property {boolean | null} barMet Null: it has no bar.
- * @property {boolean | null} targetMet Null: it has no target.
+ * @property {boolean | null} barMet Null if it has no bar.
+ * @property {boolean | null} targetMet Null if it has no target.
  */
 
 /**
- * What is not a number comes as null from the process that measured it.
+ * NaN arrives as null from the process that measured it.
  *
  * @type {(name: string, value: number | null | undefined, unit: Unit, goals?: Goals) => Figure}
  */
@@ -40,7 +40,7 @@ export const figure = (name, value, unit, goals) => ({
 });
 
 /**
- * The same of something that may have failed, which is told with it.
+ * A figure of a measurement that may have failed, with the reason.
  *
  * @type {(measured: { failure?: string }, name: string, value: number | null | undefined, unit: Unit) => Figure}
  */
@@ -57,7 +57,7 @@ export const atMost = (bar, target = null) => ({ kind: "atMost", bar, target });
 export const below = (bar, target = null) => ({ kind: "below", bar, target });
 
 /**
- * What nobody could measure here, and nothing hangs on, is left out.
+ * Figures that could not be measured and have no goal are omitted.
  *
  * @param {readonly (readonly Figure[])[]} rounds The figures of each round, in the same order.
  * @returns {readonly Summary[]}
@@ -88,7 +88,7 @@ function summariesOf(rounds) {
   });
 }
 
-/** What is not a number reaches nothing. @param {Goals["kind"]} kind @param {number | null} limit @param {number} value */
+/** NaN meets no goal. @param {Goals["kind"]} kind @param {number | null} limit @param {number} value */
 function isMet(kind, limit, value) {
   if (limit === null) return null;
   switch (kind) {
@@ -99,13 +99,13 @@ function isMet(kind, limit, value) {
     case "below":
       return value < limit;
     default:
-      throw new Error(`there is no goal ${kind}`);
+      throw new Error(`unknown goal ${kind}`);
   }
 }
 
 const SIGNS = { atLeast: "≥", atMost: "≤", below: "<" };
 
-/** A limit as it is read: `≥ 0.25`; nothing where there is none. @param {Goals | null} goals @param {"bar" | "target"} which @param {Unit} unit */
+/** A limit as text: `≥ 0.25`. Empty if there is none. @param {Goals | null} goals @param {"bar" | "target"} which @param {Unit} unit */
 export function shownGoal(goals, which, unit) {
   const limit = goals?.[which] ?? null;
   return goals === null || limit === null ? "" : `${SIGNS[goals.kind]} ${shown(limit, unit)}`;
@@ -130,6 +130,6 @@ export function shown(value, unit) {
     case "percent":
       return `${(value * 100).toFixed(2)} %`;
     default:
-      throw new Error(`there is no unit ${unit}`);
+      throw new Error(`unknown unit ${unit}`);
   }
 }

@@ -3,42 +3,42 @@ import { atLeast, atMost, figure, figureOf, summarize } from "./figure.mjs";
 import { table } from "./table.mjs";
 import { workloads } from "./workloads.mjs";
 
-/** What is said of a measurement, and what it has to reach. Nothing is measured here. */
+/** Tests of summaries and goals. Nothing is measured here. */
 
 describe("a figure over several rounds", () => {
-  it("is judged by its median, against the bar and against the target", () => {
+  it("the median of a figure is compared with its bar and its target", () => {
     const rounds = [0.3, 0.2, 0.9].map((value) => [figure("share", value, "ratio", atLeast(0.25, 0.35))]);
     expect(summarize(rounds)).toMatchObject([{ median: 0.3, barMet: true, targetMet: false }]);
     expect(table("W1", summarize(rounds))).toContain("≥ 0.250  pass  ≥ 0.350  MISS");
   });
 
-  it("misses everything when it could not be measured", () => {
+  it("a figure that could not be measured meets no goal", () => {
     const [summary] = summarize([[figure("bytes", null, "bytes", atMost(10, 5))]]);
     expect(summary).toMatchObject({ barMet: false, targetMet: false });
     expect(table("W1", [summary])).toContain("–");
   });
 
-  it("has neither a bar nor a target unless it was given one", () => {
+  it("a figure without goals has neither a bar nor a target", () => {
     const [free, aimed] = summarize([[figure("a", 1, "ms"), figure("b", 1, "ms", atMost(null, 2))]]);
     expect(free).toMatchObject({ barMet: null, targetMet: null });
     expect(aimed).toMatchObject({ barMet: null, targetMet: true });
   });
 
-  it("counts the rounds in which it could be measured, and its row tells of the others", () => {
+  it("the median of a figure uses the measured rounds, and its row names the failed ones", () => {
     const rounds = [figureOf({ failure: "gone" }, "peer steps/s", null, "count"), figure("peer steps/s", 5, "count")];
     const summaries = summarize(rounds.map((each) => [each]));
     expect(summaries).toMatchObject([{ median: 5, failures: ["gone"] }]);
     expect(table("W1", summaries)).toContain("peer steps/s (failed in 1 of 2 rounds: gone)");
   });
 
-  it("is left out where nobody could measure it and nothing hangs on it", () => {
+  it("a figure without goals is omitted if it could not be measured", () => {
     expect(summarize([[figure("server CPU", null, "micros"), figure("steps", 1, "count")]])).toMatchObject([
       { name: "steps" },
     ]);
   });
 });
 
-/** Gives a number for everything that a part may have measured. */
+/** Returns a number for every property of a result. */
 const anything = new Proxy({}, { get: () => new Proxy({}, { get: () => 1 }) });
 
 function goalsOf(store: string): readonly string[] {
@@ -49,7 +49,7 @@ function goalsOf(store: string): readonly string[] {
   );
 }
 
-describe("what has to be reached, and what is wanted beyond it", () => {
+describe("bars and targets", () => {
   it("in memory", () => {
     expect(goalsOf("memory")).toEqual([
       "W1 ÷ the plain loop: atLeast null 0.15",

@@ -1,34 +1,34 @@
 import { cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { summarize } from "./figure.mjs";
-import { leftOut } from "./peers/available.mjs";
+import { omittedPeers } from "./peers/available.mjs";
 import { openPlaces } from "./places.mjs";
 import { measureAll } from "./rounds.mjs";
 import { save } from "./save.mjs";
-import { heedSignals, INTERRUPTED, Interrupted, isInterrupted } from "./spawn.mjs";
+import { handleSignals, INTERRUPTED, Interrupted, isInterrupted } from "./spawn.mjs";
 import { table } from "./table.mjs";
 
 /**
- * Measures in interleaved rounds and judges the medians.
+ * Measures in interleaved rounds and compares the medians with the goals.
  *
  * @import { Options } from "./options.mjs"
  * @import { Places } from "./places.mjs"
  * @import { Measured } from "./rounds.mjs"
  */
 
-/** Of a core: above this the machine has other work. */
+/** Above this load, in cores, the host counts as busy. */
 const LOAD_MAX = 0.5;
-const BUSY = "the machine has other work: whatever is timed will seem slower than it is, and ratios wander";
+const BUSY = "the host is busy with other work; times will be too long, and ratios unstable";
 
 const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
 
 /** @param {Options} options @returns {Promise<number>} The exit code. */
 export async function measure(options) {
-  heedSignals();
+  handleSignals();
   const { stores, rounds } = options;
   const [load] = loadavg();
   const isBusy = load > cpus().length * LOAD_MAX;
-  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start${isBusy ? ", when it had other work" : ""}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
+  const machine = `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, load ${load.toFixed(1)} at the start${isBusy ? ", busy with other work" : ""}, ${rounds} ${rounds === 1 ? "round" : "rounds"}`;
   console.log(machine);
   if (isBusy) console.log(BUSY);
   /** @type {Map<string, Places>} */
@@ -78,14 +78,14 @@ function report({ measured, settings, options, machine }) {
   return met === bars.length && failed === 0 ? 0 : 1;
 }
 
-/** What each side says of itself, and why some are missing. @param {readonly Measured[]} measured @param {Options} options */
+/** The settings of each side, and the reasons for missing peers. @param {readonly Measured[]} measured @param {Options} options */
 function settingsSeen(measured, { stores }) {
-  const said = measured.flatMap(({ store, rounds }) =>
+  const lines = measured.flatMap(({ store, rounds }) =>
     Object.entries(rounds[0] ?? {}).flatMap(([name, { driver, settings }]) =>
       (name.endsWith("After") ? [] : [driver, settings])
         .filter((text) => typeof text === "string")
         .map((text) => `${store}, ${name}: ${text}`),
     ),
   );
-  return [...new Set(said), ...stores.flatMap(leftOut)];
+  return [...new Set(lines), ...stores.flatMap(omittedPeers)];
 }

@@ -3,25 +3,25 @@ import { STORES, workloads } from "./workloads.mjs";
 
 /**
  * @typedef {object} Options
- * @property {readonly string[]} stores `bpmn`: processes, in memory and on SQLite.
- * @property {string} name Of the files that are written.
- * @property {Readonly<Record<string, string | undefined>>} urls Of servers that run already, by store.
- * @property {string} fsync What Redis does, on both sides.
+ * @property {readonly string[]} stores `bpmn` means processes, in memory and on SQLite.
+ * @property {string} name The name of the written files.
+ * @property {Readonly<Record<string, string | undefined>>} urls Running servers, by store.
+ * @property {string} fsync The `appendfsync` of Redis, on both sides.
  * @property {boolean} quick
- * @property {boolean} brief All stores in about two minutes: one round of what says most.
+ * @property {boolean} brief All stores in about two minutes: one round of the main workloads.
  * @property {number} rounds
- * @property {ReadonlySet<string> | null} only Null: all workloads.
- * @property {string | null} folder Where SQLite's databases are; null: beside this package.
- * @property {string | null} out Where the files go; null: beside the documentation if the run is a whole one.
+ * @property {ReadonlySet<string> | null} only Null selects all workloads.
+ * @property {string | null} folder The folder of SQLite databases. Null means beside this package.
+ * @property {string | null} out The folder of the written files. Null means beside the documentation if all workloads and rounds were measured.
  */
 
 /**
- * Something was asked that there is not; the message says what there is. Options are read before anything is built, installed or
- * started, so nothing that is imported here may need a peer.
+ * An invalid option; the message lists the valid ones. Options are read before anything is built, installed or started, so imports of
+ * this file must not need a peer.
  */
 export class OptionError extends Error {}
 
-/** What Redis knows. */
+/** The values of `appendfsync`. */
 const FSYNCS = ["always", "everysec", "no"];
 
 const KNOWN = /** @type {const} */ ({
@@ -44,7 +44,7 @@ function parsed(args) {
   } catch (cause) {
     const names = Object.keys(KNOWN).map((name) => `--${name}`);
     const [first] = cause.message.split(/\. |\n/);
-    throw new OptionError(`${first}; there are ${names.join(", ")}`, { cause });
+    throw new OptionError(`${first}; use ${names.join(", ")}`, { cause });
   }
 }
 
@@ -53,14 +53,14 @@ export function readOptions(args) {
   const values = parsed(args);
   const { store, quick, fsync } = values;
   if (store !== undefined && !STORES.includes(store)) {
-    throw new OptionError(`--store is ${store}; it can be ${STORES.join(", ")}, and without it all are measured`);
+    throw new OptionError(`--store must be one of ${STORES.join(", ")}; got ${store}; omit it to measure all`);
   }
   const stores = store === undefined ? STORES : [store];
   const brief = quick && store === undefined;
   const rounds = Number(values.rounds ?? (brief ? 1 : quick ? 2 : 3));
   if (!Number.isInteger(rounds) || rounds < 1)
-    throw new OptionError(`--rounds is ${values.rounds}; it has to be 1 or more`);
-  if (!FSYNCS.includes(fsync)) throw new OptionError(`--fsync is ${fsync}; it can be ${FSYNCS.join(", ")}`);
+    throw new OptionError(`--rounds must be 1 or more; got ${values.rounds}`);
+  if (!FSYNCS.includes(fsync)) throw new OptionError(`--fsync must be one of ${FSYNCS.join(", ")}; got ${fsync}`);
   return {
     stores,
     name: store ?? "benchmarks",
@@ -85,9 +85,8 @@ function urlsOf(values, stores) {
   const urls = Object.fromEntries(servers.map((name) => [name, values[name] ?? (name === store ? url : undefined)]));
   for (const [name, given] of Object.entries(urls)) {
     if (given === undefined) continue;
-    if (!stores.includes(name))
-      throw new OptionError(`--${name} is given, and ${store} is measured, which has no use for it`);
-    if (!URL.canParse(given)) throw new OptionError(`${given} is not the url of a server`);
+    if (!stores.includes(name)) throw new OptionError(`--${name} cannot be used with --store ${store}`);
+    if (!URL.canParse(given)) throw new OptionError(`"${given}" is not a URL`);
   }
   return urls;
 }
@@ -99,5 +98,5 @@ function onlyOf(text, stores, pace) {
   const known = new Set(stores.flatMap((store) => workloads(store, pace).map(({ name }) => name)));
   const unknown = [...only].filter((name) => !known.has(name));
   if (unknown.length === 0) return only;
-  throw new OptionError(`there is no workload ${unknown.join(", ")}; there are ${[...known].join(", ")}`);
+  throw new OptionError(`unknown workload ${unknown.join(", ")}; use ${[...known].join(", ")}`);
 }

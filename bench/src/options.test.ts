@@ -11,23 +11,23 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 describe("options", () => {
   it.each([
-    [["--store", "mongo"], "it can be memory, sqlite"],
-    [["--stor", "sqlite"], "there are --store"],
-    [["sqlite"], "there are --store"],
-    [["--rounds", "0"], "it has to be 1 or more"],
-    [["--store", "sqlite", "--only", "W9"], "there is no workload W9; there are W1"],
-    [["--quick", "--only", "scale"], "there is no workload scale"],
-    [["--fsync", "sometimes"], "it can be always"],
+    [["--store", "mongo"], "--store must be one of memory, sqlite"],
+    [["--stor", "sqlite"], "use --store"],
+    [["sqlite"], "use --store"],
+    [["--rounds", "0"], "must be 1 or more"],
+    [["--store", "sqlite", "--only", "W9"], "unknown workload W9; use W1"],
+    [["--quick", "--only", "scale"], "unknown workload scale"],
+    [["--fsync", "sometimes"], "must be one of always"],
     [["--url", "redis://127.0.0.1"], "--url needs --store"],
     [["--store", "sqlite", "--url", "redis://127.0.0.1"], "--url needs --store"],
-    [["--store", "sqlite", "--redis", "redis://127.0.0.1"], "has no use for it"],
-    [["--postgres", "nowhere"], "nowhere is not the url"],
-  ])("what there is not is refused, and what there is is told: %s", (args, told) => {
+    [["--store", "sqlite", "--redis", "redis://127.0.0.1"], "--redis cannot be used with --store sqlite"],
+    [["--postgres", "nowhere"], '"nowhere" is not a URL'],
+  ])("invalid options are rejected with the valid ones: %s", (args, message) => {
     expect(() => readOptions(args)).toThrow(OptionError);
-    expect(() => readOptions(args)).toThrow(told);
+    expect(() => readOptions(args)).toThrow(message);
   });
 
-  it("all stores are measured unless one is named, and quickly in one round", () => {
+  it("all stores are measured by default, and --quick measures one round", () => {
     expect(readOptions([])).toMatchObject({ stores: ["memory", "sqlite", "postgres", "redis", "bpmn"], rounds: 3 });
     expect(readOptions(["--quick"])).toMatchObject({ brief: true, rounds: 1, name: "benchmarks" });
     expect(readOptions(["--quick", "--store", "redis"])).toMatchObject({ brief: false, rounds: 2, name: "redis" });
@@ -39,24 +39,24 @@ describe("options", () => {
     [["--rounds", "2"], false],
     [["--quick"], false],
     [["--only", "W1"], false],
-  ])("only a whole run is published: %s", (args, published) => {
+  ])("only a complete benchmark is published: %s", (args, published) => {
     expect(isWhole(readOptions(args))).toBe(published);
   });
 
-  it("a server that runs already is named by its store, or by its url where one store is measured", () => {
+  it("a running server is passed by --postgres and --redis, or by --url with one store", () => {
     const url = "postgres://127.0.0.1:5432/bench";
     expect(readOptions(["--postgres", url]).urls).toEqual({ postgres: url });
     expect(readOptions(["--store", "postgres", "--url", url]).urls).toEqual({ postgres: url });
   });
 });
 
-describe("what is asked of the command is read before anything is built, installed or started", () => {
+describe("options are read before anything is built, installed or started", () => {
   const folders: string[] = [];
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A copy of the repository's part that has no modules at all, where nothing could be installed either. */
+  /** A copy of a part of the repository without node_modules, in which nothing can be installed. */
   function freshCopy(): string {
     const folder = mkdtempSync(join(tmpdir(), "pawl-bench-"));
     folders.push(folder);
@@ -66,24 +66,24 @@ describe("what is asked of the command is read before anything is built, install
     return folder;
   }
 
-  it.each(["bench/run.mjs", "scripts/bench.mjs"])("%s refuses in a line", (program) => {
+  it.each(["bench/run.mjs", "scripts/bench.mjs"])("%s rejects an invalid option with one line", (program) => {
     const folder = freshCopy();
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, program), "--store", "nonsense"], {
       env: { PATH: "" },
       encoding: "utf8",
     });
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^--store is nonsense; it can be [^\n]*\n$/);
+    expect(stderr).toMatch(/^--store must be one of [^\n]*; got nonsense[^\n]*\n$/);
     expect(existsSync(join(folder, "bench/node_modules"))).toBe(false);
   });
 
-  it("a workload that needs what is not installed yet can be asked for", () => {
+  it("a workload of a peer that is not installed yet can be selected", () => {
     const { status, stderr } = spawnSync(
       process.execPath,
       [join(freshCopy(), "bench/run.mjs"), "--store", "redis", "--only", "queues,W99"],
       { env: { PATH: "" }, encoding: "utf8" },
     );
     expect(status).toBe(2);
-    expect(stderr).toMatch(/^there is no workload W99; there are .*\bqueues\b/);
+    expect(stderr).toMatch(/^unknown workload W99; use .*\bqueues\b/);
   });
 });

@@ -1,6 +1,5 @@
 /**
- * Where the data of one part lies, so that no part meets what another left behind: a folder, a database of the server, or a
- * prefix of its keys.
+ * The location of the data of one part: a folder, a database of the server, or a key prefix. Parts do not see each other's data.
  *
  * @typedef {{ readonly store: "sqlite", readonly folder: string }} SqlitePlace
  * @typedef {{ readonly store: "postgres", readonly url: string }} PostgresPlace
@@ -11,5 +10,5 @@
 
 /** @param {never} place @returns {Error} */
 export function unknownPlace(place) {
-  return new Error(`there is no place like ${JSON.stringify(place)}`);
+  return new Error(`unknown place ${JSON.stringify(place)}`);
 }

@@ -4,14 +4,14 @@ import { createClient } from "@redis/client";
 import pg from "pg";
 
 /**
- * Makes the places of parts, and removes them when they are measured.
+ * Creates the places of parts, and removes them after the measurement.
  *
  * @import { Place } from "./place.mjs"
  *
  * @typedef {object} Places
  * @property {(name: string) => Promise<Place>} make
  * @property {(place: Place) => Promise<void>} remove
- * @property {() => Promise<readonly string[]>} settings Lines about the server.
+ * @property {() => Promise<readonly string[]>} settings The settings of the server, as lines.
  * @property {() => Promise<void>} close
  */
 
@@ -19,7 +19,7 @@ import pg from "pg";
 export async function openPlaces(store, { folder, url }) {
   switch (store) {
     case "memory":
-      return NOWHERE;
+      return NO_PLACE;
     case "sqlite":
     case "bpmn":
       return folders(folder);
@@ -28,18 +28,19 @@ export async function openPlaces(store, { folder, url }) {
     case "redis":
       return await prefixes(addressOf(store, url));
     default:
-      throw new Error(`there is no store ${store}`);
+      throw new Error(`unknown store ${store}`);
   }
 }
 
 /** @param {string} store @param {string | null} url */
 function addressOf(store, url) {
-  if (url === null) throw new Error(`${store} needs --${store} with a url; npm run bench starts a server and gives it`);
+  if (url === null)
+    throw new Error(`${store} needs --${store} with a URL; npm run bench starts a server and passes it`);
   return url;
 }
 
 /** @type {Places} */
-const NOWHERE = {
+const NO_PLACE = {
   make: async () => ({ store: "memory" }),
   remove: async () => undefined,
   settings: async () => [],
@@ -47,7 +48,7 @@ const NOWHERE = {
 };
 
 /**
- * They lie on the file system of this package, because others (a temporary folder in memory) may cost nothing to sync.
+ * Folders on the file system of this package, because a sync may cost nothing in a temporary folder.
  *
  * @param {string} parent @returns {Places}
  */
@@ -82,7 +83,7 @@ const SETTINGS = [
 /** @param {string} url @returns {Promise<Places>} */
 async function databases(url) {
   const client = new pg.Client({ connectionString: url });
-  // A server that goes away is told by the next statement.
+  // A lost connection is reported by the next statement.
   client.on("error", () => undefined);
   await client.connect();
   const nameOf = (place) => new URL(place.url).pathname.slice(1);
@@ -96,7 +97,7 @@ async function databases(url) {
     },
     async remove(place) {
       await client.query(`DROP DATABASE ${nameOf(place)} WITH (FORCE)`);
-      // Its pages go, and what is measured next begins with nothing left to be written.
+      // Drops its pages, so that the next measurement starts with no pending writes.
       await client.query("CHECKPOINT");
     },
     async settings() {
@@ -114,7 +115,7 @@ async function databases(url) {
 /** @param {string} url @returns {Promise<Places>} */
 async function prefixes(url) {
   const client = createClient({ url });
-  // A server that goes away is told by the next command.
+  // A lost connection is reported by the next command.
   client.on("error", () => undefined);
   await client.connect();
   return {

@@ -3,14 +3,14 @@ import pg from "pg";
 import { processStat } from "./process-cpu.mjs";
 
 /**
- * What a PostgreSQL server has done so far, exactly: statements that it was sent, transactions that wrote, bytes of its log, and
- * the CPU time of its processes where it runs on this machine. All are of the whole server, which one part has for itself.
+ * Exact counters of a PostgreSQL server: statements, writing transactions, WAL bytes, and the CPU time of its processes if it runs on
+ * this host. They include the whole server, which one part uses alone.
  *
  * @typedef {object} Counts
  * @property {number} commits
  * @property {number} statements
  * @property {number} logBytes
- * @property {number} serverMicros Not a number: the server's processes can't be seen.
+ * @property {number} serverMicros NaN if the server's processes are not visible.
  */
 
 const COUNTS = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS commits,
@@ -43,7 +43,7 @@ function cpuMicros(main) {
   return own.reduce((sum, stat) => sum + (stat?.cpuMicros ?? 0), 0);
 }
 
-/** Null: there is no such process of PostgreSQL on this machine. @param {number} pid */
+/** Null if there is no such process of PostgreSQL on this host. @param {number} pid */
 function statOf(pid) {
   const stat = processStat(pid);
   return stat?.command.includes("postgres") ? stat : null;

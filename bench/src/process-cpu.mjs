@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** The unit of the times in `/proc`, which no Linux has ever changed. */
+/** The unit of the times in `/proc`. */
 const TICK_MICROS = 10_000;
 
-/** What the system knows of a process, from its own table; null: there is no such process, or no such table. @param {number} pid */
+/** The fields of `/proc/<pid>/stat`. Null if there is no such process, or no `/proc`. @param {number} pid */
 export function processStat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -18,8 +18,7 @@ export function processStat(pid) {
 }
 
 /**
- * Ms for which this thread had a core. Those of the whole process would count what the compiler does beside it; they are
- * taken where the system does not tell.
+ * The CPU time of this thread in ms. The time of the whole process, which includes compiler threads, is the fallback.
  */
 export function busyMs() {
   try {

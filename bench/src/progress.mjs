@@ -1,11 +1,11 @@
-/** Of a terminal that does not tell. */
+/** The width of a terminal that does not report one. */
 const COLUMNS = 120;
 
 /**
- * Says what has been measured and how long the rest takes: in one line that is written over on a terminal, in a line a part
- * elsewhere. A part is expected to take as long as it took in the round before, or as others took where there was none.
+ * Prints the progress and the remaining time: one overwritten line on a terminal, otherwise a line per part. A part is expected to take as
+ * long as in the previous round, or as the mean of the others in the first round.
  *
- * @param {readonly string[]} parts All that will be measured, in order; the same name in each round.
+ * @param {readonly string[]} parts All parts in order; the same names in each round.
  * @param {() => number} [now] In ms.
  */
 export function progress(parts, now = () => performance.now()) {
@@ -28,11 +28,11 @@ export function progress(parts, now = () => performance.now()) {
         );
       else stdout.write(`${line}\n`);
     },
-    /** These will not be measured after all. @param {number} count */
+    /** The next parts will not be measured. @param {number} count */
     skip(count) {
       done += count;
     },
-    /** A line of its own. @param {string} text */
+    /** Prints a separate line. @param {string} text */
     note: (text) => void stdout.write(`${stdout.isTTY ? "\r\u001b[2K" : ""}${text}\n`),
   };
 }

@@ -1,6 +1,6 @@
 import { createClient } from "@redis/client";
 
-/** What a Redis server has done so far: scripts that it was asked to run, and the CPU time of its process. */
+/** Counters of a Redis server: executed scripts, and the CPU time of its process. */
 
 /** @param {string} url */
 export async function openRedisCounter(url) {

@@ -4,7 +4,7 @@ import { pause } from "./stats.mjs";
 import { workloads } from "./workloads.mjs";
 
 /**
- * The interleaved rounds: in each of them all parts of all workloads, one after another.
+ * The interleaved rounds. Each round measures all parts of all workloads, one after another.
  *
  * @import { Options } from "./options.mjs"
  * @import { Place } from "./place.mjs"
@@ -14,7 +14,7 @@ import { workloads } from "./workloads.mjs";
  * @typedef {object} Measured
  * @property {string} store
  * @property {Workload} workload
- * @property {Record<string, any>[]} rounds What each part gave, by its name.
+ * @property {Record<string, any>[]} rounds The results of the parts, by name.
  * @property {string[]} failures
  */
 
@@ -36,7 +36,7 @@ export async function measureAll({ stores, rounds, only, quick, brief }, places)
       const { store, workload, failures } = each;
       const at = `round ${index + 1} ${store} ${workload.name}`;
       let left = workload.parts.length;
-      const said = (/** @type {string} */ what) => {
+      const measuredPart = (/** @type {string} */ what) => {
         left -= 1;
         say(`${at} ${what}`);
       };
@@ -45,7 +45,7 @@ export async function measureAll({ stores, rounds, only, quick, brief }, places)
         note(`  ${at} failed: ${failure}`);
       };
       try {
-        each.rounds.push(await measureRound(workload, index + 1, places.get(store), { said, failed }));
+        each.rounds.push(await measureRound(workload, index + 1, places.get(store), { measuredPart, failed }));
       } catch (error) {
         if (isInterrupted()) throw error;
         failed(error.message);
@@ -57,13 +57,13 @@ export async function measureAll({ stores, rounds, only, quick, brief }, places)
 }
 
 /**
- * What is not ours may fail by itself.
+ * A failed part of a peer does not fail the round.
  *
  * @param {Workload} workload @param {number} round @param {Places | undefined} places
- * @param {{ said: (what: string) => void, failed: (failure: string) => void }} tell
+ * @param {{ measuredPart: (what: string) => void, failed: (failure: string) => void }} listeners
  */
-export async function measureRound(workload, round, places, { said, failed }) {
-  if (places === undefined) throw new Error(`there is no place for ${workload.name}`);
+export async function measureRound(workload, round, places, { measuredPart, failed }) {
+  if (places === undefined) throw new Error(`no places for workload ${workload.name}`);
   /** @type {Record<string, any>} */
   const results = {};
   /** @type {Map<string, Place>} */
@@ -82,7 +82,7 @@ export async function measureRound(workload, round, places, { said, failed }) {
         results[part.name] = { failure: error.message };
         failed(error.message);
       }
-      said(`${part.name} ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
+      measuredPart(`${part.name} ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
     }
   } finally {
     for (const place of open.values()) await places.remove(place);

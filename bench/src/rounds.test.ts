@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 import { leftMs } from "./progress.mjs";
 import { measureRound } from "./rounds.mjs";
 
-/** What happens to a run that does not go well. What is measured is a bare loop, for a moment. */
+/** Failures and interruptions of a benchmark. The measured part is a short bare loop. */
 
-const NOWHERE = {
+const NO_PLACE = {
   make: async () => ({ store: "memory" }),
   remove: async () => undefined,
   settings: async () => [],
@@ -21,12 +21,12 @@ const broken = { name: "broken", module: "peers/nobody" };
 
 async function measured(parts: readonly object[]): Promise<{ results: Record<string, object>; failures: string[] }> {
   const failures: string[] = [];
-  const tell = { said: () => undefined, failed: (failure: string) => void failures.push(failure) };
-  return { results: await measureRound({ name: "W1", parts }, 1, NOWHERE, tell), failures };
+  const listeners = { measuredPart: () => undefined, failed: (failure: string) => void failures.push(failure) };
+  return { results: await measureRound({ name: "W1", parts }, 1, NO_PLACE, listeners), failures };
 }
 
-describe("a part that fails", () => {
-  it("is told with its reason where it is a peer, and the others are measured", async () => {
+describe("failing parts", () => {
+  it("a failed part of a peer is reported with its reason, and the others are measured", async () => {
     const { results, failures } = await measured([loop("raw"), { ...broken, peer: true }, loop("rawAfter")]);
     expect(Object.keys(results)).toEqual(["raw", "broken", "rawAfter"]);
     expect(results).toMatchObject({ broken: { failure: expect.stringContaining("nobody") } });
@@ -34,16 +34,16 @@ describe("a part that fails", () => {
     expect(failures).toHaveLength(1);
   });
 
-  it("ends the workload's round where it is ours: nothing could be said without it", async () => {
+  it("a failed part of Pawl ends the round of its workload", async () => {
     await expect(measured([broken, loop("raw")])).rejects.toThrow("nobody");
   });
 });
 
 describe("an interruption", () => {
-  it("ends what is measured at the moment, and nothing is measured after it", async () => {
+  it("an interruption ends the current part, and no further part is measured", async () => {
     const script = `
-      import { heedSignals, runPart } from ${JSON.stringify(new URL("spawn.mjs", import.meta.url).href)};
-      heedSignals();
+      import { handleSignals, runPart } from ${JSON.stringify(new URL("spawn.mjs", import.meta.url).href)};
+      handleSignals();
       const part = { module: "raw/step-loop", options: { inFlight: 1, warmMs: 600_000, windowMs: 20 } };
       const first = runPart(part, { store: "memory" });
       console.log("measuring");
@@ -53,19 +53,19 @@ describe("an interruption", () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let said = "";
+    let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => {
-      if (said === "") child.kill("SIGINT");
-      said += text;
+      if (output === "") child.kill("SIGINT");
+      output += text;
     });
     const [code] = await once(child, "close");
-    const stopped = "stopped before its end; nothing was written\n";
-    expect({ code, said }).toEqual({ code: 0, said: `measuring\n${stopped}${stopped}` });
+    const stopped = "interrupted; nothing was written\n";
+    expect({ code, output }).toEqual({ code: 0, output: `measuring\n${stopped}${stopped}` });
   });
 });
 
-describe("the time that is left", () => {
-  it("is what a part took in the round before, and the mean of the others where there was none", () => {
+describe("remaining time", () => {
+  it("the remaining time uses the duration of a part in the previous round, or the mean of the others", () => {
     expect(leftMs(["W1 raw", "W1 pawl", "W2 pawl"], new Map([["W1 raw", 100]]), 30)).toBe(160);
   });
 });

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chart } from "./chart.mjs";
 
-/** Fewer have no spread to speak of. */
+/** Fewer rounds have no meaningful spread. */
 const ROUNDS_LEAST = 3;
 
 /**
- * Writes what was measured: all workloads with all their rounds go beside the documentation, less goes into a folder that git
- * ignores, and `--out` names another one.
+ * Writes the results. A complete benchmark goes beside the documentation, an incomplete one into a folder that git ignores. `--out`
+ * names another folder.
  *
  * @param {{ machine: string, options: import("./options.mjs").Options, settings: readonly string[], summaries: readonly any[] }} result
  * @returns {readonly string[]} The files.
@@ -24,7 +24,7 @@ export function save({ machine, options, settings, summaries }) {
   return [json, svg];
 }
 
-/** Whether it may stand beside the documentation. @param {Pick<import("./options.mjs").Options, "only" | "quick" | "rounds">} options */
+/** True if all workloads were measured with enough rounds. @param {Pick<import("./options.mjs").Options, "only" | "quick" | "rounds">} options */
 export function isWhole({ only, quick, rounds }) {
   return only === null && !quick && rounds >= ROUNDS_LEAST;
 }

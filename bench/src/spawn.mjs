@@ -2,40 +2,40 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /**
- * Parts are measured one at a time, each in a process of its own.
+ * Measures parts one at a time, each in a separate process.
  *
  * @typedef {object} Part One measurement.
  * @property {string} name
  * @property {string} module Relative to this folder.
  * @property {Readonly<Record<string, unknown>>} [options]
- * @property {boolean} [peer] It is not ours: when it fails its figures say so, and the others go on.
- * @property {boolean} [killed] It is killed when it has given its result: it does not end by itself.
- * @property {number} [afterMs] How long to wait before it begins.
- * @property {string} [node] The Node that it needs, where it can't be this one.
+ * @property {boolean} [peer] True for another engine. If it fails, its figures contain the reason and the others are still measured.
+ * @property {boolean} [killed] True if the process is killed after its result.
+ * @property {number} [afterMs] The delay before it starts.
+ * @property {string} [node] Another Node, if it needs one.
  *
- * @typedef {{ kind: "measured", value: any } | { kind: "failed", message: string }} Told What a part's process says.
+ * @typedef {{ kind: "measured", value: any } | { kind: "failed", message: string }} PartMessage A message of a part's process.
  */
 
-const CHILD = fileURLToPath(new URL("child.mjs", import.meta.url));
-/** On a machine with other work the longest of ours take minutes; a peer that hangs must not. */
+const CHILD = fileURLToPath(new URL("part-process.mjs", import.meta.url));
+/** On a busy host our longest parts take minutes. A peer that hangs is ended sooner. */
 const TIMEOUT_MS = { ours: 600_000, peer: 120_000 };
-/** In letters. */
-const SAID_MAX = 2_000;
-/** One that does not end when it is asked to has this long. */
+/** The kept length of a peer's stderr, in characters. */
+const STDERR_MAX = 2_000;
+/** The time from SIGTERM to SIGKILL. */
 const END_MS = 5_000;
-/** A terminal and the command above this one tell of the same Ctrl-C: it is another one only after so long. */
+/** Ctrl-C arrives twice, from the terminal and from the parent command. A later signal counts as a second one. */
 const AGAIN_MS = 1_000;
-/** What a shell says of a command that Ctrl-C has ended. */
+/** The exit code of a command that Ctrl-C has ended. */
 export const INTERRUPTED = 130;
 
-/** Somebody wants the whole to end: what is open is closed, and nothing is written. */
+/** The benchmark was interrupted: open resources are closed, and nothing is written. */
 export class Interrupted extends Error {
   constructor() {
-    super("stopped before its end; nothing was written");
+    super("interrupted; nothing was written");
   }
 }
 
-/** The child that is measured at the moment: it must not outlive this process. @type {import("node:child_process").ChildProcess | null} */
+/** The child that is measured now. It must not outlive this process. @type {import("node:child_process").ChildProcess | null} */
 let current = null;
 let interrupted = false;
 
@@ -43,8 +43,8 @@ export function isInterrupted() {
   return interrupted;
 }
 
-/** The first signal ends what is measured, in order; one that comes later does not wait for that. */
-export function heedSignals() {
+/** The first signal ends the current part and the benchmark. A second one exits at once. */
+export function handleSignals() {
   process.on("exit", () => current?.kill("SIGTERM"));
   let firstAt = Number.POSITIVE_INFINITY;
   for (const signal of ["SIGINT", "SIGTERM"]) {
@@ -71,24 +71,24 @@ export function runPart({ module, options = {}, peer = false, killed = false, no
     const child = fork(CHILD, [JSON.stringify({ module, options: { ...options, place } })], {
       execPath: node,
       execArgv: ["--expose-gc", "--no-deprecation"],
-      // What a peer says while it works is of interest when it fails.
+      // The stderr of a peer is printed if it fails.
       stdio: peer ? ["ignore", "ignore", "pipe", "ipc"] : ["ignore", "inherit", "inherit", "ipc"],
     });
     current = child;
-    let said = "";
+    let stderr = "";
     child.stderr?.setEncoding("utf8").on("data", (text) => {
-      said = `${said}${text}`.slice(-SAID_MAX);
+      stderr = `${stderr}${text}`.slice(-STDERR_MAX);
     });
     const timeoutMs = peer ? TIMEOUT_MS.peer : TIMEOUT_MS.ours;
     let isLate = false;
-    /** @type {Told | null} */
-    let told = null;
+    /** @type {PartMessage | null} */
+    let message = null;
     const timer = setTimeout(() => {
       isLate = true;
       end(child);
     }, timeoutMs);
-    child.on("message", (/** @type {Told} */ message) => {
-      told = message;
+    child.on("message", (/** @type {PartMessage} */ received) => {
+      message = received;
       if (killed) child.kill("SIGKILL");
     });
     child.on("error", (error) => {
@@ -100,17 +100,21 @@ export function runPart({ module, options = {}, peer = false, killed = false, no
       clearTimeout(timer);
       current = null;
       if (interrupted) reject(new Interrupted());
-      else if (told?.kind === "measured") resolve(told.value);
+      else if (message?.kind === "measured") resolve(message.value);
       else
-        reject(new Error(reasonOf({ module, told, lateMs: isLate ? timeoutMs : null, ending: signal ?? code, said })));
+        reject(
+          new Error(reasonOf({ module, message, lateMs: isLate ? timeoutMs : null, ending: signal ?? code, stderr })),
+        );
     });
   });
 }
 
-/** @param {{ module: string, told: Told | null, lateMs: number | null, ending: string | number | null, said: string }} seen */
-function reasonOf({ module, told, lateMs, ending, said }) {
-  if (told?.kind === "failed") return `${module}: ${told.message.split("\n")[0]}`;
+/** @param {{ module: string, message: PartMessage | null, lateMs: number | null, ending: string | number | null, stderr: string }} seen */
+function reasonOf({ module, message, lateMs, ending, stderr }) {
+  if (message?.kind === "failed") return `${module}: ${message.message.split("\n")[0]}`;
   return lateMs === null
-    ? [`${module} ended without a result (${ending})`, ...said.trim().split("\n").slice(-1)].filter(Boolean).join(": ")
+    ? [`${module} exited without a result (${ending})`, ...stderr.trim().split("\n").slice(-1)]
+        .filter(Boolean)
+        .join(": ")
     : `${module} took more than ${lateMs / 1_000} s`;
 }

@@ -23,17 +23,17 @@ export function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** How often a window is looked at that may end before its time. */
+/** The interval of checks whether a window has ended early. */
 const LOOK_MS = 25;
 
 /**
- * What is done over a stretch of time: by `count`, by the counters that `read` gives, and in CPU time of this process.
+ * Measures a time window: the work by `count`, the counters of `read`, and the CPU time of this process.
  *
  * @param {object} options
  * @param {() => number} options.count
  * @param {number} options.windowMs
  * @param {() => Promise<Readonly<Record<string, number>>>} [options.read]
- * @param {() => boolean} [options.isOver] True: there is nothing left to do, so the time ends here.
+ * @param {() => boolean} [options.isOver] Returns true if no work is left, which ends the window.
  */
 export async function overWindow({ count, windowMs, read = async () => ({}), isOver = () => false }) {
   const before = { counts: await read(), done: count(), cpu: process.cpuUsage(), at: performance.now() };
@@ -45,9 +45,9 @@ export async function overWindow({ count, windowMs, read = async () => ({}), isO
   return { done, perSecond: (done / tookMs) * 1_000, cpuMicros: cpu.user + cpu.system, tookMs, counts };
 }
 
-/** The same, where there has to be something that is done: nothing is not a rate. @param {Parameters<typeof overWindow>[0]} options */
+/** As `overWindow`, but throws if no work was done. @param {Parameters<typeof overWindow>[0]} options */
 export async function workOver(options) {
   const window = await overWindow(options);
-  if (window.done === 0) throw new Error(`nothing was done in ${Math.round(window.tookMs)} ms`);
+  if (window.done === 0) throw new Error(`no work was done in ${Math.round(window.tookMs)} ms`);
   return window;
 }

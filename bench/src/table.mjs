@@ -4,7 +4,7 @@ import { shown, shownGoal } from "./figure.mjs";
  * @import { Summary } from "./figure.mjs"
  */
 
-/** What is longer than this pushes its own row aside, and not the whole column. */
+/** A longer name shifts only its own row. */
 const WIDTH_MAX = 60;
 
 /** @param {string} title @param {readonly Summary[]} summaries @returns {string} */

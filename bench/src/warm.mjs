@@ -1,10 +1,10 @@
 import { pause } from "./stats.mjs";
 
-/** However slow something is, it is measured after so long. */
+/** The maximum duration of the warm-up. */
 const WARM_MS_MAX = 30_000;
 
 /**
- * What is measured has been compiled by then, also where others take most of the machine: so long, and so much.
+ * Waits until at least `warmMs` have passed and `least` work is done, so that the code is compiled even on a busy host.
  *
  * @param {() => number} count @param {{ warmMs: number, least: number }} until
  */

@@ -1,7 +1,7 @@
 import { openProcesses } from "./engine.mjs";
 import { EACH_ITEM } from "./model.mjs";
 
-/** One process that does a service task for each item of a list, all at once: CPU time an item, by the length of the list. */
+/** A process with a parallel service task for each item of a list: CPU time per item, by the length of the list. */
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, store: "memory" | "sqlite", counts: readonly number[] }} options */
 export async function measure({ place, store, counts }) {
@@ -14,7 +14,7 @@ export async function measure({ place, store, counts }) {
   return { items };
 }
 
-/** The median of as many processes as make about the same number of items. @param {any} bpmn @param {number} count */
+/** The median over several processes, with about the same total number of items for each length. @param {any} bpmn @param {number} count */
 async function micros(bpmn, count) {
   const times = [];
   for (let i = 0; i < Math.max(3, 10_000 / count); i += 1) {

@@ -1,11 +1,11 @@
-/** The models that are run. */
+/** The measured models. */
 
 export const TASKS = 10;
 
 const ids = Array.from({ length: TASKS }, (_, i) => `task${i}`);
 const nodes = ["start", ...ids, "end"];
 
-/** Ten service tasks in a row, as both engines read them. */
+/** Ten service tasks in sequence, in a form that both engines read. */
 export const TEN_TASKS = documentOf(
   "ten",
   `<startEvent id="start"/>
@@ -17,7 +17,7 @@ ${nodes
   .join("\n")}`,
 );
 
-/** A service task for each item of `list`, all at once. */
+/** A parallel service task for each item of `list`. */
 export const EACH_ITEM = documentOf(
   "each",
   `<dataObject id="list" name="list"/>
@@ -33,8 +33,8 @@ ${flow("start", "work")}
 ${flow("work", "end")}`,
 );
 
-/** A service task in a circle until `n` is `rounds`; then a human. */
-export const CIRCLE = documentOf(
+/** A service task that repeats until `n` is `rounds`, then a user task. */
+export const REPEATED_TASK = documentOf(
   "circle",
   `<startEvent id="start"/>
 <serviceTask id="work"/>

@@ -7,8 +7,7 @@ import { warmed } from "../warm.mjs";
 import { TEN_TASKS } from "./model.mjs";
 
 /**
- * bpmn-engine 25 in memory, which keeps nothing. The document is read once, outside of what is measured, and every instance is
- * made from what was read. Its services answer at once.
+ * bpmn-engine 25 in memory, without persistence. The document is read once, outside of the measurement. Services return at once.
  */
 
 /** @param {{ inFlight: number, warmMs: number, warmTasks: number, windowMs: number }} options */

@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../stats.mjs";
 import { openProcesses } from "./engine.mjs";
-import { CIRCLE } from "./model.mjs";
+import { REPEATED_TASK } from "./model.mjs";
 
-/** A process that has gone in a circle for long is taken over by another engine: how much that reads, and how long it takes. */
+/** Another engine takes over a process after many repetitions: the records and bytes read, and the time. */
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, counts: readonly number[] }} options */
 export async function measure({ place, counts }) {
@@ -23,14 +23,14 @@ export async function measure({ place, counts }) {
 async function record(folder, rounds) {
   const where = { store: "sqlite", folder, synchronous: "NORMAL" };
   const { engine, bpmn } = await openProcesses(where, { serviceTask: ({ variables }) => ({ n: variables.n + 1 }) });
-  await bpmn.deploy(CIRCLE);
+  await bpmn.deploy(REPEATED_TASK);
   const run = await bpmn.start("circle", { n: 0, rounds });
   while ((await run.status()) !== "suspended") await pause(50);
   await engine.shutdown();
   return run.id;
 }
 
-/** The run is asked for something that changes nothing, so that it has to be read. @param {string} folder @param {string} runId */
+/** Sends a request that changes nothing, so that the run is loaded. @param {string} folder @param {string} runId */
 async function resume(folder, runId) {
   const reading = { records: 0, bytes: 0 };
   const wrap = (store) => counted(store, runId, reading);
@@ -49,7 +49,7 @@ async function resume(folder, runId) {
   return { tookMs, cpuMs: (user + system) / 1_000, ...reading };
 }
 
-/** Counts what is read of a run. @param {any} store @param {string} runId @param {{ records: number, bytes: number }} reading */
+/** Counts the records and bytes that are read of a run. @param {any} store @param {string} runId @param {{ records: number, bytes: number }} reading */
 function counted(store, runId, reading) {
   const load = store.load.bind(store);
   store.load = async (id, afterSeq) => {

@@ -3,7 +3,7 @@ import { warmed } from "../warm.mjs";
 import { openProcesses } from "./engine.mjs";
 import { TEN_TASKS } from "./model.mjs";
 
-/** Processes of ten service tasks, a fixed number of them in flight. */
+/** Processes of ten service tasks, with a fixed number in flight. */
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, store: "memory" | "sqlite", inFlight: number, warmMs: number, warmTasks: number, windowMs: number }} options */
 export async function measure({ place, store, inFlight, warmMs, warmTasks, windowMs }) {

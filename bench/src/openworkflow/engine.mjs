@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { findDriver } from "../driver.mjs";
 
 /**
- * openworkflow 0.10 on its SQLite backend, with the settings that its documentation gives: a worker whose concurrency is the
- * number of runs in flight, and WAL. It asks for `node:sqlite` by name and leaves `synchronous` as it finds it, which is FULL
- * there; it gets the driver that pawl uses, so that both are measured over the same library, and FULL with it.
+ * openworkflow 0.10 on its SQLite backend, with the settings of its documentation: a worker whose concurrency is the number of runs in
+ * flight, and WAL. It imports `node:sqlite` and keeps that driver's default, `synchronous=FULL`. Here it gets the driver that Pawl uses,
+ * with FULL, so that both use the same library.
  */
 
 const { module: driver } = findDriver();

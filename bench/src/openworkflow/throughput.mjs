@@ -5,7 +5,7 @@ import { workOver } from "../stats.mjs";
 import { warmed } from "../warm.mjs";
 import { openPeer } from "./engine.mjs";
 
-/** W1. Its runs are created beforehand, which is not counted: its clients hear of results by polling once a second. */
+/** W1. Its runs are created before the measurement, because its clients poll for results once a second. */
 
 /** @param {{ place: import("../place.mjs").SqlitePlace, inFlight: number, warmMs: number, windowMs: number, runs: number }} options */
 export async function measure({ place, inFlight, warmMs, windowMs, runs }) {
@@ -31,11 +31,11 @@ export async function measure({ place, inFlight, warmMs, windowMs, runs }) {
   const filledBytes = bytes();
   const worker = client.newWorker({ concurrency: inFlight });
   await worker.start();
-  // By then it has been compiled, and as many runs have ended as were in flight: starts and ends are measured with the steps.
+  // Warm-up: the code is compiled, and as many runs have ended as are in flight, so starts and ends are measured with the steps.
   await warmed(() => steps, { warmMs, least: inFlight * 10 });
   const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
-  if (steps === runs * 10) throw new Error("openworkflow ran out of runs: give it more");
-  // What is in flight is of no interest, and a thousand of them take long to end: the process ends with them.
+  if (steps === runs * 10) throw new Error("openworkflow ran out of runs; increase `runs`");
+  // The process exits without waiting for the runs in flight.
   return {
     stepsPerSecond: perSecond,
     cpuMicrosPerStep: cpuMicros / done,

@@ -1,5 +1,5 @@
 /**
- * A database that counts what is asked of it. Only for counting: it is too slow to time anything with.
+ * A database that counts statements and commits. It is too slow for timing.
  *
  * @param {any} database
  */

@@ -6,8 +6,8 @@ import { counted } from "./counted.mjs";
 import { databasePath } from "./engine.mjs";
 
 /**
- * Counts what the database is asked. Servers count for themselves; a SQLite driver is wrapped for it, and then too slow to time
- * anything with, so it is done only where it is asked for.
+ * Counts the statements of the database. Servers have counters. A SQLite driver is wrapped, which is too slow for timing, so it is done
+ * only if `counting` is set.
  *
  * @import { Place } from "../place.mjs"
  *

@@ -17,12 +17,12 @@ export function databasePath(folder) {
 }
 
 /**
- * An engine as a user would make it: an address, defaults, and on SQLite `synchronous=FULL` unless told.
+ * An engine with default settings, and on SQLite with `synchronous=FULL` by default.
  *
  * @param {Place} place
  * @param {readonly any[]} workflows
- * @param {Record<string, any> & { careless?: boolean, source?: any }} [options] Careless: commits are not synced, which is for what
- *   is not measured.
+ * @param {Record<string, any> & { careless?: boolean, source?: any }} [options] `careless` disables syncs, for parts that
+ *   are not measured.
  */
 export async function openEngine(place, workflows, options = {}) {
   const { careless = false, source, ...rest } = options;
@@ -47,7 +47,7 @@ function storeOf(place, { careless, source }) {
   }
 }
 
-/** Bytes of the database; on SQLite call after shutdown, when its log is merged. @param {Place} place @returns {Promise<number>} */
+/** The size of the database. On SQLite call it after shutdown, when the WAL is merged. @param {Place} place @returns {Promise<number>} */
 export async function databaseBytes(place) {
   switch (place.store) {
     case "sqlite":
@@ -62,7 +62,7 @@ export async function databaseBytes(place) {
   }
 }
 
-/** What an empty database takes is not counted. @param {string} url */
+/** The size without that of an empty database. @param {string} url */
 export async function postgresBytes(url) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

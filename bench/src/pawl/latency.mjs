@@ -3,13 +3,13 @@ import { openRows } from "../raw/rows.mjs";
 import { median, pause, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W3: an idle engine gets a run of one step, again and again; in between, a raw commit of the same kind. */
+/** W3: an idle engine executes runs of one step, one at a time, with a raw commit between them. */
 
-/** The first of those that warm it are told too. */
+/** The number of first runs that are also reported. */
 const COLD_RUNS = 100;
 
 /**
- * The machine has compiled what an engine does in its first seconds: a process that has worked for a while is what is measured.
+ * Measures a process after its warm-up, when the code is compiled.
  *
  * @param {{ place: import("../place.mjs").Place, runs: number, warmRuns: number }} options
  */

@@ -1,21 +1,21 @@
 import { workflow } from "pawl";
 
-/** How long a silent worker is taken for alive in W5; the second process begins when that is over. */
+/** The lease in W5. The second process starts when it has expired. */
 export const LEASE_MS = 1_000;
 
 /**
- * A run of many steps that then goes on.
+ * A run of many steps, after which its code continues.
  *
  * @param {(count: number) => void} entered
- * @param {() => Promise<void>} wentOn
+ * @param {() => Promise<void>} resumed
  */
-export function longRun(entered, wentOn) {
+export function longRun(entered, resumed) {
   return workflow("long", async (ctx, count) => {
     entered(count);
     for (let step = 0; step < count; step += 1) {
       await ctx.step(`step-${step}`, async () => ({ step, ok: true }));
     }
-    await wentOn();
+    await resumed();
     await ctx.step("on", () => new Promise(() => undefined));
   });
 }

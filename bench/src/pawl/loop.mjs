@@ -2,7 +2,7 @@ import { workflow } from "pawl";
 import { median } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W5loop: rounds of a step and a short sleep on one run; the history must not make them slower. */
+/** W5loop: iterations of a step and a short sleep on one run. A long history must not slow them down. */
 
 /** @param {{ place: import("../place.mjs").Place, rounds: number, runs: number }} options */
 export async function measure({ place, rounds, runs }) {
@@ -27,7 +27,7 @@ export async function measure({ place, rounds, runs }) {
     marks = [];
     await (await engine.start(loop, rounds)).result();
     const took = marks.slice(1).map((at, index) => at - marks[index]);
-    // Each run is compared with itself: the disk is now fast, now slow.
+    // Each run is compared with itself, because the speed of the disk varies.
     growths.push(median(took.slice(-tenth)) / median(took.slice(0, tenth)));
     first.push(...took.slice(0, tenth));
     last.push(...took.slice(-tenth));

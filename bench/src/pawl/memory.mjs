@@ -3,7 +3,7 @@ import { pause } from "../stats.mjs";
 import { databaseBytes, openEngine } from "./engine.mjs";
 import { startSuspended, waiting } from "./suspended.mjs";
 
-/** W6: what suspended runs cost when they are hot, and when they are not. */
+/** W6: the memory of suspended runs, hot and cold. */
 
 const WARM_RUNS = 500;
 
@@ -14,12 +14,12 @@ export async function measure({ place, runs, hotRuns, idleMs }) {
   await warmUp(engine, definition);
   const rssBefore = collect();
   const before = await memory();
-  // By half of them every cache that has a bound has come to it; what still grows, grows with the runs.
+  // After half of the runs every bounded cache is full; further growth is per run.
   const half = Math.floor(runs / 2);
   await startSuspended(engine, definition, { first: WARM_RUNS, count: half, atATime: 500 });
   const early = await memory();
   await startSuspended(engine, definition, { first: WARM_RUNS + half, count: runs - half, atATime: 500 });
-  // Before memory is looked at: that has V8 tidy up for seconds.
+  // Before the memory is measured, which triggers seconds of garbage collection.
   const rssAtWork = collect();
   const idleCpu = await cpuOver(idleMs);
   const after = await memory();
@@ -35,7 +35,7 @@ export async function measure({ place, runs, hotRuns, idleMs }) {
   };
 }
 
-/** The share of a core that the process takes while it is left alone: not even looked at. @param {number} ms */
+/** The share of a core that the idle process uses. @param {number} ms */
 async function cpuOver(ms) {
   const [before, beganAt] = [process.cpuUsage(), performance.now()];
   await pause(ms);
@@ -43,7 +43,7 @@ async function cpuOver(ms) {
   return (user + system) / ((performance.now() - beganAt) * 1_000);
 }
 
-/** Code is compiled and caches have their size before memory is compared. */
+/** Warm-up: code is compiled and caches are full before memory is compared. */
 async function warmUp(engine, definition) {
   await startSuspended(engine, definition, { first: 0, count: WARM_RUNS, atATime: 500 });
   await Promise.all(
@@ -55,8 +55,8 @@ async function warmUp(engine, definition) {
 }
 
 /**
- * Memory at rest: collected as V8 does by itself some ten seconds after the work has ended, when it gives back the space for young
- * objects, which is 32 MB whatever the number of runs, and pages that are free.
+ * The memory of an idle process, after a collection as V8 does it about ten seconds after the work: it returns the young generation
+ * (32 MB, independent of the number of runs) and free pages.
  */
 async function memory() {
   collect();
@@ -68,7 +68,7 @@ async function memory() {
   return { heap: heapUsed + external, rss };
 }
 
-/** Gives what the process takes after it. */
+/** Collects garbage. Returns the memory of the process after it. */
 function collect() {
   for (let n = 0; n < 4; n += 1) globalThis.gc();
   return process.memoryUsage().rss;

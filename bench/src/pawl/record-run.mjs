@@ -1,7 +1,7 @@
 import { openEngine } from "./engine.mjs";
 import { LEASE_MS, longRun } from "./long-run.mjs";
 
-/** W5, the process that is killed: it records the steps and is in the middle of the next one. */
+/** W5, the process that is killed: it records the steps and is killed during the next one. */
 
 /** @param {{ place: import("../place.mjs").Place, records: number }} options */
 export async function measure({ place, records }) {
@@ -10,7 +10,7 @@ export async function measure({ place, records }) {
       () => undefined,
       async () => resolve(undefined),
     );
-    // What is measured is the second process; this one only has to leave the records behind.
+    // Only the second process is measured; this one only writes the records.
     openEngine(place, [long], { careless: true, lease: LEASE_MS })
       .then((engine) => engine.start(long, records, { id: "long" }))
       .catch(reject);

@@ -2,10 +2,10 @@ import { busyMs } from "../process-cpu.mjs";
 import { openEngine } from "./engine.mjs";
 import { LEASE_MS, longRun } from "./long-run.mjs";
 
-/** W5, the process after the kill: how soon does the run's code go on, and how soon once more, where the process has been at work? */
+/** W5, the process after the kill: the time until the run's code resumes, and the same again in the warm process. */
 
 /**
- * Opens an engine and tells when the run's code is entered and when it goes on.
+ * Opens an engine. Returns when the run's code is entered and when it resumes after the replay.
  *
  * @param {import("../place.mjs").Place} place
  * @param {number} records
@@ -14,9 +14,9 @@ async function replay(place, records) {
   const openedAt = performance.now();
   let enteredAt = 0;
   let busyBefore = 0;
-  /** @type {(went: { wentOnAt: number, busy: number }) => void} */
+  /** @type {(went: { resumedAt: number, busy: number }) => void} */
   let goesOn = () => undefined;
-  const wentOn = new Promise((resolve) => {
+  const resumed = new Promise((resolve) => {
     goesOn = resolve;
   });
   const long = longRun(
@@ -24,22 +24,22 @@ async function replay(place, records) {
       enteredAt = performance.now();
       busyBefore = busyMs();
     },
-    async () => goesOn({ wentOnAt: performance.now(), busy: busyMs() - busyBefore }),
+    async () => goesOn({ resumedAt: performance.now(), busy: busyMs() - busyBefore }),
   );
   const engine = await openEngine(place, [long], { lease: LEASE_MS });
-  const { wentOnAt, busy } = await wentOn;
-  const tookMs = wentOnAt - enteredAt;
-  // Replay waits for nothing: on a machine that others use too, what counts is the time in which it had a core.
+  const { resumedAt, busy } = await resumed;
+  const tookMs = resumedAt - enteredAt;
+  // Replay waits for nothing, so its CPU time is used, which other work on the host does not affect.
   const recordsPerSecond = (records / Math.min(tookMs, busy)) * 1_000;
-  return { engine, recordsPerSecond, tookMs, wentOnAt, openToEnterMs: enteredAt - openedAt };
+  return { engine, recordsPerSecond, tookMs, resumedAt, openToEnterMs: enteredAt - openedAt };
 }
 
 /** @param {{ place: import("../place.mjs").Place, records: number }} options */
 export async function measure({ place, records }) {
-  const { engine, wentOnAt, ...first } = await replay(place, records);
+  const { engine, resumedAt, ...first } = await replay(place, records);
   await engine.shutdown({ drainMs: 0 });
-  // As a worker replays it that has been at work: the compiler knows the code by then.
+  // The second replay runs compiled code, as in a worker that has been running for a while.
   const again = await replay(place, records);
   const { recordsPerSecond, tookMs, openToEnterMs } = first;
-  return { recordsPerSecond, tookMs, openToEnterMs, restartMs: wentOnAt, againPerSecond: again.recordsPerSecond };
+  return { recordsPerSecond, tookMs, openToEnterMs, restartMs: resumedAt, againPerSecond: again.recordsPerSecond };
 }

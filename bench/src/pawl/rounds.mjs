@@ -2,7 +2,7 @@ import { Loop, workflow } from "pawl";
 import { median } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W7: many rounds of `ctx.loop` with a step each, on one run: its journal and its memory must not grow with them. */
+/** W7: many iterations of `ctx.loop` with a step each. Journal and memory of the run must not grow with them. */
 
 /** @param {{ place: import("../place.mjs").Place, rounds: number }} options */
 export async function measure({ place, rounds }) {
@@ -38,7 +38,7 @@ export async function measure({ place, rounds }) {
   await (await engine.start(looping, 2_000)).result();
   const run = await engine.start(looping, rounds, { id: "measured" });
   const sum = await run.result();
-  if (sum !== rounds) throw new Error(`${rounds} rounds added up to ${sum}`);
+  if (sum !== rounds) throw new Error(`${rounds} iterations returned the sum ${sum}`);
   await engine.shutdown();
   const firstMs = median([...took.slice(0, every)]);
   const lastMs = median([...took.slice(-every, -1)]);

@@ -5,7 +5,7 @@ import { openEngine } from "./engine.mjs";
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
-/** Ten steps, each of which keeps the core busy for so long. @param {number} busyMs @param {() => void} did */
+/** Ten steps, each of which uses `busyMs` of CPU time. @param {number} busyMs @param {() => void} did */
 export function scaled(busyMs, did) {
   return workflow("scaled", async (ctx) => {
     for (let step = 0; step < NAMES.length; step += 1) {
@@ -19,7 +19,7 @@ export function scaled(busyMs, did) {
   });
 }
 
-/** CPU time, not time: what a neighbour takes of the core is not work. @param {number} ms */
+/** Uses CPU time, so that other processes on the core do not count. @param {number} ms */
 export function burn(ms) {
   const before = process.cpuUsage();
   let sum = 0;
@@ -31,18 +31,18 @@ export function burn(ms) {
 }
 
 /** @param {{ place: import("../place.mjs").Place, busyMs: number, concurrency: number }} options @param {any} talk */
-export async function takePart({ place, busyMs, concurrency }, { on, heard, tell, stopped }) {
+export async function runHelper({ place, busyMs, concurrency }, { on, received, send, stopped }) {
   let steps = 0;
   const definition = scaled(busyMs, () => {
     steps += 1;
   });
   on("count", () => {
     const { user, system } = process.cpuUsage();
-    tell({ kind: "done", steps, cpuMicros: user + system });
+    send({ kind: "done", steps, cpuMicros: user + system });
   });
-  tell({ kind: "ready" });
-  await heard("go");
+  send({ kind: "ready" });
+  await received("go");
   await openEngine(place, [definition], { concurrency });
-  // The rest of the runs is of no interest: the process ends with them.
+  // The process exits without waiting for the remaining runs.
   await stopped;
 }

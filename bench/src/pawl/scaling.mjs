@@ -1,14 +1,14 @@
-import { startCompanion } from "../companion.mjs";
+import { startHelper } from "../helper-process.mjs";
 import { openPostgresCounter } from "../postgres-counter.mjs";
 import { pause } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 import { scaled } from "./scaling-worker.mjs";
 
-/** Scaling: runs lie there, and so many worker processes take them. The client that left them has gone before anything is timed. */
+/** Scaling: worker processes execute runs that a client has started. The client is closed before the measurement. */
 
 const AT_A_TIME = 500;
 const STEPS = 10;
-/** Of a worker, for each run that it may have in its hands. */
+/** Warm-up steps of a worker, for each run of its concurrency. */
 const STEPS_WARM = 2;
 
 /**
@@ -18,18 +18,18 @@ const STEPS_WARM = 2;
 export async function measure({ place, workers, runs, busyMs, concurrency, warmMs, windowMs }) {
   await leaveRuns(place, runs, busyMs);
   const started = Array.from({ length: workers }, () =>
-    startCompanion("pawl/scaling-worker", { place, busyMs, concurrency }),
+    startHelper("pawl/scaling-worker", { place, busyMs, concurrency }),
   );
-  await Promise.all(started.map((worker) => worker.heard("ready")));
+  await Promise.all(started.map((worker) => worker.received("ready")));
   const counter = await openPostgresCounter(place.url);
-  for (const worker of started) worker.tell({ kind: "go" });
+  for (const worker of started) worker.send({ kind: "go" });
   const ask = async () => {
     const [counts, all] = await Promise.all([
       counter.read(),
       Promise.all(
         started.map((worker) => {
-          const answer = worker.heard("done");
-          worker.tell({ kind: "count" });
+          const answer = worker.received("done");
+          worker.send({ kind: "count" });
           return answer;
         }),
       ),
@@ -45,7 +45,7 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
   const steps = of(after, "steps") - of(before, "steps");
   const left = runs * STEPS - of(after, "steps");
   await Promise.all(started.map((worker) => worker.stop()));
-  if (left <= 0) throw new Error(`${workers} workers ran out of runs: give them more`);
+  if (left <= 0) throw new Error(`${workers} workers ran out of runs; increase \`runs\``);
   return {
     stepsPerSecond: (steps / (after.at - before.at)) * 1_000,
     workerMicrosPerStep: (of(after, "cpuMicros") - of(before, "cpuMicros")) / steps,
@@ -56,7 +56,7 @@ export async function measure({ place, workers, runs, busyMs, concurrency, warmM
 }
 
 /**
- * Until each worker has done so much: a process that starts is slow in ways that have nothing to do with the others.
+ * Waits until each worker has executed `least` steps, because a new process is slow by itself.
  *
  * @param {() => Promise<any>} ask @param {{ warmMs: number, least: number }} limits
  */

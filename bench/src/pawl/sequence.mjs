@@ -3,9 +3,9 @@ import { openRows } from "../raw/rows.mjs";
 import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W2: one run of many steps, one after another. Each tenth makes a raw commit, and is not timed itself. */
+/** W2: one run of many steps in sequence. Each tenth step makes a raw commit and is not timed. */
 
-/** By then the engine has been compiled; what it is compared with has written many thousand rows. */
+/** Warm-up, after which the code is compiled. The raw table has many thousand rows by then. */
 const WARM_STEPS = 3_000;
 
 /** @param {{ place: import("../place.mjs").Place, steps: number }} options */

@@ -2,9 +2,9 @@ import { workflow } from "pawl";
 import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W4s: runs sleep for a second; how late does their code go on? */
+/** W4s: runs sleep for a second. Measures how late their code resumes. */
 
-/** Code that was never run before is late for that alone. */
+/** Warm-up, because uncompiled code is late. */
 const WARM_ROUNDS = 10;
 
 /** @param {{ place: import("../place.mjs").Place, runs: number }} options */

@@ -1,6 +1,6 @@
 import { workflow } from "pawl";
 
-/** A workflow that waits for one message; `woke` is called as soon as its code goes on. @param {(runId: string) => void} woke */
+/** A workflow that waits for one message; `woke` is called when its code resumes. @param {(runId: string) => void} woke */
 export function waiting(woke) {
   return workflow("waiting", async (ctx) => {
     await ctx.listen("go");
@@ -9,7 +9,7 @@ export function waiting(woke) {
   });
 }
 
-/** Resolves when so many runs have been suspended since the call. @param {any} engine @param {number} count */
+/** Resolves when `count` runs have been suspended since the call. @param {any} engine @param {number} count */
 export function suspensions(engine, count) {
   return new Promise((resolve) => {
     let left = count;
@@ -22,7 +22,7 @@ export function suspensions(engine, count) {
   });
 }
 
-/** Starts runs, so many at a time, and waits until all are suspended. */
+/** Starts runs, `atATime` in parallel, and waits until all are suspended. */
 export async function startSuspended(engine, definition, { first, count, atATime }) {
   const suspended = suspensions(engine, count);
   for (let n = first; n < first + count; n += atATime) {

@@ -5,14 +5,14 @@ import { warmed } from "../warm.mjs";
 import { openCounter } from "./counter.mjs";
 import { databaseBytes, openEngine } from "./engine.mjs";
 
-/** W1: runs of ten trivial steps, a fixed number of them in flight. */
+/** W1: runs of ten trivial steps, with a fixed number in flight. */
 
-/** How often the loop is looked at; a loop that is never late seems to be late by as much. */
+/** The sampling interval of the event-loop delay, which is also its minimum. */
 const DELAY_RESOLUTION_MS = 5;
 
-/** By then the engine has been compiled. */
+/** Warm-up, after which the code is compiled. */
 const WARM_STEPS = 20_000;
-/** Counts are of whole runs, many times over: what is cut off at the ends of the window must not matter. */
+/** Enough steps that partial runs at the ends of the window do not matter. */
 const COUNTED_STEPS = 40_000;
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 

@@ -1,14 +1,14 @@
-import { startCompanion } from "../companion.mjs";
+import { startHelper } from "../helper-process.mjs";
 import { openRows } from "../raw/rows.mjs";
 import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
-/** W4 across processes: the runs are hot in one process, their messages come from another. Times are of the clock that both share. */
+/** W4 across processes: the runs are hot in one process, and another process sends the messages. Both use the same clock. */
 
 /** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number, warmRounds: number }} options */
 export async function measure({ place, runs, atATime, warmRounds }) {
-  const worker = startCompanion("pawl/wake-worker", { place });
-  await worker.heard("ready");
+  const worker = startHelper("pawl/wake-worker", { place });
+  await worker.received("ready");
   const sender = await openEngine(place, []);
   const rows = await openRows(place);
   /** @type {Map<string, (at: bigint) => void>} */
@@ -25,8 +25,8 @@ export async function measure({ place, runs, atATime, warmRounds }) {
   let commits = [];
   for (let round = 0; round <= warmRounds; round += 1) {
     [took, commits] = [[], []];
-    worker.tell({ kind: "suspend", first: round * runs, count: runs });
-    await worker.heard("suspended");
+    worker.send({ kind: "suspend", first: round * runs, count: runs });
+    await worker.received("suspended");
     for (let n = round * runs; n < (round + 1) * runs; n += atATime) {
       took.push(...(await Promise.all(Array.from({ length: atATime }, (_, k) => send(n + k)))));
       commits.push(await rows.commit());

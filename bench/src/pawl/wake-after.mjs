@@ -3,8 +3,8 @@ import { median } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 
 /**
- * W5wake: hot runs that have few records behind them, and hot runs that have many, get the same messages in turn. What a wake-up costs
- * is CPU time, since the commit costs both the same.
+ * W5wake: hot runs with few records and hot runs with many records receive the same messages in turn. CPU time is compared, because the
+ * commit costs both the same.
  */
 
 const WARM_ROUNDS = 30;
@@ -23,10 +23,10 @@ export async function measure({ place, runs, few, many, rounds }) {
     }
   });
   const engine = await openEngine(place, [listening]);
-  const heard = (id) => new Promise((resolve) => awaited.set(id, resolve));
+  const received = (id) => new Promise((resolve) => awaited.set(id, resolve));
   const begin = async (kind, records) => {
     const ids = Array.from({ length: runs }, (_, n) => `${kind}-${n}`);
-    const ready = ids.map(heard);
+    const ready = ids.map(received);
     await Promise.all(ids.map((id) => engine.start(listening, records, { id })));
     await Promise.all(ready);
     return ids;
@@ -35,7 +35,7 @@ export async function measure({ place, runs, few, many, rounds }) {
   /** @param {readonly string[]} ids */
   const wake = async (ids) => {
     const before = process.cpuUsage();
-    const woke = ids.map(heard);
+    const woke = ids.map(received);
     await Promise.all(ids.map((id) => engine.send(id, "go", null)));
     await Promise.all(woke);
     const { user, system } = process.cpuUsage(before);
@@ -49,7 +49,7 @@ export async function measure({ place, runs, few, many, rounds }) {
     }
   }
   await engine.shutdown();
-  // Each round is compared with itself: others use the machine too.
+  // Each round is compared with itself, because other work on the host varies.
   const growths = took.many.map((micros, round) => micros / took.few[round]);
   return { fewMicros: median(took.few), manyMicros: median(took.many), growth: median(growths) };
 }

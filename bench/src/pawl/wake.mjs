@@ -3,7 +3,7 @@ import { median, quantile } from "../stats.mjs";
 import { openEngine } from "./engine.mjs";
 import { startSuspended, waiting } from "./suspended.mjs";
 
-/** W4: runs wait for a message each, and get it, so many at a time; in between, a raw commit. */
+/** W4: each run waits for a message. Messages are sent `atATime` in parallel, with raw commits between them. */
 
 /** @param {{ place: import("../place.mjs").Place, runs: number, atATime: number, warmRounds: number }} options */
 export async function measure({ place, runs, atATime, warmRounds }) {

@@ -5,8 +5,8 @@ import { ABSURD_SQL } from "./available.mjs";
 import { CONNECTIONS } from "./peer.mjs";
 
 /**
- * absurd 0.5 on PostgreSQL. A worker whose concurrency is the number of runs in flight, which it claims in batches as large, and a
- * pool that is larger than the driver's ten connections.
+ * absurd 0.5 on PostgreSQL. The concurrency and the batch size of the worker are the number of runs in flight. The pool is larger than
+ * the driver's default of ten connections.
  *
  * @type {import("./peer.mjs").OpenPeer}
  */

@@ -2,8 +2,8 @@ import { DBOS } from "@dbos-inc/dbos-sdk";
 import { CONNECTIONS } from "./peer.mjs";
 
 /**
- * DBOS 5.3 on PostgreSQL. Workflows are started directly, not through a queue, which would be polled. Its
- * pool is larger than the ten connections of its default, notifications are on, and tracing is off.
+ * DBOS 5.3 on PostgreSQL. Workflows are started directly, because queues are polled. The pool is larger than the default of ten
+ * connections, notifications are on, and tracing is off.
  *
  * @type {import("./peer.mjs").OpenPeer}
  */

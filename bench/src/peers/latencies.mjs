@@ -1,10 +1,10 @@
 import { median, pause, quantile } from "../stats.mjs";
 import { findPeer } from "./peer.mjs";
 
-/** W2, W3 and W4 of a peer, in one process and smaller than ours: no bar hangs on them. */
+/** W2, W3 and W4 of a peer, in one process and smaller than ours, because no bar depends on them. */
 
 const GAP_MS = 25;
-/** Long enough for a peer to have written down that a run waits. */
+/** Long enough for a peer to store the wait of a run. */
 const SETTLE_MS = 1_500;
 
 /** @param {{ place: import("../place.mjs").PostgresPlace, peer: string, steps: number, runs: number, waiting: number }} options */

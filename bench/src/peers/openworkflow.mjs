@@ -4,8 +4,8 @@ import postgres from "postgres";
 import { CONNECTIONS } from "./peer.mjs";
 
 /**
- * openworkflow 0.10 on PostgreSQL. A worker whose concurrency is the number of runs in flight, and a pool of its driver that is
- * larger than the ten connections it would open by itself.
+ * openworkflow 0.10 on PostgreSQL. The concurrency of the worker is the number of runs in flight. The pool is larger than the default of
+ * ten connections.
  *
  * @type {import("./peer.mjs").OpenPeer}
  */

@@ -8,18 +8,18 @@ import { processStat } from "../process-cpu.mjs";
 import { pause } from "../stats.mjs";
 
 /**
- * Restate's server as a process of its own, on ports that nobody uses, with its data in a folder that goes with it. It lies on the
- * file system of this package, since a temporary folder may be in memory.
+ * Restate's server as a child process, with free ports and a temporary data folder. The folder is on the file system of this package,
+ * because the system's temporary folder may be in memory.
  */
 
 const BINARY = fileURLToPath(
   new URL(`../../node_modules/@restatedev/restate-server-${platform()}-${arch()}/bin/restate-server`, import.meta.url),
 );
 const CACHE = fileURLToPath(new URL("../../.cache/", import.meta.url));
-const TRIES = 300;
+const CHECKS_MAX = 300;
 const GAP_MS = 100;
 
-/** Whether its package has a binary for this machine. */
+/** True if its package has a binary for this platform. */
 export function hasRestate() {
   return existsSync(BINARY);
 }
@@ -51,8 +51,8 @@ export async function startRestate(settings) {
     rmSync(folder, { recursive: true, force: true });
   };
   process.on("exit", end);
-  await answering(`http://127.0.0.1:${admin}/health`);
-  await answering(`http://127.0.0.1:${ingress}/restate/health`);
+  await whenReady(`http://127.0.0.1:${admin}/health`);
+  await whenReady(`http://127.0.0.1:${ingress}/restate/health`);
   return {
     ingress: `http://127.0.0.1:${ingress}`,
     admin: `http://127.0.0.1:${admin}`,
@@ -63,16 +63,16 @@ export async function startRestate(settings) {
 }
 
 /** @param {string} url */
-async function answering(url) {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    if (await isThere(url)) return;
+async function whenReady(url) {
+  for (let check = 0; check < CHECKS_MAX; check += 1) {
+    if (await isReady(url)) return;
     await pause(GAP_MS);
   }
-  throw new Error(`Restate's server does not answer at ${url}`);
+  throw new Error(`Restate's server did not reply at ${url}`);
 }
 
 /** @param {string} url */
-async function isThere(url) {
+async function isReady(url) {
   try {
     return (await fetch(url)).ok;
   } catch {

@@ -3,10 +3,9 @@ import { connect } from "@restatedev/restate-sdk-clients";
 import { freePort, startRestate } from "./restate-server.mjs";
 
 /**
- * Restate's server with its SDK. It keeps everything in its own log, which is synced, so it does not share the database of the
- * others; the handlers are in this process and are called over HTTP/2, which is what its documentation advises. Its
- * 24 partitions are one here: on two cores that gave it more than twice the steps, since more of them share a sync. Larger
- * batches give more throughput and no default retention is advisable in production, says the reference of its configuration.
+ * Restate's server with its SDK. It stores everything in its own synced log, not in the database of the others. The handlers are in this
+ * process and are called over HTTP/2, as its documentation recommends. It has one partition instead of 24: on two cores this more than
+ * doubles its rate, because more steps share a sync. Larger batches and no default retention follow the reference of its configuration.
  *
  * @type {import("./peer.mjs").OpenPeer}
  */
@@ -56,15 +55,15 @@ export async function openPeer(_url, { flows }) {
   };
 }
 
-/** Records that are processed at once, at most; 32 by default. */
+/** The maximum number of records per batch. Restate's default is 32. */
 const BATCH = 512;
 
-/** Tells the server where the handlers are. @param {string} admin @param {string} uri */
+/** Registers the address of the handlers with the server. @param {string} admin @param {string} uri */
 async function register(admin, uri) {
   const answer = await fetch(`${admin}/deployments`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ uri }),
   });
-  if (!answer.ok) throw new Error(`Restate does not take the handlers: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`Restate rejected the handlers: ${answer.status} ${await answer.text()}`);
 }

@@ -5,8 +5,7 @@ import { warmed } from "../warm.mjs";
 import { findPeer } from "./peer.mjs";
 
 /**
- * W1 of a peer. Where a worker takes runs from a queue, they lie there before it starts, so that it need not share its time with
- * whoever starts them.
+ * W1 of a peer. If its worker takes runs from a queue, the queue is filled before the worker starts, so that starts take no time from it.
  */
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
@@ -36,13 +35,13 @@ export async function measure({ place, peer, inFlight, runs, warmMs, windowMs })
   const filledBytes = opened.direct ? 0 : await bytesOf();
   const counter = opened.count ? { read: opened.count, close: NOTHING } : await openPostgresCounter(place.url);
   await opened.work();
-  // By then it has been compiled, and as many runs have ended as were in flight: starts and ends are measured with the steps.
+  // Warm-up: the code is compiled, and as many runs have ended as are in flight, so starts and ends are measured with the steps.
   await warmed(() => steps, { warmMs, least: inFlight * NAMES.length });
   const { done, perSecond, cpuMicros, counts } = await workOver({ count: () => steps, read: counter.read, windowMs });
-  if (!opened.direct && steps >= runs * NAMES.length) throw new Error(`${peer} ran out of runs: give it more`);
+  if (!opened.direct && steps >= runs * NAMES.length) throw new Error(`${peer} ran out of runs; increase \`runs\``);
   const grownBytes = (await bytesOf()) - filledBytes;
   await counter.close();
-  // What is in flight is of no interest, and a thousand of them take long to end: the process ends with them.
+  // The process exits without waiting for the runs in flight.
   return {
     stepsPerSecond: perSecond,
     cpuMicrosPerStep: cpuMicros / done,

@@ -3,8 +3,8 @@ import { Redis } from "ioredis";
 import { inBatches } from "./queue.mjs";
 
 /**
- * BullMQ on Redis. A worker that has 100 jobs in its hands where it would have one, and jobs that are removed when they are
- * done, as its documentation advises for production.
+ * BullMQ on Redis. The worker has a concurrency of 100 instead of 1, and completed jobs are removed, as its documentation recommends for
+ * production.
  *
  * @type {import("./queue.mjs").OpenQueue}
  */

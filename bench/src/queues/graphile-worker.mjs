@@ -2,8 +2,8 @@ import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import { inBatches } from "./queue.mjs";
 
 /**
- * graphile-worker on PostgreSQL, with what its page on performance gives: a local queue of 500 jobs, completions written in
- * batches, 24 jobs at a time over 25 connections.
+ * graphile-worker on PostgreSQL, with the settings of its performance page: a local queue of 500 jobs, batched completions, 24 jobs in
+ * parallel over 25 connections.
  *
  * @type {import("./queue.mjs").OpenQueue}
  */

@@ -3,8 +3,8 @@ import { openEngine } from "../pawl/engine.mjs";
 import { inBatches } from "./queue.mjs";
 
 /**
- * Pawl as a queue: runs of one step that another engine has left in the database, and a worker that claims them. More is kept
- * of them than of a job: a record for the step, and the run with its result.
+ * Pawl as a queue: another engine has started runs of one step, and a worker claims them. A run stores more than a job: a record of the
+ * step, and its result.
  *
  * @type {import("./queue.mjs").OpenQueue}
  */

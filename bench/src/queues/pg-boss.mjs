@@ -2,8 +2,8 @@ import { PgBoss } from "pg-boss";
 import { inBatches } from "./queue.mjs";
 
 /**
- * pg-boss on PostgreSQL. By itself a worker takes a job and looks again after two seconds. What its documentation has for
- * throughput: batches, several workers for a queue in a process, and no pause after a batch that was full.
+ * pg-boss on PostgreSQL. By default a worker takes one job and polls again after two seconds. The settings for throughput are from its
+ * documentation: batches, several workers per queue in a process, and no pause after a full batch.
  *
  * @type {import("./queue.mjs").OpenQueue}
  */

@@ -2,9 +2,9 @@ import { openCounter } from "../pawl/counter.mjs";
 import { pause, workOver } from "../stats.mjs";
 import { findQueue } from "./queue.mjs";
 
-/** What a worker of a plain queue does in a second. All jobs lie there before it starts. */
+/** Jobs per second of a worker of a plain queue. All jobs are added before it starts. */
 
-/** A queue that runs dry is not measured: warming ends when this share of the jobs is done, and the window at that one. */
+/** The shares of completed jobs at which the warm-up and the window end, so that the queue never runs empty. */
 const SHARES = { warm: 0.3, window: 0.95 };
 
 /** @param {{ place: import("../place.mjs").Place, queue: string, jobs: number, warmMs: number, windowMs: number }} options */
@@ -28,7 +28,7 @@ export async function measure({ place, queue, jobs, warmMs, windowMs }) {
     isOver: () => done > jobs * SHARES.window,
   });
   await counter.close();
-  // What is left of the jobs is of no interest, and some take long to stop: the process ends with them.
+  // The process exits without waiting for the remaining jobs.
   return {
     jobsPerSecond: window.perSecond,
     cpuMicrosPerJob: window.cpuMicros / window.done,

@@ -1,11 +1,11 @@
-/** A process that counts how much it can do for a while. */
+/** A process that counts how much CPU work it can do in a given time. */
 
 /** @param {{ forMs: number }} options @param {any} talk */
-export async function takePart({ forMs }, { heard, tell, stopped }) {
+export async function runHelper({ forMs }, { received, send, stopped }) {
   work(20);
-  tell({ kind: "ready" });
-  await heard("go");
-  tell({ kind: "did", rounds: work(forMs) });
+  send({ kind: "ready" });
+  await received("go");
+  send({ kind: "did", rounds: work(forMs) });
   await stopped;
 }
 

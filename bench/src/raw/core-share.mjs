@@ -1,4 +1,4 @@
-/** How much of a core this process gets when it asks for a whole one. @param {number} forMs */
+/** The share of a core that this process gets under full load. @param {number} forMs */
 export function shareOfCore(forMs) {
   const [cpuBefore, startedAt] = [process.cpuUsage(), performance.now()];
   let sum = 0;

@@ -1,6 +1,6 @@
-import { startCompanion } from "../companion.mjs";
+import { startHelper } from "../helper-process.mjs";
 
-/** What the machine itself gives to one process, and to two at a time: no scaling goes beyond that. */
+/** The CPU work of one process, and of two in parallel. This is the limit of scaling on this host. */
 
 /** @param {{ forMs: number }} options */
 export async function measure({ forMs }) {
@@ -11,14 +11,14 @@ export async function measure({ forMs }) {
 
 /** @param {number} processes @param {number} forMs */
 async function amount(processes, forMs) {
-  const started = Array.from({ length: processes }, () => startCompanion("raw/burner", { forMs }));
-  await Promise.all(started.map((each) => each.heard("ready")));
-  const told = started.map((each) => {
-    const answer = each.heard("did");
-    each.tell({ kind: "go" });
+  const started = Array.from({ length: processes }, () => startHelper("raw/burner", { forMs }));
+  await Promise.all(started.map((each) => each.received("ready")));
+  const answers = started.map((each) => {
+    const answer = each.received("did");
+    each.send({ kind: "go" });
     return answer;
   });
-  const amounts = (await Promise.all(told)).map(({ rounds }) => rounds);
+  const amounts = (await Promise.all(answers)).map(({ rounds }) => rounds);
   await Promise.all(started.map((each) => each.stop()));
   return amounts.reduce((sum, rounds) => sum + rounds, 0);
 }

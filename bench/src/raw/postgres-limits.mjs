@@ -2,7 +2,7 @@ import { median } from "../stats.mjs";
 import { shareOfCore } from "./core-share.mjs";
 import { openPostgresRows } from "./postgres-rows.mjs";
 
-/** The raw limits beside which PostgreSQL's figures are put: arrays of 500 rows on two connections, and one row at a time. */
+/** The raw limits of PostgreSQL: arrays of 500 rows on two connections, and single rows. */
 
 const ROWS = 500;
 const CONNECTIONS = 2;

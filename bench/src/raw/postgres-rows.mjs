@@ -1,8 +1,7 @@
 import pg from "pg";
 
 /**
- * A plain table with rows of about 200 bytes, like those of a journal, and its primary key: what this server can do at most
- * over the driver that pawl uses.
+ * A plain table with a primary key and rows of about 200 bytes, like those of a journal: the limit of this server with Pawl's driver.
  */
 
 const TABLE =
@@ -30,7 +29,7 @@ export async function openPostgresRows(url) {
   for (let n = 0; n < WARM_COMMITS; n += 1) await commit();
   return {
     commit,
-    /** So many rows in one statement. @param {number} rows */
+    /** Writes rows in one statement. @param {number} rows */
     async commitMany(rows) {
       const places = Array.from({ length: rows }, (_, place) => place);
       written += 1;

@@ -2,7 +2,7 @@ import { median } from "../stats.mjs";
 import { shareOfCore } from "./core-share.mjs";
 import { openRedisRows } from "./redis-rows.mjs";
 
-/** The raw limits beside which Redis' figures are put: transactions of a hundred entries, and of one. */
+/** The raw limits of Redis: transactions of a hundred entries, and of one. */
 
 const BATCH = 100;
 

@@ -1,6 +1,6 @@
 import { createClient } from "@redis/client";
 
-/** Lists with entries like those of a journal, many in a transaction: what this server can do at most over the same driver. */
+/** Lists with entries like those of a journal, many in a transaction: the limit of this server with the same driver. */
 
 const LISTS = 5_000;
 const WARM_COMMITS = 50;
@@ -10,7 +10,7 @@ export async function openRedisRows({ url, prefix }) {
   const client = createClient({ url });
   await client.connect();
   let written = 0;
-  /** Writes so many entries in one transaction and gives the ms that it took. @param {number} rows */
+  /** Writes entries in one transaction. Returns the duration in ms. @param {number} rows */
   const commit = async (rows) => {
     const startedAt = performance.now();
     const batch = client.multi();

@@ -1,8 +1,8 @@
 import { busyMs } from "../process-cpu.mjs";
 
 /**
- * The raw limit of a replay in which the program gets what was recorded as it got it then: for each record a promise, its text read, and
- * the next one given when whatever the last has set in motion has come to rest. The process has done nothing else, as in W5.
+ * The raw limit of a replay in the recorded order: for each record it parses the text and resolves a promise, and it delivers the next
+ * record when the event loop is idle. The process has done nothing else, as in W5.
  */
 
 const RESOLVED = Promise.resolve();
@@ -18,7 +18,7 @@ export async function measure({ records }) {
   let open = null;
   const give = () => {
     const { location, payload } = journal[next];
-    if (open?.name !== location) throw new Error(`the program does not ask for ${location}`);
+    if (open?.name !== location) throw new Error(`the program did not request ${location}`);
     next += 1;
     open.resolve(JSON.parse(payload));
   };

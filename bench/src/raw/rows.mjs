@@ -7,7 +7,7 @@ import { openSqliteRows } from "./sqlite-rows.mjs";
  * @import { Place } from "../place.mjs"
  *
  * @typedef {object} Rows A plain table with rows like those of a journal. A "commit" writes one such row, durably.
- * @property {() => number | Promise<number>} commit Gives the ms that it took.
+ * @property {() => number | Promise<number>} commit Returns the duration in ms.
  * @property {() => void | Promise<void>} close
  */
 

@@ -2,7 +2,7 @@ import { median } from "../stats.mjs";
 import { shareOfCore } from "./core-share.mjs";
 import { openSqliteRows } from "./sqlite-rows.mjs";
 
-/** The raw limit beside which throughput is put. */
+/** The raw limit of SQLite. */
 
 const BATCH = 100;
 

@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { findDriver, settingsOf } from "../driver.mjs";
 
 /**
- * A plain table with rows like those of a journal and without a further index, written by the same driver with the same
- * durability: what this machine can do at most. A "commit" is a transaction of one such row.
+ * A plain table with rows like those of a journal and no other index, written with the same driver and durability: the limit of this
+ * host. A "commit" is a transaction of one such row.
  */
 
 const TABLE = `CREATE TABLE rows (run INTEGER NOT NULL, seq INTEGER NOT NULL, location TEXT NOT NULL, kind TEXT NOT NULL,
   outcome TEXT NOT NULL, attempts INTEGER NOT NULL, started_at INTEGER NOT NULL, at INTEGER NOT NULL, detail TEXT, payload TEXT)`;
 
-/** Enough to let the log reach its full length: from then on it is overwritten, and a sync no longer has to grow the file. */
+/** Enough for the WAL to reach its full length. After that it is overwritten, and a sync does not grow the file. */
 const WARM_ROWS = 80_000;
 const WARM_COMMITS = 50;
 
@@ -27,7 +27,7 @@ export function openSqliteRows(folder) {
   return {
     driver: `${driver.name}, SQLite ${driver.version}`,
     settings: settingsOf(database),
-    /** Writes so many rows in one transaction and gives the ms that it took. @param {number} rows */
+    /** Writes rows in one transaction. Returns the duration in ms. @param {number} rows */
     commit(rows) {
       const startedAt = performance.now();
       write(rows);

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { pause, workOver } from "../stats.mjs";
 
 /**
- * The raw limit of an engine without a database: plain asynchronous functions of ten steps, so many in flight. Each step awaits its body,
- * encodes what it gave and keeps that with its name and the time; each run ends with a turn of the event loop. Watched: an
- * `AsyncLocalStorage` is in use, as in a process that traces requests, and as the engine has one to know whose a stray rejection is.
+ * The raw limit of an engine without a database: plain asynchronous functions of ten steps, `inFlight` in parallel. Each step awaits its
+ * body, encodes the result and keeps it with its name and the time. Each run ends with a turn of the event loop. `watched` adds an
+ * `AsyncLocalStorage`, which the engine uses to attribute unhandled rejections to runs.
  */
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);

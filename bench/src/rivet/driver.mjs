@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { findDriver, settingsOf } from "../driver.mjs";
 
 /**
- * What Rivet's workflow engine asks of its host: sorted keys and values, one namespace a run, on one SQLite file over the driver that Pawl uses,
- * with WAL and `synchronous=FULL`. A batch is one transaction; statements are prepared once. Alarms and messages are
- * not needed by what is measured.
+ * The host driver of Rivet's workflow engine: sorted keys and values with one namespace per run, in one SQLite file with Pawl's driver,
+ * WAL and `synchronous=FULL`. A batch is one transaction, and statements are prepared once. The measured workload needs no alarms and no
+ * messages.
  *
  * @import { EngineDriver } from "@rivetkit/workflow-engine"
  */
@@ -84,7 +84,7 @@ function namespace(run, statements, inTransaction) {
   };
 }
 
-/** The first key that does not begin with these bytes; a run of 0xff has none, and no key of the engine begins with one. @param {Uint8Array} prefix */
+/** The first key after all keys with this prefix. A prefix of only 0xff bytes has none, and the engine has no such keys. @param {Uint8Array} prefix */
 function afterPrefix(prefix) {
   const end = Uint8Array.from(prefix);
   for (let at = end.length - 1; at >= 0; at -= 1) {

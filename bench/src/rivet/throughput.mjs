@@ -3,7 +3,7 @@ import { workOver } from "../stats.mjs";
 import { warmed } from "../warm.mjs";
 import { openKv } from "./driver.mjs";
 
-/** W1 of Rivet's workflow engine: runs are started and awaited by this process, so many of them in flight. */
+/** W1 of Rivet's workflow engine: this process starts and awaits runs, with a fixed number in flight. */
 
 const NAMES = Array.from({ length: 10 }, (_, step) => `step-${step}`);
 
@@ -25,17 +25,17 @@ export async function measure({ place, inFlight, warmMs, windowMs }) {
       runs += 1;
       const run = runWorkflow(`run-${runs}`, ten, { id: runs }, kv.of(runs), { mode: "live" });
       await run.result;
-      // Nothing of it waits for anything but promises: without a turn of the loop no timer would ever fire.
+      // The engine waits only for promises. Without a turn of the event loop no timer would fire.
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
   for (let n = 0; n < inFlight; n += 1) void client();
-  // By then it has been compiled, and as many runs have ended as were in flight: starts and ends are measured with the steps.
+  // Warm-up: the code is compiled, and as many runs have ended as are in flight, so starts and ends are measured with the steps.
   await warmed(() => steps, { warmMs, least: inFlight * NAMES.length });
   const before = kv.commits();
   const { done, perSecond, cpuMicros } = await workOver({ count: () => steps, windowMs });
   const commits = kv.commits() - before;
-  // What is in flight is of no interest: the process ends with it.
+  // The process exits without waiting for the runs in flight.
   return {
     stepsPerSecond: perSecond,
     cpuMicrosPerStep: cpuMicros / done,

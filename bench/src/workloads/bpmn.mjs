@@ -3,8 +3,7 @@ import { windowOf } from "./pace.mjs";
 import { between } from "./workload.mjs";
 
 /**
- * What is measured of processes: in memory, and on SQLite with `synchronous=FULL`, beside bpmn-engine in memory, which keeps
- * nothing.
+ * Workloads of processes: in memory, and on SQLite with `synchronous=FULL`, compared with bpmn-engine in memory without persistence.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"

@@ -2,8 +2,8 @@ import { atMost, figure } from "../figure.mjs";
 import { median } from "../stats.mjs";
 
 /**
- * The workloads of long histories and of many runs: what replay costs, that a wake-up does not cost more after many
- * records than after few, and what a run that waits takes of memory and of the database.
+ * Workloads of long histories and of many runs: the speed of replay, the cost of a wake-up after few and after many records, and the memory
+ * and database size of a suspended run.
  *
  * @import { Goals } from "../figure.mjs"
  * @import { Pace } from "./pace.mjs"
@@ -12,7 +12,7 @@ import { median } from "../stats.mjs";
 
 const MOST_RECORDS = 20_000;
 
-/** How often the longest history is replayed in a round, each time in a fresh process: one lasts but a tenth of a second. */
+/** The number of replays of the longest history per round, each in a new process. One replay takes only 0.1 s. */
 const REPLAYS = 3;
 
 /** @param {Pace} pace @param {Goals} goals @returns {Workload} */

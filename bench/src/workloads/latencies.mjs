@@ -1,8 +1,7 @@
 import { figure } from "../figure.mjs";
 
 /**
- * The workloads that measure times, in single commits of the same store. They are the same on every store; what they have to
- * reach is not.
+ * Workloads that measure times, in single commits of the same store. They are the same on every store; their goals differ.
  *
  * @import { Goals } from "../figure.mjs"
  * @import { Pace } from "./pace.mjs"
@@ -62,7 +61,7 @@ const wakeFigures = (measured, { p50, p99 }) => [
   figure("  in commits", measured.wakeP99Ms / measured.commitMs, "ratio", p99),
 ];
 
-/** How the runs are woken; each round before that is 500 messages that are not timed. @param {Pace} pace */
+/** How the runs are woken. Each warm-up round sends 500 messages that are not timed. @param {Pace} pace */
 const wakeOptions = ({ brief }) => ({ runs: 500, atATime: 20, warmRounds: brief ? 3 : 8 });
 
 /** @param {Pace} pace @param {WakeGoals} [goals] @returns {Workload} */

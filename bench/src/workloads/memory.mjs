@@ -3,7 +3,7 @@ import { windowOf, withRaw } from "./pace.mjs";
 import { between } from "./workload.mjs";
 
 /**
- * What is measured without a database: what the engine costs by itself.
+ * Workloads without a database: the cost of the engine itself.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"

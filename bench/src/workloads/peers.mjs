@@ -1,17 +1,17 @@
 import { figureOf } from "../figure.mjs";
 
 /**
- * The throughput of peers. Each is measured with 100 runs in flight and with 1,000, which is what we are measured with, and is
- * compared by the better of the two in the same round: nobody is held to a number that suits another.
+ * The throughput of peers. Each is measured with 100 and with 1,000 runs in flight. Pawl is measured with 1,000. The better result of the
+ * two in the same round is compared, so that each peer has a setting that suits it.
  *
  * @import { Figure } from "../figure.mjs"
  * @import { Part } from "../spawn.mjs"
  * @import { Pace } from "./pace.mjs"
  *
  * @typedef {object} Peer
- * @property {string} name As its parts begin.
+ * @property {string} name The prefix of its parts.
  * @property {string} title
- * @property {number} briefly How many are in flight in a brief run: 1,000 where a peer is soon warm with so many.
+ * @property {number} briefly The number of runs in flight in a brief benchmark: 1,000 if the peer's warm-up is short with so many.
  */
 
 const IN_FLIGHT = [100, 1_000];
@@ -35,13 +35,13 @@ export function peerParts(pace, peer, partOf) {
   }));
 }
 
-/** As ratios name it. @param {Pace} pace @param {Peer} peer */
+/** The name of the ratio to the peer. @param {Pace} pace @param {Peer} peer */
 export function ratioName(pace, peer) {
   return `  ÷ ${peer.title}${settingsOf(pace, peer).length > 1 ? ", its better" : ""}`;
 }
 
 /**
- * Steps a second of the better setting. Not a number: there is no result.
+ * Steps per second of the better setting. NaN if there is no result.
  *
  * @param {Readonly<Record<string, any>>} results @param {readonly Peer[]} peers The best of them.
  */

@@ -8,7 +8,7 @@ const OTHER = { name: "other", title: "Other", briefly: 100 };
 const partOf = (inFlight: number): object => ({ module: "one/throughput", options: { inFlight } });
 
 describe("a peer", () => {
-  it("is measured with 100 runs in flight and with 1,000, and briefly with one of the two", () => {
+  it("a peer is measured with 100 and 1,000 runs in flight, and in a brief benchmark with one of them", () => {
     const flights = (parts: readonly { name: string; options: { inFlight: number } }[]): unknown[] =>
       parts.map(({ name, options }) => [name, options.inFlight]);
     expect(flights(peerParts(FULL, PEER, partOf))).toEqual([
@@ -18,7 +18,7 @@ describe("a peer", () => {
     expect(flights(peerParts(BRIEF, PEER, partOf))).toEqual([["one1000", 1_000]]);
   });
 
-  it("may fail, and is told apart from what is ours by that", () => {
+  it("parts of a peer are marked, because they may fail", () => {
     expect(peerParts(FULL, PEER, partOf)).toMatchObject([{ peer: true }, { peer: true }]);
   });
 
@@ -29,16 +29,16 @@ describe("a peer", () => {
     [{ failure: "gone" }, { stepsPerSecond: 3 }, 3],
     [undefined, { stepsPerSecond: 3 }, 3],
     [{ failure: "gone" }, { failure: "gone" }, Number.NaN],
-  ])("is compared by the better of its two settings: %o, %o", (one100, one1000, best) => {
+  ])("the better setting of a peer is compared: %o, %o", (one100, one1000, best) => {
     expect(bestOf({ one100, one1000 }, PEER)).toBe(best);
   });
 
-  it("is compared with others by the best of all", () => {
+  it("the best of several peers is compared", () => {
     const results = { one100: { stepsPerSecond: 4 }, other1000: { stepsPerSecond: 6 } };
     expect(bestOf(results, PEER, OTHER)).toBe(6);
   });
 
-  it("has a line for each setting, and the ratio says that it is to the better", () => {
+  it("a peer has a line for each setting, and the ratio names the better one", () => {
     const results = { one100: { stepsPerSecond: 4 }, one1000: { failure: "gone" } };
     const lines = peerFigures(FULL, PEER, results, () => []);
     expect(lines).toMatchObject([

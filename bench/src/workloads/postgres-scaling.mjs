@@ -1,7 +1,7 @@
 import { atLeast, figure } from "../figure.mjs";
 
 /**
- * What more worker processes give on one server.
+ * The gain from more worker processes on one server.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"
@@ -31,7 +31,7 @@ export function scaling({ quick }) {
   };
 }
 
-/** As many as the machine has: CPU is the bound. Fewer: something is waited for. @param {any} measured */
+/** If it equals the cores of the host, CPU is the limit. If it is lower, the processes wait. @param {any} measured */
 function coresBusy({ stepsPerSecond, workerMicrosPerStep, serverMicrosPerStep }) {
   return (stepsPerSecond * (workerMicrosPerStep + serverMicrosPerStep)) / 1e6;
 }

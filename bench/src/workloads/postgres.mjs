@@ -10,7 +10,7 @@ import { queues } from "./queues.mjs";
 import { between } from "./workload.mjs";
 
 /**
- * What is measured on PostgreSQL, all of it on one server; Restate's server, which keeps everything itself, is measured beside it.
+ * Workloads on one PostgreSQL server. Restate's server, which has its own storage, is measured beside it.
  *
  * @import { Part } from "../spawn.mjs"
  * @import { Pace } from "./pace.mjs"
@@ -30,7 +30,7 @@ export function postgresWorkloads(pace) {
   ];
 }
 
-/** What takes its time. @param {Pace} pace @returns {readonly Workload[]} */
+/** The long workloads. @param {Pace} pace @returns {readonly Workload[]} */
 function longer(pace) {
   return [
     memory({ ...pace, quick: true }),
@@ -44,7 +44,7 @@ function longer(pace) {
   ];
 }
 
-/** TypeScript engines that keep their runs in PostgreSQL. */
+/** TypeScript engines that store their runs in PostgreSQL. */
 const ENGINES = [
   { name: "openworkflow", title: "openworkflow", briefly: 100 },
   { name: "dbos", title: "DBOS", briefly: 100 },
@@ -52,7 +52,7 @@ const ENGINES = [
 ];
 const RESTATE = { name: "restate", title: "Restate's server", briefly: 1_000 };
 
-/** Those that can be measured here. */
+/** The engines that can be measured here. */
 function engines() {
   const names = postgresPeers();
   return ENGINES.filter(({ name }) => names.includes(name));

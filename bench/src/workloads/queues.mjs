@@ -2,19 +2,19 @@ import { figure, figureOf } from "../figure.mjs";
 import { findNode24 } from "../node24.mjs";
 
 /**
- * Plain queues on the same server, and Pawl used as one. They have no bar: a job is not a step. All of them are on the same Node, since two
- * ask for one that is newer than the oldest on which Pawl runs.
+ * Plain queues on the same server, and Pawl used as a queue. They have no bar, because a job is not a step. All use the same Node, because
+ * two of them need a newer Node than Pawl.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"
  */
 
-/** Jobs that lie there beforehand, in thousands: what each does in a few seconds. */
+/** The number of jobs in thousands: the work of a few seconds for each queue. */
 const THOUSANDS = { "pg-boss": 50, "graphile-worker": 60, bullmq: 40, pawl: 40 };
 
 /**
  * @param {Pace & { queues: readonly ("pg-boss" | "graphile-worker" | "bullmq")[] }} options
- * @returns {Workload} Without parts: there is no such Node here.
+ * @returns {Workload} Without parts if there is no such Node.
  */
 export function queues({ quick, brief, queues: names }) {
   const node = findNode24();

@@ -5,7 +5,7 @@ import { queues } from "./queues.mjs";
 import { between } from "./workload.mjs";
 
 /**
- * What is measured on Redis, with the same `appendfsync` on both sides of every ratio.
+ * Workloads on Redis, with the same `appendfsync` on both sides of every ratio.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"

@@ -6,7 +6,7 @@ import { bestOf, peerFigures, peerParts, ratioName } from "./peers.mjs";
 import { between } from "./workload.mjs";
 
 /**
- * What is measured on SQLite, with `synchronous=FULL` on both sides of every ratio.
+ * Workloads on SQLite, with `synchronous=FULL` on both sides of every ratio.
  *
  * @import { Pace } from "./pace.mjs"
  * @import { Workload } from "./workload.mjs"

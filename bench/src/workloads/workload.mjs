@@ -1,6 +1,6 @@
 /**
- * What is measured, and how it is judged. The parts of a workload are measured one after another in each round, each in a
- * process of its own; figures are made of the parts of one round, so that a ratio compares neighbours in time.
+ * A workload and its figures. Its parts are measured one after another in each round, each in a separate process. Figures use the parts
+ * of one round, so that a ratio compares measurements close in time.
  *
  * @import { Figure } from "../figure.mjs"
  * @import { Part } from "../spawn.mjs"
@@ -9,12 +9,12 @@
  * @property {string} name
  * @property {string} title
  * @property {number} [roundsMax]
- * @property {readonly Part[]} parts Those that begin with the same word before a slash share a place.
+ * @property {readonly Part[]} parts Parts with the same word before a slash share a place.
  * @property {(results: Readonly<Record<string, any>>) => readonly Figure[]} figures
  */
 
 /**
- * The mean of the same figure before and after what it is compared with; a brief run has it before alone.
+ * The mean of a figure that is measured before and after the part that it is compared with. A brief benchmark measures it only before.
  *
  * @param {number} before @param {number} [after]
  */
