@@ -1,6 +1,6 @@
 /**
- * A small actor host: each actor has storage and an alarm of its own, and is in memory only while it has something to do.
- * Each is one run of a workflow, which the host runs whenever the actor's alarm comes.
+ * A small actor host. Each actor has its own storage and alarm, and is in memory only while it works. Each actor is one run of a
+ * workflow, which the host executes when the actor's alarm fires.
  */
 import { type Workflow, workflow } from "pawl";
 import { hostedRun, memoryNamespaces, type RunningWorkflow, runWorkflow } from "pawl/host";
@@ -22,18 +22,18 @@ class ActorHost<Input, Output> {
     this.#workflow = definition;
   }
 
-  /** Runs an actor until it waits. */
+  /** Executes an actor until it waits. */
   async create(id: string, input: Input): Promise<void> {
     this.#inputs.set(id, input);
     await this.#run(id, input).result;
   }
 
-  /** An actor that is not in memory gets what it is sent all the same. */
+  /** Sends a message to an actor, even if it is not in memory. */
   async tell(id: string, message: string, value: unknown): Promise<void> {
     await hostedRun(id, this.#namespaces.driver(id)).message(message, value);
   }
 
-  /** Runs each actor whose alarm has come, until no alarm is set. */
+  /** Executes each actor whose alarm is due, until no alarm is set. */
   async untilQuiet(): Promise<readonly Output[]> {
     const outputs: Output[] = [];
     for (;;) {

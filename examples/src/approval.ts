@@ -1,7 +1,7 @@
 import { createBpmn, humanTasks } from "@pawl/bpmn";
 import { createClient, createEngine, memoryStore } from "pawl";
 
-/** A purchase that a manager has to approve. The managers' desk is a process without a worker. */
+/** A purchase that a manager must approve. The managers use a client without a worker. */
 const store = memoryStore();
 const engine = await createEngine({ store });
 const bpmn = await createBpmn({ engine });
@@ -20,13 +20,13 @@ await bpmn.deploy({
 const run = await bpmn.start("purchase", { cents: 120_000 }, { id: "purchase-1" });
 while ((await run.status()) !== "suspended") await new Promise((resolve) => setTimeout(resolve, 5));
 
-const desk = humanTasks({ engine: await createClient({ store }) });
+const tasks = humanTasks({ engine: await createClient({ store }) });
 const claims = await Promise.allSettled(
-  ["ann", "bob"].map((user) => desk.claim("purchase-1 approve/task", user, { groups: ["managers"] })),
+  ["ann", "bob"].map((user) => tasks.claim("purchase-1 approve/task", user, { groups: ["managers"] })),
 );
 console.log(`claimed by ${claims.filter(({ status }) => status === "fulfilled").length} of 2`);
 
-const { assignee } = await desk.get("purchase-1 approve/task");
-await desk.complete("purchase-1 approve/task", { approved: true }, { by: assignee ?? "" });
+const { assignee } = await tasks.get("purchase-1 approve/task");
+await tasks.complete("purchase-1 approve/task", { approved: true }, { by: assignee ?? "" });
 console.log((await run.result()).approved === true ? "approved" : "refused");
 await engine.shutdown();

@@ -1,6 +1,6 @@
 /**
- * A part of a workflow with a name: branches that all come to their end, a race against the clock, a loop that keeps its state
- * and not its rounds, and a scope whose failure is a value.
+ * Named parts of a workflow: a join that waits for all branches, a race with a timeout, a loop that stores its state but not all its
+ * iterations, and a `try` whose failure is a value.
  */
 import { createEngine, Loop, memoryStore, workflow } from "pawl";
 

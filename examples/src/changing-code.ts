@@ -1,4 +1,4 @@
-/** Code that changes under a run: one step is not needed any more, and one place goes another way for runs that come there later. */
+/** Code changes while a run is open: one step is removed, and runs that reach a place after the change take another path. */
 import { createEngine, memoryStore, workflow } from "pawl";
 
 const first = workflow("order", async (ctx) => {

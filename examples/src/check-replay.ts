@@ -1,4 +1,4 @@
-/** Before a deployment: the open runs of a store are replayed against the code that is to come, and nothing happens to them. */
+/** Before a deployment: a dry run replays the open runs of a store on the new code, without effects. */
 import { checkReplay, createEngine, memoryStore, workflow } from "pawl";
 
 const deployed = workflow("subscription", async (ctx, name: string) => {
@@ -19,7 +19,7 @@ const suspended = new Promise<void>((resolve) => {
 for (const name of ["ann", "bob"]) await engine.start(deployed, name, { id: name });
 await suspended;
 
-/** What somebody wants to deploy. */
+/** Versions of the code that could be deployed. */
 const proposals = {
   "a renamed step": workflow("subscription", async (ctx) => {
     await ctx.step("greet", () => console.log("never printed"));

@@ -1,10 +1,10 @@
 /**
- * A connection that a run holds only while it is worked on: closed while the run sleeps, opened again before it goes on, and
- * closed at the end, the last one first.
+ * Connections that a run holds only while it is executed: they are closed while the run sleeps, opened before it resumes, and closed at
+ * the end in reverse order.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 
-/** Stands for a client of some service. */
+/** A stand-in for the client of a service. */
 function connect(service: string): { send(text: string): string; close(): void } {
   console.log(`open ${service}`);
   return { send: (text) => `${service} got ${text}`, close: () => console.log(`close ${service}`) };

@@ -1,4 +1,4 @@
-/** A DMN table decides inside of a step of a code workflow: its result is recorded like any other. */
+/** A step of a code workflow evaluates a DMN table. The decision is recorded as the step's result. */
 import { decide, readDecisions } from "@pawl/bpmn";
 import { createEngine, memoryStore, workflow } from "pawl";
 

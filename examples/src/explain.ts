@@ -1,5 +1,5 @@
 /**
- * Why is it there? One question for runs that wait, fail again and again, are paused, or that no worker knows.
+ * `explain` returns why a run waits: for a message, for a retry, for an operator, or for a worker with its version.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 import { virtualWorld } from "pawl/testing";

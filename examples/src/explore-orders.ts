@@ -1,4 +1,4 @@
-/** A workflow is run with everything going wrong: one that charges twice is found, and told of; the mended one passes. */
+/** `explore` executes a workflow under every crash and failure. It finds a workflow that charges twice; the fixed workflow passes. */
 import { workflow } from "pawl";
 import { type ExploreError, effectLog, explore } from "pawl/testing";
 
@@ -9,7 +9,7 @@ const hasty = workflow("order", async (ctx, cents: number) => {
   return "charged";
 });
 
-const mended = workflow("order", async (ctx, cents: number) => {
+const fixed = workflow("order", async (ctx, cents: number) => {
   await ctx.step("charge", ({ idempotencyKey }) => effects.happened(`charge of ${cents}`, { key: idempotencyKey }));
   return "charged";
 });
@@ -20,5 +20,5 @@ await explore(hasty, 499, { effects, schedules }).catch((error: ExploreError) =>
   console.log(`${finding?.kind}: ${finding?.message}`);
   for (const line of finding?.story ?? []) console.log(line);
 });
-const { findings } = await explore(mended, 499, { effects, schedules });
+const { findings } = await explore(fixed, 499, { effects, schedules });
 console.log(`mended: ${findings.length} findings`);

@@ -68,7 +68,7 @@ const CORRECT: readonly Case[] = [
 
 describe("faulty workflows", () => {
   for (const [{ workflow, input, options }, kind, says] of FAULTY) {
-    it(`${workflow.name}: ${kind}`, async () => {
+    it(`explore finds the fault of "${workflow.name}": ${kind}`, async () => {
       const found = await explore(workflow, input, { effects: faulty.effects, schedules: 250, ...options }).then(
         () => null,
         (error: unknown) => error as ExploreError,
@@ -82,12 +82,12 @@ describe("faulty workflows", () => {
   }
 });
 
-/** `EXPLORE_SCHEDULES=5000` looks longer. */
+/** `EXPLORE_SCHEDULES=5000` executes more schedules. */
 const schedules = Number(process.env.EXPLORE_SCHEDULES ?? 400);
 
 describe("correct workflows", () => {
   for (const { workflow, input, options } of CORRECT) {
-    it(`${workflow.name}: nothing is found`, async () => {
+    it(`explore finds nothing in "${workflow.name}"`, async () => {
       const report = await explore(workflow, input, { effects: correct.effects, schedules, ...options });
       expect(report.findings).toEqual([]);
       expect(report.schedules).toBeGreaterThanOrEqual(schedules);

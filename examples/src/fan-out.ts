@@ -1,12 +1,12 @@
 /**
- * Many steps at a time, with plain `Promise.all`. One of them fails twice and is tried again by itself; the others don't
- * wait for it. After a crash only those would run whose records are missing.
+ * Parallel steps with plain `Promise.all`. One step fails twice and is retried; the others do not wait for it. After a crash only steps
+ * without a record are executed.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 
 const pages = ["home", "docs", "about", "contact"];
 
-/** Stands for a call to a service that is not always there. */
+/** A stand-in for a call of an unreliable service. */
 function fetchTitle(page: string, attempt: number): string {
   if (page === "about" && attempt < 3) throw new Error("503");
   return `title of ${page}`;

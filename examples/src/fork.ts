@@ -1,4 +1,4 @@
-/** Trying another way: a run is forked where it decided, with another answer, and the two journals are compared. */
+/** A fork of a run: it starts at the decision with another recorded value. The two journals are compared. */
 import { createEngine, diff, memoryStore, workflow } from "pawl";
 
 const apply = workflow("apply-for-loan", async (ctx, amount: number) => {
@@ -14,7 +14,7 @@ const engine = await createEngine({ store: memoryStore(), workflows: [apply] });
 const run = await engine.start(apply, 5_000, { id: "loan-1" });
 console.log(`as it was: ${await run.result()}`);
 
-// With what the bureau should have said. It is not asked again, and the run itself stays as it is.
+// With another score. The step is not executed again, and the original run does not change.
 const better = await engine.fork("loan-1", "limit", {
   patch: { score: 510 },
   by: "ann",
@@ -22,7 +22,7 @@ const better = await engine.fork("loan-1", "limit", {
 });
 console.log(`with another score: ${await better.result()}`);
 
-// With less money.
+// With a smaller amount.
 const less = await engine.fork("loan-1", "limit", { input: 4_000 });
 console.log(`with less: ${await less.result()}`);
 

@@ -1,6 +1,6 @@
 /**
- * Runs that nobody may forget: one that waits too long is warned of, then failed, and what it did is undone. What is over is
- * kept for a while and then removed. Time is virtual, so days pass in no time.
+ * Limits of runs: a run that waits too long gets a warning, then fails, and its completed steps are rolled back. Ended runs are kept for
+ * a time and then removed. Time is virtual, so days pass at once.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 import { virtualWorld } from "pawl/testing";

@@ -1,4 +1,4 @@
-/** A run is exported in the middle of its life and goes on in another store; its journal is kept for later code to be tried on. */
+/** An open run is exported and resumes in another store. Its journal is kept to test later code. */
 import { createEngine, endExported, exportRun, importRun, memoryStore, workflow } from "pawl";
 import { replayJournal } from "pawl/testing";
 

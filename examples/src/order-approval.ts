@@ -1,6 +1,6 @@
 /**
- * An order that waits for a person. The one that is approved ships; the one that nobody looks at is refunded when its time
- * is up, which here is soon. The wait costs nothing but a row in the store.
+ * An order that waits for an approval. The approved order ships. The other order is refunded when its wait times out, here after 100 ms.
+ * A waiting run needs only a row in the store.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 

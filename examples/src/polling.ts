@@ -1,6 +1,6 @@
 /**
- * A loop without an end in sight: ask, sleep, ask again. Each round ends in `continueAs`, so the journal holds one round,
- * however long the run lives. What must be known in the next round is its input.
+ * A polling loop that may run for months. Each iteration ends with `continueAs`, so the journal contains only one iteration. The state of
+ * the next iteration is its input.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 
@@ -9,7 +9,7 @@ interface Poll {
   readonly round: number;
 }
 
-/** Stands for a service whose job takes a while. */
+/** A stand-in for a service whose job takes some time. */
 function progressOf(_job: string, round: number): number {
   return Math.min(100, round * 30);
 }

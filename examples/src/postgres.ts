@@ -1,6 +1,6 @@
 /**
- * Orders on PostgreSQL: two workers share the work, a client asks, and each payment is written in the very commit that records its
- * step.
+ * Orders on PostgreSQL: two workers share the work, a client starts runs and waits for results, and each payment is written in the commit
+ * that records its step.
  *
  * ```sh
  * DATABASE_URL=postgres://pawl:secret@127.0.0.1:5432/app node examples/dist/postgres.js

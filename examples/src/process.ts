@@ -1,7 +1,7 @@
 import { BpmnError, createBpmn } from "@pawl/bpmn";
 import { createEngine, memoryStore } from "pawl";
 
-/** A claim that is checked by a service, and by a person if the service can't decide. */
+/** A service checks a claim. If the service cannot decide, a human task does. */
 const claim = `<?xml version="1.0"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:insurance">
   <error id="unclear" errorCode="UNCLEAR"/>

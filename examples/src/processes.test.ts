@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** Programs that are about processes run as such, compiled as a user has them. */
+/** Examples that need several processes, executed as compiled programs. */
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PROGRAM_MS_MAX = 90_000;
@@ -39,7 +39,7 @@ class Program {
     });
   }
 
-  /** Resolves when the program has printed this, or has ended without it. */
+  /** Resolves when the program has printed the text or has exited. */
   async printed(text: string): Promise<void> {
     const seen = new Promise<void>((resolve) => {
       this.#onOutput = () => {
@@ -91,7 +91,7 @@ const WHOLE = [
 const BODIES = { reserve: "» reserving", charge: "try 2", pack: "» packing", label: "» printing", notify: "» telling" };
 
 describe("the demo", () => {
-  it("goes on after a crash, keeps what was done and runs no finished step again", async () => {
+  it("the demo resumes after a crash and executes no completed step again", async () => {
     const crashed = await new Program("demo.js", "--file", "crash.db", "--crash").ended;
     expect(crashed.signal).toBe("SIGKILL");
     expect(crashed.output).toContain("crash.db");
@@ -112,7 +112,7 @@ describe("the demo", () => {
     }
   }, 180_000);
 
-  it("stops at Ctrl-C, goes on when it is started again, and then begins a fresh order", async () => {
+  it("the demo stops at Ctrl-C, resumes when it is started again, and then starts a new order", async () => {
     const stopped = new Program("demo.js", "--file", "stop.db", "--no-approve");
     await stopped.printed("reserve ");
     stopped.signal("SIGINT");
@@ -125,13 +125,13 @@ describe("the demo", () => {
     const fresh = new Program("demo.js", "--file", "stop.db", "--no-approve");
     await fresh.printed("reserve ");
     fresh.signal("SIGTERM");
-    expect(await fresh.ended).toMatchObject({ code: 0, output: expect.stringContaining("order-2 begins") });
+    expect(await fresh.ended).toMatchObject({ code: 0, output: expect.stringContaining("order-2 starts") });
 
     expect((await new Program("demo.js", "--file", "stop.db", "--reset").ended).output).toContain("deleted");
     expect(existsSync(join(folder, "stop.db"))).toBe(false);
   }, 180_000);
 
-  it("explains itself, and refuses what it does not know", async () => {
+  it("the demo prints its help and rejects unknown options", async () => {
     expect(await new Program("demo.js", "--help").ended).toMatchObject({
       code: 0,
       output: expect.stringContaining("--crash"),
@@ -144,9 +144,9 @@ describe("the demo", () => {
 });
 
 describe("two processes on one file", () => {
-  it("one starts a run and the other works on it", async () => {
+  it("a client process starts a run and a worker process executes it", async () => {
     const worker = new Program("two-processes/worker.js", "two.db");
-    await worker.printed("works on two.db");
+    await worker.printed("is ready on two.db");
     const client = await new Program("two-processes/client.js", "two.db").ended;
     expect(client.output).toMatch(/^hello ann, from process \d+\nseen by process \d+\n$/);
     const [composer, reader] = client.output.match(/\d+/g) ?? [];

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-/** Runs a program by importing it, and gives what it printed. */
+/** Executes a program by importing it. Returns the printed lines. */
 async function printed(load: () => Promise<unknown>): Promise<readonly string[]> {
   const lines: string[] = [];
   vi.spyOn(console, "log").mockImplementation((line: unknown) => {
@@ -10,7 +10,7 @@ async function printed(load: () => Promise<unknown>): Promise<readonly string[]>
   return lines;
 }
 
-describe("every example runs and prints what it says", () => {
+describe("output of the examples", () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
@@ -24,7 +24,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("fan-out: steps run beside each other and the one that fails is tried again", async () => {
+  it("fan-out: steps run in parallel, and the failing step is retried", async () => {
     const lines = await printed(() => import("./fan-out.ts"));
     expect(lines[0]).toBe("indexed 4 pages");
     expect(lines.slice(1).sort()).toEqual([
@@ -36,7 +36,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("branches: all, the first, again and again, and a failure as a value", async () => {
+  it("branches: join, race, loop and try return their results", async () => {
     expect(await printed(() => import("./branches.ts"))).toEqual([
       "text of Salt",
       "cover of Salt",
@@ -47,25 +47,25 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("actor-host: each actor is run when its alarm comes, and one that is asked answers", async () => {
+  it("actor-host: each actor runs when its alarm fires, and receives messages", async () => {
     const lines = await printed(() => import("./actor-host.ts"));
     expect(lines.slice(0, 2)).toEqual(["welcome, ann", "welcome, bob"]);
     expect(lines.slice(2, 4).sort()).toEqual(["ann, do you stay?", "bob, do you stay?"]);
     expect(lines.slice(4).sort()).toEqual(["ann stays: a year", "bob left"]);
   });
 
-  it("changing-code: a run goes past what was removed and is the first at a place with versions", async () => {
+  it("changing-code: a run skips the removed step and gets the latest version at a new place", async () => {
     expect(await printed(() => import("./changing-code.ts"))).toEqual(["reserved, shipped with a tracking number"]);
   });
 
-  it("versions: each run ends with the version that it began with", async () => {
+  it("versions: each run ends with the version it started with", async () => {
     expect(await printed(() => import("./versions.ts"))).toEqual([
       "invoice-1 in version 1: letter to ann, paid",
       "invoice-2 in version 2: mail to bob, paid",
     ]);
   });
 
-  it("limits: a run that waits too long is warned of, failed, undone, kept and removed", async () => {
+  it("limits: a run that waits too long gets warnings, fails, is rolled back, and is removed later", async () => {
     expect(await printed(() => import("./limits.ts"))).toEqual([
       "smith: 50 % of maxSuspendDuration",
       "smith: 80 % of maxSuspendDuration",
@@ -76,16 +76,16 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("explain: says in a sentence why each run is where it is", async () => {
+  it("explain: returns a sentence for each run", async () => {
     expect(await printed(() => import("./explain.ts"))).toEqual([
-      "run o-1 of order v1 is suspended for 1m: it waits for message approve at approve, at most 1d 23h more",
-      "run f-1 of flaky v1 is suspended: call failed 1 time (no route to host); the next try is in 9m",
+      'run o-1 of order v1 has been suspended for 1m, waiting for message "approve" (timeout in 1d 23h)',
+      "run f-1 of flaky v1 is retrying call: attempt 2 in 9m; last error: no route to host",
       "run o-2 of order v1 is paused: the customer called",
-      "run o-7 of order v7 is pending and due 1m ago, but no live worker knows order v7, only v1",
+      "run o-7 of order v7 has been due for 1m; no live worker has order v7 (workers have v1)",
     ]);
   });
 
-  it("stock: reservations are made once, and rolled back where there is too little", async () => {
+  it("stock: reservations are made once, and rolled back if there is too little stock", async () => {
     expect(await printed(() => import("./stock.ts"))).toEqual([
       "1 of salt: north, 1 left",
       "4 of salt: south, 1 left",
@@ -93,7 +93,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("connections: held while the run works, and not while it sleeps", async () => {
+  it("connections: they are open while the run is executed, and closed while it sleeps", async () => {
     const held = ["open mail", "open audit"];
     const released = ["close audit", "close mail"];
     expect(await printed(() => import("./connections.ts"))).toEqual([
@@ -106,7 +106,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("rewind: a failed run goes on, and one that went wrong goes back", async () => {
+  it("rewind: a failed run is retried, and a run is rewound to an earlier record", async () => {
     expect(await printed(() => import("./rewind.ts"))).toEqual([
       "looked up tea",
       "charged 300",
@@ -121,7 +121,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("fork: the same history, another answer", async () => {
+  it("fork: the copy has the same history with another value", async () => {
     expect(await printed(() => import("./fork.ts"))).toEqual([
       "asked the bureau",
       "as it was: refused",
@@ -132,7 +132,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("check-replay: what does not fit is named, and nothing happens", async () => {
+  it("check-replay: incompatible code is reported without effects", async () => {
     expect(await printed(() => import("./check-replay.ts"))).toEqual([
       "welcome, ann",
       "welcome, bob",
@@ -144,14 +144,14 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("polling: a run that is continued keeps one round in its journal", async () => {
+  it("polling: the journal of a continued run contains one iteration", async () => {
     expect(await printed(() => import("./polling.ts"))).toEqual([
       "render was done in round 4",
       "continued 3 times; its journal holds 1 record",
     ]);
   });
 
-  it("saga: what was booked is cancelled, newest first, when a trip fails and when it is cancelled", async () => {
+  it("saga: bookings are rolled back newest first when a trip fails or is cancelled", async () => {
     expect(await printed(() => import("./saga.ts"))).toEqual([
       "booked: flight to Oslo, car in Oslo, hotel in Oslo, insurance for Oslo",
       "cancelled: car in Rome",
@@ -159,12 +159,12 @@ describe("every example runs and prints what it says", () => {
       "run rome failed: join stay failed: hotel: the hotel is full",
       "cancelled: car in Bonn",
       "cancelled: flight to Bonn",
-      "run bonn was cancelled: the customer is ill; what these steps did could not be undone: insurance",
+      "run bonn was cancelled: the customer is ill; rollbacks failed for these steps: insurance",
       "left behind: insurance, insurance for Bonn can't be cancelled",
     ]);
   });
 
-  it("decision: a table gives the largest discount that fits", async () => {
+  it("decision: the table returns the largest discount that applies", async () => {
     expect(await printed(() => import("./decision.ts"))).toEqual([
       "new pays 100 of 100",
       "regular pays 95 of 100",
@@ -172,11 +172,11 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("approval: one of two managers has the task, and the purchase goes on", async () => {
+  it("approval: one of two managers claims the task, and the purchase continues", async () => {
     expect(await printed(() => import("./approval.ts"))).toEqual(["claimed by 1 of 2", "approved"]);
   });
 
-  it("process: a model runs, and a person decides what a service can't", async () => {
+  it("process: a human task decides a claim that the service cannot decide", async () => {
     expect(await printed(() => import("./process.ts"))).toEqual([
       "small: paid 200",
       'large: waits for "Decide on the claim"',
@@ -184,14 +184,14 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("typed-messages: the highest bid wins and a wrong one is refused", async () => {
+  it("typed-messages: the highest bid wins and an invalid bid is rejected", async () => {
     expect(await printed(() => import("./typed-messages.ts"))).toEqual([
       "refused: SCHEMA_REFUSED",
       "a lamp goes to bob for 900",
     ]);
   });
 
-  it("explore-orders: what charges twice is found and told of, and nothing is when it is mended", async () => {
+  it("explore-orders: the double charge is reported, and the fixed workflow has no findings", async () => {
     expect(await printed(() => import("./explore-orders.ts"))).toEqual([
       'twice: "charge of 499" happened once too often, because step charge ran again',
       "the run is started",
@@ -206,7 +206,7 @@ describe("every example runs and prints what it says", () => {
     ]);
   });
 
-  it("move-run: a run goes on in another store, and its journal is tried on other code", async () => {
+  it("move-run: a run resumes in another store, and its journal tests other code", async () => {
     expect(await printed(() => import("./move-run.ts"))).toEqual([
       "charged for tea",
       "moved: o-1, which is cancelled here",

@@ -1,5 +1,5 @@
 /**
- * Orders on Redis: two workers share the work, and a client starts, sends and hears of the end by push.
+ * Orders on Redis: two workers share the work, and a client starts runs, sends messages and is notified of results.
  *
  * ```sh
  * REDIS_URL=redis://127.0.0.1:6379 node examples/dist/redis.js

@@ -1,6 +1,6 @@
 /**
- * Going back: a run that took a wrong turn goes back to the place where it did, and a failed one goes on from what made it fail.
- * The journal says who did that, and why.
+ * Operator actions: a failed run is retried from its failure, and a run is rewound to an earlier record. The journal contains who did it
+ * and why.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 
@@ -26,12 +26,12 @@ const engine = await createEngine({ store: memoryStore(), workflows: [sell] });
 const run = await engine.start(sell, "tea", { id: "sale-1" });
 await run.result().catch((error: Error) => console.log(error.message));
 
-// The printer has paper again: only the printing is done again.
+// The printer has paper again: only the printing is repeated.
 printerHasPaper = true;
 await run.retry({ by: "ann", why: "put paper in" });
 console.log(await run.result());
 
-// The price was wrong: everything from there on is done again.
+// The price was wrong: the step "price" and everything after it is repeated.
 prices.set("tea", 350);
 const { records } = await run.rewind("price", { by: "ann", why: "the price was last year's" });
 console.log(`${records} records dropped`);

@@ -1,6 +1,6 @@
 /**
- * Undoing what was done: each step says beside its body how it is undone. When the trip can't be booked, or is cancelled by its
- * customer, everything that was booked is cancelled, the newest first, whatever happens to the process meanwhile.
+ * A saga: each step has a rollback. When the trip fails or is cancelled, the completed bookings are rolled back, newest first, even if the
+ * process crashes meanwhile.
  */
 import { CriticalError, createEngine, memoryStore, rollbackFailures, workflow } from "pawl";
 
@@ -14,7 +14,7 @@ const undo = (booking: string): void => console.log(`cancelled: ${booking}`);
 const book = workflow("book-trip", async (ctx, trip: Trip) => {
   const flight = await ctx.step("flight", () => `flight to ${trip.city}`, { rollback: undo });
 
-  // These two are booked beside each other.
+  // Car and hotel are booked in parallel.
   const { car, hotel } = await ctx.join("stay", {
     car: (c) => c.step("car", () => `car in ${trip.city}`, { rollback: undo }),
     hotel: (c) =>
@@ -34,7 +34,7 @@ const book = workflow("book-trip", async (ctx, trip: Trip) => {
   });
 
   await ctx.listen("paid");
-  // From here on nothing is taken back.
+  // After this checkpoint nothing is rolled back.
   await ctx.rollbackCheckpoint("paid");
   return [flight, car, hotel, insurance];
 });

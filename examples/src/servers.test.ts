@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 
-/** Programs that need a server run where the tests have one; in CI there has to be one. */
+/** Examples that need a server. They are skipped without one, except in CI. */
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -25,11 +25,11 @@ async function postgresUrl(): Promise<string | null> {
 const postgres = await postgresUrl();
 const redis = process.env.PAWL_TEST_REDIS_URL ?? null;
 
-it("there is a server for each of them in CI", () => {
+it("CI has a server for each example", () => {
   if (process.env.CI === "true") expect([postgres, redis]).not.toContain(null);
 });
 
-it.skipIf(postgres === null)("postgres: payments are booked once and orders approved", async () => {
+it.skipIf(postgres === null)("postgres: payments are booked once and orders are approved", async () => {
   vi.stubEnv("DATABASE_URL", postgres ?? "");
   expect(await printed(() => import("./postgres.ts"))).toEqual([
     'order-0: [{"id":"order-0","cents":499}], approved by ann',

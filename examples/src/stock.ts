@@ -1,6 +1,6 @@
 /**
- * Rows of your own in the engine's database, changed exactly once: the reservation and the record of its step are one commit.
- * A shop that has too little is rolled back and tried at the next one.
+ * Your own rows in the engine's database, changed exactly once: the reservation and the record of its step are one commit. If a shop has
+ * too little stock, its transaction is rolled back and the next shop is used.
  */
 import { createEngine, type SqliteTx, workflow } from "pawl";
 import { sqliteStore } from "pawl/sqlite";

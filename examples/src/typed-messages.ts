@@ -1,6 +1,6 @@
 /**
- * Input and messages with schemas. The types of `input` and of what `listen` receives are inferred from them, and what does
- * not fit is refused before anything is stored. Any Standard Schema library works the same way.
+ * Input and messages with schemas. The types of `input` and of received messages are inferred from them. Invalid values are rejected
+ * before anything is stored. Any Standard Schema library works the same way.
  */
 import { createEngine, memoryStore, message, PawlError, workflow } from "pawl";
 import { z } from "zod";

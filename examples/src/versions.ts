@@ -1,6 +1,5 @@
 /**
- * Two versions of a workflow side by side: a run that began with the first ends with the first, though workers know both and
- * new runs get the second.
+ * Two versions of a workflow side by side. A run that started with the first version ends with it. New runs get the second.
  */
 import { createEngine, memoryStore, workflow } from "pawl";
 

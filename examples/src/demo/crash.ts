@@ -1,7 +1,7 @@
-/** Records of an order that is approved, its shipment's among them, and of one that is not. The last ends the run. */
+/** The number of records of an approved order with its shipment, and of an order without approval. The last record ends the run. */
 const RECORDS = { approved: 10, abandoned: 7 };
 
-/** Ends the process at a record that is drawn once among those still to come; never at the last. */
+/** Kills the process at a random remaining record, but not at the last one. */
 export class Crash {
   #left: number;
 
@@ -14,7 +14,7 @@ export class Crash {
   count(): void {
     this.#left -= 1;
     if (this.#left !== 0) return;
-    console.log("\n--crash: this process kills itself here. Start it again (npm run demo) to go on.");
+    console.log("\n--crash: this process kills itself here. Start it again (npm run demo) to resume.");
     process.kill(process.pid, "SIGKILL");
   }
 }

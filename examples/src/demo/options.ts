@@ -12,14 +12,14 @@ export const DEFAULT_FILE = ".pawl/demo.db";
 
 export const HELP = `An order with steps, a retry, a sleep, a message and a child, on a SQLite file.
 
-  npm run demo                  starts an order, or goes on with the one that is not finished
-  npm run demo -- --crash       kills its own process (SIGKILL) at a random record; start it again to go on
+  npm run demo                  starts an order, or resumes the one that has not ended
+  npm run demo -- --crash       kills its own process (SIGKILL) at a random record; start it again to resume
   npm run demo -- --no-approve  nobody approves the order: the wait times out
-  npm run demo -- --reset       deletes the file and ends
-  npm run demo -- --file x.db   keeps the state there instead of in ${DEFAULT_FILE}
+  npm run demo -- --reset       deletes the file and exits
+  npm run demo -- --file x.db   stores the state there instead of in ${DEFAULT_FILE}
 `;
 
-/** A text instead of options: what is wrong with the arguments. */
+/** Returns the options, or an error message. */
 export function parseOptions(args: readonly string[]): DemoOptions | string {
   try {
     const { values } = parseArgs({

@@ -3,16 +3,16 @@ import { workflow } from "pawl";
 export interface Order {
   readonly item: string;
   readonly cents: number;
-  /** False: nobody will approve, and the order gives up after a few seconds. */
+  /** False if no one approves the order; its wait times out after a few seconds. */
   readonly someoneApproves: boolean;
 }
 
-/** Step bodies print when they really run: a line of theirs that is missing was not done again. */
+/** Step bodies print when they are executed. A step without a line was not executed again. */
 function effect(text: string): void {
   console.log(`         » ${text}`);
 }
 
-/** Stands for work that takes a moment. */
+/** A stand-in for work that takes a moment. */
 function moment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 150));
 }
@@ -51,7 +51,7 @@ export const order = workflow("order", async (ctx, input: Order) => {
   return { status: "shipped", approvedBy: approval.value.by, tracking } as const;
 });
 
-/** Fails the first time; the try is counted in the journal, so a crash does not start the count again. */
+/** Fails at the first attempt. Attempts are counted in the journal, so a crash does not reset the count. */
 async function charge(input: Order, attempt: number, key: string): Promise<string> {
   effect(`charging ${input.cents} cents, try ${attempt} (key ${key})`);
   await moment();

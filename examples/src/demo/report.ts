@@ -26,7 +26,7 @@ export interface Kept {
   readonly record: RecordView;
 }
 
-/** What the journals of an order and of its children hold already, in the order in which it happened. */
+/** The records of an order and of its children, in order of time. */
 export async function keptRecords(engine: Engine, order: RunSummary): Promise<readonly Kept[]> {
   const shipments = await engine.list({ workflow: "shipment", limit: SHOWN_MAX });
   const children = shipments.items.filter((run) => run.parent?.runId === order.id);
@@ -38,7 +38,7 @@ export async function keptRecords(engine: Engine, order: RunSummary): Promise<re
   return kept.sort((a, b) => a.record.at - b.record.at);
 }
 
-/** The steps among them, by name: their bodies don't run again. */
+/** The names of the recorded steps, whose bodies are not executed again. */
 export function stepNames(kept: readonly Kept[]): readonly string[] {
   return kept.filter(({ record }) => record.kind === "step").map(({ record }) => record.location);
 }

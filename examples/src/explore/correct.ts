@@ -1,4 +1,4 @@
-/** Those of faulty.ts, mended. */
+/** The workflows of faulty.ts, fixed. */
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { workflow } from "pawl";
 import { effectLog } from "pawl/testing";
@@ -13,14 +13,14 @@ export const chargesOnce = workflow("charges once", async (ctx, cents: number) =
   });
 });
 
-/** The key is drawn in a step of its own: every try of the charge has the same. */
+/** A separate step creates the key, so that every attempt of the charge has the same key. */
 export const keptKey = workflow("kept key", async (ctx, cents: number) => {
   const key = await ctx.step("key", () => crypto.randomUUID());
   await ctx.step("charge", () => effects.happened(`charge ${cents}`, { key }));
   return { key, at: new Date(ctx.now()) };
 });
 
-/** The stock remembers who took from it. */
+/** The stock stores the keys of earlier calls. */
 export const stock = { left: new Map([["salt", 10]]), taken: new Set<string>() };
 export const takesOnce = workflow("takes once", async (ctx, what: string) => {
   await ctx.step("look", () => stock.left.get(what) ?? 0);
@@ -48,7 +48,7 @@ export const byKeptLot = workflow("by kept lot", async (ctx, names: readonly str
   return { winner, second, ticket, id: ctx.uuid() };
 });
 
-/** What it has to remember, it keeps in its own journal. */
+/** Its state is in its own journal. */
 export const countsVisits = workflow("counts visits", async (ctx, who: string) => {
   const visits = await ctx.loop<number, number>({
     name: "visits",
@@ -66,7 +66,7 @@ export const inOrderOfAsking = workflow("in order of asking", async (ctx, shops:
   return shops.map((shop, index) => [shop, prices[index]]);
 });
 
-/** The mail goes out beside the note, and both are waited for. */
+/** The mail and the note are sent in parallel, and both are awaited. */
 export const sendsTheMail = workflow("sends the mail", async (ctx, to: string) => {
   const { note } = await ctx.join("both", {
     mail: (c) =>
@@ -76,7 +76,7 @@ export const sendsTheMail = workflow("sends the mail", async (ctx, to: string) =
   return note;
 });
 
-/** A charge that fails ends the order; a label that fails is done without, and says so. */
+/** A failed charge fails the order. A failed label is handled, and the output shows it. */
 export const minds = workflow("minds", async (ctx, cents: number) => {
   await ctx.step("charge", ({ idempotencyKey }) => effects.happened(`charge ${cents}`, { key: idempotencyKey }));
   const label = await ctx.tryStep("label", () => "printed");
@@ -113,7 +113,7 @@ const bill = workflow("bill", async (ctx, cents: number) => {
 });
 export const billing = bill;
 
-/** The audit is a step, and the bill a run of its own. */
+/** The audit is a step, and the bill is a child run. */
 export const audits = workflow("audits", async (ctx, who: string) => {
   await ctx.step("audit", ({ idempotencyKey }) => effects.happened(`${who} came`, { key: idempotencyKey }));
   const table = await ctx.awaitEvent<number>("table");

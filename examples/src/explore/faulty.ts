@@ -1,11 +1,11 @@
-/** Workflows, each with a mistake that a plain test does not see. */
+/** Workflows with a fault that a plain test does not find. */
 import { randomUUID } from "node:crypto";
 import { workflow } from "pawl";
 import { effectLog } from "pawl/testing";
 
 export const effects = effectLog();
 
-/** The service does not know the second charge for the first. */
+/** Without a key the service cannot recognize a repeated charge. */
 export const chargesTwice = workflow("charges twice", async (ctx, cents: number) => {
   await ctx.step("charge", () => effects.happened(`charge ${cents}`));
   return await ctx.step("ship", ({ idempotencyKey }) => {
@@ -14,40 +14,40 @@ export const chargesTwice = workflow("charges twice", async (ctx, cents: number)
   });
 });
 
-/** A key, and another one at each try. */
+/** Each attempt has another key. */
 export const freshKey = workflow("fresh key", async (ctx, cents: number) => {
   await ctx.step("charge", () => effects.happened(`charge ${cents}`, { key: crypto.randomUUID() }));
   await ctx.step("receipt", () => "printed");
 });
 
-/** The stock is counted down, whatever it was. */
+/** Each attempt decrements the stock. */
 export const stock = new Map([["salt", 10]]);
 export const countsDown = workflow("counts down", async (ctx, what: string) => {
   await ctx.step("look", () => stock.get(what) ?? 0);
   await ctx.step("take", () => void stock.set(what, (stock.get(what) ?? 0) - 1));
 });
 
-/** Goes by the machine's clock. */
+/** Uses the system clock. */
 export const byTheClock = workflow("by the clock", async (ctx) => {
   const isLate = Date.now() > ctx.now() + 86_400_000;
   return isLate ? await ctx.step("express", () => "by air") : await ctx.step("standard", () => "by sea");
 });
 
-/** Draws lots. */
+/** Uses Math.random. */
 export const byLot = workflow("by lot", async (ctx, names: readonly string[]) => {
   const winner = names[Math.floor(Math.random() * names.length)] ?? "nobody";
   await ctx.step(`tell ${winner}`, () => "told");
   return winner;
 });
 
-/** Another name in each replay, from a module of the platform. */
+/** A module of Node creates another name in each replay. */
 export const namesItself = workflow("names itself", async (ctx) => {
   const id = randomUUID();
   await ctx.step("announce", () => "told");
   return await ctx.step("end", () => id.length);
 });
 
-/** What one replay leaves in the map, the next one finds there. */
+/** The map keeps state across replays. */
 const seen = new Map<string, number>();
 export const remembers = workflow("remembers", async (ctx, who: string) => {
   seen.set(who, (seen.get(who) ?? 0) + 1);
@@ -55,7 +55,7 @@ export const remembers = workflow("remembers", async (ctx, who: string) => {
   return await ctx.step("part", () => "goodbye");
 });
 
-/** Whoever answers first is listed first. */
+/** The order depends on which shop answers first. */
 export const inOrderOfAnswer = workflow("in order of answer", async (ctx, shops: readonly string[]) => {
   const prices = new Map<string, number>();
   const ask = async (shop: string): Promise<void> => {
@@ -65,13 +65,13 @@ export const inOrderOfAnswer = workflow("in order of answer", async (ctx, shops:
   return [...prices.keys()];
 });
 
-/** Nobody waits for the mail. */
+/** The mail is not awaited. */
 export const forgetsTheMail = workflow("forgets the mail", async (ctx, to: string) => {
   void ctx.step("mail", ({ idempotencyKey }) => effects.happened(`mail to ${to}`, { key: idempotencyKey }));
   return await ctx.step("note", () => "noted");
 });
 
-/** Whether the payment went through makes no difference. */
+/** A failed payment is ignored. */
 export const swallows = workflow("swallows", async (ctx, cents: number) => {
   try {
     await ctx.step("charge", ({ idempotencyKey }) => effects.happened(`charge ${cents}`, { key: idempotencyKey }));
@@ -81,7 +81,7 @@ export const swallows = workflow("swallows", async (ctx, cents: number) => {
   return await ctx.step("ship", () => "shipped");
 });
 
-/** The flight is given back, the hotel is not. */
+/** The flight has a rollback, the hotel has none. */
 export const keepsTheHotel = workflow("keeps the hotel", async (ctx, to: string) => {
   await ctx.step("flight", ({ idempotencyKey }) => effects.happened(`flight to ${to}`, { key: idempotencyKey }), {
     rollback: (_, { idempotencyKey }) => effects.undone(`flight to ${to}`, { key: idempotencyKey }),
@@ -91,7 +91,7 @@ export const keepsTheHotel = workflow("keeps the hotel", async (ctx, to: string)
   return "booked";
 });
 
-/** The money is paid back, and paid back again. */
+/** The rollback has no key, so the money may be paid back twice. */
 export const refundsTwice = workflow("refunds twice", async (ctx, cents: number) => {
   await ctx.step("charge", ({ idempotencyKey }) => effects.happened(`charge ${cents}`, { key: idempotencyKey }), {
     rollback: () => effects.undone(`charge ${cents}`),
@@ -99,7 +99,7 @@ export const refundsTwice = workflow("refunds twice", async (ctx, cents: number)
   await ctx.step("ship", () => "shipped");
 });
 
-/** An audit that is written by the function itself, so by each replay. */
+/** The workflow function writes the audit outside of a step, so each replay writes it again. */
 export const auditsInReplay = workflow("audits in replay", async (ctx, who: string) => {
   effects.happened(`${who} came`);
   await ctx.step("serve", () => "served");

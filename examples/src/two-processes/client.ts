@@ -1,6 +1,6 @@
 /**
- * Starts a run, sends it a message and waits for its result; a worker on the same file does the work. A client needs no code of
- * the workflow: it declares what it knows of it.
+ * Starts a run, sends it a message and waits for its result. A worker on the same file executes the run. A client does not need the code
+ * of the workflow: it declares its name and types.
  *
  * ```sh
  * node examples/dist/two-processes/client.js shared.db

@@ -2,13 +2,13 @@ import { createEngine, type RunSummary } from "pawl";
 import { sqliteStore } from "pawl/sqlite";
 import { type Kept, keptRecords } from "./report.ts";
 
-/** What an earlier start of the demo left in the file. */
+/** The order of an earlier start of the demo, if there is one. */
 export type Found =
   | { readonly kind: "nothing open"; readonly nextId: string }
   | { readonly kind: "open"; readonly run: RunSummary; readonly kept: readonly Kept[] }
   | { readonly kind: "paused"; readonly run: RunSummary };
 
-/** Reads with an engine that has no workflows: such a one changes nothing, so what it lists was there before. */
+/** Reads with an engine without workflows, which executes no run. */
 export async function findOrder(file: string): Promise<Found> {
   const client = await createEngine({ store: sqliteStore(file) });
   try {
