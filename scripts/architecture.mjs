@@ -3,24 +3,24 @@ import { isTest } from "./sources.mjs";
 import { readModule } from "./syntax.mjs";
 
 /**
- * Who may import whom. The first table is the one of ARCHITECTURE.md, as data; nothing else is allowed.
+ * Checks which folder may import which. `LAYERS` is the table of ARCHITECTURE.md as data; every other import is a finding.
  *
  * @import { Finding, Source } from "./sources.mjs"
  * @import { Module } from "./syntax.mjs"
  *
  * @typedef {object} Layer
  * @property {readonly string[]} imports Folders of the core, or single files of them.
- * @property {readonly string[]} modules From elsewhere; `node:` stands for all that comes with Node.
+ * @property {readonly string[]} modules Modules from outside the repository; `node:` allows every module of Node.
  *
  * @typedef {Source & { readonly module: Module }} File
  */
 
 const CORE = "packages/core/src/";
-/** Folders of the root that hold packages; each other folder of the root is one package. */
+/** Folders of the root that contain packages. Each other folder of the root is one package. */
 const GROUPS = ["packages", "test"];
 const STORE_INTERFACE = ["store/store.ts", "store/store-error.ts"];
 
-/** By folder of the core; `.` holds the files that wire the parts and make the public API. @type {Readonly<Record<string, Layer>>} */
+/** By folder of the core; `.` is `index.ts`, the public API. @type {Readonly<Record<string, Layer>>} */
 export const LAYERS = {
   model: { imports: [], modules: [] },
   runtime: { imports: [], modules: ["node:"] },
@@ -89,7 +89,7 @@ export const LAYERS = {
   },
 };
 
-/** How every other package sees the core. */
+/** The only modules of the core that other packages may import. */
 export const ENTRIES = [
   "pawl",
   "pawl/eslint",
@@ -100,7 +100,7 @@ export const ENTRIES = [
   "pawl/testing",
 ];
 
-/** The files behind these entries: the only ones that export what others made. */
+/** The files behind these entries. Only they may re-export. */
 const ENTRY_FILES = [
   ...[
     "index.ts",
@@ -143,9 +143,9 @@ function resolved(from, specifier) {
 
 /** @param {string} from @param {string} to @param {ReadonlySet<string>} paths @returns {string | null} */
 function relativeReason(from, to, paths) {
-  if (!paths.has(to)) return "there is no such file; name it with its extension";
-  if (isTest(to)) return "a test is imported by nobody";
-  if (packageOf(from) !== packageOf(to)) return "another package is imported by its name";
+  if (!paths.has(to)) return "file not found; write its extension";
+  if (isTest(to)) return "a test must not be imported";
+  if (packageOf(from) !== packageOf(to)) return "import another package by its name";
   return from.startsWith(CORE) && !isTest(from) ? layerReason(from, to) : null;
 }
 
@@ -190,31 +190,31 @@ function exportFindings({ path, module }) {
   /** @param {readonly number[]} lines @param {string} text */
   const at = (lines, text) => lines.map((line) => ({ path, line, text }));
   return [
-    ...(path.endsWith(".config.ts") ? [] : at(module.defaultExports, "exports a default; give it a name")),
-    ...(ENTRY_FILES.includes(path) ? [] : at(module.reExports, "exports what another file made; import it from there")),
-    ...(ENTRY_FILES.includes(path) ? at(module.starExports, "exports everything of a file; list it by name") : []),
+    ...(path.endsWith(".config.ts") ? [] : at(module.defaultExports, "default export; export a name instead")),
+    ...(ENTRY_FILES.includes(path) ? [] : at(module.reExports, "re-export; import from the file that defines it")),
+    ...(ENTRY_FILES.includes(path) ? at(module.starExports, "star export; list the names") : []),
   ];
 }
 
-/** One finding for each import that closes a circle. @param {readonly File[]} files @returns {readonly Finding[]} */
+/** One finding for each import that closes a cycle. @param {readonly File[]} files @returns {readonly Finding[]} */
 function cycles(files) {
   const byPath = new Map(files.map((file) => [file.path, file]));
   /** @type {Map<string, "open" | "done">} */
   const visited = new Map();
   /** @type {Finding[]} */
   const found = [];
-  /** @param {string} path @param {readonly string[]} trail */
-  const visit = (path, trail) => {
+  /** @param {string} path @param {readonly string[]} importers */
+  const visit = (path, importers) => {
     visited.set(path, "open");
     for (const { specifier, line } of byPath.get(path)?.module.imports ?? []) {
       const target = resolved(path, specifier);
       if (!isRelative(specifier) || !byPath.has(target)) continue;
-      const here = [...trail, path];
+      const here = [...importers, path];
       if (visited.get(target) === "open") {
         found.push({
           path,
           line,
-          text: `closes a circle: ${[...here.slice(here.indexOf(target)), target].join(" → ")}`,
+          text: `import cycle: ${[...here.slice(here.indexOf(target)), target].join(" → ")}`,
         });
       } else if (!visited.has(target)) visit(target, here);
     }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { architectureFindings, LAYERS } from "./architecture.mjs";
 import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
 
-test("every import of this repository is in the table", () => {
+test("every import of this repository is allowed by the table of layers", () => {
   expect(architectureFindings(readSources(repositoryPaths().filter(isCode))).map(printed)).toEqual([]);
 });
 
@@ -13,14 +13,14 @@ function findings(files: Readonly<Record<string, string>>): readonly string[] {
 
 const core = "packages/core/src";
 
-/** A core in which the file at `from` imports the one at `to`. */
+/** Checks a core in which the file at `from` imports the file at `to`. */
 function importing(from: string, to: string): readonly string[] {
   const up = "../".repeat(from.split("/").length - 1) || "./";
   return findings({ [`${core}/${from}`]: `import { x } from "${up}${to}";`, [`${core}/${to}`]: "export const x = 1;" });
 }
 
 describe("the table of layers", () => {
-  test("has these folders", () => {
+  test("the table of layers has these folders", () => {
     expect(Object.keys(LAYERS)).toEqual([
       "model",
       "runtime",
@@ -51,7 +51,7 @@ describe("the table of layers", () => {
     ["engine/engine.ts", "store/memory.ts"],
     ["testing/engine.ts", "engine/engine.ts"],
     ["rules/decide.test.ts", "testing/engine.ts"],
-  ])("lets %s import %s", (from, to) => {
+  ])("%s may import %s", (from, to) => {
     expect(importing(from, to)).toEqual([]);
   });
 
@@ -73,11 +73,11 @@ describe("the table of layers", () => {
     ["engine/engine.ts", "testing/engine.ts"],
     ["somewhere/else.ts", "model/run.ts"],
     ["rules/decide.ts", "model/run.test.ts"],
-  ])("does not let %s import %s", (from, to) => {
+  ])("%s may not import %s", (from, to) => {
     expect(importing(from, to)).toHaveLength(1);
   });
 
-  test("sees types, dynamic imports and import types", () => {
+  test("the check finds imports of types, dynamic imports and import types", () => {
     const texts = [
       `import type { X } from "../engine.ts";`,
       `const x = await import("../engine.ts");`,
@@ -91,45 +91,45 @@ describe("the table of layers", () => {
     }
   });
 
-  test("does not take a comment or a string for an import", () => {
+  test("an import in a comment or a string is no finding", () => {
     expect(
       findings({ [`${core}/rules/a.ts`]: `// import "../engine.ts";\nconst x = 'import "../engine.ts"';` }),
     ).toEqual([]);
   });
 });
 
-describe("modules from elsewhere", () => {
+describe("modules from outside the repository", () => {
   test.each([
     ["rules/a.ts", "node:fs"],
     ["model/a.ts", "zod"],
     ["engine.ts", "pawl"],
     ["engine.ts", "vitest"],
     ["runner/a.ts", "@photostructure/sqlite"],
-  ])("the core's %s may not import %s", (path, name) => {
+  ])("%s of the core may not import the module %s", (path, name) => {
     expect(findings({ [`${core}/${path}`]: `import "${name}";` })).toHaveLength(1);
   });
 
-  test("a store may import Node's modules and the SQLite driver", () => {
+  test("a store may import modules of Node and the SQLite driver", () => {
     const text = `import "node:fs"; import "@photostructure/sqlite";`;
     expect(findings({ [`${core}/store/sqlite/a.ts`]: text })).toEqual([]);
   });
 
-  test("the other packages see the core by its three entries only", () => {
+  test("other packages may import only the entries of the core", () => {
     const text = `import "pawl"; import "pawl/sqlite"; import "pawl/testing"; import "node:fs"; import "zod";`;
     expect(findings({ "test/sim/src/a.ts": text })).toEqual([]);
     expect(findings({ "test/sim/src/a.ts": `import "pawl/dist/engine.js";` })).toHaveLength(1);
     const reached = { "bench/src/a.ts": `import "../../${core}/engine.ts";`, [`${core}/engine.ts`]: "" };
     expect(findings(reached)).toEqual([
-      `bench/src/a.ts:1 imports ../../${core}/engine.ts: another package is imported by its name`,
+      `bench/src/a.ts:1 imports ../../${core}/engine.ts: import another package by its name`,
     ]);
   });
 });
 
-describe("circles", () => {
-  test("of two and of three files are found once", () => {
+describe("import cycles", () => {
+  test("a cycle of two or three files is one finding", () => {
     const two = { "test/sim/src/a.ts": `import "./b.ts";`, "test/sim/src/b.ts": `import "./a.ts";` };
     expect(findings(two)).toEqual([
-      "test/sim/src/b.ts:1 closes a circle: test/sim/src/a.ts → test/sim/src/b.ts → test/sim/src/a.ts",
+      "test/sim/src/b.ts:1 import cycle: test/sim/src/a.ts → test/sim/src/b.ts → test/sim/src/a.ts",
     ]);
     const three = {
       ...two,
@@ -139,7 +139,7 @@ describe("circles", () => {
     expect(findings(three)).toHaveLength(1);
   });
 
-  test("a file that many import is none", () => {
+  test("a file with two importers is no cycle", () => {
     const text = `import "./d.ts";`;
     const diamond = {
       "test/sim/src/a.ts": `import "./b.ts"; import "./c.ts";`,
@@ -151,14 +151,14 @@ describe("circles", () => {
 });
 
 describe("exports", () => {
-  test("a default export is found, except in a configuration", () => {
+  test("a default export is a finding, except in a configuration file", () => {
     expect(findings({ "test/sim/src/a.ts": "export default 1;" })).toHaveLength(1);
     expect(findings({ "test/sim/src/a.ts": "const a = 1; export { a as default };" })).toHaveLength(1);
     expect(findings({ "vitest.config.ts": "export default 1;" })).toEqual([]);
   });
 
   test.each([`export { x } from "./b.ts";`, `export * from "./b.ts";`, `import { x } from "./b.ts"; export { x };`])(
-    "%s is for an entry only",
+    "%s is allowed only in an entry",
     (text) => {
       const b = { "test/sim/src/b.ts": "export const x = 1;", [`${core}/b.ts`]: "export const x = 1;" };
       expect(findings({ "test/sim/src/index.ts": text, ...b })).toHaveLength(1);

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-/** `file`: “title”, in the table of behaviours. */
+/** A reference of the table of behaviours: `file`: “title”. */
 const REFERENCE = /`([\w./-]+)`: “([^”]+)”/g;
 
-/** References of a page that lead to no test. `read` gives a test file's text, or null. */
+/** References of a page that match no test. `read` returns the text of a test file, or null. */
 function broken(page: string, read: (path: string) => string | null): readonly string[] {
   return [...page.matchAll(REFERENCE)].flatMap(([, file = "", title = ""]) => {
     const text = read(`packages/core/src/${file}.test.ts`);
@@ -12,13 +12,13 @@ function broken(page: string, read: (path: string) => string | null): readonly s
   });
 }
 
-test("every test that docs/behaviours.md names is there", () => {
+test("every test that docs/behaviours.md names exists", () => {
   const page = readFileSync("docs/behaviours.md", "utf8");
   expect([...page.matchAll(REFERENCE)].length).toBeGreaterThan(80);
   expect(broken(page, (path) => (existsSync(path) ? readFileSync(path, "utf8") : null))).toEqual([]);
 });
 
-test("a test that is not there is found", () => {
+test("a reference to a missing test is found", () => {
   const page = "| a | `x`: “is there”<br>`x`: “is not” |\n| b | `y`: “is there” |";
   expect(broken(page, (path) => (path.endsWith("/x.test.ts") ? 'it("is there", () => {})' : null))).toEqual([
     "x: is not",

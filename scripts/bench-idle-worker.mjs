@@ -3,15 +3,15 @@ import { postgresStore } from "pawl/postgres";
 import { fresh, sleeper } from "./sleeping-runs.mjs";
 
 /**
- * A worker of `bench-idle.mjs`. It says how much memory and CPU it has used, and how long its claims took.
+ * A worker of `bench-idle.mjs`. It reports its memory, its CPU time and the durations of its claims.
  *
  * @typedef {object} WorkerReport
- * @property {number} rssBytes The most that it had since the last report.
+ * @property {number} rssBytes Peak since the last report.
  * @property {number} cpuMs
  * @property {number[]} claimsMs
  */
 
-const LOOK_MS = 1_000;
+const SAMPLE_MS = 1_000;
 const [url = ""] = process.argv.slice(2);
 const store = postgresStore(url);
 /** @type {number[]} */
@@ -26,19 +26,19 @@ store.claim = async (request) => {
   return runs;
 };
 const engine = await createEngine({ store, workflows: [sleeper, fresh] });
-const look = () => {
+const sampleMemory = () => {
   rssBytes = Math.max(rssBytes, process.memoryUsage.rss());
 };
-const looking = setInterval(look, LOOK_MS);
-// Whoever measures has gone: so does this.
+const sampling = setInterval(sampleMemory, SAMPLE_MS);
+// The benchmark has exited.
 process.on("disconnect", () => process.exit());
 process.on("message", (message) => {
   if (message === "stop") {
-    clearInterval(looking);
+    clearInterval(sampling);
     void engine.shutdown().then(() => process.disconnect());
     return;
   }
-  look();
+  sampleMemory();
   const { user, system } = process.cpuUsage();
   process.send?.({ rssBytes, cpuMs: (user + system) / 1_000, claimsMs });
   [rssBytes, claimsMs] = [0, []];

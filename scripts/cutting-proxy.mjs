@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
 /**
- * Stands between a client and a server and breaks what passes through it.
+ * A TCP proxy between a client and a server that drops replies and breaks connections on request.
  *
  * @typedef {object} CuttingProxy
  * @property {number} port
- * @property {() => void} loseAnswers From here on the server gets everything, and the client hears nothing.
- * @property {{ readonly made: number, readonly open: number }} connections Of clients: all there were, and those that are there.
- * @property {() => void} cut Breaks every connection; the next ones pass as before.
+ * @property {() => void} dropReplies From now on requests reach the server, and replies do not reach the client.
+ * @property {{ readonly made: number, readonly open: number }} connections The number of client connections: all that were made, and those open now.
+ * @property {() => void} cut Breaks every connection. Later connections work normally.
  * @property {() => Promise<void>} stop
  */
 
@@ -16,7 +16,7 @@ import { connect, createServer } from "node:net";
 export async function startProxy(port) {
   /** @type {Set<import("node:net").Socket>} */
   const sockets = new Set();
-  let losing = false;
+  let dropsReplies = false;
   const connections = { made: 0, open: 0 };
   const server = createServer((client) => {
     connections.made += 1;
@@ -25,13 +25,13 @@ export async function startProxy(port) {
       connections.open -= 1;
     });
     const upstream = connect(port, "127.0.0.1");
-    for (const [from, to, isAnswer] of /** @type {const} */ ([
+    for (const [from, to, isReply] of /** @type {const} */ ([
       [client, upstream, false],
       [upstream, client, true],
     ])) {
       sockets.add(from);
       from.on("data", (data) => {
-        if (!(isAnswer && losing)) to.write(data);
+        if (!(isReply && dropsReplies)) to.write(data);
       });
       from.on("error", () => to.destroy());
       from.on("close", () => {
@@ -44,13 +44,13 @@ export async function startProxy(port) {
   await once(server, "listening");
   const address = server.address();
   const cut = () => {
-    losing = false;
+    dropsReplies = false;
     for (const socket of sockets) socket.destroy();
   };
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,
-    loseAnswers: () => {
-      losing = true;
+    dropReplies: () => {
+      dropsReplies = true;
     },
     connections,
     cut,

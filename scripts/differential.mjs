@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { asked } from "./asked.mjs";
+import { readCommandOptions } from "./command-options.mjs";
 import { ROOT } from "./sources.mjs";
 
-/** The command `npm run differential -- --ops 20000`: the same random ops on every store, which must answer and hold the same. */
+/** The command `npm run differential -- --ops 20000`: every store executes the same random ops and must return and contain the same. */
 
-const { ops, seed } = asked("npm run differential [-- --ops N] [--seed N]", { ops: 20_000, seed: 20_261_119 });
+const { ops, seed } = readCommandOptions("npm run differential [-- --ops N] [--seed N]", {
+  ops: 20_000,
+  seed: 20_261_119,
+});
 const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
 const file = join("packages", "core", "src", "store", "differential-servers.test.ts");
 const { status } = spawnSync(process.execPath, [vitest, "run", file], {

@@ -4,6 +4,6 @@ import { ERRORS } from "pawl";
 import { ERRORS_PAGE, errorsPage } from "./errors-page.mjs";
 import { ROOT } from "./sources.mjs";
 
-/** Writes docs/errors.md from the catalog of the core as it was built last. */
+/** Writes docs/errors.md from the error catalog of the built core. */
 writeFileSync(join(ROOT, ERRORS_PAGE), errorsPage(ERRORS));
 console.log(`${ERRORS_PAGE}: ${Object.keys(ERRORS).length} codes`);

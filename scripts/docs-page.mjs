@@ -5,12 +5,12 @@ import { descendants, nameOf, nodesUnder, parse, readModule } from "./syntax.mjs
 /**
  * Turns the `ts` blocks of a page into scripts.
  *
- * D1. A line of a script stands at the line it has on the page, so whatever a compiler or a stack trace says can be looked up.
- * D2. Blocks are joined in order; one that starts with `// file: name.ts` goes to that file. A name that an earlier block
+ * D1. A line of a script has the same line number as on the page, so positions of compiler errors and stack traces are those of the page.
+ * D2. Blocks are joined in order. A block that starts with `// file: name.ts` goes to that file. A name that an earlier block
  *     imported may be imported again.
- * D3. A block marked `no-run` is checked as if it stood in a scope of its own after the blocks before it, and is not executed.
- * D4. Every file that no other file of its page imports is executed.
- * D5. A `text` block right after a `ts` block is what that block prints.
+ * D3. A block marked `no-run` is compiled in a separate scope after the blocks before it, and is not executed.
+ * D4. A file is executed unless another file of its page imports it.
+ * D5. A `text` block right after a `ts` block is the expected output of that block.
  *
  * @import { Block } from "./markdown.mjs"
  * @import { Node } from "./syntax.mjs"
@@ -55,7 +55,7 @@ export function scriptsOf(text) {
   ];
 }
 
-/** A file with nothing to run keeps its name, so that others can import it. @param {string} file @param {readonly string[]} files */
+/** A file without executed blocks keeps its name, so that others can import it. @param {string} file @param {readonly string[]} files */
 function checkedName(file, files) {
   return file !== MAIN && !files.includes(file) ? file : file.replace(/\.ts$/, ".no-run.ts");
 }
@@ -118,7 +118,7 @@ function programOf(code, line) {
 }
 
 /**
- * Blanks what `imported` has already and adds the rest to it. Line breaks stay (D1).
+ * Blanks the names that `imported` contains and adds the others to it. Line breaks stay (D1).
  *
  * @param {string} code
  * @param {Set<string>} imported
@@ -153,7 +153,7 @@ function withComma(code, specifier) {
 }
 
 /**
- * A block in a scope of its own, on the lines of its fences: imports go before it, exports become plain declarations.
+ * A block in a separate scope, opened and closed on the lines of its fences. Imports go before it, exports become plain declarations.
  *
  * @param {string} code
  */
@@ -179,7 +179,7 @@ function importedFiles(name, code) {
 }
 
 /**
- * What differs between the output of a script and what its page says, as sentences.
+ * The differences between the output of a script and the page, as sentences.
  *
  * @param {string} output
  * @param {readonly Expectation[]} expectations
@@ -207,7 +207,7 @@ function outputByMarker(output) {
   return new Map([...lines].map(([key, value]) => [key, trimmed(value.join("\n"))]));
 }
 
-/** Without spaces at the ends of lines and empty lines at the end: nobody sees them. @param {string} text */
+/** Without spaces at the ends of lines and empty lines at the end. @param {string} text */
 function trimmed(text) {
   return text.replace(/[^\S\n]+$/gm, "").trimEnd();
 }

@@ -7,31 +7,31 @@ function page(...lines: string[]): string {
 }
 
 describe("the blocks of a page", () => {
-  test("have a language, words, a line and their text", () => {
+  test("a fenced block has a language, words, a line and its text", () => {
     expect(fencedBlocks(page("# A", "", "```ts no-run", "a();", "```", "~~~sh", "ls", "~~~"))).toEqual([
       { language: "ts", words: ["no-run"], line: 3, lines: ["a();"] },
       { language: "sh", words: [], line: 6, lines: ["ls"] },
     ]);
   });
 
-  test("may be indented, and hold shorter fences", () => {
+  test("a fenced block may be indented and contain shorter fences", () => {
     expect(fencedBlocks(page("- x", "  ````md", "  ```ts", "    a();", "  ```", "  ````"))).toEqual([
       { language: "md", words: [], line: 2, lines: ["```ts", "  a();", "```"] },
     ]);
   });
 
-  test("are closed", () => {
-    expect(() => fencedBlocks(page("```ts", "a();"))).toThrow("line 1: the block is never closed");
+  test("a block without a closing fence throws", () => {
+    expect(() => fencedBlocks(page("```ts", "a();"))).toThrow("line 1: the block has no closing fence");
   });
 });
 
 describe("the scripts of a page", () => {
-  test("a page without blocks has none", () => {
+  test("a page without ts blocks has no scripts", () => {
     expect(scriptsOf("# A\n\ntext")).toEqual([]);
     expect(scriptsOf(page("```sh", "rm -rf x", "```"))).toEqual([]);
   });
 
-  test("blocks are joined in order, each at the line it has on the page", () => {
+  test("blocks are joined in order, each at its line of the page", () => {
     const [script, ...others] = scriptsOf(page("# A", "```ts", "const a = 1;", "```", "text", "```ts", "a;", "```"));
     expect(others).toEqual([]);
     expect(script).toMatchObject({ name: "page.ts", executed: true, expectations: [] });
@@ -40,7 +40,7 @@ describe("the scripts of a page", () => {
     expect(lines[6]).toBe("a;");
   });
 
-  test("what is imported again is imported once", () => {
+  test("a name that two blocks import is imported once", () => {
     const [script] = scriptsOf(
       page(
         "```ts",
@@ -57,7 +57,7 @@ describe("the scripts of a page", () => {
     expect(lines.slice(4, 6)).toEqual(['import { c } from "x";', ""]);
   });
 
-  test("a named file is a file of its own, and executed unless another imports it", () => {
+  test("a named file is a separate script, executed unless another file imports it", () => {
     const scripts = scriptsOf(
       page(
         "```ts",
@@ -76,11 +76,11 @@ describe("the scripts of a page", () => {
     ]);
   });
 
-  test("a named file stays in the page's folder", () => {
+  test("a named file outside of the page's folder throws", () => {
     expect(() => scriptsOf(page("```ts", "// file: ../a.ts", "```"))).toThrow("line 2: ../a.ts is not a file name");
   });
 
-  test("a block marked no-run is only checked, in its own scope, after the blocks before it", () => {
+  test("a block marked no-run is only compiled, in its own scope, after the blocks before it", () => {
     const scripts = scriptsOf(
       page("```ts", "const a = 1;", "```", "```ts no-run", 'import { b } from "x";', "export const a = b;", "```"),
     );
@@ -93,12 +93,12 @@ describe("the scripts of a page", () => {
     expect(lines.slice(1)).toEqual(["const a = 1;", "", 'import { b } from "x"; {', "", "const a = b;", "}"]);
   });
 
-  test("a block that is no TypeScript says where it is", () => {
+  test("a block that is not TypeScript throws with its line", () => {
     expect(() => scriptsOf(page("text", "```ts", "const = ;", "```"))).toThrow("the block at line 2 is not TypeScript");
   });
 });
 
-describe("what a block prints", () => {
+describe("expected output", () => {
   const [script] = scriptsOf(
     page(
       "```ts",
@@ -123,7 +123,7 @@ describe("what a block prints", () => {
   const expectations = script?.expectations ?? [];
   const [first = "", third = ""] = expectations.map(({ marker }) => marker);
 
-  test("belongs to the block right before the text", () => {
+  test("the expected output belongs to the block right before it", () => {
     expect(expectations.map(({ line, text }) => ({ line, text }))).toEqual([
       { line: 1, text: "1\n\none " },
       { line: 12, text: "3" },
@@ -131,7 +131,7 @@ describe("what a block prints", () => {
     expect(script?.text).toContain(first);
   });
 
-  test("is compared block by block, but for spaces nobody sees", () => {
+  test("output is compared block by block, without trailing spaces", () => {
     const middle = "--- block at line 9";
     expect(outputDifferences(page(first, "1", "", "one", middle, "anything", third, "3", ""), expectations)).toEqual(
       [],

@@ -5,7 +5,7 @@ import { outputDifferences, scriptsOf } from "./docs-page.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * Compiles and executes the scripts of pages, in a folder from which `pawl` is found.
+ * Compiles and executes the scripts of pages, in a folder from which `pawl` can be imported.
  *
  * @import { Script } from "./docs-page.mjs"
  *
@@ -15,7 +15,7 @@ import { ROOT } from "./sources.mjs";
  *
  * @typedef {object} Workspace A folder with the compiled scripts of some pages.
  * @property {string} folder
- * @property {ReadonlyMap<string, readonly string[]>} diagnostics What the compiler says, by the path of the page.
+ * @property {ReadonlyMap<string, readonly string[]>} diagnostics The compiler's messages, by the path of the page.
  */
 
 const EXECUTION_MS_MAX = 60_000;
@@ -31,7 +31,7 @@ export function readPages() {
     .map((path) => ({ path, text: readFileSync(join(ROOT, path), "utf8") }));
 }
 
-/** Builds the packages, so that the pages see them as published. @returns {string} What the compiler says. */
+/** Builds the packages, so that pages import them as published. @returns {string} The compiler's output. */
 export function buildCore() {
   return spawnSync(process.execPath, [TSC, "-b", "packages/bpmn"], { cwd: ROOT, encoding: "utf8" }).stdout;
 }
@@ -47,7 +47,7 @@ export function compilePages(pages) {
     for (const { name, text } of scriptsOf(page.text)) {
       const path = join(folder, "src", folderOf(page), name);
       mkdirSync(dirname(path), { recursive: true });
-      // The export makes a module of a script without imports, so that its names meet no others.
+      // The export makes a script without imports a module, so that its names do not collide with those of other scripts.
       writeFileSync(path, `${text}\nexport {};\n`);
     }
   }
@@ -89,7 +89,7 @@ function folderOf(page) {
 }
 
 /**
- * Lines such as `docs__steps/page.ts(3,1): error …`, said as `docs/steps.md:3:1 error …`.
+ * Turns lines such as `docs__steps/page.ts(3,1): error …` into `docs/steps.md:3:1 error …`.
  *
  * @param {string} output
  * @param {readonly Page[]} pages
@@ -108,7 +108,7 @@ function diagnosticsByPage(output, pages) {
 }
 
 /**
- * Executes what there is to execute on a page; the answer is what is wrong, as sentences.
+ * Executes the scripts of a page. Returns the errors, as sentences.
  *
  * @param {Workspace} workspace
  * @param {Page} page
@@ -130,7 +130,7 @@ async function executeScript(workspace, page, script) {
   const cwd = mkdtempSync(join(workspace.folder, "cwd-"));
   const { code, output, errors } = await execute(path, cwd);
   const where = `${page.path} (${script.name})`;
-  if (code === null) return [`${where} did not end by itself in ${EXECUTION_MS_MAX / 1000} s:\n${output}${errors}`];
+  if (code === null) return [`${where} did not end within ${EXECUTION_MS_MAX / 1000} s:\n${output}${errors}`];
   if (code !== 0) return [`${where} ended with exit code ${code}:\n${output}${errors}`];
   return outputDifferences(output, script.expectations).map((text) => `${where}: ${text}`);
 }

@@ -3,7 +3,7 @@ import { buildCore, compilePages, executePage, readPages, removeWorkspace } from
 
 type Workspace = ReturnType<typeof compilePages>;
 
-describe("the code on every page runs and prints what the page says", () => {
+describe("the code of every page prints the output on the page", () => {
   const pages = readPages();
   let workspace: Workspace;
   beforeAll(() => {
@@ -12,7 +12,7 @@ describe("the code on every page runs and prints what the page says", () => {
   }, 120_000);
   afterAll(() => removeWorkspace(workspace));
 
-  test("nothing but the pages is complained about", () => {
+  test("the compiler reports no error outside of the pages", () => {
     expect(workspace.diagnostics.get("") ?? []).toEqual([]);
   });
 
@@ -21,7 +21,7 @@ describe("the code on every page runs and prints what the page says", () => {
   }
 });
 
-describe("a page whose code is wrong fails", () => {
+describe("pages with wrong code", () => {
   function made(name: string, ...lines: string[]): { readonly path: string; readonly text: string } {
     return { path: `made-up/${name}.md`, text: lines.join("\n") };
   }
@@ -50,23 +50,23 @@ describe("a page whose code is wrong fails", () => {
   }, 120_000);
   afterAll(() => removeWorkspace(workspace));
 
-  test("by its types, with the line of the page", async () => {
+  test("a page with a type error fails with the line of the page", async () => {
     expect(await executePage(workspace, type)).toEqual([
       "made-up/type.md:4:7 error TS2322: Type 'number' is not assignable to type 'string'.",
     ]);
   });
 
-  test("by its exit code", async () => {
+  test("a page whose script exits with a code other than 0 fails", async () => {
     expect((await executePage(workspace, exit))[0]).toMatch(/^made-up\/exit.md \(page.ts\) ended with exit code 1:/);
   });
 
-  test("by what it prints", async () => {
+  test("a page whose script prints other output fails", async () => {
     expect(await executePage(workspace, prints)).toEqual([
       "made-up/prints.md (page.ts): the block at line 1 should print\n  1\nand prints\n  2",
     ]);
   });
 
-  test("and a right one beside it does not", async () => {
+  test("a correct page passes beside pages that fail", async () => {
     expect(await executePage(workspace, right)).toEqual([]);
     expect(await executePage(workspace, two)).toEqual([]);
   });

@@ -4,33 +4,33 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./sources.mjs";
 
-/** Runs tests of the core on another runtime than Node: `npm run test:elsewhere -- bun` or `-- deno`, and which tests. */
+/** Executes tests of the core on another runtime: `npm run test:elsewhere -- bun` or `-- deno`, optionally with test files. */
 
 const VITEST = join("node_modules", "vitest", "vitest.mjs");
 
-/** From the registry, by package. @type {Readonly<Record<string, { package: string, args: readonly string[] }>>} */
+/** Packages of the registry, by runtime. @type {Readonly<Record<string, { package: string, args: readonly string[] }>>} */
 const RUNTIMES = {
   bun: { package: "bun@1.4.4", args: ["bun", "--bun", VITEST] },
   deno: { package: "deno@2.9.6", args: ["deno", "run", "-A", VITEST] },
 };
 
-/** What needs no server and no other process. */
+/** Tests that need no server and no other process. */
 const TESTS = ["engine", "host/", "lessons", "model/", "rules/", "runtime/turns", "store/kv/", "store/memory/"];
 
-/** What is tried on some alone. @type {Readonly<Record<string, readonly string[]>>} */
+/** Tests of one runtime only. @type {Readonly<Record<string, readonly string[]>>} */
 const MORE = { deno: ["testing/explore/", "testing/replay-journal", "testing/test-engine"] };
 
-const [name = "", ...asked] = process.argv.slice(2);
+const [name = "", ...files] = process.argv.slice(2);
 const runtime = RUNTIMES[name];
 if (runtime === undefined) {
-  console.error(`name a runtime: ${Object.keys(RUNTIMES).join(" or ")}`);
+  console.error(`unknown runtime "${name}"; use ${Object.keys(RUNTIMES).join(" or ")}`);
   process.exit(2);
 }
-const tests = asked.length > 0 ? asked : [...TESTS, ...(MORE[name] ?? [])].map((path) => `packages/core/src/${path}`);
-// These runtimes end with 0 whatever the tests say, so what they found is read.
+const tests = files.length > 0 ? files : [...TESTS, ...(MORE[name] ?? [])].map((path) => `packages/core/src/${path}`);
+// On these runtimes Vitest exits with 0 even if a test fails, so the report is read.
 const folder = mkdtempSync(join(tmpdir(), "pawl-elsewhere-"));
-const found = join(folder, "found.json");
-const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${found}`];
+const report = join(folder, "report.json");
+const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 const args = ["exec", "--yes", `--package=${runtime.package}`, "--", ...runtime.args, "run", ...reporters, ...tests];
 const { status } = spawnSync("npm", args, {
   cwd: ROOT,
@@ -43,9 +43,9 @@ process.exit(isGood ? (status ?? 1) : 1);
 
 function succeeded() {
   try {
-    return JSON.parse(readFileSync(found, "utf8")).success === true;
+    return JSON.parse(readFileSync(report, "utf8")).success === true;
   } catch {
-    console.error("the tests did not come to their end");
+    console.error("the tests wrote no report");
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ROOT } from "./sources.mjs";
 
 /**
- * Embeds the Lua of the Redis store in a TypeScript module, so that compiler, tests and package need no files beside the code.
+ * Embeds the Lua files of the Redis store in a TypeScript module, so that the package needs no files besides compiled code.
  * `npm run lua` writes the module; `npm run check` fails if it is not current.
  *
  * @import { Finding } from "./sources.mjs"

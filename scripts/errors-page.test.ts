@@ -5,6 +5,6 @@ import { expect, test } from "vitest";
 import { ERRORS_PAGE, errorsPage } from "./errors-page.mjs";
 import { ROOT } from "./sources.mjs";
 
-test("the page of errors is what the catalog says; `npm run docs:errors` writes it", () => {
+test("docs/errors.md is current; `npm run docs:errors` writes it", () => {
   expect(readFileSync(join(ROOT, ERRORS_PAGE), "utf8")).toBe(errorsPage(ERRORS));
 });

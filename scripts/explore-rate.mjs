@@ -1,10 +1,10 @@
 import { workflow } from "pawl";
 import { effectLog, explore } from "pawl/testing";
-import { asked } from "./asked.mjs";
+import { readCommandOptions } from "./command-options.mjs";
 
-/** Says how many schedules of a workflow of ten steps `explore` plays in a second. `--schedules 5000` plays more. */
+/** Measures how many schedules of a ten-step workflow `explore` executes per second. `--schedules 5000` executes more. */
 
-const { schedules } = asked("npm run explore:rate [-- --schedules N]", { schedules: 3_000 });
+const { schedules } = readCommandOptions("npm run explore:rate [-- --schedules N]", { schedules: 3_000 });
 const effects = effectLog();
 const ten = workflow("ten steps", async (ctx) => {
   let sum = 0;
@@ -17,7 +17,7 @@ const ten = workflow("ten steps", async (ctx) => {
   return sum;
 });
 
-// What is compiled once does not count.
+// Warm-up: compilation is not measured.
 await explore(ten, undefined, { effects, schedules: 500 });
 const startedAt = performance.now();
 const cpu = process.cpuUsage();
@@ -26,4 +26,4 @@ const seconds = (performance.now() - startedAt) / 1000;
 const { user, system } = process.cpuUsage(cpu);
 const perSecond = Math.round(report.schedules / seconds);
 const perCpuSecond = Math.round((report.schedules * 1_000_000) / (user + system));
-console.log(`${report.text}: ${perSecond} schedules a second, ${perCpuSecond} a second of processor time`);
+console.log(`${report.text}: ${perSecond} schedules/s, ${perCpuSecond} per second of CPU time`);

@@ -1,21 +1,21 @@
 import { createServer } from "node:net";
 
 /**
- * Below the ports that the system gives to connections and to whoever asks for any: a port that is found is taken a moment, or a
- * whole `initdb`, later, and one of those may be somebody's by then.
+ * Below the ephemeral ports of the system. A free port is used only later, for PostgreSQL after `initdb`, and an ephemeral port could
+ * be taken until then.
  */
 const PORTS = { first: 12_000, count: 10_000 };
-/** The bus of a Redis Cluster's node listens so far above. */
+/** The cluster bus of a Redis node listens on its port plus this offset. */
 const BUS = 10_000;
-const TRIES_MAX = 1_000;
+const ATTEMPTS_MAX = 1_000;
 
-/** A port of this machine that nobody listens on at this moment, and that of its bus neither. @returns {Promise<number>} */
+/** A local port that is free together with its cluster bus port. @returns {Promise<number>} */
 export async function freePort() {
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const port = PORTS.first + Math.floor(Math.random() * PORTS.count);
     if ((await isFree(port)) && (await isFree(port + BUS))) return port;
   }
-  throw new Error(`no port between ${PORTS.first} and ${PORTS.first + PORTS.count} is free`);
+  throw new Error(`no free port found between ${PORTS.first} and ${PORTS.first + PORTS.count}; stop other servers`);
 }
 
 /** @param {number} port @returns {Promise<boolean>} */

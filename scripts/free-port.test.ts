@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "./free-port.mjs";
 
-it("a port lies below those that the system gives away, and so does that of its bus", async () => {
-  for (let tries = 0; tries < 3; tries += 1) {
+it("a free port and its cluster bus port are below the ephemeral ports", async () => {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     const port = await freePort();
     const servers = [port, port + 10_000].map((each) => createServer().listen(each, "127.0.0.1"));
     onTestFinished(() => servers.forEach((server) => void server.close()));

@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { fencedBlocks } from "./markdown.mjs";
 
 /**
- * Links of pages to files and headings of the repository: what they point to must be there.
+ * Checks that links of pages lead to existing files and headings of the repository.
  *
  * @import { Finding, Source } from "./sources.mjs"
  */
@@ -49,12 +49,12 @@ function brokenReason(from, target, paths, texts) {
   if (/^[a-z]+:/.test(target)) return null;
   const [file = "", anchor] = target.split("#");
   const path = file === "" ? from : posix.join(posix.dirname(from), file);
-  if (!paths.has(path.replace(/\/$/, ""))) return "there is no such file";
+  if (!paths.has(path.replace(/\/$/, ""))) return "file not found";
   if (anchor === undefined) return null;
-  return anchorsOf(texts.get(path) ?? "").has(anchor) ? null : "the page has no such heading";
+  return anchorsOf(texts.get(path) ?? "").has(anchor) ? null : "heading not found";
 }
 
-/** As they are made of headings: lower case, without punctuation, with dashes. @param {string} text */
+/** The anchors of the headings: lower case, without punctuation, with dashes. @param {string} text */
 function anchorsOf(text) {
   const headings = text.split("\n").filter((line) => /^#{1,6} /.test(line));
   return new Set(

@@ -2,8 +2,8 @@
  * @typedef {object} Block A fenced block of a page.
  * @property {string} language The first word after the fence.
  * @property {readonly string[]} words The words after it.
- * @property {number} line Of the opening fence, from 1.
- * @property {readonly string[]} lines What is between the fences, without the indentation of the fence.
+ * @property {number} line The line of the opening fence, from 1.
+ * @property {readonly string[]} lines The lines between the fences, without the indentation of the fence.
  */
 
 const FENCE = /^(\s*)(`{3,}|~{3,})\s*([^`]*)$/;
@@ -29,6 +29,6 @@ export function fencedBlocks(text) {
       open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line.trimStart());
     }
   }
-  if (open !== null) throw new Error(`line ${open.block.line}: the block is never closed`);
+  if (open !== null) throw new Error(`line ${open.block.line}: the block has no closing fence`);
   return blocks;
 }

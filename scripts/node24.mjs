@@ -5,7 +5,7 @@ import { ROOT } from "./sources.mjs";
 
 const CACHE = join(ROOT, "node_modules", ".cache", "node24");
 
-/** The Node 24 to test with: `PAWL_NODE24`, or one from the package registry. Null: there is none for this platform. */
+/** The Node 24 to test with: `PAWL_NODE24`, or one from the package registry. Null if the registry has none for this platform. */
 export function findNode24() {
   const named = process.env.PAWL_NODE24;
   if (named !== undefined) return named;
@@ -26,10 +26,10 @@ function install() {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (result.status !== 0) console.error(`Node 24 could not be installed:\n${result.stdout}${result.stderr}`);
+  if (result.status !== 0) console.error(`could not install Node 24:\n${result.stdout}${result.stderr}`);
 }
 
-/** Without what an outer npm hands down: an npm in another folder must not take itself for a part of this one. */
+/** The environment without the variables of an outer npm. They would apply this folder's settings to an npm in another folder. */
 export function ownEnvironment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) && name !== "INIT_CWD"),

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { ownEnvironment } from "./node24.mjs";
 import { ROOT } from "./sources.mjs";
 
-/** Packs the core and the processes, installs both in an empty folder and uses them there as a stranger would. */
+/** Packs `pawl` and `@pawl/bpmn`, installs both in an empty folder, and compiles and executes a program that uses them. */
 
 const CORE = join(ROOT, "packages", "core");
 const BPMN = join(ROOT, "packages", "bpmn");
 const folder = mkdtempSync(join(tmpdir(), "pawl-packed-"));
 
-/** What hangs is a failure. */
+/** A command that takes longer fails. */
 const TIMEOUT_MS = 240_000;
 
 /** @param {string} file @param {readonly string[]} args @param {string} cwd */
@@ -57,7 +57,7 @@ await scripts.close();
 await engine.shutdown();
 if (result.text !== "hello world") throw new Error(\`unexpected: \${JSON.stringify(result)}\`);
 if (Object.keys(testing).length === 0) throw new Error("pawl/testing exports nothing");
-console.log("a workflow and a process ran in the packed packages");
+console.log("the packed packages executed a workflow and a process");
 `;
 
 const COMPILER_OPTIONS = {
@@ -67,7 +67,7 @@ const COMPILER_OPTIONS = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // The declarations themselves are checked too: a package must not need more than Node's types.
+  // Checks the declarations too: they must not need types other than Node's.
   skipLibCheck: false,
   typeRoots: [join(ROOT, "node_modules", "@types")],
   types: ["node"],
@@ -92,7 +92,7 @@ function main() {
   console.log(run(process.execPath, ["--unhandled-rejections=strict", "consumer.js"], folder));
 }
 
-/** @param {string} cwd @returns {string} The file. */
+/** @param {string} cwd @returns {string} The name of the packed file. */
 function pack(cwd) {
   const packed = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], cwd));
   /** @type {{ filename: string, files: readonly { path: string }[] }} */
@@ -104,10 +104,10 @@ function pack(cwd) {
 
 /** @param {readonly string[]} paths */
 function checkFiles(paths) {
-  const strange = paths.filter((path) => /tsbuildinfo|\.test\.|\.test-d\./.test(path));
-  if (strange.length > 0) throw new Error(`these files do not belong in a package: ${strange.join(", ")}`);
+  const unwanted = paths.filter((path) => /tsbuildinfo|\.test\.|\.test-d\./.test(path));
+  if (unwanted.length > 0) throw new Error(`the package contains unwanted files: ${unwanted.join(", ")}`);
   const missing = ["LICENSE", "README.md", "dist/index.js", "dist/index.d.ts"].filter((path) => !paths.includes(path));
-  if (missing.length > 0) throw new Error(`these files are missing in the package: ${missing.join(", ")}`);
+  if (missing.length > 0) throw new Error(`the package lacks files: ${missing.join(", ")}`);
 }
 
 try {

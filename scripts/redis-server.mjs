@@ -8,21 +8,21 @@ import { freePort } from "./free-port.mjs";
 import { findRedis } from "./redis-binary.mjs";
 
 /**
- * A Redis server of its own for a test: on a port that nobody uses, with its files in a folder that goes with it.
+ * A Redis server for tests, with its own port and a temporary data folder.
  *
  * @typedef {object} RedisServer
  * @property {string} url
  * @property {number} port
- * @property {() => Promise<void>} kill Ends it at once, as a crash does. Its files stay.
- * @property {() => Promise<void>} start Starts it again, on the same port and files.
- * @property {() => void} freeze It keeps its connections and says nothing.
- * @property {() => Promise<void>} stop Ends it, and its files are gone.
+ * @property {() => Promise<void>} kill Kills the server with SIGKILL. Its files stay.
+ * @property {() => Promise<void>} start Restarts the killed server on the same port and files.
+ * @property {() => void} freeze Stops the server with its connections open, so that it does not reply.
+ * @property {() => Promise<void>} stop Kills the server and removes its files.
  */
 
 const HOST = "127.0.0.1";
 const START_MS_MAX = 20_000;
 
-/** Durable unless told otherwise: what a test leaves out of `settings` is what a store insists on. */
+/** Defaults that the store accepts: durable and without eviction. A test overrides them with `settings`. */
 const SETTINGS = { appendonly: "yes", appendfsync: "everysec", save: "", "maxmemory-policy": "noeviction" };
 
 /** @param {Readonly<Record<string, string>>} [settings] @returns {Promise<RedisServer>} */
@@ -42,7 +42,7 @@ export async function startRedis(settings = {}) {
   };
   const start = async () => {
     child = spawn(binary.file, args, { env: { ...process.env, ...binary.env }, stdio: ["ignore", "pipe", "pipe"] });
-    await answering(child, port);
+    await whenReady(child, port);
   };
   const endWithParent = () => child?.kill("SIGKILL");
   process.once("exit", endWithParent);
@@ -61,8 +61,8 @@ export async function startRedis(settings = {}) {
   };
 }
 
-/** Comes back when the server answers. @param {import("node:child_process").ChildProcess} child @param {number} port */
-async function answering(child, port) {
+/** Resolves when the server replies. @param {import("node:child_process").ChildProcess} child @param {number} port */
+async function whenReady(child, port) {
   let output = "";
   child.stdout?.on("data", (text) => {
     output = `${output}${text}`.slice(-4_000);
@@ -71,15 +71,15 @@ async function answering(child, port) {
     output = `${output}${text}`.slice(-4_000);
   });
   const endAt = performance.now() + START_MS_MAX;
-  while (!(await answers(port))) {
+  while (!(await isReady(port))) {
     const ended = child.exitCode !== null || child.signalCode !== null;
-    if (ended || performance.now() > endAt) throw new Error(`the Redis server does not start:\n${output}`);
+    if (ended || performance.now() > endAt) throw new Error(`could not start the Redis server:\n${output}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
-/** While it reads its files it answers PING with an error. @param {number} port @returns {Promise<boolean>} */
-function answers(port) {
+/** While the server loads its files it replies to PING with an error. @param {number} port @returns {Promise<boolean>} */
+function isReady(port) {
   return new Promise((resolve) => {
     const socket = connect(port, HOST, () => socket.write("PING\r\n"));
     const settle = (/** @type {boolean} */ value) => {

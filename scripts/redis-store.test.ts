@@ -11,10 +11,10 @@ const HAS_SERVER = process.env.PAWL_TEST_REDIS_URL !== undefined;
 
 const world = { now: () => Date.now(), every: () => () => undefined };
 
-/** What happens elsewhere takes as long as the machine lets it. */
-const ELSEWHERE = { timeout: 100_000 };
+/** The time limit for effects in other processes, on a busy host. */
+const PATIENT_WAIT = { timeout: 100_000 };
 
-/** Long enough for a server to be opened on a busy machine, whose disk may keep it waiting. */
+/** Longer than a server needs to open on a busy host with a slow disk. */
 const SILENCE_MS = 2_000;
 
 async function server(settings: Readonly<Record<string, string>> = {}) {
@@ -42,20 +42,20 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe.skipIf(!HAS_SERVER)("a Redis server that would lose runs", () => {
-  it("is refused without an append-only file, unless that is allowed", async () => {
+describe.skipIf(!HAS_SERVER)("Redis servers that would lose runs", () => {
+  it("a Redis server without an append-only file is rejected, unless the option allows it", async () => {
     const { url } = await server({ appendonly: "no" });
     expect(await codeOf(redisStore(url).open(world))).toBe("STORE_UNSUPPORTED");
     await opened(redisStore(url, { allow: ["noAppendOnly"] }));
   });
 
-  it("is refused when it evicts keys, unless that is allowed", async () => {
+  it("a Redis server that evicts keys is rejected, unless the option allows it", async () => {
     const { url } = await server({ "maxmemory-policy": "allkeys-lru" });
     expect(await codeOf(redisStore(url).open(world))).toBe("STORE_UNSUPPORTED");
     await opened(redisStore(url, { allow: ["eviction"] }));
   });
 
-  it("is not there: opening the store says so", async () => {
+  it("opening a Redis store without a server fails with STORE_UNAVAILABLE", async () => {
     const { url, kill } = await server();
     await kill();
     const error = await redisStore(url)
@@ -66,37 +66,37 @@ describe.skipIf(!HAS_SERVER)("a Redis server that would lose runs", () => {
   });
 });
 
-describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
-  it("does not know what became of a batch in flight, and the same batch again answers as the first time", async () => {
+describe.skipIf(!HAS_SERVER)("Redis stores with a broken connection", () => {
+  it("a batch in flight on a broken connection has an unknown outcome, and is answered when it is sent again", async () => {
     const { port, url } = await server();
     const proxy = await startProxy(port);
     onTestFinished(() => proxy.stop());
     const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`));
-    proxy.loseAnswers();
+    proxy.dropReplies();
     const inFlight = store.commit([create("r")]).catch((error: unknown) => error);
     const onlooker = await opened(redisStore(url));
-    await vi.waitFor(async () => expect(await onlooker.reader.get("r")).not.toBe(null), ELSEWHERE);
+    await vi.waitFor(async () => expect(await onlooker.reader.get("r")).not.toBe(null), PATIENT_WAIT);
     proxy.cut();
     expect(await inFlight).toMatchObject({ name: "StoreError", code: "STORE_UNAVAILABLE", outcome: "unknown" });
-    const again = await vi.waitFor(() => store.commit([create("r")]), ELSEWHERE);
+    const again = await vi.waitFor(() => store.commit([create("r")]), PATIENT_WAIT);
     expect(again.answers).toEqual([{ kind: "applied", post: null, again: true }]);
   });
 
-  it("gives up a connection on which nothing is heard", async () => {
+  it("a Redis store closes a connection without replies after silenceMs", async () => {
     const { port } = await server();
     const proxy = await startProxy(port);
     onTestFinished(() => proxy.stop());
     const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: SILENCE_MS }));
-    proxy.loseAnswers();
+    proxy.dropReplies();
     expect(await store.commit([create("r")]).catch((error: unknown) => error)).toMatchObject({ outcome: "unknown" });
   });
 
-  it("gives it up too when it is asked again and again, and sends nothing more on it", async () => {
+  it("a connection without replies is closed under repeated calls, and receives no further commands", async () => {
     const { port } = await server();
     const proxy = await startProxy(port);
     onTestFinished(() => proxy.stop());
     const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: SILENCE_MS }));
-    proxy.loseAnswers();
+    proxy.dropReplies();
     const refused = new Set<unknown>();
     let first: unknown = null;
     void store.ownedRunning("w").catch((error: unknown) => {
@@ -107,57 +107,57 @@ describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
         void store.ownedRunning("w").catch(({ outcome }: { readonly outcome: unknown }) => refused.add(outcome));
         expect(first).toMatchObject({ name: "StoreError", outcome: "unknown" });
       },
-      { ...ELSEWHERE, interval: 20 },
+      { ...PATIENT_WAIT, interval: 20 },
     );
     expect([...refused].sort()).toEqual(["notApplied", "unknown"]);
     proxy.cut();
-    await vi.waitFor(() => store.ownedRunning("w"), ELSEWHERE);
+    await vi.waitFor(() => store.ownedRunning("w"), PATIENT_WAIT);
   });
 
-  it("leaves nothing behind when it is closed while a connection is being made", async () => {
+  it("a Redis store that is closed while it connects leaves no connection open", async () => {
     const { port } = await server();
     const proxy = await startProxy(port);
     onTestFinished(() => proxy.stop());
     const store = await opened(redisStore(`redis://127.0.0.1:${proxy.port}`));
-    proxy.loseAnswers();
+    proxy.dropReplies();
     const inFlight = store.ownedRunning("w").catch((error: unknown) => error);
     proxy.cut();
     expect(await inFlight).toMatchObject({ code: "STORE_UNAVAILABLE" });
     await store.close();
-    await vi.waitFor(() => expect(proxy.connections).toEqual({ made: 2, open: 0 }), ELSEWHERE);
+    await vi.waitFor(() => expect(proxy.connections).toEqual({ made: 2, open: 0 }), PATIENT_WAIT);
   });
 
-  it("lets an engine end while nothing comes through", async () => {
+  it("an engine shuts down while no replies arrive from Redis", async () => {
     const { port } = await server();
     const proxy = await startProxy(port);
     onTestFinished(() => proxy.stop());
     const store = redisStore(`redis://127.0.0.1:${proxy.port}`, { silenceMs: SILENCE_MS });
     const idle = workflow("idle", async (ctx) => await ctx.sleep("1 day"));
     const engine = await createEngine({ store, workflows: [idle], poll: 50, log: () => undefined });
-    proxy.loseAnswers();
+    proxy.dropReplies();
     const started = engine.start(idle, undefined, { id: "r" }).catch((error: unknown) => error);
     const result = engine
       .run("r")
       .result()
       .catch((error: unknown) => error);
     await engine.shutdown({ drainMs: 100 });
-    await vi.waitFor(() => expect(proxy.connections.open).toBe(0), ELSEWHERE);
+    await vi.waitFor(() => expect(proxy.connections.open).toBe(0), PATIENT_WAIT);
     expect(await Promise.all([started, result])).toMatchObject([{ name: "PawlError" }, { name: "PawlError" }]);
   });
 
-  it("keeps what was committed when the server is killed, and goes on when it is back", async () => {
+  it("a killed Redis server keeps committed runs, and the store works again after its restart", async () => {
     const { url, kill, start } = await server({ appendfsync: "always" });
     const store = await opened(redisStore(url));
     await store.commit([create("before")]);
     await kill();
     expect(await codeOf(store.commit([create("during")]))).toBe("STORE_UNAVAILABLE");
     await start();
-    await vi.waitFor(() => store.commit([create("after")]), ELSEWHERE);
+    await vi.waitFor(() => store.commit([create("after")]), PATIENT_WAIT);
     const { items } = await store.reader.list({ limit: 10 });
     expect(items.map(({ id }) => id).sort()).toEqual(["after", "before"]);
   });
 
-  it("needs no script to be known to the server", async () => {
+  it("a Redis store works after SCRIPT FLUSH", async () => {
     const { url } = await server();
     const store = await opened(redisStore(url));
     const client = createClient({ url });
@@ -169,8 +169,8 @@ describe.skipIf(!HAS_SERVER)("a Redis store whose connection breaks", () => {
   });
 });
 
-describe.skipIf(!HAS_SERVER)("a Redis store", () => {
-  it("whose server's memory is used up refuses a batch as a whole", async () => {
+describe.skipIf(!HAS_SERVER)("Redis stores", () => {
+  it("a batch is refused as a whole when the memory of the Redis server is full", async () => {
     const { url } = await server({ maxmemory: "3mb" });
     const store = await opened(redisStore(url));
     let last = 0;
@@ -186,20 +186,20 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     expect(await store.reader.count({})).toBe(2 * last);
   });
 
-  it("tells others which runs have changed, and itself nothing", async () => {
+  it("a Redis store notifies other stores of changed runs, but not itself", async () => {
     const { url } = await server();
     const [mine, theirs] = [await opened(redisStore(url)), await opened(redisStore(url))];
-    const heard: [string, Hint][] = [];
-    mine.watch((hint) => heard.push(["mine", hint]));
-    theirs.watch((hint) => heard.push(["theirs", hint]));
+    const hints: [string, Hint][] = [];
+    mine.watch((hint) => hints.push(["mine", hint]));
+    theirs.watch((hint) => hints.push(["theirs", hint]));
     await mine.commit([create("r"), create("s")]);
-    await vi.waitFor(() => expect(heard).toEqual([["theirs", { runIds: ["r", "s"] }]]), ELSEWHERE);
+    await vi.waitFor(() => expect(hints).toEqual([["theirs", { runIds: ["r", "s"] }]]), PATIENT_WAIT);
     await mine.commit(Array.from({ length: 101 }, (_, index) => create(`many${index}`)));
-    await vi.waitFor(() => expect(heard[1]).toEqual(["theirs", { runIds: null }]), ELSEWHERE);
-    expect(heard.length).toBe(2);
+    await vi.waitFor(() => expect(hints[1]).toEqual(["theirs", { runIds: null }]), PATIENT_WAIT);
+    expect(hints.length).toBe(2);
   });
 
-  it("goes by the server's clock, whatever this process's says", async () => {
+  it("a Redis store uses the clock of the server, not of the process", async () => {
     const { url } = await server();
     const store = redisStore(url);
     onTestFinished(() => store.close());
@@ -211,7 +211,7 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     ]);
   });
 
-  it("that is closed answers nothing, as one that can't be reached", async () => {
+  it("calls of a closed Redis store fail with a StoreError", async () => {
     const { url } = await server();
     const store = await opened(redisStore(url));
     await store.close();
@@ -220,7 +220,7 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
     }
   });
 
-  it("refuses options that make no sense", () => {
+  it("redisStore rejects invalid options", () => {
     const code = (make: () => unknown) => codeOf(Promise.resolve().then(make));
     const wrong = [
       () => redisStore("http://127.0.0.1"),
@@ -237,8 +237,8 @@ describe.skipIf(!HAS_SERVER)("a Redis store", () => {
   });
 });
 
-describe.skipIf(!HAS_SERVER)("a cluster whose nodes say nothing", () => {
-  it("does not keep a store from being closed", async () => {
+describe.skipIf(!HAS_SERVER)("a frozen Redis Cluster", () => {
+  it("a store closes while the nodes of its Redis Cluster do not reply", async () => {
     const { urls, freeze, stop } = await startCluster();
     onTestFinished(stop);
     const store = redisStore(urls, { prefix: "silent", partitions: 3, silenceMs: SILENCE_MS });
@@ -251,7 +251,7 @@ describe.skipIf(!HAS_SERVER)("a cluster whose nodes say nothing", () => {
   });
 });
 
-describe.skipIf(!HAS_SERVER)("on a cluster of three nodes", () => {
+describe.skipIf(!HAS_SERVER)("a Redis Cluster of three nodes", () => {
   let urls: readonly string[] = [];
   let stop = async (): Promise<void> => undefined;
   let last = 0;
@@ -267,7 +267,7 @@ describe.skipIf(!HAS_SERVER)("on a cluster of three nodes", () => {
   };
   storeContract("redis cluster", subject, { describe, it, expect });
 
-  it("runs of a store with partitions are on all nodes, and work together as if they were on one", async () => {
+  it("runs of a partitioned store are on all nodes, and start, wake and message each other", async () => {
     const store = redisStore(urls, { prefix: "spread", partitions: 6 });
     onTestFinished(() => engine.shutdown());
     const greet = workflow("greet", async (ctx, name: string) => ctx.step("say", () => `hello ${name}`));

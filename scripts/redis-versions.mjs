@@ -6,8 +6,8 @@ import { findRedis, findValkey } from "./redis-binary.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The command `npm run redis:versions`: what is tried on a Redis server, and on a cluster of three, on Redis 7 and on Valkey 8, as
- * far as they are there: installed, or in Debian's packages. `npm run redis:versions -- valkey` tries only that.
+ * The command `npm run redis:versions` runs the tests of the Redis store, also on a cluster of three nodes, on Redis 7 and on Valkey 8.
+ * The servers must be installed or available as Debian packages. `npm run redis:versions -- valkey` tests only Valkey.
  *
  * @import { Binary } from "./redis-binary.mjs"
  */
@@ -16,7 +16,7 @@ import { ROOT } from "./sources.mjs";
 const SERVERS = { redis: findRedis, valkey: findValkey };
 const TESTS = ["packages/core/src/store/redis/redis-store.test.ts", "scripts/redis-store.test.ts"];
 
-/** Its libraries are for it alone. @param {Binary} binary @param {string} folder */
+/** Writes a script that starts the server, so that the path of its libraries applies to no other process. @param {Binary} binary @param {string} folder */
 function wrapped({ file, env }, folder) {
   const path = join(folder, "server");
   const settings = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
@@ -25,9 +25,9 @@ function wrapped({ file, env }, folder) {
 }
 
 /** @param {string} name */
-function tryOn(name) {
+function testOn(name) {
   const binary = SERVERS[name]?.() ?? null;
-  if (binary === null) return `${name}: not there`;
+  if (binary === null) return `${name}: not found`;
   const folder = mkdtempSync(join(tmpdir(), "pawl-redis-version-"));
   try {
     const server = wrapped(binary, folder);
@@ -45,7 +45,7 @@ function tryOn(name) {
   }
 }
 
-const asked = process.argv.slice(2);
-const results = (asked.length > 0 ? asked : Object.keys(SERVERS)).map(tryOn);
+const selected = process.argv.slice(2);
+const results = (selected.length > 0 ? selected : Object.keys(SERVERS)).map(testOn);
 for (const result of results) console.log(result);
 process.exitCode = results.some((result) => result.endsWith("failed")) ? 1 : 0;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT } from "./sources.mjs";
 
-/** The first column of every table row of a page: what stands there in backticks. */
+/** The names in backticks in the first column of every table of a page. */
 function rows(page: string): ReadonlySet<string> {
   const first = readFileSync(join(ROOT, page), "utf8").matchAll(/^\| ([^|]*) \|/gm);
   return new Set(

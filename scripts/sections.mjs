@@ -3,9 +3,8 @@ import { createWriteStream, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Runs the sections of the test command one after the other.
- *
- * A section's output goes to a file; its last lines are shown if it fails. What a section started is ended with it.
+ * Runs a section of the test command. Its output goes to a file, and the last lines are printed if it fails. Its processes are killed
+ * when it times out or the command is interrupted.
  *
  * @typedef {object} Command
  * @property {string} file
@@ -16,8 +15,8 @@ import { join } from "node:path";
  * @property {string} name
  * @property {string} title
  * @property {readonly Command[]} commands
- * @property {string} [report] A file in which a test runner counts its tests; without one the section counts as one.
- * @property {number} [msMax] How long one of its commands may take.
+ * @property {string} [report] The JSON report of a test runner. A section without a report counts as one test.
+ * @property {number} [msMax] The time limit of each command.
  *
  * @typedef {object} Counts
  * @property {number} passed
@@ -25,12 +24,12 @@ import { join } from "node:path";
  * @property {number} skipped
  */
 
-/** For what hangs: on a slow machine with others at work the longest takes a third of it. */
+/** The time limit of a command that hangs. On a slow and busy host the longest command takes a third of it. */
 const COMMAND_MS_MAX = 30 * 60_000;
 const PROGRESS_MS = 20_000;
 const TAIL_LINES = 60;
 
-/** Ends what is under way when the command itself is asked to end. @type {(() => void) | null} */
+/** Kills the running command. @type {(() => void) | null} */
 let stopCurrent = null;
 
 export function stopOnSignals() {
@@ -42,7 +41,7 @@ export function stopOnSignals() {
   }
 }
 
-/** @param {Section} section @param {string} folder Where logs go. @returns {Promise<Counts>} */
+/** @param {Section} section @param {string} folder The folder of the logs. @returns {Promise<Counts>} */
 export async function runSection(section, folder) {
   const log = join(folder, `${section.name}.log`);
   const startedAt = performance.now();
@@ -57,7 +56,7 @@ export async function runSection(section, folder) {
   console.log(
     `   ${counts.failed > 0 ? "FAILED" : "ok"}: ${counts.passed} passed, ${counts.failed} failed${skipped} in ${elapsed()}`,
   );
-  if (counts.failed > 0) console.log(`   all of its output: ${log}`);
+  if (counts.failed > 0) console.log(`   full output: ${log}`);
   return counts;
 }
 
@@ -71,7 +70,7 @@ async function runAll({ commands, msMax = COMMAND_MS_MAX }, log) {
 function run(command, log, msMax) {
   const output = createWriteStream(log, { flags: "a" });
   return new Promise((resolve) => {
-    // A group of its own, so that nothing the command starts outlives it.
+    // A separate process group, so that `stop` also kills the processes that the command started.
     const child = spawn(command.file, command.args, {
       env: { ...process.env, ...command.env },
       stdio: ["ignore", "pipe", "pipe"],
@@ -82,12 +81,12 @@ function run(command, log, msMax) {
     };
     stopCurrent = stop;
     const timeout = setTimeout(() => {
-      output.write(`\nnot finished after ${msMax / 1000} s: ended\n`);
+      output.write(`\nkilled after ${msMax / 1000} s\n`);
       stop();
     }, msMax);
     child.stdout.on("data", (text) => output.write(text));
     child.stderr.on("data", (text) => output.write(text));
-    child.on("error", (error) => output.write(`\n${command.file} could not be started: ${error.message}\n`));
+    child.on("error", (error) => output.write(`\ncould not start ${command.file}: ${error.message}\n`));
     child.on("close", (code) => {
       clearTimeout(timeout);
       stopCurrent = null;
@@ -101,7 +100,7 @@ function killGroup(pid) {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    // The group has ended by itself.
+    // The group has already ended.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }
@@ -111,11 +110,11 @@ function countsOf(section, ok) {
   if (section.report === undefined) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
   const tests = testCounts(section.report);
   if (tests === null) return { passed: 0, failed: 1, skipped: 0 };
-  // A runner that fails without a failed test (an error between tests, no test found) is a failure as well.
+  // A runner may fail without a failed test: an error between tests, or no test found.
   return { ...tests, failed: ok ? tests.failed : Math.max(1, tests.failed) };
 }
 
-/** What Vitest's JSON report counts; null if there is none. @param {string} report @returns {Counts | null} */
+/** The counts of Vitest's JSON report. Null if there is no report. @param {string} report @returns {Counts | null} */
 function testCounts(report) {
   try {
     const json = JSON.parse(readFileSync(report, "utf8"));
@@ -125,7 +124,7 @@ function testCounts(report) {
       skipped: json.numPendingTests + json.numTodoTests,
     };
   } catch (error) {
-    console.log(`   there is no report of tests: ${String(error)}`);
+    console.log(`   test report not found: ${String(error)}`);
     return null;
   }
 }

@@ -2,7 +2,7 @@ import { createEngine, workflow } from "pawl";
 import { postgresStore } from "pawl/postgres";
 
 /**
- * A database with very many runs that sleep, for the commands that measure what they cost.
+ * Fills a database with many sleeping runs, for benchmarks.
  *
  * @typedef {{ query(text: string, values?: unknown[]): Promise<{ rows: any[] }> }} Client
  */
@@ -10,18 +10,18 @@ import { postgresStore } from "pawl/postgres";
 const AWAKE_IN_DAYS = 30;
 const BATCH = 100_000;
 
-/** What they are runs of. It sleeps, then does a little. */
+/** The workflow of the sleeping runs. */
 export const sleeper = workflow("sleeper", async (ctx, /** @type {{ n: number }} */ input) => {
   await ctx.step("first", () => input.n);
   await ctx.sleep(`${AWAKE_IN_DAYS} days`);
   return await ctx.step("second", () => input.n);
 });
 
-/** What is started while they sleep or wake up. */
+/** The workflow of runs that are started while the others sleep or wake up. */
 export const fresh = workflow("fresh", async (ctx) => ctx.step("only", () => Date.now()));
 
 /**
- * Puts one run to sleep as an engine does it, and copies its rows: an engine would take half an hour for a million.
+ * Starts one sleeping run with an engine and copies its rows. An engine would need half an hour to start a million runs.
  *
  * @param {string} url @param {Client} client @param {number} count
  */
@@ -48,19 +48,19 @@ export async function makeSleepers(url, client, count) {
 }
 
 /**
- * Lets the first of them be due, as after an outage: what they did before they slept lies longer back than they sleep.
+ * Makes the first `count` runs due, as after an outage, by moving their times back by the duration of the sleep.
  *
  * @param {Client} client @param {number} count
  */
 export async function wakeSleepers(client, count) {
-  const places = `generate_series(0, ${count - 1}) AS g`;
+  const numbers = `generate_series(0, ${count - 1}) AS g`;
   const backMs = AWAKE_IN_DAYS * 86_400_000;
   await client.query(
-    `UPDATE pawl.journal j SET at = j.at - ${backMs}, started_at = j.started_at - ${backMs} FROM ${places}
+    `UPDATE pawl.journal j SET at = j.at - ${backMs}, started_at = j.started_at - ${backMs} FROM ${numbers}
        WHERE j.run_id = 'sleeper-' || g`,
   );
   await client.query(
-    `UPDATE pawl.runs r SET wake_at = r.wake_at - ${backMs}, rev = r.rev + 1 FROM ${places} WHERE r.id = 'sleeper-' || g`,
+    `UPDATE pawl.runs r SET wake_at = r.wake_at - ${backMs}, rev = r.rev + 1 FROM ${numbers} WHERE r.id = 'sleeper-' || g`,
   );
 }
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
  * @property {string} path
  * @property {string} text
  *
- * @typedef {object} Finding What a check objects to, and where.
+ * @typedef {object} Finding A violation that a check has found.
  * @property {string} path
  * @property {number} line
  * @property {string} text
@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** All files of the repository that git does not ignore, those not yet added too: a check must not pass by omission. */
+/** All files of the repository that git does not ignore, including files that are not added yet. */
 export function repositoryPaths() {
   const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
     cwd: ROOT,

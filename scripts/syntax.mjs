@@ -1,19 +1,19 @@
 import { parseAst } from "rolldown/parseAst";
 
 /**
- * Reads TypeScript and JavaScript as syntax trees, so that no check is fooled by a comment, a string or a line break.
+ * Reads TypeScript and JavaScript as syntax trees, so that checks do not mistake comments and strings for code.
  *
  * @typedef {{ readonly type: string, readonly start: number, readonly end: number, readonly [key: string]: unknown }} Node
  *
- * @typedef {object} Import One place where a module names another.
+ * @typedef {object} Import One import of another module.
  * @property {string} specifier
  * @property {number} line
- * @property {readonly string[]} names What is taken from the other module, by the other's names; `*` is all of it.
+ * @property {readonly string[]} names The imported names, as the other module exports them; `*` means all.
  *
  * @typedef {object} Module
  * @property {readonly Import[]} imports
  * @property {readonly number[]} defaultExports Lines.
- * @property {readonly number[]} reExports Lines where something that another module made is exported.
+ * @property {readonly number[]} reExports Lines.
  * @property {readonly number[]} starExports Lines.
  */
 
@@ -34,7 +34,7 @@ function isNode(value) {
 }
 
 /**
- * Every node below `node`, each with the node above it and the name under which it lies there.
+ * Every node below `node`, each with its parent and its key there.
  *
  * @param {Node} node
  * @returns {Generator<{ node: Node, parent: Node, key: string }>}
@@ -54,7 +54,7 @@ export function lineOf(text, offset) {
   return text.slice(0, offset).split("\n").length;
 }
 
-/** The name that an identifier or a string literal stands for. @param {unknown} node @returns {string} */
+/** The name of an identifier, or the value of a string literal. @param {unknown} node @returns {string} */
 export function nameOf(node) {
   if (!isNode(node)) return "";
   return String(node.name ?? node.value ?? "");
@@ -88,11 +88,11 @@ export function readModule(path, text) {
 
 /** @param {string} text @param {Node} node @returns {readonly Import[]} */
 function importOf(text, node) {
-  const takesAll = ["ExportAllDeclaration", "ImportExpression", "TSImportType"].includes(node.type);
-  if (!takesAll && node.type !== "ImportDeclaration" && node.type !== "ExportNamedDeclaration") return [];
+  const importsAll = ["ExportAllDeclaration", "ImportExpression", "TSImportType"].includes(node.type);
+  if (!importsAll && node.type !== "ImportDeclaration" && node.type !== "ExportNamedDeclaration") return [];
   const source = node.source;
   if (!isNode(source) || typeof source.value !== "string") return [];
-  const names = takesAll ? ["*"] : nodesUnder(node, "specifiers").map(importedName);
+  const names = importsAll ? ["*"] : nodesUnder(node, "specifiers").map(importedName);
   return [{ specifier: source.value, line: lineOf(text, node.start), names }];
 }
 

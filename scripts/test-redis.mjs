@@ -1,8 +1,8 @@
 import { startRedis } from "./redis-server.mjs";
 
 /**
- * One Redis server for all tests of a run: `PAWL_TEST_REDIS_URL`, or one that is started here. Each test has keys of its own
- * on it. Without a server the tests of the Redis store say that they were skipped; in CI that is a failure.
+ * Global setup of Vitest: one Redis server for all tests, `PAWL_TEST_REDIS_URL` or one that is started here. Each test uses its own key
+ * prefix. Without a server the tests of the Redis store are skipped; in CI this is a failure.
  */
 export async function setup() {
   if (process.env.PAWL_TEST_REDIS_URL !== undefined) return;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildCore } from "./docs-run.mjs";
 import { ROOT } from "./sources.mjs";
 
-/** One test of a user's project, as each runner wants to have it written. */
+/** A test file of a user's project, in the syntax of a test runner. */
 function testFile(imports: string, same: (actual: string, expected: string) => string): string {
   return `
 import { workflow } from "pawl";
@@ -47,17 +47,17 @@ const charging = (keyed, name) => workflow("order", async (ctx) => {
   return [paid, id.length];
 });
 const found = async (order) => {
-  const said = await explore(order, undefined, { effects, schedules: 30 }).catch((error) => error.report);
-  return said.findings.map(({ kind, subject }) => kind + " " + subject).join(", ");
+  const report = await explore(order, undefined, { effects, schedules: 30 }).catch((error) => error.report);
+  return report.findings.map(({ kind, subject }) => kind + " " + subject).join(", ");
 };
 
-test("whatever goes wrong, an order is charged for once", async () => {
+test("an order with an idempotency key is charged once", async () => {
   ${same('await found(charging(true, () => "o-1"))', '""')}
 });
-test("an order without a key is charged for twice", async () => {
+test("an order without a key is charged twice", async () => {
   ${same('await found(charging(false, () => "o-1"))', '"twice charge"')}
 });
-test("an id of the machine's is another in each replay", async () => {
+test("crypto.randomUUID differs in each replay", async () => {
   ${same("await found(charging(true, () => crypto.randomUUID()))", '"nondeterminism crypto.randomUUID()"')}
 });
 `;
@@ -66,8 +66,8 @@ test("an id of the machine's is another in each replay", async () => {
 const byAssert = (actual: string, expected: string): string => `assert.deepEqual(${actual}, ${expected});`;
 const byExpect = (actual: string, expected: string): string => `expect(${actual}).toEqual(${expected});`;
 
-/** A busy machine may take longer than the five seconds that runners give a test. */
-const PATIENT = "--testTimeout=120000";
+/** On a busy host a test may take longer than the runners' default of 5 s. */
+const TIMEOUT = "--testTimeout=120000";
 
 const RUNNERS = [
   {
@@ -81,20 +81,20 @@ const RUNNERS = [
     name: "vitest",
     file: "trial.test.js",
     text: testFile('import { expect, test } from "vitest";', byExpect),
-    args: [join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", PATIENT],
+    args: [join(ROOT, "node_modules", "vitest", "vitest.mjs"), "run", TIMEOUT],
     needs: "vitest",
   },
   {
     name: "jest",
     file: "trial.test.js",
     text: testFile("", byExpect),
-    // Jest runs modules where Node lets it make them.
-    args: ["--experimental-vm-modules", join(ROOT, "node_modules", "jest", "bin", "jest.js"), PATIENT],
+    // Jest needs this flag to execute ES modules.
+    args: ["--experimental-vm-modules", join(ROOT, "node_modules", "jest", "bin", "jest.js"), TIMEOUT],
     needs: "jest",
   },
 ] as const;
 
-describe("testEngine and explore need no configuration", () => {
+describe("testEngine and explore without configuration", () => {
   let folder = "";
   beforeAll(() => {
     expect(buildCore()).toBe("");
@@ -104,7 +104,7 @@ describe("testEngine and explore need no configuration", () => {
 
   for (const { name, file, text, args, needs } of RUNNERS) {
     const isMissing = needs !== null && !existsSync(join(ROOT, "node_modules", needs)) && process.env.CI !== "true";
-    it.skipIf(isMissing)(`in a project with ${name}${isMissing ? ", which is not installed" : ""}`, () => {
+    it.skipIf(isMissing)(`testEngine and explore work with ${name}${isMissing ? " (not installed)" : ""}`, () => {
       const project = join(folder, name.replace(":", "-"));
       mkdirSync(join(project, "node_modules"), { recursive: true });
       symlinkSync(join(ROOT, "packages", "core"), join(project, "node_modules", "pawl"));
@@ -116,7 +116,7 @@ describe("testEngine and explore need no configuration", () => {
         encoding: "utf8",
         env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1" },
       });
-      expect({ status, said: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, said: "" });
+      expect({ status, output: status === 0 ? "" : stdout + stderr }).toEqual({ status: 0, output: "" });
       expect(stdout + stderr).toMatch(/pass|PASS/);
     });
   }

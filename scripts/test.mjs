@@ -6,7 +6,7 @@ import { runSection, stopOnSignals } from "./sections.mjs";
 import { ROOT } from "./sources.mjs";
 
 /**
- * The test command: everything that must hold before a change is good. `npm test -- check unit` runs only those sections.
+ * The test command: all sections that a change must pass. `npm test -- check unit` runs only these sections.
  *
  * @import { Section } from "./sections.mjs"
  */
@@ -32,7 +32,7 @@ function vitest(name, title, node, filters) {
   return { name, title, report, commands: [{ file: node, args, env: { NODE_OPTIONS: STRICT, NO_COLOR: "1" } }] };
 }
 
-/** Behaviour of the engine that the store has a part in. All of it runs on other stages by `PAWL_TEST_STAGE`. */
+/** Tests of the engine that depend on the store. `PAWL_TEST_STAGE` selects the store. */
 const STORED = ["engine.test", "messages", "events", "children", "control", "steps"].map(
   (name) => `packages/core/src/engine/${name}`,
 );
@@ -40,24 +40,24 @@ const STORED = ["engine.test", "messages", "events", "children", "control", "ste
 const EXPLORE = ["examples/src/explore.test.ts", "packages/core/src/testing/explore/explore.test.ts"];
 const NOT_EXPLORE = EXPLORE.map((file) => `--exclude=${file}`);
 
-/** Its faulty workflows reject where nobody listens, which must not end the process. @returns {readonly Section[]} */
+/** Without `STRICT`: the faulty workflows have unhandled rejections, which must not end the process. @returns {readonly Section[]} */
 function exploreSection() {
-  const section = vitest("explore", "faulty workflows are found", process.execPath, EXPLORE);
+  const section = vitest("explore", "explore finds faulty workflows", process.execPath, EXPLORE);
   return [{ ...section, commands: section.commands.map((command) => ({ ...command, env: { NO_COLOR: "1" } })) }];
 }
 
-/** Slower than embedded. @returns {readonly Section[]} */
+/** PostgreSQL is slower than SQLite, so tests have more time. @returns {readonly Section[]} */
 function postgresSection() {
   const filters = ["--testTimeout=180000", ...STORED, "packages/core/src/operator/move-run"];
   return [staged(vitest("postgres", "the engine on PostgreSQL", process.execPath, filters), "postgres")];
 }
 
-/** In a host's namespace, where runs stay in memory and where they don't. @returns {readonly Section[]} */
+/** In a host's namespace, with runs that stay in memory and runs that do not. @returns {readonly Section[]} */
 function hostSection() {
   return [staged(vitest("host", "the engine in a host's namespace", process.execPath, STORED), "host")];
 }
 
-/** Where Node brings its own SQLite. Servers are the same whoever asks them. @param {string} node @returns {Section} */
+/** Node 24 has its own SQLite. Tests on servers are not repeated. @param {string} node @returns {Section} */
 function onNode24(node) {
   const servers = ["--exclude=**/store/redis/**", "--exclude=**/store/postgres/**"];
   const section = vitest("node24", "the core on Node 24, embedded", node, [
@@ -81,9 +81,9 @@ function staged(section, stage) {
 function node24Section() {
   const node = findNode24();
   if (node !== null) return [onNode24(node)];
-  console.log("\n!! NOT TESTED ON NODE 24: name one in PAWL_NODE24");
+  console.log("\n!! NOT TESTED ON NODE 24: set PAWL_NODE24");
   if (process.env.CI !== "true") return [];
-  const text = "CI must test on Node 24, and there is none";
+  const text = "Node 24 not found; CI must test on it";
   return [
     { name: "node24", title: "the core on Node 24", commands: [{ file: "sh", args: ["-c", `echo ${text}; exit 1`] }] },
   ];
@@ -92,7 +92,7 @@ function node24Section() {
 /** @type {Readonly<Record<string, string>>} */
 const scripts = JSON.parse(readFileSync("package.json", "utf8")).scripts;
 
-/** By name; made when it is its turn. @type {Readonly<Record<string, () => readonly Section[]>>} */
+/** By name; created just before the section runs. @type {Readonly<Record<string, () => readonly Section[]>>} */
 const SECTIONS = {
   check: () => [{ name: "check", title: "format, lint, types, architecture", commands: [npmRun("check")] }],
   build: () => [{ name: "build", title: "build", commands: [npmRun("build")] }],
@@ -134,17 +134,17 @@ const SECTIONS = {
       : [],
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => !(name in SECTIONS));
+const selected = process.argv.slice(2);
+const unknown = selected.filter((name) => !(name in SECTIONS));
 if (unknown.length > 0) {
-  console.error(`no section ${unknown.join(", ")}; there are ${Object.keys(SECTIONS).join(", ")}`);
+  console.error(`unknown section ${unknown.join(", ")}; use ${Object.keys(SECTIONS).join(", ")}`);
   process.exit(2);
 }
 
 let passed = 0;
 let failed = 0;
 for (const [name, make] of Object.entries(SECTIONS)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  if (selected.length > 0 && !selected.includes(name)) continue;
   for (const section of make()) {
     const counts = await runSection(section, folder);
     passed += counts.passed;

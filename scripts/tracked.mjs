@@ -1,13 +1,13 @@
 import { isCode, isTest } from "./sources.mjs";
 
 /**
- * What must not be in the repository: addresses and paths of one machine, and comments that switch a check off.
+ * Finds registry addresses, paths of one host, and comments that switch a check off.
  *
  * @import { Finding, Source } from "./sources.mjs"
  */
 
-/** A home or working folder at the start of a word; the same letters inside a longer path or an address are no finding. */
-const MACHINE_PATH = /(?<![\w.:/-])(?:\/(?:home|root|Users|work)\/\w|[A-Z]:\\Users\\)/;
+/** A home or working folder at the start of a word. The same letters inside a longer path or an address are no finding. */
+const HOST_PATH = /(?<![\w.:/-])(?:\/(?:home|root|Users|work)\/\w|[A-Z]:\\Users\\)/;
 
 const SUPPRESSION = /(?:biome|eslint|prettier)-(?:ignore|disable)|@ts-(?:ignore|nocheck)/;
 
@@ -26,9 +26,9 @@ function findingsIn({ path, text }) {
 /** @param {string} path @param {string} line @returns {readonly string[]} */
 function reasons(path, line) {
   const found = [];
-  if (MACHINE_PATH.test(line)) found.push("names a path of one machine");
+  if (HOST_PATH.test(line)) found.push("contains a path of one host");
   if (path.endsWith("package-lock.json") && line.includes('"resolved": "http')) {
-    found.push("names a registry; install with omit-lockfile-registry-resolved");
+    found.push("contains the address of a registry; install with omit-lockfile-registry-resolved");
   }
   if (isCode(path) && !isTest(path) && SUPPRESSION.test(line) && path !== "scripts/tracked.mjs") {
     found.push("switches a check off; the checks have no exceptions");

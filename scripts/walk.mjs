@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 
 /**
  * Counts the files of the core that a run of one step on SQLite enters, from `start` to `result`, and those of the step alone, from the
- * call until its record is durable. A newcomer who follows a step reads these files. Measured with V8's precise coverage: a file
+ * call until its record is durable. A reader who follows a step reads these files. Measured with V8's precise coverage: a file
  * counts when one of its functions is called.
  *
  * `npm run walk` prints the number; `-- --files` prints the files too; `-- --max 60` fails above 60; `-- --root DIR` measures another checkout.
@@ -75,6 +75,6 @@ console.log(
   `a run of one step on SQLite enters ${files.length} files from start to result, ${inStep.length} of them for the step itself`,
 );
 if (values.max !== undefined && files.length > Number(values.max)) {
-  console.error(`more than ${values.max}`);
+  console.error(`entered ${files.length} files; the maximum is ${values.max}`);
   process.exitCode = 1;
 }

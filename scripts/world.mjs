@@ -2,8 +2,8 @@ import { isCode, isTest } from "./sources.mjs";
 import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
 
 /**
- * The core and the packages that run inside it get time, randomness, logging and the network handed in, or there is no simulation. This check finds code that
- * reaches for them by itself.
+ * The core and the packages inside it receive time, randomness, logging and the network as parameters, because the simulator replaces
+ * them. This check finds code that uses the platform's.
  *
  * @import { Finding, Source } from "./sources.mjs"
  * @import { Node } from "./syntax.mjs"
@@ -11,7 +11,7 @@ import { descendants, lineOf, nameOf, parse, readModule } from "./syntax.mjs";
 
 const INSIDE = ["packages/core/src/", "packages/bpmn/src/"];
 
-const HANDED_IN = INSIDE.flatMap((folder) => [`${folder}runtime/`, `${folder}testing/`]);
+const EXEMPT = INSIDE.flatMap((folder) => [`${folder}runtime/`, `${folder}testing/`]);
 
 /** Global names that may not be used at all. */
 const GLOBALS = new Set(["setTimeout", "setInterval", "setImmediate", "fetch", "console"]);
@@ -25,7 +25,7 @@ const MEMBERS = new Map([
   ["process", new Set(["hrtime", "env", "uptime"])],
 ]);
 
-/** Modules that bring the same in by another door; `*` stands for every name. */
+/** Modules that export the same; `*` means every name. */
 const MODULES = new Map([
   ["timers", new Set(["*"])],
   ["timers/promises", new Set(["*"])],
@@ -47,17 +47,17 @@ export function worldFindings(sources) {
 /** @param {string} path */
 function isInside(path) {
   if (!INSIDE.some((folder) => path.startsWith(folder)) || !isCode(path) || isTest(path)) return false;
-  return !HANDED_IN.some((folder) => path.startsWith(folder));
+  return !EXEMPT.some((folder) => path.startsWith(folder));
 }
 
 /** @param {Source} source @returns {readonly Finding[]} */
 function findingsIn({ path, text }) {
   const used = [...descendants(parse(path, text))].flatMap((place) => {
-    const name = reached(place);
+    const name = forbiddenUse(place);
     return name === null ? [] : [{ name, line: lineOf(text, place.node.start) }];
   });
   const imported = readModule(path, text).imports.flatMap(({ specifier, names, line }) =>
-    reachedByImport(specifier, names).map((name) => ({ name, line })),
+    forbiddenImports(specifier, names).map((name) => ({ name, line })),
   );
   return [...used, ...imported].map(({ name, line }) => ({
     path,
@@ -67,11 +67,11 @@ function findingsIn({ path, text }) {
 }
 
 /**
- * The name of what is reached for at this place, or null.
+ * The forbidden name that this node uses, or null.
  *
  * @param {{ node: Node, parent: Node, key: string }} place
  */
-function reached({ node, parent, key }) {
+function forbiddenUse({ node, parent, key }) {
   const callee = nameOf(node.callee);
   if (node.type === "NewExpression" && callee === "Date" && isEmpty(node.arguments)) return "new Date()";
   if (node.type === "CallExpression" && callee === "Date") return "Date()";
@@ -90,7 +90,7 @@ function isEmpty(value) {
 }
 
 /**
- * Whether an identifier at `key` of `parent` is a use of a variable, not the name of a member or of an import.
+ * True if an identifier at `key` of `parent` refers to a variable. False if it names a member or an import.
  *
  * @param {Node} parent
  * @param {string} key
@@ -101,7 +101,7 @@ function isReference(parent, key) {
 }
 
 /** @param {string} specifier @param {readonly string[]} names @returns {readonly string[]} */
-function reachedByImport(specifier, names) {
+function forbiddenImports(specifier, names) {
   const module = specifier.replace(/^node:/, "");
   const forbidden = MODULES.get(module);
   if (forbidden === undefined) return [];

@@ -26,7 +26,7 @@ describe("the outside-world check", () => {
     ["import { setTimeout as later } from 'node:timers/promises'", "the module timers/promises"],
     ["import { randomUUID } from 'node:crypto'", "randomUUID of crypto"],
     ["const { randomUUID } = await import('node:crypto')", "the module crypto"],
-  ])("finds %s", (text, name) => {
+  ])("the outside-world check finds %s", (text, name) => {
     expect(findings(`const f = () => 1;\n${text};`)).toEqual([`2 uses ${name}`]);
   });
 
@@ -36,11 +36,11 @@ describe("the outside-world check", () => {
     "const date = new Date(5); const copy = Date.UTC(2000, 1);",
     "interface Port { fetch(url: string): void; setTimeout: number }",
     "import { createHash } from 'node:crypto';",
-  ])("lets %s pass", (text) => {
+  ])("the outside-world check allows %s", (text) => {
     expect(findings(text)).toEqual([]);
   });
 
-  test("leaves runtime, testing, tests and other packages alone", () => {
+  test("the outside-world check skips runtime, testing, tests and other packages", () => {
     for (const path of [
       "packages/core/src/runtime/clock.ts",
       "packages/core/src/testing/made-up.ts",
@@ -51,7 +51,7 @@ describe("the outside-world check", () => {
     }
   });
 
-  test("holds for stores too", () => {
+  test("the outside-world check includes stores", () => {
     expect(findings("Date.now()", "packages/core/src/store/sqlite/made-up.ts")).toHaveLength(1);
   });
 });

@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import { decide, evaluateFeel, inspectDecisions, readXml, temporal } from "@pawl/bpmn";
 
 /**
- * Runs the test cases of the DMN TCK through the public API. A folder holds compliance levels, which hold suites: a model and its cases.
+ * Executes the test cases of the DMN TCK through the public API. The folder contains levels, a level contains suites, and a suite is a
+ * model with its cases.
  *
  * @import { DecisionModel, Json, XmlElement } from "@pawl/bpmn"
  *
@@ -11,15 +12,15 @@ import { decide, evaluateFeel, inspectDecisions, readXml, temporal } from "@pawl
  * @property {string} level
  * @property {string} suite
  * @property {string} id
- * @property {number} results How many results the case has.
- * @property {number} right How many of them are as expected.
- * @property {string | null} flaw Null where the case passed.
+ * @property {number} results The number of expected results of the case.
+ * @property {number} right The number of correct results.
+ * @property {string | null} flaw Null if the case passed.
  */
 
 const TOLERANCE = 1e-8;
 const NOW = Date.UTC(2026, 0, 15, 10, 30);
 
-/** @param {string} folder @param {readonly string[]} only Parts of names of suites; none for all. @returns {readonly Outcome[]} */
+/** @param {string} folder @param {readonly string[]} only Parts of suite names; an empty list selects all. @returns {readonly Outcome[]} */
 export function runTck(folder, only = []) {
   return readdirSync(folder)
     .filter((level) => level.startsWith("compliance-level"))
@@ -69,7 +70,7 @@ function runCase(model, testCase, place) {
 
 /**
  * @param {DecisionModel} model
- * @param {{ name: string, invocable: string | undefined, node: XmlElement }} asked
+ * @param {{ name: string, invocable: string | undefined, node: XmlElement }} request
  * @param {Record<string, unknown>} inputs
  * @returns {string | null}
  */
@@ -88,7 +89,7 @@ function flawOf(model, { name, invocable, node }, inputs) {
   }
   const wanted = expected === undefined ? null : valueIn(expected);
   if (isSame(value, wanted)) return null;
-  // A service of several decisions gives all of them; a result may name one.
+  // A service of several decisions returns all of them; an expected result may name one.
   const part = Object.entries(typeof value === "object" && value !== null ? value : {}).find(
     ([key]) => key === name,
   )?.[1];
@@ -96,7 +97,7 @@ function flawOf(model, { name, invocable, node }, inputs) {
   return `expected ${evaluateFeel("string(a)", { a: wanted }).value}, got ${JSON.stringify(value)}`;
 }
 
-/** A value of the test case, as FEEL sees it. @param {XmlElement} element @returns {unknown} */
+/** A value of the test case as a FEEL value. @param {XmlElement} element @returns {unknown} */
 function valueIn(element) {
   const list = childrenOf(element, "list")[0];
   if (list !== undefined) return isNil(list) ? null : childrenOf(list, "item").map((item) => valueIn(item));
@@ -134,7 +135,7 @@ function simpleValue(value) {
   }
 }
 
-/** Dates and the like cross the API as text, which is read to be compared. @param {unknown} value @param {unknown} wanted @returns {boolean} */
+/** The API returns temporal values as text, so text is parsed before it is compared. @param {unknown} value @param {unknown} wanted @returns {boolean} */
 function isSame(value, wanted) {
   if (typeof wanted === "number")
     return typeof value === "number" && Math.abs(value - wanted) <= TOLERANCE * Math.max(1, Math.abs(wanted) * 1e-4);
@@ -150,7 +151,7 @@ function isSame(value, wanted) {
   return keys.length === Object.keys(value).length && keys.every((key) => isSame(entries[key], others[key]));
 }
 
-/** @param {XmlElement} element @param {string} name Without prefix. */
+/** @param {XmlElement} element @param {string} name Without its prefix. */
 function attributeOf(element, name) {
   for (const [written, value] of element.attributes) if (written.replace(/^.*:/, "") === name) return value;
   return undefined;

@@ -6,8 +6,8 @@ import { runTck } from "./dmn.mjs";
 
 const data = join(ROOT, "../shared/conformance/dmn-tck");
 
-// The data is no part of the repository; `npm run conformance` says so where it is absent.
-test.skipIf(!existsSync(data))("every case of the DMN TCK that is at hand passes", () => {
+// The data is not part of the repository.
+test.skipIf(!existsSync(data))("Every case of the DMN TCK passes", () => {
   const failed = runTck(data).filter(({ flaw }) => flaw !== null);
   expect(failed).toEqual([]);
 });

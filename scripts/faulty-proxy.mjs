@@ -3,10 +3,13 @@ import { connect, createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * `cut` breaks connections. `delay` lets everything wait. `blackHole` swallows everything for a while, with the connections open;
- * what was swallowed is missing, so they are broken after it. `cutAfter` breaks each connection after so many more bytes, which
- * may be in the middle of a command or of an answer. `cutCommit` breaks the next connection that says COMMIT: in the middle of
- * the word, before the server has any of it, or before the answer.
+ * A TCP proxy that injects network faults:
+ *
+ * - `cut` breaks about 70 % of the connections.
+ * - `delay` delays all data for a while.
+ * - `blackHole` drops all data for a while with the connections open. Then it breaks them, because data is missing.
+ * - `cutAfter` breaks each connection after a random number of bytes, possibly within a command or a reply.
+ * - `cutCommit` breaks the next connection that sends a commit: within the command, before it, or after it and before the reply.
  *
  * @typedef {"cut" | "delay" | "blackHole" | "cutAfter" | "cutCommit"} Fault
  * @typedef {import("node:net").Socket} Socket
@@ -16,29 +19,29 @@ import { setTimeout as delay } from "node:timers/promises";
 const HOST = "127.0.0.1";
 /** @type {readonly Fault[]} */
 export const FAULTS = ["cut", "delay", "blackHole", "cutAfter", "cutCommit"];
-/** As PostgreSQL and the scripts of the Redis store have it. */
+/** The bytes of a commit in the protocols of PostgreSQL and of the Redis store. */
 const COMMITS = [Buffer.from("COMMIT\0"), Buffer.from("\r\ncommit\r\n")];
 const DELAY_MS = { least: 5, most: 150 };
-const LASTS_MS = { least: 200, most: 1_500 };
+const FAULT_MS = { least: 200, most: 1_500 };
 const BYTES_MAX = 6_000;
 
 /** @param {number} port Of the server. */
-export async function startUnruly(port) {
-  const proxy = new UnrulyProxy(port);
+export async function startFaultyProxy(port) {
+  const proxy = new FaultyProxy(port);
   await proxy.listen();
   return proxy;
 }
 
-/** Stands between clients and a server and does to what passes through it what networks do. */
-export class UnrulyProxy {
-  /** How often each has happened. */
+/** Forwards data between clients and a server, with the faults described above. */
+export class FaultyProxy {
+  /** The number of injected faults, by kind. */
   done = { cut: 0, delay: 0, blackHole: 0, cutAfter: 0, cutCommit: 0 };
   #serverPort;
   /** @type {Set<Link>} */
   #links = new Set();
   #listener = createServer((client) => this.#accept(client));
   #delayMs = 0;
-  #swallows = false;
+  #dropsAll = false;
   #cutsCommit = false;
 
   /** @param {number} serverPort */
@@ -56,8 +59,8 @@ export class UnrulyProxy {
     await once(this.#listener, "listening");
   }
 
-  /** Resolves when it is over. @param {Fault} fault */
-  async strike(fault) {
+  /** Resolves when the fault has ended. @param {Fault} fault */
+  async inject(fault) {
     switch (fault) {
       case "cut":
         this.done.cut += 1;
@@ -66,15 +69,15 @@ export class UnrulyProxy {
       case "delay":
         this.done.delay += 1;
         this.#delayMs = between(DELAY_MS);
-        await delay(between(LASTS_MS));
+        await delay(between(FAULT_MS));
         this.#delayMs = 0;
         return;
       case "blackHole":
         this.done.blackHole += 1;
-        this.#swallows = true;
-        await delay(between(LASTS_MS));
+        this.#dropsAll = true;
+        await delay(between(FAULT_MS));
         for (const link of [...this.#links]) this.#break(link);
-        this.#swallows = false;
+        this.#dropsAll = false;
         return;
       case "cutAfter":
         for (const link of this.#links) link.left = 1 + Math.floor(Math.random() * BYTES_MAX);
@@ -85,8 +88,8 @@ export class UnrulyProxy {
     }
   }
 
-  /** Everything passes from here on. */
-  calm() {
+  /** Ends the faults `cutAfter` and `cutCommit`. */
+  passAll() {
     this.#cutsCommit = false;
     for (const link of this.#links) link.left = Number.POSITIVE_INFINITY;
   }
@@ -106,11 +109,11 @@ export class UnrulyProxy {
     this.#pump(link, server, client);
   }
 
-  /** What waits keeps its order. @param {Link} link @param {Socket} from @param {Socket} to */
+  /** Delayed data keeps its order. @param {Link} link @param {Socket} from @param {Socket} to */
   #pump(link, from, to) {
     let last = Promise.resolve();
     from.on("data", (data) => {
-      if (this.#swallows) return;
+      if (this.#dropsAll) return;
       const delayMs = this.#delayMs;
       last = last.then(async () => {
         if (delayMs > 0) await delay(delayMs);
@@ -123,23 +126,23 @@ export class UnrulyProxy {
 
   /** @param {Link} link @param {Socket} to @param {Buffer} data */
   #pass(link, to, data) {
-    const at = to === link.server && this.#cutsCommit ? placeOfCommit(data) : -1;
+    const at = to === link.server && this.#cutsCommit ? indexOfCommit(data) : -1;
     if (at >= 0) {
       this.#cutsCommit = false;
       this.done.cutCommit += 1;
-      const much = [at + 3, 0, data.length][Math.floor(Math.random() * 3)] ?? 0;
-      this.#last(link, to, data.subarray(0, much));
+      const length = [at + 3, 0, data.length][Math.floor(Math.random() * 3)] ?? 0;
+      this.#writeLast(link, to, data.subarray(0, length));
     } else if (data.length < link.left) {
       link.left -= data.length;
       to.write(data);
     } else {
       this.done.cutAfter += 1;
-      this.#last(link, to, data.subarray(0, link.left));
+      this.#writeLast(link, to, data.subarray(0, link.left));
     }
   }
 
-  /** Nothing passes after this. @param {Link} link @param {Socket} to @param {Buffer} data */
-  #last(link, to, data) {
+  /** Writes the data and breaks the connection. @param {Link} link @param {Socket} to @param {Buffer} data */
+  #writeLast(link, to, data) {
     this.#links.delete(link);
     to.write(data, () => this.#break(link));
   }
@@ -153,7 +156,7 @@ export class UnrulyProxy {
 }
 
 /** @param {Buffer} data */
-function placeOfCommit(data) {
+function indexOfCommit(data) {
   return Math.max(...COMMITS.map((commit) => data.indexOf(commit)));
 }
 

@@ -1,16 +1,16 @@
 import { parseArgs } from "node:util";
 
 /**
- * What a command of the repository was asked for: each option is a whole number above 0, or one of a few words. Whatever can't be
- * understood is told with the command's usage, before anything happens, and ends the process with 2; `--help` tells the usage alone.
+ * Reads the options of a command. Each option is an integer above 0, or one of a few words. An invalid option prints the error and
+ * the usage, and exits with 2. `--help` prints the usage and exits with 0.
  *
  * @template {Record<string, number | readonly [string, ...string[]]>} Known
  * @param {string} usage
- * @param {Known} known Each option with what it is if it is left out: a number, or the words it may be, the first of which it is then.
+ * @param {Known} known Each option with its default number, or with its allowed words, of which the first is the default.
  * @param {readonly string[]} [args]
  * @returns {{ [Name in keyof Known]: Known[Name] extends number ? number : string }}
  */
-export function asked(usage, known, args = process.argv.slice(2)) {
+export function readCommandOptions(usage, known, args = process.argv.slice(2)) {
   /** @type {Record<string, { type: "string" }>} */
   const options = Object.fromEntries(Object.keys(known).map((name) => [name, { type: "string" }]));
   try {
@@ -36,9 +36,9 @@ function readValue(name, text, fallback) {
   if (typeof fallback === "number") {
     const number = text === undefined ? fallback : Number(text);
     if (Number.isSafeInteger(number) && number > 0) return number;
-    throw new Error(`--${name} is ${text}; it has to be a whole number above 0`);
+    throw new Error(`--${name} must be an integer above 0; got ${text}`);
   }
   const word = text ?? fallback[0];
   if (fallback.includes(/** @type {string} */ (word))) return word;
-  throw new Error(`--${name} is ${text}; it has to be ${fallback.join(", ")}`);
+  throw new Error(`--${name} must be one of ${fallback.join(", ")}; got ${text}`);
 }

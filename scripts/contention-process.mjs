@@ -4,10 +4,10 @@ import { redisStore } from "pawl/redis";
 import { sqliteStore } from "pawl/sqlite";
 
 /**
- * A process of `contention.mjs`: a worker, and clients that do whatever comes to runs that all of them share. It tells how often
- * what happened, and every error that a caller must not see.
+ * A process of `contention.mjs`: a worker, and clients that execute random operations on runs that all processes share. It reports
+ * the number of operations by name, and every error that a caller must not get.
  *
- * @typedef {object} MemberReport
+ * @typedef {object} ProcessReport
  * @property {Record<string, number>} counts
  * @property {string[]} wrong
  *
@@ -18,13 +18,13 @@ const [kind = "", at = "", clientsText = "4", secondsText = "10", seed = "0"] = 
 const RUNS = 60;
 const TOPICS = 3;
 const WRONG_MAX = 20;
-/** What a caller may be told: that the run is not there, or not in a state for it. */
+/** Errors that a caller may get: the run does not exist, or its state does not allow the operation. */
 const REFUSALS = /^(RUN_|CHILD_|REWIND_|CUT_|HISTORY_|TARGET_|NOT_)/;
 
 /** @type {Record<string, () => import("pawl").Store>} */
 const STORES = { postgres: () => postgresStore(at), redis: () => redisStore(at), sqlite: () => sqliteStore(at) };
 const connect = STORES[kind];
-if (connect === undefined) throw new Error(`no store ${kind}`);
+if (connect === undefined) throw new Error(`unknown store "${kind}"; use ${Object.keys(STORES).join(", ")}`);
 
 /** @type {Record<string, number>} */
 const counts = {};
@@ -35,15 +35,15 @@ const upTo = (/** @type {number} */ most) => Math.floor(random.next() * most);
 const anyRun = () => `run-${upTo(RUNS)}`;
 const anyTopic = () => `topic-${upTo(TOPICS)}`;
 
-/** Talks to the others, so that each commit touches several runs. */
+/** Sends to other runs, so that each commit changes several runs. */
 const talker = workflow("talker", async (ctx, /** @type {{ n: number }} */ { n }) => {
   for (let round = 0; round < 3; round += 1) {
-    const heard = await ctx.select({
+    const received = await ctx.select({
       go: { message: "go" },
       news: { event: anyTopicOf(n + round) },
       late: { after: "2 s" },
     });
-    await ctx.send(`run-${(n + round + 1) % RUNS}`, "go", heard.key);
+    await ctx.send(`run-${(n + round + 1) % RUNS}`, "go", received.key);
     await ctx.emit(anyTopicOf(n + round + 1), n);
   }
   return await ctx.child(leaf, n);
@@ -52,7 +52,7 @@ const leaf = workflow("leaf", async (ctx, /** @type {number} */ n) => ctx.step("
 const anyTopicOf = (/** @type {number} */ n) => `topic-${n % TOPICS}`;
 
 /** @type {Record<string, (client: Client) => Promise<unknown>>} */
-const DEEDS = {
+const OPERATIONS = {
   start: (client) => {
     const n = upTo(RUNS);
     return client.start(declareWorkflow("talker"), { n }, { id: `run-${n}` });
@@ -68,14 +68,14 @@ const DEEDS = {
   rewind: (client) => client.rewind(anyRun(), 0),
   list: (client) => client.list({ limit: 20, workflow: "talker" }),
 };
-const NAMES = Object.keys(DEEDS);
+const NAMES = Object.keys(OPERATIONS);
 
 /** @param {Client} client @param {number} untilMs */
 async function work(client, untilMs) {
   while (performance.now() < untilMs) {
     const name = NAMES[upTo(NAMES.length)] ?? "list";
     try {
-      await DEEDS[name]?.(client);
+      await OPERATIONS[name]?.(client);
       counts[name] = (counts[name] ?? 0) + 1;
     } catch (error) {
       const { code = "", message } = /** @type {{ code?: string, message: string }} */ (error);
@@ -87,7 +87,7 @@ async function work(client, untilMs) {
 
 const log = () => undefined;
 const engine = await createEngine({ store: connect(), workflows: [talker, leaf], log });
-engine.on("engine.broken", ({ error }) => wrong.push(`the engine broke: ${String(error)}`));
+engine.on("engine.broken", ({ error }) => wrong.push(`engine.broken: ${String(error)}`));
 const clients = await Promise.all(
   Array.from({ length: Number(clientsText) }, () => createClient({ store: connect(), log })),
 );
