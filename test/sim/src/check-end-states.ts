@@ -8,6 +8,7 @@ import type { Simulation } from "./simulation.ts";
 /** Checks all runs after they have ended: results equal those of the model, no accepted message is lost, and replay agrees. */
 export async function checkEndStates(simulation: Simulation): Promise<void> {
   for (const expectedRun of simulation.monitor.expectedRuns.values()) checkEnd(simulation, expectedRun);
+  simulation.monitor.checkChildrenUndone();
   for (const { worker, execution } of simulation.bodies.held) {
     simulation.monitor.violate(
       "resource",

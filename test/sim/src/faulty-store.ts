@@ -112,7 +112,10 @@ export class FaultyStore implements Store {
       kinds: ["load"],
       apply: (store) => store.load(runId, afterSeq),
     });
-    if (afterSeq === undefined && loaded !== null) this.#worker.loads.set(runId, loaded);
+    if (afterSeq === undefined && loaded !== null) {
+      this.#worker.loads.delete(runId);
+      this.#worker.loads.set(runId, loaded);
+    }
     return loaded;
   }
 

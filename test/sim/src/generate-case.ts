@@ -1,6 +1,7 @@
 import { Chance } from "pawl-test-shared/chance";
 import { type Kinds, MESSAGES, MESSAGES_COUNTED, POLICIES, TOPICS } from "./generate-leaves.ts";
 import { generatePrograms } from "./generate-program.ts";
+import { withPurchase } from "./generate-purchase.ts";
 import type { Program } from "./program.ts";
 import {
   CALL_FAULTS,
@@ -23,7 +24,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
   // A run that crashes its workers needs time to be claimed `claimsMax` times.
   const chaosMs = (poisoned ? 14 : chance.between(3, 14)) * 1000;
   const runs = runPlans(chance, made, runCount, chaosMs);
-  return {
+  const plan: SimCase = {
     seed,
     programs: made.list,
     runs,
@@ -43,6 +44,7 @@ export function generateCase(seed: number, kinds: Kinds = "all"): SimCase {
     partial: kinds === "kernel" || chance.roll(0.7) ? 0 : 0.4,
     forced: null,
   };
+  return kinds === "kernel" || poisoned ? plan : withPurchase(plan);
 }
 
 const NO_LIMITS = { maxRunDuration: null, maxSuspendDuration: null, maxJournalRecords: null };

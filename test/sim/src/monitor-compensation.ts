@@ -8,6 +8,11 @@ export function undoneStep(location: string): string | null {
   return /^(.*)\/~rollback(\/~start)?$/.exec(location)?.[1] ?? null;
 }
 
+/** The location of the child whose end the compensation at `location` checks. Null if the location is not of such a check. */
+function closedChild(location: string): string | null {
+  return /^(.*)\/~rollback\/~(close|end)$/.exec(location)?.[1] ?? null;
+}
+
 /** A completed step, or a child, that must be rolled back. */
 export interface Undoable {
   readonly location: string;
@@ -47,16 +52,20 @@ export function undoables(
 function undoablePlace(
   known: Known,
   expectedRun: ExpectedRun,
-  { kind, location, detail }: JournalRecord,
+  { kind, location, detail, payload }: JournalRecord,
 ): string | null {
   const node = known.nodesOf(expectedRun).get(nodeName(location));
   if (kind === "step") return node?.kind === "step" && node.rollback !== null ? location : null;
   // Whether the child of a select must be rolled back is only known during compensation.
   if (kind === "select") return detail === "c" ? `${location}.c` : null;
+  if (kind === "cancel") return payload === '"undoable"' ? closedChild(location) : null;
   if (kind !== "child") return null;
-  const place = location.replace(/\/result$/, "");
-  return hasUndoable(known, expectedRun, place) ? place : null;
+  const place = closedChild(location) ?? location.replace(/\/result$/, "");
+  return detail === UNDOABLE || hasUndoable(known, expectedRun, place) ? place : null;
 }
+
+/** The detail of the record of a step or child that may have to be rolled back. */
+const UNDOABLE = "rollback";
 
 /** True if the child that was started there has something to roll back. */
 function hasUndoable(known: Known, expectedRun: ExpectedRun, place: string): boolean {
@@ -76,7 +85,8 @@ export function checkUndo(monitor: ExpectedState, known: Known, expectedRun: Exp
   if (record.kind === "compensate" && isStopped) monitor.violate("I11", `run ${id} was stopped twice`);
   if (record.kind === "operator" || record.kind === "compensate" || record.kind === "warning") return;
   if (step === null) {
-    if (isStopped) monitor.violate("I11", `run ${id} was stopped, but ${record.location} was recorded`);
+    if (isStopped && closedChild(record.location) === null)
+      monitor.violate("I11", `run ${id} was stopped, but ${record.location} was recorded`);
     return;
   }
   if (!isStopped) monitor.violate("I11", `run ${id} rolls back ${step}, but it was not stopped`);
@@ -109,6 +119,44 @@ export function checkUndone(monitor: ExpectedState, known: Known, expectedRun: E
       "I11",
       `run ${row.id} has failed rollbacks [${failed.join()}] but reports [${reportedFailures.join()}]`,
     );
+}
+
+/**
+ * I11, when all runs have ended: whatever a failed or cancelled run started and did not abandon is rolled back, even if the child ended
+ * before the run received its end, or completed although it was cancelled.
+ */
+export function checkChildrenUndone(monitor: ExpectedState, known: Known, expectedRun: ExpectedRun): void {
+  const { row, history, reopened } = expectedRun;
+  const isUndoRun = row.id.endsWith("//~undo");
+  if (row.status === "completed" || reopened > (isUndoRun ? 1 : 0) || (row.outcome ?? "").includes('"POISONED"'))
+    return;
+  const checkpoint = history.findLast((record) => record.kind === "checkpoint")?.seq ?? 0;
+  for (const { kind, location, detail } of history) {
+    const child = kind === "spawn" && detail !== null ? known.expectedRuns.get(detail) : undefined;
+    if (child === undefined || child.row.status !== "completed" || child.reopened > 0) continue;
+    const isKept = history.some((record) => record.seq < checkpoint && receivedChild(record) === location);
+    if (child.row.parent?.onClose !== "cancel" || isKept || !hasUndoable(known, expectedRun, location)) continue;
+    if (!known.expectedRuns.has(`${child.id}//~undo`))
+      monitor.violate(
+        "I11",
+        `run ${row.id} ${row.status}, but its child ${child.id} completed and was not rolled back`,
+      );
+  }
+}
+
+/** The starts of children that were not abandoned and whose end was not received. */
+export function attachedStarts(known: Known, { history }: ExpectedRun, upTo: number): readonly JournalRecord[] {
+  const received = new Set(history.filter(({ seq }) => seq <= upTo).map(receivedChild));
+  return history.filter(({ kind, seq, location, detail }) => {
+    if (kind !== "spawn" || detail === null || seq > upTo || received.has(location)) return false;
+    return known.expectedRuns.get(detail)?.row.parent?.onClose !== "abandon";
+  });
+}
+
+/** The location of the child whose end a record received. Null if it received none. */
+function receivedChild({ kind, location, detail }: JournalRecord): string | null {
+  if (kind === "child") return location.replace(/\/result$/, "");
+  return kind === "select" && detail === "c" ? `${location}.c` : null;
 }
 
 function reported(row: Run): readonly string[] {

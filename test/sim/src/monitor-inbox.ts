@@ -173,7 +173,7 @@ function receivedIds(record: JournalRecord): readonly string[] {
       // A child is rolled back by an awaited run. A rollback of a step is a body with attempts.
       return record.attempts === 0 ? [record.location] : [];
     case "child":
-      return [record.location.replace(/\/result$/, "")];
+      return [record.location.replace(/\/(result|~rollback\/~end)$/, "")];
     default:
       return [];
   }

@@ -1,7 +1,7 @@
 import type { JournalRecord, Run, Transition } from "pawl";
 import type { AppliedCall } from "./applied-call.ts";
 import { type ExpectedRun, hasEnded } from "./expected-run.ts";
-import { checkUndo, checkUndone, type Known } from "./monitor-compensation.ts";
+import { checkChildrenUndone, checkUndo, checkUndone, type Known } from "./monitor-compensation.ts";
 import { checkOperatorAction } from "./monitor-operator-actions.ts";
 import { checkTrim } from "./monitor-trim.ts";
 import { checkTimedOut } from "./monitor-waits.ts";
@@ -72,6 +72,11 @@ export class JournalMonitor {
         this.#monitor.violate("I1", `run ${id}: the journal is [${texts[0]}]; expected [${texts[1]}]`);
       }
     }
+  }
+
+  checkChildrenUndone(): void {
+    for (const expectedRun of this.#monitor.expectedRuns.values())
+      checkChildrenUndone(this.#monitor, this.#known, expectedRun);
   }
 
   #append(worker: SimProcess, append: Append, place: Place | null): void {
@@ -218,7 +223,7 @@ export class JournalMonitor {
   }
 
   #childEnd({ row, history }: ExpectedRun, record: JournalRecord): void {
-    const location = record.location.replace(/\/result$/, "");
+    const location = record.location.replace(/\/(result|~rollback\/~end)$/, "");
     const spawn = history.findLast((other) => other.kind === "spawn" && other.location === location);
     const child = this.#monitor.expectedRuns.get(spawn?.detail ?? "");
     const ended = child !== undefined && (hasEnded(child.row) || child.reopened > 0);

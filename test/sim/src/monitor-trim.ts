@@ -1,6 +1,6 @@
 import type { JournalRecord, Transition } from "pawl";
 import type { ExpectedRun } from "./expected-run.ts";
-import { type Known, undoables } from "./monitor-compensation.ts";
+import { attachedStarts, type Known, undoables } from "./monitor-compensation.ts";
 import { type CtxLoopNode, type NamedNode, nodeName } from "./program.ts";
 import type { ExpectedState } from "./simulation-context.ts";
 
@@ -75,7 +75,8 @@ function checkBounded(
 ): void {
   const { commitInterval, historyEvery } = node;
   const { loop, iteration } = loopRecord(record);
-  const isKept = undoables(known, expectedRun, record.seq).some(({ location }) => location.startsWith(`${loop}/~`));
+  const needed = [...undoables(known, expectedRun, record.seq), ...attachedStarts(known, expectedRun, record.seq)];
+  const isKept = needed.some(({ location }) => location.startsWith(`${loop}/~`));
   if (!isKept && record.detail !== (iteration === null ? null : String(iteration)))
     monitor.violate(
       "bounded",

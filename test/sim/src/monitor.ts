@@ -113,6 +113,11 @@ export class Monitor implements MonitorContext {
     return (await this.#simulation.store.reader.list({ limit: ROWS_MAX })).items;
   }
 
+  /** Called when all runs have ended. */
+  checkChildrenUndone(): void {
+    this.#journal.checkChildrenUndone();
+  }
+
   /** I8: a child exists for a record of its parent, once per location; its end reaches the parent; the parent's end reaches it. */
   #checkChildren(before: ReadonlyMap<string, Run>, rows: readonly Run[]): void {
     for (const row of rows) {

@@ -55,7 +55,8 @@ export class SimWorker implements SimProcess {
       isChanged: () => isChanged,
       programs: simulation.case.programs,
       runIds: simulation.case.runs.map((run) => run.id),
-      begin: (...execution: [string, number, number]) => simulation.bodies.begin(this, newExecution(...execution)),
+      begin: (runId, generation, version) =>
+        simulation.bodies.begin(this, newExecution(this.#executed(runId), generation, version)),
       transact: (...call: [Execution, TransactionNode, TransactionCall]) => simulation.bodies.transact(this, ...call),
       resource: (...held: [Execution, string]) => simulation.bodies.resource(this, ...held),
       undoes: (...done: [Execution, string, unknown]) => simulation.monitor.effects.undoes(...done),
@@ -117,6 +118,13 @@ export class SimWorker implements SimProcess {
 
   hint(hint: Hint): void {
     this.store.hint(hint);
+  }
+
+  /** The code of a run that compensates a child sees the child's id. The run that was loaded last is the one that is executed. */
+  #executed(visibleId: string): string {
+    const undoRun = `${visibleId}//~undo`;
+    const loaded = [...this.loads.keys()].findLast((id) => id === visibleId || id === undoRun);
+    return loaded ?? visibleId;
   }
 
   #clock(): Clock {

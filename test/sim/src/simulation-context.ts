@@ -33,7 +33,7 @@ export interface SimProcess extends Actor {
   readonly workflows: SimWorkflows;
   /** True if it has the changed code. */
   readonly isChanged: boolean;
-  /** The last full load of each run. */
+  /** The last full load of each run. The newest load is the last entry. */
   readonly loads: Map<string, Loaded>;
   kill(reason: string): void;
   onDeath(call: () => void): void;

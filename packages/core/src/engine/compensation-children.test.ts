@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Ctx, rollbackFailures, workflow } from "../index.ts";
+import { CriticalError, type Ctx, rollbackFailures, workflow } from "../index.ts";
+import { nodeEventLoop, turnEnd } from "../runtime/event-loop.ts";
 import { atEachCommit } from "../testing/at-each-commit.ts";
 import { TEST_STORES } from "../testing/test-stores.ts";
 
@@ -204,3 +205,84 @@ describe.each(TEST_STORES)("compensation of completed children, on the store $na
     expect(undoRecords.map(({ location }) => location)).toEqual(["inner", "inner/~rollback/~start"]);
   });
 });
+
+describe.each(TEST_STORES)(
+  "compensation of children whose end the parent has not received, on the store $name",
+  ({ create }) => {
+    it("every payment of a child is refunded when a sibling step fails the parent, in every order of their ends", async () => {
+      const cluster = await create(onTestFinished);
+      const { lines, step } = ledger();
+      const turns = async (count: number): Promise<void> => {
+        for (let turn = 0; turn < count; turn += 1) await turnEnd(nodeEventLoop());
+      };
+      const pays = workflow("pays", async (ctx, delay: number) => {
+        await ctx.step("prepare", () => turns(delay));
+        return await step(ctx, `pay ${ctx.runId}`);
+      });
+      const buys = workflow(
+        "buys",
+        async (ctx, { childDelay, failDelay }: { childDelay: number; failDelay: number }) => {
+          await Promise.all([
+            ctx.child(pays, childDelay),
+            ctx.step("fail", async () => {
+              await turns(failDelay);
+              throw new CriticalError("no");
+            }),
+          ]);
+        },
+      );
+      const engine = await cluster.engine({ workflows: [pays, buys] });
+      const runs = [];
+      for (let childDelay = 0; childDelay < 6; childDelay += 1)
+        for (let failDelay = 0; failDelay < 24; failDelay += 1)
+          runs.push(await engine.start(buys, { childDelay, failDelay }, { id: `r-${childDelay}-${failDelay}` }));
+      for (const run of runs) await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_FAILED" });
+      const paid = lines.filter((line) => line.startsWith("+")).map((line) => line.slice(1));
+      const refunded = lines.filter((line) => line.startsWith("-")).map((line) => line.slice(1));
+      expect(paid.length).toBeGreaterThan(0);
+      expect(refunded.sort()).toEqual(paid.sort());
+    });
+
+    it("a child that completed while its parent had no worker is rolled back when the parent is cancelled", async () => {
+      const cluster = await create(onTestFinished);
+      const { lines, step } = ledger();
+      const inner = workflow("inner", async (ctx) => {
+        await ctx.listen("go");
+        await step(ctx, "pay");
+      });
+      const outer = workflow("outer", async (ctx) => void (await ctx.child(inner, undefined)));
+      const parents = await cluster.engine({ workflows: [outer] });
+      const children = await cluster.engine({ workflows: [inner] });
+      await parents.start(outer, undefined, { id: "r" });
+      await cluster.world.settle();
+      await parents.shutdown();
+      await children.send("r//inner", "go", null);
+      await cluster.finish(children.run("r//inner"));
+      expect(await children.cancel("r")).toBe(true);
+      const later = await cluster.engine({ workflows: [outer] });
+      await expect(cluster.finish(later.run("r"))).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      expect(lines).toEqual(["+pay", "-pay"]);
+    });
+
+    it("a child that completes although its parent was cancelled is rolled back", async () => {
+      const cluster = await create(onTestFinished);
+      const { lines, step } = ledger();
+      let finishStep = (): void => {};
+      const inner = workflow("inner", async (ctx) => {
+        await step(ctx, "pay");
+        await ctx.step("hold", () => new Promise<void>((resolve) => (finishStep = resolve)));
+      });
+      const outer = workflow("outer", async (ctx) => void (await ctx.child(inner, undefined)));
+      const parents = await cluster.engine({ workflows: [outer], poll: "1 s" });
+      // This worker receives no hints and polls rarely, so it commits the end before it reads the cancel.
+      const children = await cluster.engine({ workflows: [inner], poll: "1 hour", lease: "3 hours" });
+      const run = await parents.start(outer, undefined, { id: "r" });
+      await cluster.world.advance("1 hour");
+      await run.cancel();
+      finishStep();
+      await expect(cluster.finish(run)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+      expect(lines).toEqual(["+pay", "-pay"]);
+      expect(await children.run("r//inner").status()).not.toBe("suspended");
+    });
+  },
+);

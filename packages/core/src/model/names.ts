@@ -45,6 +45,18 @@ export function childRunId(parentId: string, location: string): string {
   return `${prefixOf(id)}//~${hash128(`${parentId.length}:${id}`)}`;
 }
 
+const UNDO_SUFFIX = "//~undo";
+
+/** The id of the run that compensates a completed child. */
+export function undoRunId(child: string): string {
+  return `${child}${UNDO_SUFFIX}`;
+}
+
+/** The id that the code of a run sees. A run that compensates a child executes the child's code, which must see the child's id. */
+export function visibleRunId(id: string): string {
+  return id.endsWith(UNDO_SUFFIX) ? id.slice(0, -UNDO_SUFFIX.length) : id;
+}
+
 /** The first characters, without half a surrogate pair at their end. */
 function prefixOf(id: string): string {
   const prefix = id.slice(0, CHILD_ID_PREFIX_CHARACTERS);

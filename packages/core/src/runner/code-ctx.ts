@@ -1,6 +1,7 @@
 import type { Duration } from "../model/duration.ts";
 import { hash32, hash128 } from "../model/hash.ts";
 import { nextLocation } from "../model/location.ts";
+import { visibleRunId } from "../model/names.ts";
 import type { RecordKind } from "../model/record.ts";
 import { seededSequence } from "../runtime/random.ts";
 import type { StepInfo } from "../workflow/command.ts";
@@ -58,7 +59,7 @@ export class CodeCtx implements Ctx {
   }
 
   get runId(): string {
-    return this.#branch.host.runId;
+    return visibleRunId(this.#branch.host.runId);
   }
   get workflow(): string {
     return this.#branch.workflow.name;

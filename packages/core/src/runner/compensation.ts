@@ -4,9 +4,10 @@ import { ATTEMPTS_MAX } from "../model/retry.ts";
 import type { RollbackFailure } from "../model/rollback-failure.ts";
 import type { Command, Completion, StepCommand, StepInfo, StepRollback, WaitCommand } from "../workflow/command.ts";
 import type { ProgramHost } from "../workflow/program.ts";
+import type { AttachedChild } from "./attached-children.ts";
 import { TIMED_OUT } from "./ops/wait.ts";
 import { divergedAtRollback } from "./replay.ts";
-import type { ChildUndo } from "./session-ports.ts";
+import type { ChildState, ChildUndo, SessionServices } from "./session-ports.ts";
 import type { SessionState } from "./session-state.ts";
 import type { UndoEntry } from "./undo-log.ts";
 
@@ -20,27 +21,34 @@ interface CompensationParts {
   readonly host: Pick<ProgramHost, "runId" | "now">;
   readonly state: SessionState;
   readonly issue: (command: Command) => void;
-  readonly undoChild: (child: ChildUndo) => Promise<string | null>;
+  readonly services: Pick<SessionServices, "undoChild" | "closeChild">;
 }
 
 type StepEntry = Extract<UndoEntry, { kind: "step" }>;
 type ChildEntry = Extract<UndoEntry, { kind: "child" }>;
 
-/** The start of a child's compensation is retried for as long as the store is unreachable. */
-const START_RETRY = { maxAttempts: ATTEMPTS_MAX, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.1 };
+/** Calls to the store are retried for as long as it is unreachable. */
+const PATIENT = {
+  retry: { maxAttempts: ATTEMPTS_MAX, initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.1 },
+  shouldRetry: null,
+  timeoutMs: null,
+  retryOnTimeout: false,
+} as const;
 
 /**
  * Runs the rollbacks of a run, one at a time, newest first.
  *
  * 1. Each rollback is a step: recorded once, retried by its own policy, resumed after a crash.
  * 2. A rollback that finally fails is recorded and reported, and the next one runs.
- * 3. A child is compensated by a separate run, which is started once and awaited.
+ * 3. A completed child is compensated by a separate run, which is started once and awaited.
+ * 4. First, the run waits for the ends of its attached children, which were cancelled with it. A child that completed all the same is
+ *    compensated like one whose result the run received.
  */
 export class Compensation {
   readonly #parts: CompensationParts;
   readonly #stop: Stop;
   readonly #failures: RollbackFailure[] = [];
-  /** The wait for the run that compensates a child, which has been started. */
+  /** The wait for a child, or for the run that compensates it. */
   #childWait: WaitCommand | null = null;
   #hasEnded = false;
 
@@ -60,8 +68,10 @@ export class Compensation {
     if (state.open.size > 0) return null;
     const childWait = this.#childWait;
     this.#childWait = null;
-    const entry = childWait === null ? state.undo.takeNewest() : null;
+    const attached = childWait === null ? state.children.takeNewest() : null;
+    const entry = childWait === null && attached === null ? state.undo.takeNewest() : null;
     if (childWait !== null) issue(childWait);
+    else if (attached !== null) issue(this.#closeChild(attached));
     else if (entry === null) this.#hasEnded = true;
     else if (entry.kind === "child") issue(this.#startChildUndo(entry));
     else if (entry.rollback === null) return divergedAtRollback(host.runId, entry);
@@ -79,11 +89,11 @@ export class Compensation {
   }
 
   #startChildUndo({ location, child }: ChildEntry): StepCommand {
-    const { host, undoChild } = this.#parts;
+    const { host, services } = this.#parts;
     const at = `${location}/~rollback`;
     const undo: ChildUndo = { child, parent: host.runId, location: at, reason: this.#stop.reason };
-    const policy = { retry: START_RETRY, shouldRetry: null, timeoutMs: null, retryOnTimeout: false };
-    const command = { record: "spawn", location: `${at}/~start`, ...policy, body: () => undoChild(undo) } as const;
+    const body = (): Promise<string | null> => services.undoChild(undo);
+    const command = { record: "spawn", location: `${at}/~start`, ...PATIENT, body } as const;
     return this.#step(command, (completion) => {
       const undoRun = completion.outcome === "ok" ? completion.value : null;
       if (typeof undoRun === "string") this.#childWait = this.#childUndoWait(location, undoRun);
@@ -91,20 +101,45 @@ export class Compensation {
     });
   }
 
+  /** Checks a child whose end the run has not received. */
+  #closeChild(attached: AttachedChild): StepCommand {
+    const { host, services, state } = this.#parts;
+    const { location, child } = attached;
+    const at = `${location}/~rollback`;
+    const undo: ChildUndo = { child, parent: host.runId, location: at, reason: this.#stop.reason };
+    const body = (): Promise<ChildState> => services.closeChild(undo);
+    const command = { record: "cancel", location: `${at}/~close`, ...PATIENT, body } as const;
+    return this.#step(command, (completion) => {
+      const childState = completion.outcome === "ok" ? completion.value : null;
+      if (childState === "open") this.#childWait = this.#childEndWait(attached);
+      else if (childState === "undoable") state.undo.addChild(attached);
+      else this.#noteFailure(location, completion);
+    });
+  }
+
+  /** The end of a child that completed is added to the undo log, as every received end is. */
+  #childEndWait({ location, child }: AttachedChild): WaitCommand {
+    return this.#wait({
+      record: "child",
+      location: `${location}/~rollback/~end`,
+      arms: [{ kind: "child", location, child, as: "child" }],
+      settle: () => undefined,
+    });
+  }
+
   #childUndoWait(location: string, undoRun: string): WaitCommand {
     const at = `${location}/~rollback`;
-    return {
-      kind: "wait",
+    return this.#wait({
       record: "rollback",
       location: at,
-      issuedAt: this.#parts.host.now(),
       arms: [{ kind: "child", location: at, child: undoRun, as: "child" }],
-      count: 1,
-      many: false,
-      until: null,
-      atDeadline: TIMED_OUT,
       settle: (completion) => this.#noteFailure(location, completion),
-    };
+    });
+  }
+
+  #wait(command: Pick<WaitCommand, "record" | "location" | "arms" | "settle">): WaitCommand {
+    const fixed = { count: 1, many: false, until: null, atDeadline: TIMED_OUT };
+    return { kind: "wait", issuedAt: this.#parts.host.now(), ...command, ...fixed };
   }
 
   #step(

@@ -2,6 +2,7 @@ import { compensateRecord, type Outcome, type Stop, UNDOABLE } from "../model/re
 import type { Payload } from "../model/run.ts";
 import { FifoQueue } from "../runtime/fifo-queue.ts";
 import type { Command, Completion, StepCommand } from "../workflow/command.ts";
+import { type AttachedChildren, isAttachedStart } from "./attached-children.ts";
 import type { PendingAppend } from "./pending-append.ts";
 import type { SessionStateListener } from "./session-ports.ts";
 import type { StepAttempt } from "./step-attempt.ts";
@@ -30,6 +31,7 @@ export interface Completed {
 export class Completions {
   readonly #pending: PendingAppend;
   readonly #listener: Pick<SessionStateListener, "onAdded">;
+  readonly #children: AttachedChildren;
   /** The next completion. Usually there is only one, so the queue is allocated late. */
   #next: Completed | null = null;
   #queue: FifoQueue<Completed> | null = null;
@@ -38,7 +40,8 @@ export class Completions {
   #mustBeDurableSeq: number;
   #bytes = 0;
 
-  constructor(pending: PendingAppend, listener: Pick<SessionStateListener, "onAdded">) {
+  constructor(pending: PendingAppend, listener: Pick<SessionStateListener, "onAdded">, children: AttachedChildren) {
+    this.#children = children;
     this.#pending = pending;
     this.#listener = listener;
     this.#mustBeDurableSeq = pending.seq;
@@ -109,10 +112,17 @@ export class Completions {
     });
     this.#enqueue({ kind: "completed", command, completion: end.completion, payload: end.payload, seq, at });
     this.#bytes += end.payload?.length ?? 0;
-    if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#pending.undo("some");
-    if (command.record === "checkpoint") this.#pending.undo("none");
+    this.#children.recorded(command, end.detail);
+    if (this.#pending.undoState !== "underWay") this.#noteUndo(command, end);
     if (needsCommit(command)) this.#requireDurable(seq);
     this.#listener.onAdded();
+  }
+
+  /** The row says whether a cancel has to compensate, so it is written with the record. */
+  #noteUndo(command: Command, end: CommandEnd): void {
+    if (end.undoable === true || (end.detail === UNDOABLE && command.kind === "step")) this.#pending.undo("some");
+    else if (isAttachedStart(command)) this.#pending.undo("some");
+    else if (command.record === "checkpoint") this.#pending.undo(this.#children.size > 0 ? "some" : "none");
   }
 
   /** A separate method, so that only a buffered completion allocates a closure. */

@@ -127,6 +127,7 @@ function inertServices({ codec, eventLoop, random, watched }: DryRunServices): S
     releases: null,
     policyOf: () => null,
     undoChild: async () => null,
+    closeChild: async () => "ended",
     events: {
       onAppendReady: nothing,
       onCommitted: nothing,

@@ -141,7 +141,8 @@ export class ProgramDriver implements ProgramHost {
   }
 
   firstUndoableIteration(loop: string): number {
-    return this.#state.undo.firstIteration(loop);
+    const { undo, children } = this.#state;
+    return Math.min(undo.firstIteration(loop), children.firstIteration(loop));
   }
 
   issue(command: Command): void {
@@ -286,7 +287,8 @@ export class ProgramDriver implements ProgramHost {
 
   /** Stops the program and starts its compensation. `isFresh`: the stop is not in the journal yet. */
   #stop(stop: Stop, isFresh: boolean): DriveResult {
-    const { pending, open, completions } = this.#state;
+    const { pending, open, completions, children } = this.#state;
+    if (this.#snapshot !== null) children.addAwaited(open.byLocation.values());
     open.closeAll();
     this.#fresh = null;
     if (isFresh) {
@@ -297,8 +299,7 @@ export class ProgramDriver implements ProgramHost {
       open.add(command);
       if (this.live) this.#add(command);
     };
-    const { undoChild } = this.#services;
-    this.#compensation = new Compensation({ host: this, state: this.#state, issue, undoChild }, stop);
+    this.#compensation = new Compensation({ host: this, state: this.#state, issue, services: this.#services }, stop);
     return { kind: "stopped", isFresh };
   }
 
@@ -369,13 +370,21 @@ const DELIVERED: DriveResult = { kind: "delivered" };
 const IDLE: DriveResult = { kind: "idle" };
 
 /** Takes the next completion. Completions of a branch that has lost its race meanwhile are dropped. */
-function takeNextCompletion({ completions, open, undo }: SessionState): Completed | null {
+function takeNextCompletion(state: SessionState): Completed | null {
+  const { completions, open, undo } = state;
   let next = completions.take();
   for (; next !== null; next = completions.take()) {
     undo.add(next);
+    if (next.command.record === "child" || next.command.record === "select") clearUndo(state);
     if (open.holds(next.command)) break;
   }
   return next;
+}
+
+/** Once the last attached child has ended and nothing can be rolled back, a cancel ends the run at once again. */
+function clearUndo({ undo, children, completions, pending, isWhole }: SessionState): void {
+  const isEmpty = undo.size === 0 && children.size === 0 && completions.size === 0 && !completions.hasBuffered;
+  if (isWhole && isEmpty && pending.undoState === "some") pending.undo("none");
 }
 
 /** Takes the completions that an ended program does not receive. Their steps have happened and may need a rollback. */
@@ -385,7 +394,7 @@ function takeRemaining({ completions, undo }: SessionState): void {
 
 /** Decides how an ended or cancelled program ends: at once, or stopped and compensated. Null if it continues. */
 function endOrCompensate(
-  { undo, codec, pending }: SessionState,
+  { undo, children, codec, pending }: SessionState,
   runId: string,
   requested: Ending | null,
   cancel: Pick<InboxEntry, "n" | "value"> | null,
@@ -395,8 +404,9 @@ function endOrCompensate(
     pending.consumeEntry(cancel.n);
     return { kind: "stop", stop: { end: "cancelled", reason: cancel.value } };
   }
-  const ending = undo.size === 0 ? requested : storableEnding(codec, runId, requested);
-  if (ending.kind !== "failed" || undo.size === 0) return { kind: "ended", ending };
+  const isEmpty = undo.size === 0 && children.size === 0;
+  const ending = isEmpty ? requested : storableEnding(codec, runId, requested);
+  if (ending.kind !== "failed" || isEmpty) return { kind: "ended", ending };
   const reason = failurePayload(codec, ending.error, `failure of run ${runId}`);
   return { kind: "stop", stop: { end: "failed", reason } };
 }

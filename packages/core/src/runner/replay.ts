@@ -47,7 +47,7 @@ export function replayNext(
   state: SessionState,
   hasEnded: boolean,
 ): Completed | Diverged | Stopped | null {
-  const { open, completions, codec, loopRecords, undo } = state;
+  const { open, completions, codec, loopRecords, undo, children } = state;
   for (let record = cursor.next; record !== null; record = cursor.next) {
     if (record.kind === "operator" || record.kind === "warning") {
       const warning = warningOf(record);
@@ -64,6 +64,7 @@ export function replayNext(
       if (cursor.skipped.covers(record)) {
         loopRecords.note(record);
         undo.skipped(record);
+        children.skipped(record);
         cursor.advance();
         continue;
       }
@@ -81,6 +82,7 @@ export function replayNext(
       const completion = completionOf(codec, record);
       const completed: Completed = { kind: "completed", command, completion, payload, seq, at };
       undo.add(completed);
+      children.recorded(command, record.detail);
       if (!hasEnded) return completed;
       open.close(command);
     }

@@ -70,6 +70,15 @@ export interface ChildUndo {
   readonly reason: Payload;
 }
 
+/**
+ * A child as the compensation of its parent sees it:
+ *
+ * - `open`: it has been cancelled, and the parent waits for its end.
+ * - `undoable`: it has completed and may have rollbacks.
+ * - `ended`: nothing is left to do.
+ */
+export type ChildState = "open" | "undoable" | "ended";
+
 /** Shared by all sessions of a worker. */
 export interface SessionServices {
   readonly time: SessionTime;
@@ -84,6 +93,8 @@ export interface SessionServices {
   policyOf(run: Run): RunPolicy | null;
   /** Starts the run that compensates a child, once. Returns its id, or null if the child has nothing to compensate. */
   undoChild(child: ChildUndo): Promise<string | null>;
+  /** Returns what is left to do for a child whose end the run has not received. Cancels it if no worker executes it. */
+  closeChild(child: ChildUndo): Promise<ChildState>;
   readonly events: SessionEvents;
 }
 

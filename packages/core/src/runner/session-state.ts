@@ -1,5 +1,6 @@
 import type { Codec } from "../model/payload.ts";
 import type { Loaded } from "../store/store.ts";
+import { AttachedChildren } from "./attached-children.ts";
 import { Completions } from "./completions.ts";
 import { Limits, ProgressClock, waitSinceProgress } from "./limits.ts";
 import { LoopRecords } from "./loop-records.ts";
@@ -20,6 +21,9 @@ export interface SessionState {
   readonly codec: Codec;
   readonly loopRecords: LoopRecords;
   readonly undo: UndoLog;
+  readonly children: AttachedChildren;
+  /** Whether the session has replayed the whole journal. After a snapshot, `undo` and `children` may lack earlier records. */
+  readonly isWhole: boolean;
   readonly progress: ProgressClock;
   /** Null if the run has no limits. */
   readonly limits: Limits | null;
@@ -46,15 +50,18 @@ export function createSessionState(
   const count = snapshot === null ? records.length : seq - run.baseSeq;
   const pending = new PendingAppend(services.time.now, listener, loopRecords, { seq, at, undo: run.undo, count });
   const policy = services.policyOf(run);
+  const children = new AttachedChildren();
   const { edition, redirectedAt } = editionOf(loaded, snapshot);
   return {
     pending,
     open: new OpenCommands(run.inboxLast),
-    completions: new Completions(pending, listener),
+    completions: new Completions(pending, listener, children),
     steps: new StepRunner(services, { id: run.id, durableSeq: seq }, listener),
     codec: services.codec,
     loopRecords,
     undo: new UndoLog(),
+    children,
+    isWhole: snapshot === null,
     progress: new ProgressClock(waitSinceProgress(run, records), seq),
     edition,
     redirectedAt,

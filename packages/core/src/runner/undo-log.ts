@@ -1,6 +1,7 @@
 import { type JournalRecord, UNDOABLE } from "../model/record.ts";
 import type { Payload } from "../model/run.ts";
 import type { Command, StepRollback } from "../workflow/command.ts";
+import { type AttachedChild, endedChild } from "./attached-children.ts";
 import type { Completed } from "./completions.ts";
 
 /** A completed step or child that can be rolled back. */
@@ -63,6 +64,11 @@ export class UndoLog {
     return first === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(first.location.slice(prefix.length), 10);
   }
 
+  /** Adds a child that completed although its end was not received. */
+  addChild({ location, child }: AttachedChild): void {
+    this.#push({ kind: "child", location, child });
+  }
+
   takeNewest(): UndoEntry | null {
     return this.#entries?.pop() ?? null;
   }
@@ -75,10 +81,10 @@ export class UndoLog {
       return;
     }
     if (command.kind !== "wait") return;
-    // The detail of a select names the arm that won. Whether the child has rollbacks is checked when it is compensated.
+    // The record of a select does not say whether the child has rollbacks. That is checked when it is compensated.
     const isUndoable = command.record === "child" ? detail === UNDOABLE : command.record === "select";
-    const arm = command.record === "child" ? command.arms[0] : command.arms.find(({ as }) => as === detail);
-    if (isUndoable && arm?.kind === "child") this.#push({ kind: "child", location: arm.location, child: arm.child });
+    const child = isUndoable ? endedChild(command, detail) : null;
+    if (child !== null) this.addChild(child);
   }
 
   #push(entry: UndoEntry): void {

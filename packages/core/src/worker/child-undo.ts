@@ -1,10 +1,12 @@
+import { PawlError } from "../model/errors.ts";
+import { undoRunId } from "../model/names.ts";
 import type { Op, OutcomeOf } from "../model/op.ts";
 import { operatorActionOf, operatorRecord } from "../model/operator-action.ts";
 import type { Codec } from "../model/payload.ts";
 import { compensateRecord, type NewRecord } from "../model/record.ts";
-import type { NewRun } from "../model/run.ts";
+import { isTerminal, type NewRun } from "../model/run.ts";
 import type { OriginOf } from "../runner/operator-records.ts";
-import type { ChildUndo } from "../runner/session-ports.ts";
+import type { ChildState, ChildUndo } from "../runner/session-ports.ts";
 import type { Loaded, Store } from "../store/store.ts";
 
 export interface UndoRunParts {
@@ -22,7 +24,7 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, child: C
   const loaded = await store.load(child.child, 0);
   if (loaded === null || loaded.run.status !== "completed" || loaded.run.undo !== "some") return null;
   const { run } = loaded;
-  const id = `${run.id}//~undo`;
+  const id = undoRunId(run.id);
   const now = store.now();
   const undo: NewRun = {
     id,
@@ -32,7 +34,7 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, child: C
     tags: run.tags,
     parent: { runId: child.parent, location: child.location, onClose: "abandon" },
     createdAt: now,
-    startId: `${child.parent}//~undo`,
+    startId: undoRunId(child.parent),
     owner: null,
     startAt: now,
   };
@@ -40,6 +42,30 @@ export async function startUndoRun({ store, codec, ops }: UndoRunParts, child: C
   const records = [...withOrigin(codec, loaded), stop];
   const { kind } = await ops.submit({ kind: "start", run: undo, history: { records, inbox: [], undo: "underWay" } });
   return kind === "started" ? id : null;
+}
+
+/**
+ * Returns what is left to do for a child that was started by `parent` or, if the journal of `parent` is a copy, by the run it was copied
+ * from. A child that no worker executes may never read its cancel, so it is cancelled here.
+ */
+export async function closeChild(
+  { store, ops }: Pick<UndoRunParts, "store" | "ops">,
+  { child, parent, reason }: ChildUndo,
+): Promise<ChildState> {
+  const run = await store.reader.get(child);
+  if (run === null || run.parent?.onClose !== "cancel") return "ended";
+  if (isTerminal(run.status)) return run.status === "completed" && run.undo === "some" ? "undoable" : "ended";
+  if (run.parent.runId === parent) {
+    const isIdle = run.status === "paused" || run.status === "pending";
+    if (isIdle) await ops.submit({ kind: "cancel", runId: child, opId: `close:${parent}`, reason });
+    return "open";
+  }
+  const owner = await store.reader.get(run.parent.runId);
+  if (owner !== null && !isTerminal(owner.status)) return "ended";
+  throw new PawlError(
+    "CHILD_OPEN",
+    `child ${child} of run ${run.parent.runId} has been cancelled and has not ended yet`,
+  );
 }
 
 /** Adds the record that makes the history replay with the child's randomness and start time. */

@@ -14,7 +14,7 @@ import { dueTimersFirst } from "../runtime/event-loop.ts";
 import { TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Hint } from "../store/store.ts";
-import { startUndoRun } from "./child-undo.ts";
+import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
 import { SessionLoader } from "./session-loader.ts";
 import { SessionPool, type Slot } from "./session-pool.ts";
@@ -204,6 +204,7 @@ export class Worker {
       releases: this.#releases,
       policyOf: (run) => this.#programs.policyOf(run),
       undoChild: (child) => startUndoRun({ store, codec, ops: this.coordinator }, child),
+      closeChild: (child) => closeChild({ store, ops: this.coordinator }, child),
       events: this.#sessionEvents(),
     };
   }
