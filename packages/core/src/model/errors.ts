@@ -50,7 +50,7 @@ export const ERRORS = {
   },
   RUN_UNDOABLE: {
     status: 409,
-    means: "The run has completed steps with rollbacks, which a restart would forget.",
+    means: "The run has completed steps with rollbacks, or open children, which a restart would forget.",
     fix: "Let the run continue, migrate it with its journal, or cancel it and start another.",
   },
   RUN_BUSY: {

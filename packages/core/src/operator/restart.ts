@@ -33,14 +33,15 @@ export async function planRestart<Result>(
 ): Promise<Planned<Result>> {
   if (isTerminal(run.status))
     throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be restarted`);
+  const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
+  const { input, result } = await options.plan(read);
+  // After the plan, which can name the open call that is in the way.
   if (run.undo !== "none") {
     throw new PawlError(
       "RUN_UNDOABLE",
-      `cannot restart run ${run.id}: it has completed steps with rollbacks, which a restart would forget; migrate it, or cancel it first`,
+      `cannot restart run ${run.id}: it has completed steps with rollbacks, or open children, which a restart would forget; migrate it, or cancel it first`,
     );
   }
-  const read = { run: runSummary(codec, run), records: records.map((record) => recordView(codec, record)) };
-  const { input, result } = await options.plan(read);
   const action = actionRecord(
     codec,
     "migrate",
