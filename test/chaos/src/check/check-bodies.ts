@@ -1,7 +1,7 @@
 import type { Line } from "../entry.ts";
 import { type Evidence, type Finding, grouped, linesOf, type RunDump } from "./evidence.ts";
 import { type Loss, lossesByProcess } from "./losses.ts";
-import { bodyIn, committedBodies } from "./run-evidence.ts";
+import { bodyIn, committedBodies, ownRecords } from "./run-evidence.ts";
 
 export interface BodiesVerdict {
   readonly findings: readonly Finding[];
@@ -54,7 +54,7 @@ function checkValues(
   begins: ReadonlyMap<string, Begin>,
   ends: ReadonlyMap<string, Line<"end">>,
 ): readonly Finding[] {
-  return run.records.flatMap((record): readonly Finding[] => {
+  return ownRecords(run).flatMap((record): readonly Finding[] => {
     if (record.kind !== "step" && record.kind !== "retry") return [];
     const body = bodyIn(record) ?? "";
     const begin = begins.get(body);
@@ -74,7 +74,7 @@ function checkFailedAttempts(
   begins: ReadonlyMap<string, Begin>,
   places: ReadonlyMap<string, readonly Begin[]>,
 ): readonly Finding[] {
-  return run.records.flatMap((record): readonly Finding[] => {
+  return ownRecords(run).flatMap((record): readonly Finding[] => {
     const failed = record.kind === "retry" ? begins.get(bodyIn(record) ?? "") : undefined;
     if (failed === undefined) return [];
     const group = places.get(`${failed.run} ${failed.round} ${failed.location}`) ?? [];

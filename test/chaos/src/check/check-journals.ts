@@ -11,7 +11,7 @@ export function checkJournals(evidence: Evidence): readonly Finding[] {
 
 function checkOrder(run: RunDump): readonly Finding[] {
   const findings: Finding[] = [];
-  const { napMs = 0 } = run.input as { readonly napMs?: number };
+  const { napMs = 0, clashMs = 0 } = run.input as { readonly napMs?: number; readonly clashMs?: number };
   let seq = run.baseSeq;
   let at = 0;
   for (const record of run.records) {
@@ -23,7 +23,8 @@ function checkOrder(run: RunDump): readonly Finding[] {
     if (record.at < at)
       findings.push({ kind: "wrong", text: `run ${run.id}: record ${seq} is older than the previous record` });
     at = record.at;
-    if (record.kind === "sleep" && record.at < record.startedAt + napMs) {
+    const sleptMs = record.location === "clash" ? clashMs : napMs;
+    if (record.kind === "sleep" && record.at < record.startedAt + sleptMs) {
       findings.push({ kind: "wrong", text: `run ${run.id}: the sleep at ${record.location} ended too early` });
     }
   }
@@ -47,7 +48,10 @@ function checkOnce(run: RunDump): readonly Finding[] {
 
 /** Failed attempts are recorded as 1, 2, 3 …, followed by the completing attempt. */
 function checkRetries(run: RunDump): readonly Finding[] {
-  const tries = run.records.filter(({ kind }) => kind === "step" || kind === "retry");
+  // A rollback without attempts is the wait for the run that undoes a child.
+  const tries = run.records.filter(
+    ({ kind, attempts }) => kind === "step" || (kind === "rollback" && attempts > 0) || kind === "retry",
+  );
   return [...grouped(tries, ({ location }) => location)].flatMap(([location, records]): readonly Finding[] => {
     const attempts = records.map((record) => record.attempts);
     const inOrder = attempts.every((attempt, index) => attempt === index + 1);
@@ -83,6 +87,11 @@ function checkReported(evidence: Evidence): readonly Finding[] {
   });
 }
 
+/** The run that a `spawn` record started: a child, or the run that undoes one. Null if there was nothing to undo. */
+function startedBy({ detail, value }: RecordDump): string | null {
+  return detail ?? (typeof value === "string" ? value : null);
+}
+
 function checkChildren({ runs }: Evidence): readonly Finding[] {
   const byId = new Map(runs.map((run) => [run.id, run]));
   const children = runs.filter((run) => run.parent !== null);
@@ -92,13 +101,14 @@ function checkChildren({ runs }: Evidence): readonly Finding[] {
   );
   const orphans = children.flatMap(({ id, parent }): readonly Finding[] => {
     const records = byId.get(parent?.runId ?? "")?.records ?? [];
-    const known = records.some(({ kind, detail }) => kind === "spawn" && detail === id);
+    const known = records.some((record) => record.kind === "spawn" && startedBy(record) === id);
     return known ? [] : [{ kind: "wrong", text: `run ${id} is a child, but no record of its parent started it` }];
   });
   const missing = runs.flatMap((run) =>
-    run.records.flatMap(({ kind, detail }): readonly Finding[] =>
-      kind !== "spawn" || byId.has(detail ?? "") ? [] : [{ kind: "lost", text: `the child ${detail} does not exist` }],
-    ),
+    run.records.flatMap((record): readonly Finding[] => {
+      const child = record.kind === "spawn" ? startedBy(record) : null;
+      return child === null || byId.has(child) ? [] : [{ kind: "lost", text: `the child ${child} does not exist` }];
+    }),
   );
   return [...twice, ...orphans, ...missing];
 }

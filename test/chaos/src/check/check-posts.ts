@@ -36,6 +36,11 @@ function sentPosts(evidence: Evidence): ReadonlyMap<string, Sent> {
 
 /** The messages and events of a run follow from its input. A completed run has sent all of them. */
 function sentByRun(run: RunDump): ReadonlyArray<readonly [string, Sent]> {
+  if (run.workflow === "transfer" || run.workflow === "pay") {
+    const name = run.workflow === "transfer" ? "receipt" : "paid";
+    const acked = run.records.some(({ kind }) => kind === "send");
+    return [[postId((run.input as Inputs["transfer"]).salt, name, 0), { what: "message", acked, toAll: false }]];
+  }
   if (run.workflow !== "ping" && run.workflow !== "pong") return [];
   const { workflow } = run;
   const input = run.input as Inputs["ping"];

@@ -3,6 +3,7 @@ import type { Entry, Line } from "../entry.ts";
 import { EMPTY_OUTPUT } from "../load/inputs.ts";
 import { failureText, worth } from "../load/run-output.ts";
 import { check } from "./check.ts";
+import { checkCompensation } from "./check-compensation.ts";
 import type { Evidence, Finding, LetterDump, RecordDump, RunDump } from "./evidence.ts";
 
 const LEASE_MS = 1_000;
@@ -399,4 +400,30 @@ describe("rows of transactions", () => {
     expect(kindsOf([{ ...line, body: "b8" }])).toEqual(["wrong"]));
   test("a row of a failed transaction, or without a record, is found", () =>
     expect(kindsOf([line, { ...line, location: "line-2" }, { ...line, run: "none" }])).toEqual(["twice", "twice"]));
+});
+
+describe("compensation", () => {
+  const paid = record(1, { location: "pay", detail: "rollback", value: { value: worth("r", "pay"), body: "b1" } });
+  const stop = record(2, { location: "~compensate", kind: "compensate", outcome: "failed", attempts: 0 });
+  const refunded = record(3, { location: "pay/~rollback", kind: "rollback", value: undefined });
+  const found = (...runs: readonly RunDump[]): readonly string[] =>
+    checkCompensation(evidence({ runs })).map(({ kind }) => kind);
+
+  test("an effect of a failed or cancelled run without a rollback is lost", () => {
+    for (const status of ["failed", "cancelled"] as const) {
+      expect(found(run({ status, records: [paid, stop, refunded] }))).toEqual([]);
+      expect(found(run({ status, records: [paid, stop] }))).toEqual(["lost"]);
+    }
+    expect(found(run({ records: [paid] }))).toEqual([]);
+  });
+
+  test("an effect of a completed child of a failed run is lost unless a run undoes it", () => {
+    const parent = run({ id: "p", status: "failed", records: [stop] });
+    const child = run({ id: "p//c", parent: { runId: "p", location: "c" }, records: [paid] });
+    const undo = { id: "p//c//~undo", status: "cancelled", parent: { runId: "p", location: "c/~rollback" } } as const;
+    expect(found(parent, child)).toEqual(["lost"]);
+    expect(found(parent, child, run({ ...undo, records: [paid, stop, refunded] }))).toEqual([]);
+    expect(found(parent, child, run({ ...undo, records: [paid, stop] }))).toEqual(["lost", "lost"]);
+    expect(found(run({ id: "p", records: [] }), child)).toEqual([]);
+  });
 });

@@ -1,5 +1,6 @@
 import { checkBodies } from "./check-bodies.ts";
 import { checkCalls } from "./check-calls.ts";
+import { checkCompensation } from "./check-compensation.ts";
 import { checkJournals } from "./check-journals.ts";
 import { checkPosts } from "./check-posts.ts";
 import { checkProcesses } from "./check-processes.ts";
@@ -36,6 +37,7 @@ export function check(evidence: Evidence): Verdict {
       ...checkPosts(evidence),
       ...checkProcesses(evidence),
       ...checkTransactionRows(evidence),
+      ...checkCompensation(evidence),
     ],
     duplicates: bodies.duplicates,
     figures: {

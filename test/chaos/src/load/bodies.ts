@@ -21,6 +21,9 @@ export interface BodyPlan {
   readonly options?: StepOptions;
 }
 
+/** The id of the run that undoes a child. Its code sees the child's id. */
+const undoRunOf = (child: string): string => `${child}//~undo`;
+
 const RETRY = { maxAttempts: 5, initialMs: 30, factor: 2, maxMs: 200 } as const;
 const BODY_MS = 25;
 
@@ -31,6 +34,7 @@ export class Bodies {
   readonly #salt: string;
   readonly #round: number;
   readonly #epoch: number;
+  readonly #undoEpoch: number;
 
   constructor(reporter: BodyReporter, ctx: Ctx, salt: string, round = 0) {
     this.#reporter = reporter;
@@ -38,10 +42,19 @@ export class Bodies {
     this.#salt = salt;
     this.#round = round;
     this.#epoch = reporter.epochOf(ctx.runId);
+    this.#undoEpoch = reporter.epochOf(undoRunOf(ctx.runId));
   }
 
   step(name: string, plan: BodyPlan = {}): Promise<StepValue> {
     return this.#ctx.step(name, (info) => this.#run(name, plan, info), { retry: RETRY, ...plan.options });
+  }
+
+  /** A step with a rollback, whose first attempt fails. */
+  undoable(name: string): Promise<StepValue> {
+    const undo = { fails: 1, ms: 5 };
+    const run = async (_: unknown, info: StepInfo): Promise<void> =>
+      void (await this.#run(`${name}/~rollback`, undo, info));
+    return this.#ctx.step(name, (info) => this.#run(name, {}, info), { retry: RETRY, rollback: { run, retry: RETRY } });
   }
 
   /** Executes a step that always fails. True if it failed. */
@@ -53,7 +66,9 @@ export class Bodies {
   }
 
   async #run(name: string, { fails = 0, ms = BODY_MS }: BodyPlan, info: StepInfo): Promise<StepValue> {
-    const { runId } = this.#ctx;
+    const visibleId = this.#ctx.runId;
+    const isUndo = info.idempotencyKey.startsWith(`${undoRunOf(visibleId)}/`);
+    const runId = isUndo ? undoRunOf(visibleId) : visibleId;
     const body = randomUUID();
     await this.#reporter.append({
       kind: "begin",
@@ -62,7 +77,7 @@ export class Bodies {
       round: this.#round,
       location: info.idempotencyKey.slice(runId.length + 1),
       attempt: info.attempt,
-      epoch: this.#epoch,
+      epoch: isUndo ? this.#undoEpoch : this.#epoch,
       at: this.#reporter.now(),
     });
     await delay(ms);

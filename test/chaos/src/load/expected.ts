@@ -22,6 +22,10 @@ const EXPECTED: Worth = {
     sum(Array.from({ length: count }, (_, i) => worth(salt, `got-${i}`))) + worth(salt, "bell"),
   doomed: ({ salt }) => worth(salt, "first"),
   transactions: ({ salt, lines }) => worth(salt, "begin") + lines - Math.floor(lines / 3),
+  transfer: (input) =>
+    worth(input.salt, "reserve") + sum(["a", "b"].map((child) => expectedValue("pay", payInput(input, child)))),
+  pay: ({ salt }) => worth(salt, "pay") + worth(salt, "book"),
+  auditor: () => 0,
   sweep: () => 0,
 };
 
@@ -36,6 +40,11 @@ export function isWorkflowName(name: string): name is WorkflowName {
 /** The input of the child with this name. */
 export function childInput({ salt, napMs }: Inputs["family"], child: string): Inputs["chain"] {
   return { salt: `${salt}-${child}`, steps: 2, fails: child === "b" ? 1 : 0, napMs, hopeless: false };
+}
+
+/** The input of the payment with this name. */
+export function payInput({ salt, napMs }: Inputs["transfer"], child: string): Inputs["pay"] {
+  return { salt: `${salt}-${child}`, napMs: child === "a" ? Math.floor(napMs / 3) : napMs, reportTo: salt };
 }
 
 function sum(values: readonly number[]): number {

@@ -37,6 +37,23 @@ export interface Inputs {
   readonly doomed: { readonly salt: string; readonly napMs: number };
   /** Transactions beside steps. Every third transaction fails. */
   readonly transactions: { readonly salt: string; readonly lines: number };
+  /**
+   * Two children pay while another branch may fail; a wait with a timeout; a receipt to the auditor. What was paid is undone when it fails
+   * or is cancelled. `clash`: a branch fails beside the payments. `chase`: a branch fails when the last payment ends. `refuse`: it fails
+   * after them.
+   */
+  readonly transfer: {
+    readonly salt: string;
+    readonly auditor: string;
+    readonly napMs: number;
+    readonly clashMs: number;
+    readonly patienceMs: number;
+    readonly fate: "settle" | "clash" | "chase" | "refuse";
+  };
+  /** A payment with a rollback, then a step without one. Reports its end to a run, in the commit that ends it. */
+  readonly pay: { readonly salt: string; readonly napMs: number; readonly reportTo: string };
+  /** Receives the receipts of transfers. */
+  readonly auditor: { readonly salt: string; readonly count: number; readonly patienceMs: number };
   /** Receives the events that are left on a topic. */
   readonly sweep: { readonly salt: string; readonly topic: string };
 }

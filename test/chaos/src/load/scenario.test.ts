@@ -32,6 +32,7 @@ test("every workflow is started and has an expected value", () => {
     }
   }
   expect([...names].sort()).toEqual([
+    "auditor",
     "chain",
     "doomed",
     "family",
@@ -42,6 +43,7 @@ test("every workflow is started and has an expected value", () => {
     "relay",
     "sweep",
     "together",
+    "transfer",
   ]);
 });
 

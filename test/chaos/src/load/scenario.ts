@@ -209,6 +209,39 @@ const transactions: ScenarioBuilder = (sender, random) => {
   ];
 };
 
+const transfers: ScenarioBuilder = (sender, random) => {
+  const auditor = `${sender}-auditor`;
+  const runs = ["x", "y"].map((each) => `${sender}-transfer-${each}`);
+  const start = (run: string): Action => {
+    const napMs = random.between(0, 200);
+    // At about the time at which a payment ends.
+    const fate = random.pick(["settle", "clash", "chase", "chase", "refuse"] as const);
+    const clashMs = fate === "clash" ? Math.max(0, napMs + random.between(-60, 120)) : 0;
+    const input = { salt: run, auditor, napMs, clashMs, patienceMs: random.between(50, 300), fate };
+    return { kind: "start", run, workflow: "transfer", input };
+  };
+  const confirm = (run: string): Action => ({ kind: "send", to: run, name: "confirm", id: postId(run, "confirm", 0) });
+  const cancel = (run: string): readonly Action[] =>
+    random.chance(0.3)
+      ? [
+          { kind: "pause", ms: random.between(0, 400) },
+          { kind: "cancel", run },
+        ]
+      : [];
+  return [
+    {
+      kind: "start",
+      run: auditor,
+      workflow: "auditor",
+      input: { salt: auditor, count: runs.length, patienceMs: 1_000 },
+    },
+    ...runs.map(start),
+    ...runs.flatMap((run) => (random.chance(0.6) ? [confirm(run)] : [])),
+    ...runs.flatMap(cancel),
+    ...[...runs, auditor].map((run): Action => ({ kind: "await", run })),
+  ];
+};
+
 const BUILDERS: readonly ScenarioBuilder[] = [
   chain,
   chain,
@@ -221,4 +254,6 @@ const BUILDERS: readonly ScenarioBuilder[] = [
   pair,
   gather,
   doomed,
+  transfers,
+  transfers,
 ];

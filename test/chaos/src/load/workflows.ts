@@ -1,6 +1,6 @@
-import { type AnyWorkflow, type Ctx, type Received, type TimedOut, type Workflow, workflow } from "pawl";
+import { type AnyWorkflow, type Ctx, type Received, RollbackError, type TimedOut, type Workflow, workflow } from "pawl";
 import { Bodies, type BodyReporter } from "./bodies.ts";
-import { childInput } from "./expected.ts";
+import { childInput, payInput } from "./expected.ts";
 import { HOPELESS_ATTEMPTS, type Inputs, postId } from "./inputs.ts";
 import type { PostValue, RunOutput, StepValue } from "./run-output.ts";
 import { writeRow } from "./transaction-rows.ts";
@@ -188,6 +188,55 @@ function transactions(reporter: BodyReporter): Run<"transactions"> {
   };
 }
 
+function pay(reporter: BodyReporter): Run<"pay"> {
+  return async (ctx, { salt, napMs, reportTo }) => {
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
+    collector.did(await bodies.undoable("pay"));
+    await ctx.sleep(napMs);
+    collector.did(await bodies.step("book", { ms: 5 }));
+    await ctx.send(reportTo, "paid", { id: postId(salt, "paid", 0) }, { onTargetTerminated: "deadLetter" });
+    return collector.output();
+  };
+}
+
+function transfer(reporter: BodyReporter, payment: Workflow<Inputs["pay"], RunOutput>): Run<"transfer"> {
+  return async (ctx, input) => {
+    const { salt, auditor: to, clashMs, patienceMs, fate } = input;
+    const bodies = new Bodies(reporter, ctx, salt);
+    const collector = new OutputCollector();
+    collector.did(await bodies.undoable("reserve"));
+    const clash = async (): Promise<void> => {
+      await ctx.sleep(clashMs, { name: "clash" });
+      if (fate === "chase") for (let paid = 0; paid < 2; paid += 1) await ctx.listen("paid");
+      if (fate === "clash" || fate === "chase") throw new Error("planned clash");
+    };
+    const [a, b] = await Promise.all([
+      ctx.child(payment, payInput(input, "a"), { name: "a" }),
+      ctx.child(payment, payInput(input, "b"), { name: "b" }),
+      clash(),
+    ]);
+    for (const child of [a, b]) collector.worth(child.value);
+    const choice = await ctx.select(
+      { confirmed: { message: "confirm" }, late: { after: patienceMs } },
+      { name: "confirm" },
+    );
+    if (choice.key === "confirmed")
+      collector.got({ timedOut: false, value: choice.value as PostValue } as Received<PostValue>);
+    await ctx.send(to, "receipt", { id: postId(salt, "receipt", 0) }, { onTargetTerminated: "deadLetter" });
+    if (fate === "refuse") throw new RollbackError("planned refusal");
+    return collector.output();
+  };
+}
+
+function auditor(): Run<"auditor"> {
+  return async (ctx, { count, patienceMs }) => {
+    const collector = new OutputCollector();
+    for (let i = 0; i < count; i += 1) collector.got(await ctx.listen<PostValue>("receipt", { timeout: patienceMs }));
+    return collector.output();
+  };
+}
+
 /** Longer than a commit takes on a busy host: a wait that times out before it is stored receives nothing. */
 const SWEEP_MS = 3_000;
 
@@ -203,6 +252,7 @@ function sweep(): Run<"sweep"> {
 /** The workflows of the load, with bodies that report to the reporter. */
 export function loadWorkflows(reporter: BodyReporter): readonly AnyWorkflow[] {
   const chained = workflow("chain", chain(reporter));
+  const payment = workflow("pay", pay(reporter));
   const all = [
     chained,
     workflow("mailbox", mailbox(reporter)),
@@ -214,6 +264,9 @@ export function loadWorkflows(reporter: BodyReporter): readonly AnyWorkflow[] {
     workflow("gather", gather(reporter)),
     workflow("doomed", doomed(reporter, chained)),
     workflow("transactions", transactions(reporter)),
+    payment,
+    workflow("transfer", transfer(reporter, payment)),
+    workflow("auditor", auditor()),
     workflow("sweep", sweep()),
   ];
   return all;
