@@ -33,9 +33,16 @@ function vitest(name, title, node, filters) {
 }
 
 /** Tests of the engine that depend on the store. `PAWL_TEST_STAGE` selects the store. */
-const STORED = ["engine.test", "messages", "events", "children", "control", "steps"].map(
-  (name) => `packages/core/src/engine/${name}`,
-);
+const STORED = [
+  "engine.test",
+  "messages",
+  "events",
+  "children",
+  "control",
+  "steps",
+  "async-context",
+  "large-batches",
+].map((name) => `packages/core/src/engine/${name}`);
 
 const EXPLORE = ["examples/src/explore.test.ts", "packages/core/src/testing/explore/explore.test.ts"];
 const NOT_EXPLORE = EXPLORE.map((file) => `--exclude=${file}`);
