@@ -53,7 +53,7 @@ it.skipIf(OPS === 0)(
     let dumps = 0;
     for (let step = 0; tally.count < OPS; step += 1) {
       const action = await actions.action(oracle);
-      if (action.kind === "pass") world.advance(action.ms);
+      if (action.kind === "advance") world.advance(action.ms);
       const expected = await perform(oracle, action);
       tally.add(action, expected);
       const where = `seed ${SEED}, action ${step}: ${JSON.stringify(action)}`;

@@ -50,7 +50,7 @@ async function compare(seed: number, connections: number): Promise<Tally> {
   let sent = 0;
   for (let step = 0; sent < TRANSITIONS; step += 1) {
     const action = await actions.action(oracle);
-    if (action.kind === "pass") world.advance(action.ms);
+    if (action.kind === "advance") world.advance(action.ms);
     if (action.kind === "commit") sent += action.batch.length;
     const store = tried[Math.floor(pick() * tried.length)] as Store;
     const expected = await perform(oracle, action);

@@ -15,7 +15,7 @@ import type { Case } from "./trial.ts";
 
 export const claimCases: readonly Case[] = [
   {
-    name: "due runs are claimed the longest due first, at most as many as asked",
+    name: "a claim returns the runs that are due longest first, at most `limit` of them",
     run: async (t) => {
       await t.applied(
         create("c", { startAt: T0 - 1 }),
@@ -28,7 +28,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "where it is asked for, those that became due last are claimed first",
+    name: "a claim with newestFirst returns the runs that became due last first",
     run: async (t) => {
       await t.applied(
         create("c", { startAt: T0 - 1 }),
@@ -48,7 +48,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a claimed run has its owner, the next epoch, turn 0, and the time of its first claim",
+    name: "a claim sets the owner, the next epoch, turn 0 and the start time of a run",
     run: async (t) => {
       await t.applied(create("r"));
       t.world.advance(5);
@@ -78,7 +78,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "only runs of the asked workflows are claimed",
+    name: "a claim returns only runs of the requested workflows",
     run: async (t) => {
       await t.applied(create("a", { workflow: "x" }), create("b", { workflow: "y" }), create("c", { workflow: "z" }));
       t.expect((await t.claimIds("v", 10, workflows("y", "z", "unknown"))).sort()).toEqual(["b", "c"]);
@@ -87,7 +87,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "of one workflow, only runs of the asked versions are claimed, and each stays what it was",
+    name: "a claim returns only runs of the requested versions, and leaves the version of each unchanged",
     run: async (t) => {
       const order = (version: number) => ({ name: "order", version });
       await t.applied(create("one"), create("two", { version: 2 }), create("ten", { version: 10, startAt: T0 - 1 }));
@@ -101,7 +101,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a name and a version are never taken for another name",
+    name: "a workflow name that contains a version and a colon is not confused with another name and version",
     run: async (t) => {
       await t.applied(create("a", { workflow: "1:x", version: 2 }), create("b", { workflow: "x", version: 21 }));
       t.expect(await t.claimIds("v", 10, [{ name: "x", version: 2 }])).toEqual([]);
@@ -110,7 +110,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that was continued in another version is claimed as that",
+    name: "a run that continued in another version is claimed only for that version",
     run: async (t) => {
       await t.owned("r");
       const fresh = { workflow: "order", version: 2, input: null, baseSeq: 0, at: T0 };
@@ -121,7 +121,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "20 claimers at once get each of 200 runs exactly once",
+    name: "20 concurrent claimers get each of 200 runs exactly once",
     run: async (t) => {
       const ids = Array.from({ length: 200 }, (_, index) => `r${String(index).padStart(3, "0")}`);
       await t.applied(...ids.map((id) => create(id)));
@@ -131,7 +131,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that somebody owns is never claimed, whatever is due",
+    name: "a run with an owner is never claimed, even if it is due",
     run: async (t) => {
       await t.waiting("r", { until: T0 + 1, messages: ["approve"] });
       t.world.advance(100);
@@ -141,13 +141,13 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "claims without progress are counted, and progress begins the count anew",
+    name: "claims without progress are counted, and a new record resets the count",
     run: async (t) => {
       await t.applied(create("r"));
       const claims: [number, number][] = [];
       for (const progress of [false, false, true, false]) {
         const [run] = await t.claim("v");
-        if (run === undefined) throw new Error("nothing was claimed");
+        if (run === undefined) throw new Error("the claim returned no run");
         claims.push([run.claims, run.claimSeq]);
         if (progress) await t.applied(append("r", { epoch: run.epoch, records: [record(1), record(2)] }));
         await t.store.heartbeat("v", 10);
@@ -163,7 +163,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "of runs claimed often without progress no more are given than asked for, and they hide none of the others",
+    name: "a claim returns at most `suspects.max` runs that were claimed often without progress, and still returns other runs",
     run: async (t) => {
       await t.applied(create("a"), create("b"), create("c"));
       for (let claims = 0; claims < 2; claims += 1) {
@@ -180,7 +180,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a run that suspends or is released has no claims against it",
+    name: "a suspension or a release resets the claim count of a run",
     run: async (t) => {
       await t.applied(create("a"), create("b"));
       await t.claim("v");
@@ -190,7 +190,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a claim keeps what the run waits for, so that it misses nothing while it is brought back",
+    name: "a claim keeps the wait of a run, so that an event that arrives before the run is loaded is delivered",
     run: async (t) => {
       await t.waiting("r", { topics: ["t"], messages: ["approve"], until: T0 + 5 });
       await t.store.retire("w");
@@ -201,7 +201,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a continued run begins again with another input and keeps its inbox and its owner",
+    name: "a continued run starts again with its new input and keeps its inbox and owner",
     run: async (t) => {
       await t.owned("r");
       await t.sendUnawaited("r", "m");
@@ -228,7 +228,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "the next due time is the earliest of what the worker owns and what it could claim",
+    name: "nextDueAt returns the earliest due time of the runs that the worker owns or can claim",
     run: async (t) => {
       t.expect(await t.store.nextDueAt("w", ORDER)).toBe(null);
       await t.applied(create("free", { startAt: T0 + 30, workflow: "unknown" }));
@@ -241,7 +241,7 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "due runs are listed the longest due first, by the store's clock, and stay due until they change",
+    name: "dueRuns returns the runs that are due longest first, by the store's clock, and repeats them until they change",
     run: async (t) => {
       for (const [id, until] of [
         ["a", 30],
@@ -259,10 +259,10 @@ export const claimCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker learns which runs it holds and at which epoch; those that rest, ended or went to others are missing",
+    name: "ownedRunning returns the running runs of a worker with their epochs, without suspended, ended and lost runs",
     run: async (t) => {
       await t.owned("running", "ended", "lost");
-      await t.waiting("resting", {});
+      await t.waiting("suspended", {});
       await t.applied(append("ended", { state: completed() }));
       await t.applied(append("lost", { state: { status: "released", at: T0 } }), create("claimed"));
       await t.claim("v");
@@ -271,11 +271,11 @@ export const claimCases: readonly Case[] = [
         { id: "lost", epoch: 2 },
         { id: "claimed", epoch: 2 },
       ]);
-      t.expect(await t.store.ownedRunning("nobody")).toEqual([]);
+      t.expect(await t.store.ownedRunning("unknown")).toEqual([]);
     },
   },
   {
-    name: "a clock that steps back wakes nobody early and loses no deadline",
+    name: "a clock that steps back makes no run due early and loses no deadline",
     run: async (t) => {
       await t.waiting("r", { until: T0 + 10 });
       t.world.advance(-3_600_000);

@@ -3,7 +3,7 @@ import type { Case } from "./trial.ts";
 
 export const workerCases: readonly Case[] = [
   {
-    name: "a worker's first heartbeat registers it, the next ones keep it alive",
+    name: "the first heartbeat registers a worker, and later ones renew its lease",
     run: async (t) => {
       t.expect(await t.store.heartbeat("w", 100)).toMatchObject({ alive: false, freed: 0 });
       t.world.advance(99);
@@ -12,30 +12,35 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "runs of a dead worker are free: those at work at once, those that rest when they are due",
+    name: "running runs of an expired worker are claimable at once, suspended runs when they are due",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
-      await t.owned("busy");
-      await t.waiting("resting", { until: T0 + 500, messages: ["approve"] });
+      await t.owned("running");
+      await t.waiting("suspended", { until: T0 + 500, messages: ["approve"] });
       t.world.advance(100);
       t.expect(await t.store.heartbeat("v", 100)).toMatchObject({ alive: false, freed: 2 });
-      t.expect(await t.run("busy")).toMatchObject({
+      t.expect(await t.run("running")).toMatchObject({
         owner: null,
         epoch: 2,
         turn: 0,
         wakeAt: T0 + 100,
         status: "running",
       });
-      t.expect(await t.run("resting")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500, status: "suspended" });
-      t.expect(await t.claimIds("v")).toEqual(["busy"]);
-      t.expect((await t.commit({ kind: "post", post: message("resting", "m") })).wakes).toMatchObject([
-        { runId: "resting", owner: null },
+      t.expect(await t.run("suspended")).toMatchObject({
+        owner: null,
+        epoch: 2,
+        wakeAt: T0 + 500,
+        status: "suspended",
+      });
+      t.expect(await t.claimIds("v")).toEqual(["running"]);
+      t.expect((await t.commit({ kind: "post", post: message("suspended", "m") })).wakes).toMatchObject([
+        { runId: "suspended", owner: null },
       ]);
-      t.expect(await t.claimIds("v")).toEqual(["resting"]);
+      t.expect(await t.claimIds("v")).toEqual(["suspended"]);
     },
   },
   {
-    name: "a live worker's runs are never freed",
+    name: "a heartbeat frees no run of a worker whose lease has not expired",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
@@ -45,7 +50,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker that comes back late is told so, and its own runs are free",
+    name: "a heartbeat of a worker whose lease expired returns alive: false and frees its own runs",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
@@ -58,7 +63,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "who owns runs without having said that it lives is taken for dead, also when the clock goes back",
+    name: "runs of an owner that never sent a heartbeat are freed, even if the clock goes back",
     run: async (t) => {
       await t.owned("created");
       await t.applied(create("claimed"));
@@ -69,21 +74,21 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a heartbeat tells what its worker holds, when something is due, and when another worker's time is over",
+    name: "a heartbeat returns the runs that its worker owns, the next due time, and the next lease expiry of other workers",
     run: async (t) => {
-      const alone = { alive: false, freed: 0, owned: [], nextDueAt: null, nextExpiryAt: null };
-      t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual(alone);
-      await t.owned("busy");
-      await t.waiting("resting", { until: T0 + 70 });
+      const empty = { alive: false, freed: 0, owned: [], nextDueAt: null, nextExpiryAt: null };
+      t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual(empty);
+      await t.owned("running");
+      await t.waiting("suspended", { until: T0 + 70 });
       await t.applied(create("later", { startAt: T0 + 60 }));
-      t.expect(await t.store.heartbeat("v", 50)).toEqual({ ...alone, nextExpiryAt: T0 + 100 });
-      const seen = { alive: true, freed: 0, owned: [{ id: "busy", epoch: 1 }], nextExpiryAt: T0 + 50 };
+      t.expect(await t.store.heartbeat("v", 50)).toEqual({ ...empty, nextExpiryAt: T0 + 100 });
+      const seen = { alive: true, freed: 0, owned: [{ id: "running", epoch: 1 }], nextExpiryAt: T0 + 50 };
       t.expect(await t.store.heartbeat("w", 100, ORDER)).toEqual({ ...seen, nextDueAt: T0 + 60 });
       t.expect(await t.store.heartbeat("w", 100)).toEqual({ ...seen, nextDueAt: T0 + 70 });
     },
   },
   {
-    name: "a heartbeat tells what is there after it: runs that it freed are due, and their worker is gone",
+    name: "a heartbeat that frees runs returns them as due and their worker as removed",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
@@ -95,7 +100,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker is listed with the workflows it last named",
+    name: "a worker is listed with the workflows of its last heartbeat that passed any",
     run: async (t) => {
       const named = async () => (await t.store.reader.workers()).map((worker) => worker.workflows);
       await t.store.heartbeat("w", 100, workflows("odd \u{1F600}\0 name", "ship"));
@@ -107,7 +112,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker that others have reaped is told so",
+    name: "a heartbeat of a worker that another worker removed returns alive: false",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.owned("r");
@@ -120,7 +125,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "reaping is bounded: a dead worker stays known until its last run is free",
+    name: "a heartbeat frees at most 1,000 runs, and an expired worker is listed until its last run is freed",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       const ids = Array.from({ length: 1500 }, (_, index) => `r${index}`);
@@ -134,7 +139,7 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "reaping is bounded over all dead workers together",
+    name: "a heartbeat frees at most 1,000 runs of all expired workers together",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.store.heartbeat("x", 100);
@@ -147,21 +152,21 @@ export const workerCases: readonly Case[] = [
     },
   },
   {
-    name: "a worker that retires leaves its runs free at once",
+    name: "a retired worker's running runs are claimable at once",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
-      await t.owned("busy", "ended");
-      await t.waiting("resting", { until: T0 + 500 });
+      await t.owned("running", "ended");
+      await t.waiting("suspended", { until: T0 + 500 });
       await t.applied(append("ended", { state: completed() }));
       await t.store.retire("w");
       t.expect(await t.store.reader.workers()).toEqual([]);
-      t.expect(await t.claimIds("v")).toEqual(["busy"]);
-      t.expect(await t.run("resting")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500 });
+      t.expect(await t.claimIds("v")).toEqual(["running"]);
+      t.expect(await t.run("suspended")).toMatchObject({ owner: null, epoch: 2, wakeAt: T0 + 500 });
       t.expect(await t.run("ended")).toMatchObject({ owner: null, epoch: 1 });
     },
   },
   {
-    name: "a heartbeat without an epoch harms no newer claim: what was reaped and claimed by another stays theirs",
+    name: "a late heartbeat or retire of a worker does not affect runs that another worker has claimed since",
     run: async (t) => {
       await t.store.heartbeat("w", 100);
       await t.applied(create("r"));
