@@ -8,7 +8,7 @@ import { append, create, document, record, T0 } from "./store-contract/builders.
 
 /**
  * The content of the saved databases, which `store/sqlite/fixtures` and `store/postgres/fixtures` hold in every published format.
- * `fillDatabase` made it; `expectSavedDatabase` reads it and continues its runs. A saved database is never made anew.
+ * `fillDatabase` created it; `expectSavedDatabase` reads it and continues its runs. A saved database is never recreated.
  */
 
 const LONG_INPUT = "x".repeat(1_500);

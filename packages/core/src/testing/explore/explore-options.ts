@@ -10,25 +10,25 @@ import type { Subject } from "./run-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
 export interface ExploreOptions<Output = unknown> extends Pick<EngineOptions, "codec" | "propagateChildFailures"> {
-  /** The world that steps act on. Without it, only the result is compared. */
+  /** The external systems that steps change. Default: none; only results are compared. */
   readonly effects?: Effects;
-  /** Another seed draws other schedules, after all those with a single fault. Default 1. */
+  /** Seed of the random schedules, which follow all schedules with a single fault. Default 1. */
   readonly seed?: number;
-  /** How many are played. Default 1,000. */
+  /** Number of schedules to execute. Default 1,000. */
   readonly schedules?: number;
-  /** Plays this one alone: one that was found before. */
+  /** Executes only this schedule, such as one of an earlier finding. */
   readonly schedule?: Schedule;
-  /** Messages and events that come for the run. */
+  /** Messages and events to send to the run. Default: none. */
   readonly sends?: ClientScript;
-  /** Other workflows that it starts. */
+  /** Other workflows, such as the children that the workflow starts. Default: none. */
   readonly workflows?: readonly AnyWorkflow[];
-  /** In place of step bodies, by name or location. */
+  /** Replacements of step bodies, by step name or location. */
   readonly steps?: StepStubs;
-  /** Locations of steps whose failure may come to nothing. */
+  /** Locations of steps whose failure may leave the result unchanged. */
   readonly mayFail?: readonly string[];
-  /** Whether a run that fails is to leave no effect. Default: if one of its steps has a rollback. */
+  /** If true, a failed or cancelled run must leave no effect. Default: true if one of its steps has a rollback. */
   readonly allOrNothing?: boolean;
-  /** What of the output has to be always the same. Default: all of it. */
+  /** Returns the part of the output that must be the same in every schedule. Default: all of it. */
   readonly compare?: (output: Output) => unknown;
 }
 
