@@ -122,14 +122,14 @@ export class FaultyStore implements Store {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     const { scheduler, monitor } = this.#simulation;
     this.#worker.engineId = worker;
-    const beat = await this.#call({
+    const heartbeat = await this.#call({
       label: "heartbeat",
       kinds: ["heartbeat"],
       apply: (store) => store.heartbeat(worker, leaseMs, workflows),
       applied: (answer) => ({ kind: "heartbeat", leaseMs, answer }),
     });
-    monitor.effects.heartbeatAnswered(this.#worker, beat);
-    return scheduler.chance.roll(this.#simulation.faultRates.passedOver) ? { ...beat, alive: false } : beat;
+    monitor.effects.heartbeatAnswered(this.#worker, heartbeat);
+    return scheduler.chance.roll(this.#simulation.faultRates.passedOver) ? { ...heartbeat, alive: false } : heartbeat;
   }
 
   retire(worker: string): Promise<void> {
@@ -242,10 +242,10 @@ function labelOf(transition: Transition): string {
       return `create ${transition.run.id}`;
     case "append": {
       const { runId, epoch, turn, records, taken, state } = transition;
-      const what = records
+      const texts = records
         .map((record) => `${record.seq}:${record.kind}@${record.location}=${record.outcome}`)
         .join(" ");
-      return `append ${runId} e${epoch}t${turn} [${what}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
+      return `append ${runId} e${epoch}t${turn} [${texts}]${taken.length > 0 ? ` taken ${taken.join(" ")}` : ""} ${state?.status ?? ""}`;
     }
     case "control":
       return `control ${transition.runId} e${transition.epoch} ${transition.state.status}`;

@@ -190,7 +190,7 @@ export class JournalMonitor {
       );
     }
     if (attempts > node.maxAttempts)
-      this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} tries`);
+      this.#monitor.violate("attempts", `run ${row.id}: step ${location} took ${attempts} attempts`);
   }
 
   #nodesOf({ row }: ExpectedRun): ReadonlyMap<string, NamedNode> {

@@ -47,7 +47,7 @@ export class LeaseMonitor {
         this.#claimed(worker, applied.runs, before);
         return;
       case "heartbeat":
-        this.#beat(worker, applied, before, rows);
+        this.#heartbeat(worker, applied, before, rows);
         return;
       case "retire":
         this.#expiry.delete(worker.engineId);
@@ -82,7 +82,7 @@ export class LeaseMonitor {
     }
   }
 
-  #beat(
+  #heartbeat(
     worker: SimProcess,
     applied: Extract<AppliedCall, { kind: "heartbeat" }>,
     before: ReadonlyMap<string, Run>,

@@ -102,14 +102,14 @@ const ENGINE_MUTANTS: readonly EngineMutant[] = [
     file: "runner/deadline-append.js",
     find: "if (!isForEvent(wait) || open.knownToStore >= change)",
     replace: "if (true)",
-    breaks: "I4 what was there goes before what is over",
+    breaks: "I4 a pending entry goes before a timeout",
   },
   {
     name: "a woken run counts as a waiter",
     file: "runner/open-commands.js",
     find: "this.knownToStore = -1;",
     replace: "",
-    breaks: "I4 what was there goes before what is over",
+    breaks: "I4 a pending entry goes before a timeout",
   },
   {
     name: "a refused timeout discards the session",
