@@ -102,11 +102,11 @@ function reportLostContent(
   const first = message.split("\n")[0] ?? message;
   if (scripts.size > 0 && /^unparsable content <(?:\w+:)?script>/.test(first)) return;
   const line = /line: (\d+)/.exec(message)?.[1];
-  const what =
+  const text =
     value === undefined
       ? `${first}; the content would be lost; remove it, or write it as the standard defines it`
       : dangling(property, value);
-  problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, what);
+  problems.add(element?.id ?? null, line === undefined ? null : Number(line) + 1, text);
 }
 
 function dangling(property: string | undefined, value: string): string {

@@ -76,7 +76,7 @@ export function humanTasks({ engine, forms = {}, now = systemNow, newId = freshI
 
 /**
  * Human tasks. A task is a document, and every change is conditional on the version that was read: only one of two concurrent
- * claims succeeds. The caller decides who may do what, with two exceptions: only a candidate can claim a task, and a call with
+ * claims succeeds. The caller decides who may do which action, with two exceptions: only a candidate can claim a task, and a call with
  * `by` must name the assignee or the owner.
  */
 export class HumanTasks {
@@ -283,8 +283,8 @@ function notificationOf(
   return notify === null ? {} : { telling: { ...notify, value: { task: id, ...end }, id: messageId } };
 }
 
-function taskError(id: string, what: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
-  return new PawlError(code, `task ${id} ${what}`);
+function taskError(id: string, reason: string, code: "TASK_STATE" | "TASK_FORBIDDEN"): PawlError {
+  return new PawlError(code, `task ${id} ${reason}`);
 }
 
 function checkNewTask(task: NewTask, { at, id }: { readonly at: number; readonly id: string }): TaskDocument {
