@@ -50,14 +50,14 @@ function goalsOf(store: string): readonly string[] {
 }
 
 describe("bars and targets", () => {
-  it("in memory", () => {
+  it("the memory workloads have these goals", () => {
     expect(goalsOf("memory")).toEqual([
       "W1 ÷ the plain loop: atLeast null 0.15",
       "W1 event-loop delay, p99: below null 20",
     ]);
   });
 
-  it("on SQLite", () => {
+  it("the SQLite workloads have these goals", () => {
     expect(goalsOf("sqlite")).toEqual([
       "W1 ÷ raw rows: atLeast 0.25 0.35",
       "W1 ÷ openworkflow, its better: atLeast 25 40",
@@ -85,7 +85,7 @@ describe("bars and targets", () => {
     ]);
   });
 
-  it("on PostgreSQL", () => {
+  it("the PostgreSQL workloads have these goals", () => {
     expect(goalsOf("postgres")).toEqual([
       "W1 ÷ raw rows: atLeast 0.12 0.18",
       "W1 ÷ the best TypeScript peer: atLeast 12 18",
@@ -109,7 +109,7 @@ describe("bars and targets", () => {
     ]);
   });
 
-  it("on Redis", () => {
+  it("the Redis workloads have these goals", () => {
     expect(goalsOf("redis")).toEqual(["W1 ÷ raw entries: atLeast 0.3 0.4", "W1 event-loop delay, p99: below null 20"]);
   });
 });
