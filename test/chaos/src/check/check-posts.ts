@@ -39,7 +39,7 @@ function sentByRun(run: RunDump): ReadonlyArray<readonly [string, Sent]> {
   if (run.workflow === "transfer" || run.workflow === "pay") {
     const name = run.workflow === "transfer" ? "receipt" : "paid";
     const acked = run.records.some(({ kind }) => kind === "send");
-    return [[postId((run.input as Inputs["transfer"]).salt, name, 0), { what: "message", acked, toAll: false }]];
+    return [[postId((run.input as Inputs["transfer"]).salt, name, 0), { kind: "message", acked, toAll: false }]];
   }
   if (run.workflow !== "ping" && run.workflow !== "pong") return [];
   const { workflow } = run;
