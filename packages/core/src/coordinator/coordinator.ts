@@ -7,7 +7,7 @@ import { canWait, decide } from "../rules/decide.ts";
 import { assert } from "../runtime/assert.ts";
 import { type EventLoop, turnEnd } from "../runtime/event-loop.ts";
 import type { Reader, Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError, stopsEngine } from "../store/store-error.ts";
 import type { Committed, Committer } from "./committer.ts";
 import { OwnedRuns } from "./owned-runs.ts";
 import {
@@ -56,7 +56,7 @@ const DEFERRALS_MAX = 2;
  * 3. Every accepted op is answered, or its caller gets STORE_UNAVAILABLE or ENGINE_BROKEN. No op is dropped.
  * 4. An append that only ends a run (`canWait`) yields to callers' ops, at most DEFERRALS_MAX times. A caller whose post woke a run
  *    is answered at the end of the turn: after the woken code has run, and after appends that were deferred DEFERRALS_MAX times are sent.
- * 5. A failed assertion stops the coordinator before an invalid state is written.
+ * 5. A failed assertion stops the coordinator before an invalid state is written. So does an error of the store that no retry can cure.
  */
 export class Coordinator {
   readonly #store: Store;
@@ -140,6 +140,11 @@ export class Coordinator {
   /** A call other than a commit has reached the store. */
   markUp(): void {
     this.#committer.markUp();
+  }
+
+  /** Stops, because the store must not be used any more. Later calls have no effect. */
+  stop(error: PawlError): void {
+    if (this.#broken === null) this.#break(error, []);
   }
 
   /** Resolves when nothing is queued or in flight. */
@@ -306,7 +311,7 @@ export class Coordinator {
   /** `entries` were in flight: their ops may or may not have been committed. */
   #break(error: unknown, entries: readonly QueueEntry[]): void {
     const message = `the engine stopped: invariant violated (${String(error)}); nothing invalid was written; restart the process`;
-    this.#broken = new PawlError("ENGINE_BROKEN", message, { cause: error });
+    this.#broken = stopsEngine(error) ? error : new PawlError("ENGINE_BROKEN", message, { cause: error });
     for (const entry of [...entries, ...this.#queue]) if (entry.kind === "op") entry.fail(this.#broken);
     this.#queue = [];
     this.#gate.open();

@@ -8,6 +8,7 @@ import { membersOf, type SmallSet, withMember } from "../runner/small-set.ts";
 import { readSnapshot } from "../runner/snapshot.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Hint, ListQuery, Page, Reader, Store } from "../store/store.ts";
+import { stopsEngine } from "../store/store-error.ts";
 import type { EventHub, RunEnd } from "./events.ts";
 import {
   Handle,
@@ -65,7 +66,8 @@ export class Runs {
       watch: (runId) => this.#watchRun(runId),
     };
     parts.hub.on("engine.broken", ({ error }) => {
-      this.close(new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error }));
+      const broken = new PawlError("ENGINE_BROKEN", `the engine stopped: ${String(error)}`, { cause: error });
+      this.close(stopsEngine(error) ? error : broken);
     });
   }
 

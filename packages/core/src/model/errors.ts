@@ -180,6 +180,18 @@ export const ERRORS = {
       "The store cannot be used: its library is too old, its schema is newer than this release, or its driver is not installed.",
     fix: "The message states which, and what to install or change.",
   },
+  STORE_LOST: {
+    status: 503,
+    means:
+      "The store's database file was deleted, moved or replaced while it was open, so further writes would be lost. The engine stopped.",
+    fix: "Put the file in its place, then restart the process. Stop all processes before you move or replace the file.",
+  },
+  STORE_FOREIGN_DRIVER: {
+    status: 503,
+    means:
+      "Another copy of the SQLite library in this process, or code that reads it as a plain file, has opened the store's file. That removes the store's locks, and commits could be lost, so the engine stopped.",
+    fix: "Open the file with `store.database()` or with `openDatabase` of `pawl/sqlite`, which use the library of the store, then restart the process.",
+  },
   RESOURCE_UNAVAILABLE: {
     status: 503,
     means:
@@ -195,6 +207,12 @@ export const ERRORS = {
     status: 400,
     means: "The value passed as `tx` is not an open transaction on the store's database.",
     fix: "The message states what is wrong. Nothing was done.",
+  },
+  TX_FOREIGN_DRIVER: {
+    status: 400,
+    means:
+      "The connection passed as `tx` uses another copy of the SQLite library than the store. Two copies in one process do not exclude each other: a commit of one can erase a commit of the other.",
+    fix: "Roll the transaction back, and use a connection of `store.database()` or of `openDatabase` of `pawl/sqlite`. Nothing was done.",
   },
   TX_ASYNC: {
     status: 400,

@@ -1,3 +1,4 @@
+import type { PawlError } from "../model/errors.ts";
 import type { Run, RunFacts } from "../model/run.ts";
 import type { OwnedRun } from "../rules/tables.ts";
 import type { DueRun } from "../store/store.ts";
@@ -15,6 +16,8 @@ export interface WorkerEvents {
   onOwned(owned: readonly OwnedRun[]): void;
   /** The lease expired: any run may have another owner now. `onOwned` follows. */
   onLeaseLost(): void;
+  /** The store must not be used any more, and no retry can cure that. */
+  onStoreUnusable(error: PawlError): void;
   /** The pool evicted a parked session. */
   onEvicted(runId: string): void;
   /** A slot is free, or no created run waits to start any more. */

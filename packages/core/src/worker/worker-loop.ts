@@ -1,7 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError, stopsEngine } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -30,7 +30,7 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
-  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost">;
+  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onStoreUnusable">;
 }
 
 export interface Round {
@@ -43,7 +43,8 @@ export interface Round {
  *
  * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
- * 3. A store error never ends the loop. The next heartbeat or poll retries.
+ * 3. A store error never ends the loop: the next heartbeat or poll retries. If the store must not be used any more, `onStoreUnusable` is
+ *    called, and no further call is made.
  * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
  * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
  *    claimed runs at once.
@@ -55,6 +56,7 @@ export class WorkerLoop {
   readonly #retention: RetentionLoop;
   #started = false;
   #stopped = false;
+  #storeUnusable = false;
   #claimsPaused = false;
   #claiming = false;
   #polling = false;
@@ -136,7 +138,7 @@ export class WorkerLoop {
   /** Stops, and releases this worker's runs. If the store is unreachable, they are freed when the lease expires. */
   async retire(): Promise<void> {
     this.stop();
-    if (!this.#started) return;
+    if (!this.#started || this.#storeUnusable) return;
     const { store, withRetry } = this.#parts;
     await this.#orLog("retire", () => withRetry(() => store.retire(this.#settings.worker)));
   }
@@ -278,6 +280,11 @@ export class WorkerLoop {
     try {
       return await call();
     } catch (error) {
+      if (stopsEngine(error)) {
+        this.#storeUnusable = true;
+        this.#parts.events.onStoreUnusable(error);
+        return null;
+      }
       if (!(error instanceof StoreError)) throw error;
       // After `stop`, only the result of `retire` matters; any other call may meet a closed store.
       if (this.#stopped && name !== "retire") return null;

@@ -14,6 +14,7 @@ import { dueTimersFirst } from "../runtime/event-loop.ts";
 import { TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
 import type { Hint } from "../store/store.ts";
+import { stopsEngine } from "../store/store-error.ts";
 import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
 import { SessionLoader } from "./session-loader.ts";
@@ -243,6 +244,7 @@ export class Worker {
         this.#loader.reconcile(owned);
       },
       onLeaseLost: () => this.#onLeaseLost(),
+      onStoreUnusable: (error) => this.coordinator.stop(error),
       onEvicted: (runId) => {
         this.coordinator.disown(runId);
         // Without hot sessions no timer of this process knows the run's deadline.
@@ -314,10 +316,17 @@ export class Worker {
   }
 
   #onBroken(error: unknown): void {
-    const text = "engine stopped: invariant violated, nothing invalid was written";
-    this.#config.log("error", text, { error: String(error) });
+    if (stopsEngine(error)) {
+      const { code, message } = error;
+      this.#config.log("error", "engine stopped: store must not be used any more", { code, error: message });
+    } else {
+      const text = "engine stopped: invariant violated, nothing invalid was written";
+      this.#config.log("error", text, { error: String(error) });
+    }
     this.#loop.stop();
-    this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
+    this.#loader.discardAll(
+      stopsEngine(error) ? error : new PawlError("ENGINE_BROKEN", String(error), { cause: error }),
+    );
     this.#publisher.event({ kind: "engine.broken", error });
   }
 }

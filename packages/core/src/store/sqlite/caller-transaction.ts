@@ -2,6 +2,8 @@ import { PawlError } from "../../model/errors.ts";
 import { prepareAll, type SqliteDatabase, type SqliteStatement } from "./driver.ts";
 import { storeErrorOf } from "./errors.ts";
 import { cacheOf } from "./head-cache.ts";
+import { checkSchemaVersion, SCHEMA_VERSION_SQL } from "./migrations.ts";
+import { isSameLibrary } from "./same-library.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
 
 /** The part of a connection that the store needs to write inside the caller's transaction. */
@@ -15,6 +17,7 @@ const SQL = {
   undo: "ROLLBACK TO pawl_within",
 } as const;
 
+/** Connections whose library was found to be the store's. */
 const TABLES_BY_CONNECTION = new WeakMap<object, SqliteTables>();
 
 /**
@@ -32,6 +35,7 @@ export function withinCaller<Result>(
   TABLES_BY_CONNECTION.set(database, tables);
   sql.savepoint.run();
   try {
+    checkSchemaVersion(database.prepare(SCHEMA_VERSION_SQL).get());
     const result = work(tables);
     tables.flush();
     sql.release.run();
@@ -47,7 +51,7 @@ export function withinCaller<Result>(
   }
 }
 
-/** Rejects a connection without an open transaction, or to another file. Changes nothing. */
+/** Rejects a connection without an open transaction, to another file, or of another SQLite library. Changes nothing. */
 function checkConnection(
   tx: unknown,
   { database, path }: { readonly database: SqliteDatabase; readonly path: string | null },
@@ -59,6 +63,7 @@ function checkConnection(
   if (tx !== database && (path === null || pathOf(tx) !== path)) {
     throw invalid(`is a connection to ${pathOf(tx) ?? "a database in memory"}, not to the store's ${path ?? "own"}`);
   }
+  if (!TABLES_BY_CONNECTION.has(tx) && !isSameLibrary(database, tx)) throw foreignLibrary();
   if (!isInTransaction(tx)) throw invalid("has no transaction open: begin one, with BEGIN IMMEDIATE");
   return tx;
 }
@@ -82,6 +87,14 @@ function isInTransaction(connection: SqliteConnection): boolean {
   }
   connection.prepare("ROLLBACK").run();
   return false;
+}
+
+function foreignLibrary(): PawlError {
+  return new PawlError(
+    "TX_FOREIGN_DRIVER",
+    "the connection passed as tx uses another copy of the SQLite library than the store, and the two do not exclude each other; " +
+      "nothing was done; roll back, and use a connection of store.database() or of openDatabase of pawl/sqlite",
+  );
 }
 
 function invalid(why: string): PawlError {

@@ -1,11 +1,10 @@
 import { PawlError } from "../../model/errors.ts";
-import type { Store } from "../store.ts";
 import type { SqliteConnection } from "./caller-transaction.ts";
-import { findDriver, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./driver.ts";
+import { findDriver, openWith, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
-export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteValue };
+export type { SqliteConnection, SqliteDatabase, SqliteStatement, SqliteStore, SqliteValue };
 
 export interface SqliteStoreOptions {
   /**
@@ -29,7 +28,7 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
  * const engine = await createEngine({ store: sqliteStore("app.db"), workflows: [order] });
  * ```
  */
-export function sqliteStore(source: string | SqliteDatabase, options: SqliteStoreOptions = {}): Store {
+export function sqliteStore(source: string | SqliteDatabase, options: SqliteStoreOptions = {}): SqliteStore {
   const { synchronous = "FULL", pollMs = POLL_MS, walBytesMax = WAL_BYTES_MAX } = options;
   if (synchronous !== "FULL" && synchronous !== "NORMAL") {
     throw new PawlError("OPTION_INVALID", `synchronous is ${String(synchronous)}; it can be FULL or NORMAL`);
@@ -37,6 +36,14 @@ export function sqliteStore(source: string | SqliteDatabase, options: SqliteStor
   checkWhole("pollMs", pollMs);
   checkWhole("walBytesMax", walBytesMax);
   return new SqliteStore(new SqliteFile(source, { synchronous, walBytesMax, driver: findDriver }), pollMs);
+}
+
+/**
+ * Opens a SQLite file with the library that a store opened by path uses. Use it for every other connection that a process has to the
+ * store's file: two different copies of the library in one process do not exclude each other.
+ */
+export async function openDatabase(path: string): Promise<SqliteDatabase> {
+  return openWith(await findDriver(), path, "FULL");
 }
 
 function checkWhole(name: string, value: number): void {

@@ -7,7 +7,8 @@ import { claimRuns, heartbeat, retireWorker } from "../../rules/claim.ts";
 import { pruneRows } from "../../rules/prune.ts";
 import type { ClaimRequest, Heartbeat, OwnedRun, Pruned, PruneRequest } from "../../rules/tables.ts";
 import type { Commit, DueRun, Hint, Loaded, Reader, Store, StoreWorld } from "../store.ts";
-import { StoreError } from "../store-error.ts";
+import { StoreError, stopsEngine } from "../store-error.ts";
+import type { SqliteDatabase } from "./driver.ts";
 import { BatchRolledBack } from "./errors.ts";
 import type { SqliteFile } from "./sqlite-file.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
@@ -35,6 +36,14 @@ export class SqliteStore implements Store {
   async open(world: StoreWorld): Promise<void> {
     this.#world = world;
     await this.#file.open();
+  }
+
+  /**
+   * Opens a connection to the store's file for tables of your own, and for the `tx` option. It uses the SQLite library of the store, so
+   * that its transactions and the store's exclude each other. Close it when you are done.
+   */
+  database(): Promise<SqliteDatabase> {
+    return this.#file.connect();
   }
 
   now(): number {
@@ -143,23 +152,28 @@ export class SqliteStore implements Store {
     return this.#file.write((tables) => work(new Batch(tables, now)));
   }
 
-  /** A commit of another process changes this connection's `data_version`; its own commits do not. */
+  /**
+   * A commit of another process changes this connection's `data_version`; its own commits do not. If the store must not be used any more,
+   * the listeners are called too, so that their next call receives the error.
+   */
   #poll(): () => void {
     if (this.#world === null) throw new Error("the store is not open");
     let version: number | null = null;
     return this.#world.every(this.#pollMs, () => {
       const seen = this.#dataVersion();
       if (seen === null || seen === version) return;
-      version = seen;
+      if (seen === "stopped") this.#stopPolling?.();
+      else version = seen;
       for (const listener of [...this.#listeners]) listener({ runIds: null });
     });
   }
 
-  /** Null if the query fails. The next poll retries. */
-  #dataVersion(): number | null {
+  /** Null if the query fails; the next poll retries. */
+  #dataVersion(): number | "stopped" | null {
     try {
       return this.#file.dataVersion();
     } catch (error) {
+      if (stopsEngine(error)) return "stopped";
       if (error instanceof StoreError) return null;
       throw error;
     }
