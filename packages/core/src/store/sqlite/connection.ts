@@ -116,7 +116,7 @@ export class Connection {
 
   /** Runs `work` over one state of the database, even if others commit meanwhile. */
   read<Result>(work: () => Result): Result {
-    this.identity?.check();
+    this.checkFile();
     this.#begin(this.#sql.beginRead);
     try {
       const result = work();
@@ -140,8 +140,8 @@ export class Connection {
 
   /** Throws an error that stops the engine if a write would be lost (Connection.5, Connection.6). */
   checkFile(): void {
-    this.identity?.check();
     this.#shmLock?.check();
+    this.identity?.check();
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 import { statSync } from "node:fs";
 import { PawlError } from "../../model/errors.ts";
 
+const LOG_SUFFIX = "-wal";
+
 /** A path, and the file that it named when the store opened it. */
 interface NamedFile {
   readonly path: string;
@@ -19,7 +21,7 @@ export class FileIdentity {
 
   /** `path` names an open database in WAL mode. */
   constructor(path: string) {
-    this.#files = [path, `${path}-wal`].flatMap((each) => fileAt(each) ?? []);
+    this.#files = [path, `${path}${LOG_SUFFIX}`].flatMap((each) => fileAt(each) ?? []);
   }
 
   /** Throws STORE_LOST if a path does not name the open file any more. */
@@ -28,9 +30,10 @@ export class FileIdentity {
       const found = statAt(path);
       if (found === null || (found?.dev === device && found.ino === inode)) continue;
       const end = found === undefined ? "deleted or moved" : "replaced";
+      const cause = path.endsWith(LOG_SUFFIX) ? ", by a program or by another SQLite library in this process" : "";
       throw new PawlError(
         "STORE_LOST",
-        `the file ${path} was ${end} while the store had it open; nothing is committed any more; restart the process`,
+        `the file ${path} was ${end} while the store had it open${cause}; nothing is committed any more; restart the process`,
       );
     }
   }

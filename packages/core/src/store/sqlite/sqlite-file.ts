@@ -77,17 +77,18 @@ export class SqliteFile {
   /** Runs `work` in the caller's open transaction on this file. */
   within<Result>(tx: unknown, work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
-    return this.#guard(() => {
-      connection.identity?.check();
-      return withinCaller(tx, connection, work);
-    });
+    const checked = (tables: SqliteTables): Result => {
+      connection.checkFile();
+      return work(tables);
+    };
+    return this.#guard(() => withinCaller(tx, connection, checked));
   }
 
   /** Runs one read statement, which needs no transaction to see one state. */
   readOne<Result>(work: (tables: SqliteTables) => Result): Result {
     const connection = this.#connected();
     return this.#guard(() => {
-      connection.identity?.check();
+      connection.checkFile();
       return work(connection.tables);
     });
   }
