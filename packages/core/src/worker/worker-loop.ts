@@ -43,8 +43,8 @@ export interface Round {
  *
  * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
- * 3. A store error never ends the loop: the next heartbeat or poll retries. If the store must not be used any more, `onStoreUnusable` is
- *    called, and no further call is made.
+ * 3. A store error never ends the loop: the next heartbeat or poll retries. If no retry can cure it, `onStoreUnusable` is called, and after
+ *    `abandonStore` no further call is made.
  * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
  * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
  *    claimed runs at once.
@@ -133,6 +133,12 @@ export class WorkerLoop {
     this.#stopped = true;
     this.#cancelDue?.();
     this.#cancelExpiry?.();
+  }
+
+  /** Stops for good: the store must not be used any more. */
+  abandonStore(): void {
+    this.#storeUnusable = true;
+    this.stop();
   }
 
   /** Stops, and releases this worker's runs. If the store is unreachable, they are freed when the lease expires. */
@@ -281,7 +287,6 @@ export class WorkerLoop {
       return await call();
     } catch (error) {
       if (stopsEngine(error)) {
-        this.#storeUnusable = true;
         this.#parts.events.onStoreUnusable(error);
         return null;
       }

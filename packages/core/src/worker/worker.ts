@@ -319,14 +319,14 @@ export class Worker {
     if (stopsEngine(error)) {
       const { code, message } = error;
       this.#config.log("error", "engine stopped: store must not be used any more", { code, error: message });
+      this.#loop.abandonStore();
+      this.#loader.discardAll(error);
     } else {
       const text = "engine stopped: invariant violated, nothing invalid was written";
       this.#config.log("error", text, { error: String(error) });
+      this.#loop.stop();
+      this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
     }
-    this.#loop.stop();
-    this.#loader.discardAll(
-      stopsEngine(error) ? error : new PawlError("ENGINE_BROKEN", String(error), { cause: error }),
-    );
     this.#publisher.event({ kind: "engine.broken", error });
   }
 }

@@ -16,7 +16,7 @@ import { channelOf, Notifications } from "./notifications.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import { HeadCache } from "./row-cache.ts";
 import { claimedOf, ownedRunsOf, type RunValues, runOfValues } from "./run-rows.ts";
-import { checkServer, migrate } from "./schema/migrations.ts";
+import { checkCompatible, checkServer, migrate } from "./schema/migrations.ts";
 import type { Stage } from "./stage.ts";
 import { STORE_SQL } from "./statements.ts";
 import { writeWithCode } from "./transactions.ts";
@@ -39,6 +39,12 @@ export interface PostgresStoreParts {
   readonly clock: "database" | "process";
   readonly listen: boolean;
   readonly allowAsyncCommit: boolean;
+}
+
+interface HeartbeatRow {
+  readonly reply: Heartbeat & { readonly now: number };
+  /** The oldest schema version whose code can use the schema. A newer release may have raised it since this process opened the store. */
+  readonly compatibleFrom: number;
 }
 
 /** A store over one schema of a PostgreSQL database, which any number of processes may share. */
@@ -165,13 +171,9 @@ export class PostgresStore implements Store {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
     const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
-    const {
-      now,
-      owned: held,
-      ...rest
-    } = (await this.#database.call(STORE_SQL.heartbeat, values)) as Heartbeat & {
-      readonly now: number;
-    };
+    const { reply, compatibleFrom } = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatRow;
+    checkCompatible(this.#database.schema, compatibleFrom);
+    const { now, owned: held, ...rest } = reply;
     this.#clock?.heard(now);
     return { ...rest, owned: ownedRunsOf(held) };
   }

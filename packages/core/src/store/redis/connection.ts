@@ -74,6 +74,11 @@ export class RedisConnection {
     return this.#withStoreErrors(() => this.#send(args));
   }
 
+  /** Reads a key of the whole store, which may be on another node than this partition. */
+  get(key: string): Promise<unknown> {
+    return this.#withStoreErrors(() => this.#send(["GET", key], key));
+  }
+
   /** Calls back with the ids of runs that other stores may have changed. Null means any run. */
   async listen(onHint: (runIds: readonly string[] | null) => void): Promise<void> {
     this.#client.onReady(() => onHint(null));
@@ -104,8 +109,8 @@ export class RedisConnection {
     });
   }
 
-  #send(args: readonly string[]): Promise<unknown> {
-    const send = () => this.#client.send(this.#prefix, args);
+  #send(args: readonly string[], key = this.#prefix): Promise<unknown> {
+    const send = () => this.#client.send(key, args);
     return this.#silence === null ? send() : this.#silence.during(send);
   }
 

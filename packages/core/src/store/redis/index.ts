@@ -6,7 +6,7 @@ import { partitionPrefixes } from "./partitions.ts";
 import { redisClient } from "./redis-client.ts";
 import { RedisStore } from "./redis-store.ts";
 import type { RedisRisk } from "./server-settings.ts";
-import { checkPartitions, sharedClients } from "./shared-client.ts";
+import { checkLayout, checkPartitions, sharedClients } from "./shared-client.ts";
 
 export type { RedisRisk };
 
@@ -59,7 +59,8 @@ export function redisStore(source: string | readonly string[], options: RedisSto
   const check = async (): Promise<void> => checkPartitions(await client(), prefix, partitions);
   const parts = partitionPrefixes(prefix, partitions).map((keys, index) => {
     const connect = async () => new RedisConnection(await client(), keys, { index, count: partitions });
-    return new RedisStore({ connect, check, allow, clock, silenceMs });
+    const layout = index === 0 ? (connection: RedisConnection) => checkLayout(connection, prefix) : null;
+    return new RedisStore({ connect, check, checkLayout: layout, allow, clock, silenceMs });
   });
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : new PartitionedStore(parts);

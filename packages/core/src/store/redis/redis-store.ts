@@ -52,6 +52,8 @@ interface RedisStoreParts {
   readonly connect: () => Promise<RedisConnection>;
   /** Throws if the stored rows have another layout or another number of partitions. */
   readonly check: () => Promise<void>;
+  /** Throws if a newer release has changed the layout. Sent together with each heartbeat. Null: another partition's heartbeat does it. */
+  readonly checkLayout: ((connection: RedisConnection) => Promise<void>) | null;
   readonly allow: readonly RedisRisk[];
   readonly clock: "server" | "process";
   /** After how long the client closes a silent connection. */
@@ -197,7 +199,9 @@ export class RedisStore implements Store {
   async heartbeat(worker: string, leaseMs: number, workflows?: readonly WorkflowRef[]): Promise<Heartbeat> {
     const known = toWireOrNull(workflows === undefined ? null : JSON.stringify(workflows));
     const args = [toWire(worker), String(leaseMs), known, ...workflowArgs(workflows ?? [])];
-    const [, alive, freed, owned, due, expiry] = (await this.#write("heartbeat", args)) as HeartbeatReply;
+    const sent = [this.#write("heartbeat", args), this.#parts.checkLayout?.(this.#opened())];
+    const [reply] = await Promise.all(sent);
+    const [, alive, freed, owned, due, expiry] = reply as HeartbeatReply;
     return {
       alive: alive === 1,
       freed,

@@ -87,4 +87,18 @@ describe.runIf(postgres !== null)("the schema in PostgreSQL", () => {
     await execute(fixture.pool, `UPDATE ${schema}.migrations SET compatible_from = 99 WHERE version = 99`);
     await expect(open()).rejects.toMatchObject({ code: "STORE_UNSUPPORTED" });
   });
+
+  it("a heartbeat is rejected after a newer release has raised the schema, and accepted if the schema stays compatible", async () => {
+    const schema = ownSchema("raised");
+    const store = postgresStore(fixture.pool, { schema, listen: false });
+    await store.open(new ManualWorld(0));
+    await store.heartbeat("w", 1_000);
+    await execute(fixture.pool, `INSERT INTO ${schema}.migrations VALUES (99, 1)`);
+    expect(await store.heartbeat("w", 1_000)).toMatchObject({ alive: true, freed: 0 });
+    await execute(fixture.pool, `UPDATE ${schema}.migrations SET compatible_from = 99 WHERE version = 99`);
+    await expect(store.heartbeat("w", 1_000)).rejects.toMatchObject({
+      code: "STORE_UNSUPPORTED",
+      message: expect.stringContaining("needs a release with schema version 99"),
+    });
+  });
 });

@@ -42,11 +42,7 @@ const NO_SCHEMA: SchemaState = { version: 0, compatibleFrom: 0 };
 export async function migrate(database: Database): Promise<void> {
   await database.use(async (connection) => {
     const state = await schemaState(database, connection);
-    if (state.compatibleFrom > SCHEMA_VERSION) {
-      throw unsupported(
-        `schema ${database.schema} has version ${state.version}; this release supports up to ${SCHEMA_VERSION}; use a newer release`,
-      );
-    }
+    checkCompatible(database.schema, state.compatibleFrom);
     if (state.version >= SCHEMA_VERSION) return;
     await connection.query("BEGIN");
     try {
@@ -70,6 +66,14 @@ export async function migrate(database: Database): Promise<void> {
       throw error;
     }
   });
+}
+
+/** Throws STORE_UNSUPPORTED if a newer release has changed the schema in a way that this code cannot use. */
+export function checkCompatible(schema: string, compatibleFrom: number): void {
+  if (compatibleFrom <= SCHEMA_VERSION) return;
+  throw unsupported(
+    `schema ${schema} needs a release with schema version ${compatibleFrom}; this release has ${SCHEMA_VERSION}; use a newer release`,
+  );
 }
 
 async function schemaState(database: Database, connection: Connection): Promise<SchemaState> {
