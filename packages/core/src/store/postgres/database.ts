@@ -19,7 +19,7 @@ export interface DatabaseOptions {
 }
 
 /** A call of a function. The plan of the call never gets stale, because the function plans its own statements. */
-const FUNCTION_CALL = /^SELECT @\.(\w+)\(/;
+const FUNCTION_CALL = /^SELECT (?:json_build_array\()?@\.(\w+)\(/;
 /** The server truncates longer names. */
 const NAME_BYTES_MAX = 63;
 

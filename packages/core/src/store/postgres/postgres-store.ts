@@ -41,11 +41,8 @@ export interface PostgresStoreParts {
   readonly allowAsyncCommit: boolean;
 }
 
-interface HeartbeatRow {
-  readonly reply: Heartbeat & { readonly now: number };
-  /** The oldest schema version whose code can use the schema. A newer release may have raised it since this process opened the store. */
-  readonly compatibleFrom: number;
-}
+/** The second item is the oldest schema version whose code can use the schema. A newer release may have raised it since `open`. */
+type HeartbeatReply = readonly [Heartbeat & { readonly now: number }, number];
 
 /** A store over one schema of a PostgreSQL database, which any number of processes may share. */
 export class PostgresStore implements Store {
@@ -171,7 +168,7 @@ export class PostgresStore implements Store {
     this.#workers.add(worker);
     const text = workflows === undefined ? null : JSON.stringify(workflows);
     const values = [this.#fixedNow(), toColumn(worker), leaseMs, text, FREED_MAX, ...columnsOf(workflows ?? [])];
-    const { reply, compatibleFrom } = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatRow;
+    const [reply, compatibleFrom] = (await this.#database.call(STORE_SQL.heartbeat, values)) as HeartbeatReply;
     checkCompatible(this.#database.schema, compatibleFrom);
     const { now, owned: held, ...rest } = reply;
     this.#clock?.heard(now);
