@@ -22,6 +22,9 @@ import type { SimProcess, SimulationContext } from "./simulation-context.ts";
 /** Longer than a lease: the lease of the caller may have expired before it gets the answer. */
 const LATE_MS_MAX = 4_000;
 
+/** How long a stopped engine stays in its process. */
+const STOPPED_MS_MAX = 8_000;
+
 interface Call<Answer> {
   readonly label: string;
   readonly kinds: readonly TransactionKind[];
@@ -168,6 +171,10 @@ export class FaultyStore implements Store {
     const { scheduler } = this.#simulation;
     const worker = this.#worker;
     if (worker.dead) return never();
+    if (worker.storeUnusable && call.applied !== undefined) {
+      const text = `${worker.name} calls ${call.label} after the store reported that it must not be used`;
+      this.#simulation.monitor.violate("engine", text);
+    }
     const fault = this.#simulation.faultOf(worker, call.kinds);
     return new Promise((resolve, reject) => {
       // A request may arrive after its sender was killed or paused.
@@ -200,6 +207,11 @@ export class FaultyStore implements Store {
       scheduler.add({ actor: worker, label: `refused ${call.label}`, run: () => reject(error) });
       return;
     }
+    // A read of a caller stops no engine.
+    if (fault === "unusable" && !call.kinds.includes("read")) {
+      this.#endStore(call.label, reject);
+      return;
+    }
     const answer = await call.apply(store);
     if (call.applied !== undefined) await monitor.applied(worker, call.applied(answer));
     if (fault === "crashAfter") {
@@ -212,6 +224,25 @@ export class FaultyStore implements Store {
       if (fault === "lateAnswer") scheduler.at(scheduler.now + scheduler.chance.between(20, LATE_MS_MAX), answered);
       else scheduler.add(answered);
     }
+  }
+
+  #endStore(label: string, reject: (error: Error) => void): void {
+    const { scheduler, pawl } = this.#simulation;
+    const worker = this.#worker;
+    const error = new pawl.PawlError("STORE_UNSUPPORTED", "injected: the schema is newer than this release");
+    const note = (): void => {
+      worker.storeUnusable = true;
+    };
+    const deliver = (): void => {
+      reject(error);
+      scheduler.add({ actor: worker, label: "store unusable", run: note });
+    };
+    scheduler.add({ actor: worker, label: `unusable ${label}`, run: deliver });
+    scheduler.at(scheduler.now + scheduler.chance.between(1, STOPPED_MS_MAX), {
+      actor: null,
+      label: `restart ${worker.name}`,
+      run: () => worker.kill("its store must not be used any more"),
+    });
   }
 
   #reading(reader: Reader): Reader {

@@ -1,8 +1,19 @@
 import type { ConsumePolicy, DeliverPolicy, LeftoverPolicy } from "pawl";
 import type { Program } from "./program.ts";
 
-/** Faults of one store call. `delay`: the call arrives late. `lateAnswer`: it is applied at once, and answered after other calls. */
-export const CALL_FAULTS = ["crashBefore", "crashAfter", "error", "appliedError", "delay", "lateAnswer"] as const;
+/**
+ * Faults of one store call. `delay`: the call arrives late. `lateAnswer`: it is applied at once, and answered after other calls.
+ * `unusable`: the store reports that this process must not use it any more.
+ */
+export const CALL_FAULTS = [
+  "crashBefore",
+  "crashAfter",
+  "error",
+  "appliedError",
+  "delay",
+  "lateAnswer",
+  "unusable",
+] as const;
 export type CallFault = (typeof CALL_FAULTS)[number];
 
 /** Faults of workers and of the environment, as a rate per virtual second. */
@@ -28,6 +39,7 @@ export const NO_FAULTS: FaultRates = {
   appliedError: 0,
   delay: 0,
   lateAnswer: 0,
+  unusable: 0,
   kill: 0,
   pause: 0,
   shutdown: 0,

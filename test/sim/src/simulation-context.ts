@@ -26,6 +26,8 @@ export interface SimProcess extends Actor {
   engineId: string;
   /** Set when a body hangs: the process must be killed later. */
   hung: boolean;
+  /** Set after the engine received the error that the store must not be used any more. It must then write nothing. */
+  storeUnusable: boolean;
   readonly isClient: boolean;
   /** The error of its estimate of the store's clock. */
   readonly estimateMs: number;

@@ -198,4 +198,25 @@ export const STORE_MUTANTS: readonly EngineMutant[] = [
     replace: "return { alive: true, freed };",
     breaks: "I2 a worker with an expired lease stops executing its runs",
   },
+  {
+    name: "a stopped engine continues to use its store",
+    file: "worker/worker.js",
+    find: "this.#loop.abandonStore();",
+    replace: "",
+    breaks: "a store that must not be used is not written to",
+  },
+  {
+    name: "an error that no retry can cure stops only the loop",
+    file: "worker/worker.js",
+    find: "onStoreUnusable: (error) => this.coordinator.stop(error),",
+    replace: "onStoreUnusable: () => this.#loop.abandonStore(),",
+    breaks: "a store that must not be used is not written to",
+  },
+  {
+    name: "a stopped engine retires its worker",
+    file: "worker/worker-loop.js",
+    find: "if (!this.#started || this.#storeUnusable)",
+    replace: "if (!this.#started)",
+    breaks: "a store that must not be used is not written to",
+  },
 ];
