@@ -1,5 +1,6 @@
 import { PawlError } from "../../model/errors.ts";
-import { type RedisClient, type RedisConnection, storeErrorOf } from "./connection.ts";
+import type { RedisClient, RedisConnection } from "./connection.ts";
+import { storeErrorOf } from "./errors.ts";
 
 /** Shares one client among all partitions of a store. A store that is opened again after a close gets a new client. */
 export function sharedClients(make: () => Promise<RedisClient>): () => Promise<RedisClient> {
@@ -47,7 +48,7 @@ export async function checkPartitions(client: RedisClient, prefix: string, count
     try {
       return await client.send(key, args);
     } catch (error) {
-      throw storeErrorOf(error) ?? error;
+      throw storeErrorOf(error);
     }
   };
   // A store of one partition has its counters at this key.
