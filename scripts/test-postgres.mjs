@@ -42,5 +42,7 @@ const noop = async () => undefined;
 /** @returns {Promise<PostgresServer | null>} */
 async function find() {
   const url = process.env.PAWL_TEST_POSTGRES_URL;
-  return url === undefined ? startPostgres(SETTINGS) : { url, pid: 0, stop: noop, kill: noop, start: noop };
+  return url === undefined
+    ? startPostgres(SETTINGS)
+    : { url, pid: 0, stop: noop, kill: noop, start: noop, freeze: noop, thaw: noop };
 }

@@ -7,6 +7,7 @@ export type ClientOptions = Pick<
   | "store"
   | "poll"
   | "storageRetryPolicy"
+  | "storageTimeout"
   | "maxPendingEventsPerType"
   | "eventRetention"
   | "payloadBytesMax"

@@ -7,6 +7,7 @@ import { workflowKey } from "../model/workflow-ref.ts";
 import { EMPTY_CONTEXT } from "../runtime/async-context.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { type EventLoop, systemEventLoop } from "../runtime/event-loop.ts";
+import { exitProcess } from "../runtime/exit.ts";
 import { consoleLog, type Log } from "../runtime/log.ts";
 import { type Random, systemRandom } from "../runtime/random.ts";
 import { type TrackRejections, trackUnhandledRejections } from "../runtime/unhandled-rejections.ts";
@@ -34,6 +35,10 @@ export interface EngineOptions extends PolicyOptions {
   readonly claimsMax?: number;
   /** Retries of a failed store call. After the last attempt the worker stops claiming until the store is back. Default: 8 attempts, 20 ms to 2 s apart. */
   readonly storageRetryPolicy?: RetryOptions;
+  /** How long a call waits for the store. Then it rejects with `STORE_UNAVAILABLE`. Default 10 s. */
+  readonly storageTimeout?: Duration;
+  /** Ends the process with this exit code when an internal invariant is violated. Default: only `engine.broken` is emitted. */
+  readonly exitCodeWhenBroken?: number;
   /** Timers that are due within this time of each other fire together. Default 1 ms. */
   readonly timerResolution?: Duration;
   /** Whether awaiting a failed child throws. False returns `undefined` instead. Default true. */
@@ -60,6 +65,8 @@ export interface World {
   readonly eventLoop: EventLoop;
   /** Attributes unhandled rejections to runs. */
   readonly trackRejections?: TrackRejections;
+  /** Ends the process, if `exitCodeWhenBroken` is set. */
+  readonly exit?: (code: number) => void;
 }
 
 export interface EngineConfig {
@@ -73,6 +80,9 @@ export interface EngineConfig {
   readonly pollMs: number;
   readonly claimsMax: number;
   readonly storageRetry: ResolvedRetry;
+  readonly storageTimeoutMs: number;
+  /** Null keeps the process alive. */
+  readonly exitCodeWhenBroken: number | null;
   readonly timerResolutionMs: number;
   readonly propagateChildFailures: boolean;
   readonly pendingMax: number;
@@ -112,6 +122,8 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
     pollMs: positive(options.poll ?? "1s", "poll"),
     claimsMax: count(options.claimsMax ?? 5, "claimsMax"),
     storageRetry: resolveRetry(options.storageRetryPolicy, STORAGE_RETRY),
+    storageTimeoutMs: positive(options.storageTimeout ?? "10 s", "storageTimeout"),
+    exitCodeWhenBroken: exitCode(options.exitCodeWhenBroken),
     timerResolutionMs: positive(options.timerResolution ?? 1, "timerResolution"),
     propagateChildFailures: options.propagateChildFailures ?? true,
     pendingMax: count(options.maxPendingEventsPerType ?? 10_000, "maxPendingEventsPerType"),
@@ -127,6 +139,7 @@ export function resolveConfig(options: EngineOptions): EngineConfig {
       random: world.random ?? systemRandom(),
       eventLoop: world.eventLoop ?? systemEventLoop(),
       trackRejections: world.trackRejections ?? trackUnhandledRejections,
+      exit: world.exit ?? exitProcess,
     },
   };
 }
@@ -155,6 +168,11 @@ export function addWorkflow(byKey: Map<string, AnyWorkflow>, workflow: AnyWorkfl
 function count(value: number, option: string): number {
   if (Number.isSafeInteger(value) && value > 0) return value;
   throw new PawlError("OPTION_INVALID", `${option} must be a positive integer; got ${value}`);
+}
+
+function exitCode(code: number | undefined): number | null {
+  if (code === undefined || (Number.isInteger(code) && code >= 0 && code <= 255)) return code ?? null;
+  throw new PawlError("OPTION_INVALID", `exitCodeWhenBroken must be an integer from 0 to 255; got ${code}`);
 }
 
 /** A larger payload, escaped, might not fit into one statement of a store. */

@@ -73,7 +73,7 @@ export class Engine {
     const parts: ControlParts = { ...made, submit: (op) => this.submit(op) };
     this.#controls = new Controls(parts);
     this.#history = new History(parts);
-    this.deadLetters = new DeadLetters(store.reader, this.#codec, config, (op) => this.submit(op));
+    this.deadLetters = new DeadLetters(this.#worker.reader, this.#codec, config, (op) => this.submit(op));
     this.documents = new Documents(parts);
   }
 
@@ -135,7 +135,7 @@ export class Engine {
     });
     const { run } = built;
     if (run === undefined) throw new Error("submitted a start without building its run");
-    if (outcome.kind === "exists" && (await this.#config.store.reader.get(run.id)) === null) {
+    if (outcome.kind === "exists" && (await this.#worker.reader.get(run.id)) === null) {
       throw new PawlError("RUN_EXISTS", `run ${run.id} was already started in this transaction; use another id`);
     }
     if (outcome.kind === "exists") await this.#checkConflict(run, options.onConflict ?? "use");
@@ -240,7 +240,7 @@ export class Engine {
 
   /** Frees runs of expired workers and claims due runs now. Workers also do this by themselves. Returns the counts. */
   async recover(): Promise<RecoveryReport> {
-    return await recoverNow(this.#worker, this.#config.store.reader);
+    return await recoverNow(this.#worker);
   }
 
   /** Deletes runs and dead letters whose retention has passed, now. Workers also do this by themselves. Returns the counts. */
@@ -290,7 +290,7 @@ export class Engine {
   }
 
   async #checkConflict(requested: NewRun, onConflict: "use" | "fail"): Promise<void> {
-    const run = await this.#worker.withRetry(() => this.#config.store.reader.get(requested.id));
+    const run = await this.#worker.reader.get(requested.id);
     if (run === null) throw runNotFound(requested.id);
     checkConflict(this.#codec, run, requested, onConflict);
   }

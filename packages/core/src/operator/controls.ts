@@ -78,8 +78,8 @@ export class Controls {
 
   /** Publishes an event about a run. Reads the run only if the event has a listener. */
   async #withRun(runId: string, kind: EngineEventKind, publish: (run: Run) => void): Promise<void> {
-    const { publisher, config } = this.#parts;
-    const run = publisher.hasListener(kind) ? await config.store.reader.get(runId) : null;
+    const { publisher, worker } = this.#parts;
+    const run = publisher.hasListener(kind) ? await worker.reader.get(runId) : null;
     if (run !== null) publish(run);
   }
 

@@ -33,7 +33,7 @@ export interface Forked {
 
 /** Builds a run whose journal starts with a copy of another run's journal, up to `at`. Null copies all of it. */
 export async function forkedRun(
-  { config, codec }: ControlParts,
+  { config, codec, worker }: ControlParts,
   { run, records }: WholeRun,
   at: string | number | null,
   options: ForkOptions,
@@ -47,7 +47,7 @@ export async function forkedRun(
       "STEP_UNDONE",
       `cannot fork run ${run.id} at its end: it was compensated; fork it at an earlier record`,
     );
-  const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+  const { ends, open } = await endsOf(worker.reader, awaitedChildren(cut.kept));
   const [child] = open;
   if (child !== undefined && options.openChildren !== "ignore") throw childOpen(run.id, child.id);
   const result = { records: cut.kept.length };

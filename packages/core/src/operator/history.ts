@@ -140,11 +140,11 @@ export class History {
     { id, target }: { readonly id: string; readonly target: string },
     options: RewindOptions,
   ): Promise<Planned<Rewound>> {
-    const { codec, config } = this.#parts;
+    const { codec, config, worker } = this.#parts;
     const now = config.store.now();
     const children = startedIn(cut.dropped);
     const messages = options.messages === "drop" ? [] : messagesIn(codec, cut.dropped);
-    const { ends, open } = await endsOf(config.store.reader, awaitedChildren(cut.kept));
+    const { ends, open } = await endsOf(worker.reader, awaitedChildren(cut.kept));
     // An ended run receives nothing. If a child that is being cancelled ended before this commit, its end would be lost.
     const openChild = isTerminal(run.status) ? open.find(({ parent }) => parent?.onClose === "cancel") : undefined;
     if (openChild !== undefined) throw childOpen(kind, run.id, openChild.id);

@@ -41,11 +41,11 @@ export async function planMigration(
   }: { readonly version: number; readonly map: LocationMap; readonly id: string; readonly target: string },
   options: MigrateOptions,
 ): Promise<Planned<Migration>> {
-  const { codec, config } = parts;
+  const { codec, config, worker } = parts;
   const { run } = loaded;
   if (isTerminal(run.status)) throw new PawlError("RUN_ENDED", `run ${run.id} is ${run.status} and cannot be migrated`);
   const records = loaded.records.flatMap((record) => mapped(map, record));
-  const { ends, open } = await endsOf(config.store.reader, renamedChildren(map, loaded.records));
+  const { ends, open } = await endsOf(worker.reader, renamedChildren(map, loaded.records));
   const [child] = open;
   if (child !== undefined)
     throw new PawlError(

@@ -9,7 +9,7 @@ import type { ProgramRegistry } from "../runner/program-registry.ts";
 import { Session } from "../runner/session.ts";
 import type { RunSession, SessionServices } from "../runner/session-ports.ts";
 import type { DueRun, Loaded } from "../store/store.ts";
-import { StoreError, stopsEngine } from "../store/store-error.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { SessionPool } from "./session-pool.ts";
 import { createdRun, type PendingStart, type PendingStarts, StartQueue } from "./start-queue.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -224,11 +224,10 @@ export class SessionLoader {
       const loaded = await this.#parts.config.store.load(runId, hot?.seq);
       this.#finishLoad(runId, hot, loaded);
     } catch (error) {
-      if (stopsEngine(error)) {
-        this.#parts.events.onStoreUnusable(error);
+      if (!(error instanceof StoreError)) {
+        this.#parts.events.onFatalError(error);
         return;
       }
-      if (!(error instanceof StoreError)) throw error;
       // The next heartbeat or poll finds the run again.
       this.#parts.config.log("warn", "could not load run; will retry", { run: runId, code: error.code });
     } finally {

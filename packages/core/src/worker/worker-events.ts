@@ -1,4 +1,3 @@
-import type { PawlError } from "../model/errors.ts";
 import type { Run, RunFacts } from "../model/run.ts";
 import type { OwnedRun } from "../rules/tables.ts";
 import type { DueRun } from "../store/store.ts";
@@ -16,8 +15,6 @@ export interface WorkerEvents {
   onOwned(owned: readonly OwnedRun[]): void;
   /** The lease expired: any run may have another owner now. `onOwned` follows. */
   onLeaseLost(): void;
-  /** The store must not be used any more, and no retry can cure that. */
-  onStoreUnusable(error: PawlError): void;
   /** The pool evicted a parked session. */
   onEvicted(runId: string): void;
   /** A slot is free, or no created run waits to start any more. */
@@ -32,4 +29,6 @@ export interface WorkerEvents {
   onUnknownWorkflow(run: Run): void;
   /** A suspect made progress or left this worker; another can be claimed. */
   onSuspectCleared(): void;
+  /** A store call failed with an error that no retry can cure: a bug, or a store that must not be used any more. The engine stops. */
+  onFatalError(error: unknown): void;
 }

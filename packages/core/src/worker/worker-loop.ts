@@ -1,7 +1,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { EventLoop } from "../runtime/event-loop.ts";
 import type { Log } from "../runtime/log.ts";
-import { StoreError, stopsEngine } from "../store/store-error.ts";
+import { StoreError } from "../store/store-error.ts";
 import { type ClaimParts, ClaimScheduler, type ClaimSettings } from "./claims.ts";
 import { type Retention, RetentionLoop, retentionIntervalMs } from "./retention-loop.ts";
 import type { WorkerEvents } from "./worker-events.ts";
@@ -30,7 +30,7 @@ export interface WorkerLoopParts extends ClaimParts {
   readonly withRetry: <T>(call: () => Promise<T>) => Promise<T>;
   /** How many more runs this worker can execute. */
   readonly room: () => number;
-  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onStoreUnusable">;
+  readonly events: Pick<WorkerEvents, "onClaimed" | "onDue" | "onOwned" | "onLeaseLost" | "onFatalError">;
 }
 
 export interface Round {
@@ -43,8 +43,8 @@ export interface Round {
  *
  * 1. A heartbeat is sent three times per lease. If the reply says that the lease had expired, `onLeaseLost` is called.
  * 2. A hint starts a claim round early; the poll guarantees one. An idle worker makes one store call per poll.
- * 3. A store error never ends the loop: the next heartbeat or poll retries. If no retry can cure it, `onStoreUnusable` is called, and after
- *    `abandonStore` no further call is made.
+ * 3. A store error never ends the loop: the next heartbeat or poll retries. An error that no retry can cure is reported to
+ *    `onFatalError`, and after `abandonStore` no further call is made.
  * 4. If another worker's lease expires before our next heartbeat, a timer sends one at that moment, so its runs are freed on time.
  * 5. Nothing is claimed before the first heartbeat is acknowledged, or after our lease expired: other workers would free the
  *    claimed runs at once.
@@ -281,16 +281,15 @@ export class WorkerLoop {
     next();
   }
 
-  /** Calls the store once. A store error is logged, and the result is null. */
+  /** Calls the store once. A store error is logged, any other error is reported as a bug. The result is then null. */
   async #orLog<T>(name: string, call: () => Promise<T>): Promise<T | null> {
     try {
       return await call();
     } catch (error) {
-      if (stopsEngine(error)) {
-        this.#parts.events.onStoreUnusable(error);
+      if (!(error instanceof StoreError)) {
+        this.#parts.events.onFatalError(error);
         return null;
       }
-      if (!(error instanceof StoreError)) throw error;
       // After `stop`, only the result of `retire` matters; any other call may meet a closed store.
       if (this.#stopped && name !== "retire") return null;
       this.#parts.log("warn", "store call failed; will retry", {

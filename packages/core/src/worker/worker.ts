@@ -1,3 +1,5 @@
+import type { CallerOp } from "../coordinator/caller-op.ts";
+import { callerReader } from "../coordinator/caller-reader.ts";
 import { Committer } from "../coordinator/committer.ts";
 import { Coordinator } from "../coordinator/coordinator.ts";
 import type { EngineConfig } from "../engine/config.ts";
@@ -11,9 +13,10 @@ import { ResourceReleases } from "../runner/resource-releases.ts";
 import type { RunSession, SessionEvents, SessionServices } from "../runner/session-ports.ts";
 import { waitAtMost } from "../runtime/clock.ts";
 import { dueTimersFirst } from "../runtime/event-loop.ts";
+import { TimeoutQueue } from "../runtime/timeout-queue.ts";
 import { TimerQueue, wakeBy } from "../runtime/timer-queue.ts";
 import type { UnhandledRejections } from "../runtime/unhandled-rejections.ts";
-import type { Hint } from "../store/store.ts";
+import type { Hint, Reader } from "../store/store.ts";
 import { stopsEngine } from "../store/store-error.ts";
 import { closeChild, startUndoRun } from "./child-undo.ts";
 import { ClaimedRuns } from "./claimed-runs.ts";
@@ -21,6 +24,7 @@ import { SessionLoader } from "./session-loader.ts";
 import { SessionPool, type Slot } from "./session-pool.ts";
 import { type PendingStart, PendingStarts } from "./start-queue.ts";
 import { StoreClock } from "./store-clock.ts";
+import { StoreProbe } from "./store-probe.ts";
 import type { WorkerEvents } from "./worker-events.ts";
 import { WorkerLoop } from "./worker-loop.ts";
 
@@ -40,12 +44,15 @@ export class Worker {
   readonly coordinator: Coordinator;
   readonly clock: TimerQueue;
   readonly pendingStarts = new PendingStarts();
+  /** For callers: its reads are retried and reject with STORE_UNAVAILABLE. */
+  readonly reader: Reader;
   readonly #config: EngineConfig;
   readonly #publisher: EventPublisher;
   readonly #programs: ProgramRegistry;
   readonly #sessions: SessionPool;
   readonly #loader: SessionLoader;
   readonly #committer: Committer;
+  readonly #probe: StoreProbe;
   readonly #loop: WorkerLoop;
   readonly #rejections: UnhandledRejections;
   readonly #claimedRuns: ClaimedRuns;
@@ -78,6 +85,12 @@ export class Worker {
       this.clock,
       this.#commitEvents(),
     ));
+    this.reader = callerReader(config.store.reader, (call) => this.withRetry(call));
+    this.#probe = new StoreProbe({
+      coordinator: this.coordinator,
+      clock: this.clock,
+      isDown: () => this.#committer.down,
+    });
     this.#loop = this.#createLoop(events);
     const { coordinator, pendingStarts } = this;
     this.#loader = new SessionLoader(
@@ -130,9 +143,9 @@ export class Worker {
     this.#loader.enqueueStart(start);
   }
 
-  /** Retries a store call by the storage retry policy. Rejects with STORE_UNAVAILABLE after the last attempt. */
+  /** Retries a store call by the storage retry policy. Rejects with STORE_UNAVAILABLE after the last attempt, or after `storageTimeout`. */
   withRetry<T>(call: () => Promise<T>): Promise<T> {
-    return this.#committer.retryingForCaller(call);
+    return this.#committer.forCaller(() => this.#committer.retrying(call));
   }
 
   /** Polls at the end of this event-loop turn, because a run may have become claimable. */
@@ -140,9 +153,11 @@ export class Worker {
     this.#loop.requestPoll();
   }
 
-  async recover(): Promise<{ readonly freed: number; readonly claimed: number; readonly due: number }> {
-    const freed = await this.#loop.heartbeat();
-    return { freed, ...(await this.#loop.claimRound()) };
+  recover(): Promise<{ readonly freed: number; readonly claimed: number; readonly due: number }> {
+    return this.#committer.forCaller(async () => {
+      const freed = await this.#loop.heartbeat();
+      return { freed, ...(await this.#loop.claimRound()) };
+    });
   }
 
   /**
@@ -239,12 +254,10 @@ export class Worker {
       onClaimed: (runs) => this.#claimedRuns.claimed(runs),
       onDue: (runs) => this.#loader.wakeDue(runs),
       onOwned: (owned) => {
-        this.coordinator.markUp();
         this.#claimedRuns.keepSuspects(owned);
         this.#loader.reconcile(owned);
       },
       onLeaseLost: () => this.#onLeaseLost(),
-      onStoreUnusable: (error) => this.coordinator.stop(error),
       onEvicted: (runId) => {
         this.coordinator.disown(runId);
         // Without hot sessions no timer of this process knows the run's deadline.
@@ -259,6 +272,7 @@ export class Worker {
       onUnloadable: (run, error) => this.#claimedRuns.failRun(run, error),
       onUnknownWorkflow: (run) => this.#claimedRuns.release(run),
       onSuspectCleared: () => this.#loop.requestPoll(),
+      onFatalError: (error) => this.coordinator.stop(error),
     };
   }
 
@@ -267,6 +281,7 @@ export class Worker {
     return {
       onDown: (error) => {
         this.#loop.pauseClaims();
+        this.#probe.start();
         this.#publisher.event({ kind: "store.down", error });
       },
       onUp: () => {
@@ -315,19 +330,23 @@ export class Worker {
     this.#publisher.event({ kind: "unhandledRejection", runId, error });
   }
 
+  /** The host must notice that this process works no more, so the process may end: `exitCodeWhenBroken`. */
   #onBroken(error: unknown): void {
+    const { log, exitCodeWhenBroken: exitCode, world } = this.#config;
     if (stopsEngine(error)) {
       const { code, message } = error;
-      this.#config.log("error", "engine stopped: store must not be used any more", { code, error: message });
+      log("error", "engine stopped: store must not be used any more", { code, error: message });
       this.#loop.abandonStore();
       this.#loader.discardAll(error);
     } else {
       const text = "engine stopped: invariant violated, nothing invalid was written";
-      this.#config.log("error", text, { error: String(error) });
+      log("error", text, { error: String(error), stack: error instanceof Error ? error.stack : undefined });
       this.#loop.stop();
       this.#loader.discardAll(new PawlError("ENGINE_BROKEN", String(error), { cause: error }));
     }
     this.#publisher.event({ kind: "engine.broken", error });
+    // After the turn, because listeners may have rejected promises whose callers log something.
+    if (exitCode !== null) world.eventLoop.afterTurn(() => world.exit(exitCode));
   }
 }
 
@@ -339,9 +358,9 @@ const LIMITS = { batchMax: 500, queueMax: 20_000, busyMax: 500 };
 
 /** What the coordinator and its committer report. */
 interface CommitEvents {
-  /** The store is unreachable after the last attempt of the storage retry policy. */
+  /** The store does not commit: the storage retries are used up, or a commit has no answer. */
   onDown(error: Error): void;
-  /** The store is reachable again. */
+  /** A commit has succeeded again. */
   onUp(): void;
   /** Runs became ready in a commit of this process. */
   onWakes(wakes: readonly Wake[]): void;
@@ -352,15 +371,17 @@ interface CommitEvents {
 }
 
 function createCommitPath(
-  { store, world, log, storageRetry: policy }: EngineConfig,
+  { store, world, log, storageRetry: policy, storageTimeoutMs }: EngineConfig,
   clock: TimerQueue,
   { onDown, onUp, ...events }: CommitEvents,
 ): { readonly committer: Committer; readonly coordinator: Coordinator } {
-  const committer = new Committer({ store, clock, random: world.random, policy, log, onDown, onUp });
+  const timeouts = new TimeoutQueue(clock, storageTimeoutMs);
+  const committer = new Committer({ store, clock, timeouts, random: world.random, policy, log, onDown, onUp });
   const eventLoop = dueTimersFirst(world.eventLoop, clock);
   const { batchMax = LIMITS.batchMax, busyMax = LIMITS.busyMax } = store;
   const limits = { ...LIMITS, batchMax, busyMax };
-  return { committer, coordinator: new Coordinator({ store, committer, eventLoop, limits, ...events }) };
+  const callers = new TimeoutQueue<CallerOp>(clock, storageTimeoutMs);
+  return { committer, coordinator: new Coordinator({ store, committer, callers, eventLoop, limits, ...events }) };
 }
 
 export interface HintHandlers {

@@ -30,6 +30,9 @@ const BATCH_MAX = 400;
 /** How many runs are cached from one commit to the next. */
 const CACHED_RUNS_MAX = 20_000;
 
+/** How long `close` waits for statements in flight and for the server to end its connections. */
+const CLOSE_MS_MAX = 2_000;
+
 const EMPTY_COMMIT: Commit = { answers: [], wakes: [] };
 const UNDECIDED: Answer = { kind: "refused", reason: "notFound" };
 
@@ -196,7 +199,12 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     this.#notifications.close();
-    await this.#database.close();
+    const stopWaiting = this.#world?.every(CLOSE_MS_MAX, () => this.#database.abort());
+    try {
+      await this.#database.close();
+    } finally {
+      stopWaiting?.();
+    }
   }
 
   /** An error after a missing row is ignored: the whole decision is discarded. */
