@@ -180,7 +180,7 @@ describe("an error of the store that is not a store error", () => {
   it.each([
     [70, [70]],
     [undefined, []],
-  ])("with exitCodeWhenBroken %s the process ends with exit codes %j", async (exitCodeWhenBroken, exits) => {
+  ])("exitCodeWhenBroken %s ends the process with exit codes %j", async (exitCodeWhenBroken, exits) => {
     const world = { ...virtualWorld(), exit: (code: number) => void seen.push(code) };
     const seen: unknown[] = [];
     let wrong = false;
