@@ -1,3 +1,4 @@
+import { INDEX_SCANS_ONLY } from "./planner-settings.ts";
 import { NEWEST_SEQ, NOW_SQL, RUN_JSON } from "./row-json.ts";
 import { SUSPECT_CLAIMS_MIN } from "./tables.ts";
 
@@ -18,7 +19,7 @@ export function nextDueSql(worker: string, workflows: string): string {
 
 /** A suspended run keeps its wake-up time. Any other run becomes due now, so that another worker claims it. */
 const releaseSql = (name: string, lock: string): string => `
-CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint) RETURNS bigint LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   released bigint;
 BEGIN
@@ -54,7 +55,7 @@ const INSERT_MISSING_OWNERS = `
  */
 const HEARTBEAT = `
 CREATE FUNCTION @.heartbeat(p_now bigint, p_worker text, p_lease bigint, p_workflows text, p_max bigint, p_names text[],
-  p_versions integer[]) RETURNS json LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+  p_versions integer[]) RETURNS json LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   present bigint := ${NOW_SQL};
   expires bigint;
@@ -83,7 +84,7 @@ END $body$;
 `;
 
 const RETIRE = `
-CREATE FUNCTION @.retire(p_now bigint, p_worker text) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.retire(p_now bigint, p_worker text) RETURNS void LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 BEGIN
   PERFORM 1 FROM @.workers w WHERE w.id = p_worker FOR UPDATE;
   PERFORM @.release_runs(${NOW_SQL}, p_worker, NULL);
@@ -107,7 +108,7 @@ function claimSql(name: string, first: "longest" | "newest"): string {
   const order = first === "longest" ? "r.wake_at, r.n" : "r.wake_at DESC, r.n DESC";
   return `
 CREATE FUNCTION @.${name}(p_now bigint, p_worker text, p_limit bigint, p_workflows text[], p_versions integer[],
-  p_suspect_claims integer, p_suspects_max bigint) RETURNS json LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+  p_suspect_claims integer, p_suspects_max bigint) RETURNS json LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   present bigint := ${NOW_SQL};
   chosen text[];

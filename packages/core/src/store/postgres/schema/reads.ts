@@ -1,4 +1,4 @@
-import { PLANNER_SETTINGS } from "./commit.ts";
+import { INDEX_SCANS_ONLY, ONE_PLAN } from "./planner-settings.ts";
 import { chunkOf, HEAD_VALUES, NEWEST_SEQ, NOW_SQL, RUN_JSON, recordsSql } from "./row-json.ts";
 
 /**
@@ -23,7 +23,7 @@ const FLOOR_SEQ = `(SELECT j.seq FROM @.journal j WHERE ${recordsSql("x.run_id",
 
 /** Most decisions need rows of runs only. `read_rows` reads those itself, and calls `read_rows_all` for everything else. */
 const READ_ROWS = `
-CREATE FUNCTION @.read_rows(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.read_rows(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 DECLARE
   found json;
 BEGIN
@@ -41,7 +41,7 @@ END $body$;
  * Nothing is locked: the commit compares the `rev` of every row.
  */
 const READ_ROWS_ALL = `
-CREATE FUNCTION @.read_rows_all(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.read_rows_all(${ROWS_PARAMETERS}) RETURNS json LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} AS $body$
 DECLARE
   waiters json;
   children json;
@@ -86,7 +86,7 @@ END $body$;
 `;
 
 const LOCK_ROWS = `
-CREATE FUNCTION @.lock_rows(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+CREATE FUNCTION @.lock_rows(p_topics text[], p_runs text[]) RETURNS void LANGUAGE plpgsql ${INDEX_SCANS_ONLY} AS $body$
 BEGIN
   INSERT INTO @.topics (topic, rev, pending) SELECT u.t, 0, 0 FROM unnest(p_topics) AS u(t) ORDER BY u.t ON CONFLICT DO NOTHING;
   PERFORM 1 FROM @.topics WHERE topic = ANY (p_topics) ORDER BY topic FOR UPDATE;
@@ -125,7 +125,7 @@ const READ_RUNS = `SELECT '[' || string_agg(coalesce((SELECT CASE WHEN octet_len
 
 function queryFunction(signature: string, query: string): string {
   return `
-CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${PLANNER_SETTINGS} AS $body$
+CREATE FUNCTION @.${signature} RETURNS text LANGUAGE plpgsql STABLE ${INDEX_SCANS_ONLY} ${ONE_PLAN} AS $body$
 BEGIN
   RETURN (${query});
 END $body$;
