@@ -114,12 +114,12 @@ export class Committer {
       const { timeoutMs } = this.#timeouts;
       const timeout = {
         expiresAt: this.#timeouts.nextExpiry(),
-        expire: () => reject(unreadable(noAnswer(timeoutMs))),
+        expire: () => reject(unanswered(noAnswer(timeoutMs))),
       };
       this.#timeouts.add(timeout);
       call()
         .finally(() => this.#timeouts.delete(timeout))
-        .then(resolve, (error) => reject(error instanceof StoreError ? unreadable(error) : error));
+        .then(resolve, (error) => reject(error instanceof StoreError ? unanswered(error) : error));
     });
   }
 
@@ -173,7 +173,7 @@ function noAnswer(ms: number): StoreError {
   return new StoreError("STORE_UNAVAILABLE", "unknown", `the store has not answered for ${ms} ms`);
 }
 
-function unreadable(cause: StoreError): PawlError {
-  const text = `could not read from the store: ${cause.message}; check that it is reachable, then repeat the call`;
+function unanswered(cause: StoreError): PawlError {
+  const text = `the call failed: ${cause.message}; check that the store is reachable, then repeat the call`;
   return new PawlError("STORE_UNAVAILABLE", text, { cause });
 }

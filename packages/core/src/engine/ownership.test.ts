@@ -233,7 +233,12 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
         return await ctx.step("work", body, { retry: { maxAttempts: 2, initialMs: "1 minute", jitter: 0 } });
       });
       const late = lateAnswers();
-      const engine = await cluster.engine({ workflows: [woken], lease: "10 minutes", through: late.through });
+      const engine = await cluster.engine({
+        workflows: [woken],
+        lease: "10 minutes",
+        storageTimeout: "10 minutes",
+        through: late.through,
+      });
       const events = eventKinds(engine, "worker.lapsed");
       const run = await engine.start(woken, undefined);
       await cluster.world.settle();
@@ -273,7 +278,12 @@ describe.each(TEST_STORES)("ownership, on the store $name", ({ create }) => {
       return await ctx.step("last", () => ++started);
     });
     const late = lateAnswers();
-    const engine = await cluster.engine({ workflows: [chain], lease: "10 minutes", through: late.through });
+    const engine = await cluster.engine({
+      workflows: [chain],
+      lease: "10 minutes",
+      storageTimeout: "10 minutes",
+      through: late.through,
+    });
     await cluster.world.settle();
     for (const kind of ["append", "load", "lapse"] as const) late.holds.add(kind);
     const run = await engine.start(chain, undefined);

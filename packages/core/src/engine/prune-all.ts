@@ -1,10 +1,9 @@
 import { PawlError } from "../model/errors.ts";
 import type { Pruned } from "../rules/tables.ts";
-import { added, NOTHING_PRUNED, pruneOnce } from "../worker/retention-loop.ts";
+import { added, NOTHING_PRUNED, pruneBatch, pruneOnce } from "../worker/retention-loop.ts";
 import type { EngineConfig } from "./config.ts";
 import { type PruneOptions, type PruneReport, resolveRetention } from "./retention.ts";
 
-const BATCH = 200;
 const BATCH_MAX = 10_000;
 
 /** Prunes in batches until nothing is left to remove. Yields one event-loop turn between batches. */
@@ -14,7 +13,7 @@ export async function pruneAll(
   withRetry: <T>(call: () => Promise<T>) => Promise<T>,
 ): Promise<PruneReport> {
   const { store, world } = config;
-  const batch = options.batch ?? BATCH;
+  const batch = options.batch ?? pruneBatch(store);
   if (!Number.isInteger(batch) || batch < 1 || batch > BATCH_MAX)
     throw new PawlError("OPTION_INVALID", `batch must be an integer from 1 to ${BATCH_MAX}; got ${batch}`);
   const retention =

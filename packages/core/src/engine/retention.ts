@@ -23,7 +23,7 @@ export interface PruneReport {
 export interface PruneOptions {
   /** Default: the `retention` of the engine. */
   readonly retention?: RetentionOptions;
-  /** The maximum number of rows of each kind that one commit removes. Default 200. */
+  /** The maximum number of rows of each kind that one commit removes. Default 200, on PostgreSQL and Redis 400. */
   readonly batch?: number;
   /** Called after each batch with the totals so far. */
   readonly onProgress?: (report: PruneReport) => void;
